@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -43,3 +44,69 @@ class Tasks:
         for array in (*parts, self.y, self.task):
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
+
+
+class Stream(NamedTuple):
+    """The order in which examples come, in rounds.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n_rounds + 1,), int64
+        Round t has the events from ``start[t]`` to ``start[t + 1] - 1``.
+    example, node : ndarray of shape (n_events,), int64
+        The example that comes, and the node it is dealt to (0 where there is no network).
+    checkpoint : ndarray of shape (n_checkpoints,), int64
+        Numbers of rounds after which the trace notes how far the learner has come.
+    """
+
+    start: np.ndarray
+    example: np.ndarray
+    node: np.ndarray
+    checkpoint: np.ndarray
+
+
+def checkpoints(n_rounds: int, n_checkpoints: int) -> np.ndarray:
+    """Return evenly spread numbers of rounds, the last one being all of them."""
+    n = min(n_rounds, n_checkpoints)
+    return np.ceil(np.arange(1, n + 1) * n_rounds / max(n, 1)).astype(np.int64)
+
+
+def rounds(
+    tasks: Tasks,
+    shuffle: np.random.Generator,
+    deal: np.random.Generator,
+    n_nodes: int = 1,
+    n_checkpoints: int = 100,
+) -> Stream:
+    """Return a stream of rounds: one example of every task a round, in the order of the tasks.
+
+    Each task's examples are shuffled. A task that has run out of examples sits out the remaining
+    rounds (DOM paper, footnote 1). In each round the examples are dealt to the nodes at random,
+    none to a node twice before every node has one.
+
+    Parameters
+    ----------
+    tasks : Tasks
+    shuffle, deal : numpy.random.Generator
+        Decide the order of the examples, and their nodes.
+    n_nodes : int
+        Number of nodes.
+    n_checkpoints : int
+        How often the trace notes how far the learner has come.
+    """
+    n_tasks = len(tasks.names)
+    orders = [shuffle.permutation(np.flatnonzero(tasks.task == k)) for k in range(n_tasks)]
+    n_rounds = max(order.size for order in orders)
+    table = np.full((n_rounds, n_tasks), -1, dtype=np.int64)
+    for k, order in enumerate(orders):
+        table[: order.size, k] = order
+    turns = -(-n_tasks // n_nodes)
+    hands = np.argsort(deal.random((n_rounds, turns, n_nodes)), axis=2, kind="stable")
+    nodes = hands.reshape(n_rounds, turns * n_nodes)[:, :n_tasks]
+    present = table >= 0
+    return Stream(
+        start=np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int64),
+        example=table[present],
+        node=np.ascontiguousarray(nodes[present]),
+        checkpoint=checkpoints(n_rounds, n_checkpoints),
+    )

@@ -1,0 +1,47 @@
+"""Where numba keeps compiled code.
+
+Numba looks only at the file of the cached function itself: an edited update rule in another file
+would go unnoticed and stale code would run. The folder is therefore named by a hash of all of the
+package's sources.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from omtl.paths import kept
+
+KEPT_VERSIONS = 4
+
+
+def source_hash() -> str:
+    """Hash of every source file of the package, by name and content."""
+    digest = hashlib.sha256()
+    package = Path(__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.relative_to(package).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def use_compile_cache() -> None:
+    """Point numba at the folder for the present sources, and drop the oldest other ones."""
+    if "NUMBA_CACHE_DIR" in os.environ:
+        return
+    home = kept() / "compiled"
+    folder = home / source_hash()[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+        newest_first = sorted(home.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+    except OSError:
+        return  # a read-only checkout: numba then finds a folder of its own
+    for old in newest_first[KEPT_VERSIONS:]:
+        shutil.rmtree(old, ignore_errors=True)
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    if "numba" in sys.modules:
+        sys.modules["numba"].config.CACHE_DIR = str(folder)

@@ -1,0 +1,45 @@
+"""Passive-aggressive learning (Crammer et al., JMLR 2006): one weight vector a task, or one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from omtl.learners.perceptron import Weights, task_weights
+from omtl.ops import axpy, dot
+from omtl.rules import Event, Shape
+
+
+class PassiveAggressive(NamedTuple):
+    """PA and PA-I (Crammer et al. 2006, section 3): w ← w + τ y x, τ = min(C, ℓ / ‖x‖²).
+
+    ℓ = max(0, 1 − y w·x). With ``C = inf`` it is PA, the hard form; with a finite C it is PA-I.
+
+    Cost per example: O(nonzeros).
+
+    Parameters
+    ----------
+    C : float
+        Aggressiveness C > 0.
+    pooled : bool
+        One weight vector for all tasks instead of one a task.
+    """
+
+    C: float = float("inf")
+    pooled: bool = False
+
+    def new_state(self, shape: Shape) -> Weights:
+        """Return zero weights."""
+        return task_weights(shape, self.pooled)
+
+    def score(self, state: Weights, rows: Any, event: Event) -> float:
+        """Return w·x."""
+        return dot(state.w[0 if self.pooled else event.task], rows, event.example)
+
+    def update(self, state: Weights, rows: Any, event: Event, y: float, score: float) -> bool:
+        """Take the smallest step that reaches margin 1, at most C."""
+        loss = 1.0 - y * score
+        if loss <= 0.0 or event.square_norm == 0.0:
+            return False
+        w = state.w[0 if self.pooled else event.task]
+        axpy(y * min(self.C, loss / event.square_norm), rows, event.example, w)
+        return True

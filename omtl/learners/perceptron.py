@@ -1,0 +1,62 @@
+"""The perceptron with a learning step: one weight vector a task, or one for all."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omtl.ops import axpy, dot
+from omtl.rules import Event, Shape
+
+
+class Weights(NamedTuple):
+    """One weight vector a task (or a single one for all tasks)."""
+
+    w: np.ndarray
+
+
+def task_weights(shape: Shape, pooled: bool) -> Weights:
+    """Return zero weights: shape (n_tasks, n_features), or (1, n_features) if pooled."""
+    return Weights(np.zeros((1 if pooled else shape.n_tasks, shape.n_features)))
+
+
+class Perceptron(NamedTuple):
+    """PM of the DOM paper (section 4.1): w ← w + η y x where y w·x ≤ margin.
+
+    The paper calls it the original perceptron (Rosenblatt 1958) "by adding a learning step to
+    adjust its adaptation to data". With ``margin = 0`` it learns from mistakes only, and η, which
+    then merely scales w, changes no prediction; with ``margin = 1`` it is online gradient descent
+    on the hinge loss.
+
+    Cost per example: O(nonzeros).
+
+    Parameters
+    ----------
+    eta : float
+        Learning rate η > 0.
+    margin : float
+        Learn where y w·x is at most this.
+    pooled : bool
+        One weight vector for all tasks instead of one a task.
+    """
+
+    eta: float
+    margin: float = 0.0
+    pooled: bool = False
+
+    def new_state(self, shape: Shape) -> Weights:
+        """Return zero weights."""
+        return task_weights(shape, self.pooled)
+
+    def score(self, state: Weights, rows: Any, event: Event) -> float:
+        """Return w·x."""
+        return dot(state.w[0 if self.pooled else event.task], rows, event.example)
+
+    def update(self, state: Weights, rows: Any, event: Event, y: float, score: float) -> bool:
+        """Add η y x where the margin is not reached."""
+        if y * score > self.margin:
+            return False
+        w = state.w[0 if self.pooled else event.task]
+        axpy(self.eta * y, rows, event.example, w)
+        return True

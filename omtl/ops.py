@@ -1,0 +1,223 @@
+"""The vector operations of every learner, written once for dense and for sparse rows.
+
+Each operation is a plain Python function (the slow path, and what the tests compare with) and has
+a compiled twin that numba picks by the type of the rows.
+
+Sums are taken in a fixed order, eight lanes wide, which does not depend on the machine's vector
+width: the same bits on every CPU, at the speed of its vector unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic, overload, register_jitable
+from scipy import sparse
+
+BORROWED = {"_nrt": False}
+"""Options of all compiled code: views of the state are borrowed, not counted. Counting references
+made each view of a weight vector cost more than the product with it. Nothing may be allocated in
+the loop over examples, which numba then enforces."""
+
+LANES = 8
+"""Width of the vectors in the compiled code; LLVM splits them to what the CPU has."""
+
+BLOCK = 2 * LANES
+"""Elements that one turn of the compiled dot product takes: two independent sums."""
+
+
+class DenseRows(NamedTuple):
+    """Rows of a C-ordered array of shape (n_rows, n_features)."""
+
+    X: np.ndarray
+
+
+class SparseRows(NamedTuple):
+    """Rows of a compressed sparse row matrix."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+
+
+Rows = DenseRows | SparseRows
+
+
+def rows_of(X: np.ndarray | sparse.csr_array) -> Rows:
+    """Return the rows of a matrix in the form that compiled code reads."""
+    if isinstance(X, sparse.csr_array):
+        return SparseRows(
+            X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(np.float64)
+        )
+    return DenseRows(np.ascontiguousarray(X, dtype=np.float64))
+
+
+def square_norms(X: np.ndarray | sparse.csr_array) -> np.ndarray:
+    """Return the squared Euclidean norm of each row, shape (n_rows,)."""
+    if isinstance(X, sparse.csr_array):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    return np.einsum("ij,ij->i", X, X)
+
+
+def dot(w: np.ndarray, rows: Rows, i: int) -> float:
+    """Return the inner product of a dense vector and row `i`."""
+    if isinstance(rows, DenseRows):
+        return float(w @ rows.X[i])
+    part = slice(rows.indptr[i], rows.indptr[i + 1])
+    return float(w[rows.indices[part]] @ rows.values[part])
+
+
+def axpy(a: float, rows: Rows, i: int, w: np.ndarray) -> None:
+    """Add `a` times row `i` to a dense vector, in place."""
+    if isinstance(rows, DenseRows):
+        w += a * rows.X[i]
+    else:
+        part = slice(rows.indptr[i], rows.indptr[i + 1])
+        w[rows.indices[part]] += a * rows.values[part]
+
+
+def row_dot(rows: Rows, i: int, j: int) -> float:
+    """Return the inner product of rows `i` and `j`; sparse rows must have ascending indices."""
+    if isinstance(rows, DenseRows):
+        return float(rows.X[i] @ rows.X[j])
+    mine = slice(rows.indptr[i], rows.indptr[i + 1])
+    its = slice(rows.indptr[j], rows.indptr[j + 1])
+    _, left, right = np.intersect1d(
+        rows.indices[mine], rows.indices[its], assume_unique=True, return_indices=True
+    )
+    return float(rows.values[mine][left] @ rows.values[its][right])
+
+
+def rescale(w: np.ndarray, a: float) -> None:
+    """Multiply a dense vector by `a`, in place."""
+    w *= a
+
+
+@intrinsic
+def _lane_sums(
+    typingctx: Any,  # noqa: ARG001 - numba's calling convention
+    a: types.Type,
+    b: types.Type,
+    size: types.Type,
+) -> tuple[Any, Callable]:
+    """Sum a[i] * b[i] for i below `size`, a multiple of BLOCK, in BLOCK interleaved sums."""
+    signature = types.float64(a, b, size)
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        arrays = [
+            context.make_array(kind)(context, builder, value)
+            for kind, value in zip(signature.args[:2], args[:2], strict=True)
+        ]
+        vector = ir.VectorType(ir.DoubleType(), LANES)
+        zero = ir.Constant(vector, [0.0] * LANES)
+        sums = [cgutils.alloca_once_value(builder, zero) for _ in range(BLOCK // LANES)]
+        integer = args[2].type
+        with cgutils.for_range_slice(builder, integer(0), args[2], integer(BLOCK), integer) as (
+            start,
+            _,
+        ):
+            for k, total in enumerate(sums):
+                at = builder.add(start, integer(k * LANES))
+                left, right = (
+                    builder.load(
+                        builder.bitcast(builder.gep(array.data, [at]), vector.as_pointer()),
+                        align=8,
+                    )
+                    for array in arrays
+                )
+                product = builder.fmul(left, right)
+                builder.store(builder.fadd(builder.load(total), product), total)
+        folded = builder.fadd(*(builder.load(total) for total in sums))
+        lanes = [builder.extract_element(folded, ir.IntType(32)(k)) for k in range(LANES)]
+        while len(lanes) > 1:
+            half = len(lanes) // 2
+            lanes = [builder.fadd(lanes[k], lanes[k + half]) for k in range(half)]
+        return lanes[0]
+
+    return signature, generate
+
+
+@register_jitable(**BORROWED)
+def _dense_dot(a, b):
+    n = a.size
+    whole = n - n % BLOCK
+    total = _lane_sums(a, b, whole)
+    for k in range(whole, n):
+        total += a[k] * b[k]
+    return total
+
+
+# The compiled twins. Numba wants the argument names of the functions above, and no annotations.
+
+
+@overload(dot, jit_options=BORROWED)
+def _dot(w, rows, i):  # noqa: ARG001
+    if w.layout != "C":
+        raise TypingError("dot needs contiguous vectors: keep each weight vector in one row")
+
+    def dense(w, rows, i):
+        return _dense_dot(w, rows.X[i])
+
+    def compressed(w, rows, i):
+        start, stop = rows.indptr[i], rows.indptr[i + 1]
+        whole = stop - (stop - start) % 4
+        s0 = s1 = s2 = s3 = 0.0
+        for k in range(start, whole, 4):
+            s0 += w[np.uint32(rows.indices[k])] * rows.values[k]
+            s1 += w[np.uint32(rows.indices[k + 1])] * rows.values[k + 1]
+            s2 += w[np.uint32(rows.indices[k + 2])] * rows.values[k + 2]
+            s3 += w[np.uint32(rows.indices[k + 3])] * rows.values[k + 3]
+        for k in range(whole, stop):
+            s0 += w[np.uint32(rows.indices[k])] * rows.values[k]
+        return (s0 + s2) + (s1 + s3)
+
+    return dense if rows.instance_class is DenseRows else compressed
+
+
+@overload(axpy, jit_options=BORROWED)
+def _axpy(a, rows, i, w):  # noqa: ARG001
+    def dense(a, rows, i, w):
+        for k in range(w.size):
+            w[k] += a * rows.X[i, k]
+
+    def compressed(a, rows, i, w):
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            w[np.uint32(rows.indices[k])] += a * rows.values[k]
+
+    return dense if rows.instance_class is DenseRows else compressed
+
+
+@overload(row_dot, jit_options=BORROWED)
+def _row_dot(rows, i, j):  # noqa: ARG001
+    def dense(rows, i, j):
+        return _dense_dot(rows.X[i], rows.X[j])
+
+    def merged(rows, i, j):
+        total = 0.0
+        mine, its = rows.indptr[i], rows.indptr[j]
+        while mine < rows.indptr[i + 1] and its < rows.indptr[j + 1]:
+            if rows.indices[mine] == rows.indices[its]:
+                total += rows.values[mine] * rows.values[its]
+                mine += 1
+                its += 1
+            elif rows.indices[mine] < rows.indices[its]:
+                mine += 1
+            else:
+                its += 1
+        return total
+
+    return dense if rows.instance_class is DenseRows else merged
+
+
+@overload(rescale, jit_options=BORROWED)
+def _rescale(w, a):  # noqa: ARG001
+    def each(w, a):
+        for k in range(w.size):
+            w[k] *= a
+
+    return each

@@ -1,0 +1,132 @@
+"""What a learner is: a tuple of hyper-parameters, with the rules of one round as its methods.
+
+A learner is a ``NamedTuple`` of its hyper-parameters with the methods
+
+``new_state(self, shape)``
+    the state before the first round: a ``NamedTuple`` of arrays;
+``open_round(self, state)``
+    before the predictions of a round (nodes combine what their neighbours know);
+``score(self, state, rows, event)``
+    the signed score of one example, which sees its row and never its label;
+``update(self, state, rows, event, y, score)``
+    learning from the label; returns whether the learner's weights changed;
+``close_round(self, state, rows)``
+    after the updates of a round.
+
+`open_round` and `close_round` may be left out. The methods run as they stand in Python (the slow
+path), and inside one compiled loop that serves every learner: numba picks a rule by the learner's
+type. Compiled or not, they may use numpy, `omtl.ops` and functions that numba can compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numba.extending import overload
+
+from omtl.ops import BORROWED
+
+
+class Event(NamedTuple):
+    """One example as it comes: which, of which task, at which node, with its squared norm."""
+
+    round: int
+    example: int
+    task: int
+    node: int
+    square_norm: float
+
+
+class Shape(NamedTuple):
+    """What a learner is told before the first round.
+
+    Parameters
+    ----------
+    n_tasks, n_features : int
+        Numbers of tasks and of features.
+    mixing : ndarray of shape (n_nodes, n_nodes)
+        Combination weights: node i gives weight ``mixing[i, j]`` to what node j knows. A
+        centralised learner ignores it.
+    """
+
+    n_tasks: int
+    n_features: int
+    mixing: np.ndarray
+
+
+class Learner(Protocol):
+    """The methods that every learner has."""
+
+    def new_state(self, shape: Shape) -> Any:
+        """Return the state before the first round."""
+
+    def score(self, state: Any, rows: Any, event: Event) -> float:
+        """Return the signed score of an example."""
+
+    def update(self, state: Any, rows: Any, event: Event, y: float, score: float) -> bool:
+        """Learn from a label; return whether the weights changed."""
+
+
+def _no_opening(self: Any, state: Any) -> None:
+    """Do nothing before a round."""
+
+
+def _no_closing(self: Any, state: Any, rows: Any) -> None:
+    """Do nothing after a round."""
+
+
+def open_round(self: Any, state: Any) -> None:
+    """Call the learner's rule before a round, if it has one."""
+    getattr(type(self), "open_round", _no_opening)(self, state)
+
+
+def score(self: Any, state: Any, rows: Any, event: Event) -> float:
+    """Return the learner's signed score of an example."""
+    return self.score(state, rows, event)
+
+
+def update(self: Any, state: Any, rows: Any, event: Event, y: float, score: float) -> bool:
+    """Let the learner learn from a label; return whether its weights changed."""
+    return self.update(state, rows, event, y, score)
+
+
+def close_round(self: Any, state: Any, rows: Any) -> None:
+    """Call the learner's rule after a round, if it has one."""
+    getattr(type(self), "close_round", _no_closing)(self, state, rows)
+
+
+def _bare(function: Callable) -> Callable:
+    """Return the function without its annotations, which numba would compare."""
+    return FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+
+
+# The compiled twins. Numba wants the argument names of the functions above, and no annotations.
+
+
+@overload(open_round, jit_options=BORROWED)
+def _open_round(self, state):  # noqa: ARG001
+    return _bare(getattr(self.instance_class, "open_round", _no_opening))
+
+
+@overload(score, jit_options=BORROWED)
+def _score(self, state, rows, event):  # noqa: ARG001
+    return _bare(self.instance_class.score)
+
+
+@overload(update, jit_options=BORROWED)
+def _update(self, state, rows, event, y, score):  # noqa: ARG001
+    return _bare(self.instance_class.update)
+
+
+@overload(close_round, jit_options=BORROWED)
+def _close_round(self, state, rows):  # noqa: ARG001
+    return _bare(getattr(self.instance_class, "close_round", _no_closing))
