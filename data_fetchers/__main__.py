@@ -1,0 +1,38 @@
+"""``python -m data_fetchers [name ...]``: fetch the files of data sets, of all by default."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from data_fetchers import fetch_all, names
+from omtl.errors import UserError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Fetch files and print the path of each, a line a file.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The command's arguments; else the process's own.
+
+    Returns
+    -------
+    int
+        The exit status: 0, or 2 if a file is missing or a name is unknown.
+    """
+    parser = argparse.ArgumentParser(prog="python -m data_fetchers", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(names())}")
+    wanted = parser.parse_args(arguments).names
+    try:
+        fetch_all(wanted or None, on_file=lambda path: print(path, flush=True))
+    except UserError as fault:
+        print(fault, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

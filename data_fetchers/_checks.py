@@ -1,0 +1,67 @@
+"""What every data set checks alike: the options it is given and the counts it has parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import TypeVar
+
+from omtl.errors import UserError
+
+Choice = TypeVar("Choice", str, int)
+
+
+def chosen(
+    where: str, what: str, given: Iterable[Choice], known: Collection[Choice]
+) -> tuple[Choice, ...]:
+    """Return the choices given, once it is sure that they are known, distinct and not none.
+
+    Parameters
+    ----------
+    where : str
+        The data set's name, for the message.
+    what : str
+        What is chosen, in the plural, for the message.
+    given : iterable of str or int
+        The choices.
+    known : collection of str or int
+        What there is to choose from.
+
+    Raises
+    ------
+    UserError
+        A choice is unknown or comes twice, or there is none.
+    """
+    choices = tuple(given)
+    unknown = [choice for choice in choices if choice not in known]
+    if unknown or not choices or len(set(choices)) != len(choices):
+        fault = f"{unknown[0]!r} is not among" if unknown else "choose one or more, each once, of"
+        raise UserError(f"{where}: {what}: {fault} {', '.join(map(str, known))}.")
+    return choices
+
+
+def expect_counts(where: str, expected: Mapping[str, int], found: Mapping[str, int]) -> None:
+    """Make sure that a parsed data set has the counts that it must have.
+
+    Parameters
+    ----------
+    where : str
+        The data set's name, for the message.
+    expected, found : mapping of str to int
+        Counts by what is counted.
+
+    Raises
+    ------
+    UserError
+        A count differs or is on one side only.
+    """
+    wrong = [
+        f"{what} {found.get(what, 0)} instead of {expected.get(what, 0)}"
+        for what in {**expected, **found}
+        if found.get(what) != expected.get(what)
+    ]
+    if wrong:
+        shown = "; ".join(wrong[:5]) + ("; ..." if len(wrong) > 5 else "")
+        raise UserError(
+            f"{where}: the files parse to other counts than they must: {shown}. As the files are "
+            f"verified, mend the parser or the table of counts in data_fetchers/{where}.py."
+        )

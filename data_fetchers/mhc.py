@@ -1,0 +1,298 @@
+"""Peptides and how strongly they bind to MHC class I molecules.
+
+The IEDB benchmark of Peters and others (2006): 48,828 measured affinities (IC50, in nM) of peptides
+of 8 to 11 residues to 48 alleles, human, macaque, mouse and chimpanzee. A task is an allele; a
+peptide is a binder if its IC50 is under a threshold. The labels are not in the data, and 500 nM is
+the usual threshold. An IC50 that was measured as a bound (``>`` or ``<``) is taken at the bound.
+
+The file is ``predictions_smm.txt`` with CRLF line ends. The other public copies that are known have
+LF line ends and so another hash; the benchmark's own page has no address that yields this file.
+
+Licence: unstated.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from data_fetchers._checks import chosen, expect_counts
+from data_fetchers.fetch import RemoteFile, fetch, pinned
+from omtl.errors import UserError
+from omtl.streams import Tasks
+
+NAME = "mhc"
+LICENCE = "unstated"
+CITATION = """\
+@article{peters2006community,
+  author = {Peters, Bjoern and Bui, Huynh-Hoa and Frankild, Sune and Nielsen, Morten and
+            Lundegaard, Claus and Kostem, Emrah and others},
+  title = {A Community Resource Benchmarking Predictions of Peptide Binding to {MHC-I} Molecules},
+  journal = {PLoS Computational Biology},
+  volume = {2},
+  number = {6},
+  pages = {e65},
+  year = {2006}
+}
+"""
+
+FILES: tuple[RemoteFile, ...] = (
+    RemoteFile(
+        "predictions_smm.txt",
+        "0257c5db91150e1b1622704b2d6697c7322397963ac39b1cc0e7b3b55d525ddb",
+        2_403_737,
+        (
+            pinned(
+                "laurasansc/algorithms_bioinformatics",
+                "33f509b76919724252b6bdae903e33fec7c33d54",
+                "data/raw/predictions_smm.txt",
+            ),
+        ),
+    ),
+)
+
+VALUES = ("count", "presence")
+AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
+COLUMNS = ("species", "allele", "length", "cv", "sequence", "inequality", "ic50", "smm")
+BINDER_NM = 500.0
+PEPTIDES_BY_LENGTH = {8: 1619, 9: 32302, 10: 13660, 11: 1247}
+PEPTIDES_AND_BINDERS = {
+    "Patr A*0901": (89, 77),
+    "Patr B*0101": (132, 24),
+    "HLA A*0101": (1213, 121),
+    "HLA A*0201": (4405, 1708),
+    "HLA A*0202": (2503, 1110),
+    "HLA A*0203": (2498, 1109),
+    "HLA A*0206": (2491, 861),
+    "HLA A*0301": (3176, 927),
+    "HLA A*1101": (3078, 1166),
+    "HLA A*2301": (104, 49),
+    "HLA A*2402": (275, 127),
+    "HLA A*2403": (254, 29),
+    "HLA A*2601": (672, 53),
+    "HLA A*2902": (215, 76),
+    "HLA A*3001": (669, 77),
+    "HLA A*3002": (92, 29),
+    "HLA A*3101": (2926, 742),
+    "HLA A*3301": (2195, 331),
+    "HLA A*6801": (2196, 938),
+    "HLA A*6802": (2485, 660),
+    "HLA A*6901": (833, 86),
+    "HLA B*0702": (1467, 287),
+    "HLA B*0801": (708, 21),
+    "HLA B*1501": (978, 179),
+    "HLA B*1801": (118, 47),
+    "HLA B*2705": (969, 56),
+    "HLA B*3501": (913, 257),
+    "HLA B*4001": (1078, 40),
+    "HLA B*4002": (118, 39),
+    "HLA B*4402": (119, 44),
+    "HLA B*4403": (119, 34),
+    "HLA B*4501": (114, 49),
+    "HLA B*5101": (421, 109),
+    "HLA B*5301": (431, 153),
+    "HLA B*5401": (432, 125),
+    "HLA B*5701": (59, 11),
+    "HLA B*5801": (988, 104),
+    "Mamu A*01": (1678, 582),
+    "Mamu A*02": (845, 374),
+    "Mamu A*11": (1176, 397),
+    "Mamu B*01": (753, 81),
+    "Mamu B*17": (843, 128),
+    "H-2 Db": (437, 92),
+    "H-2 Dd": (160, 31),
+    "H-2 Kb": (703, 230),
+    "H-2 Kd": (246, 72),
+    "H-2 Kk": (352, 167),
+    "H-2 Ld": (102, 16),
+}
+"""Of each allele, in the file's order: the peptides, and those of an IC50 under 500 nM."""
+
+
+def short_name(allele: str) -> str:
+    """Return the name by which an allele is chosen: 'A0201' for 'HLA A*0201', else the file's."""
+    if not allele.startswith("HLA "):
+        return allele
+    return allele.removeprefix("HLA ").replace("*", "")
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """Parsed affinities, one a row of the file.
+
+    Parameters
+    ----------
+    allele : ndarray of shape (n_rows,), str
+        The alleles as the file spells them.
+    peptide : ndarray of shape (n_rows,), str
+        The peptides' residues, one letter each.
+    ic50 : ndarray of shape (n_rows,), float64
+        The affinities, in nM; the lower, the stronger.
+    """
+
+    allele: np.ndarray
+    peptide: np.ndarray
+    ic50: np.ndarray
+
+
+def parse(text: str) -> Measurements:
+    """Read the table of affinities.
+
+    Parameters
+    ----------
+    text : str
+        The file's content: a line of column names, then a line a measurement, tabs in between.
+
+    Returns
+    -------
+    Measurements
+        The measurements in the file's order.
+
+    Raises
+    ------
+    UserError
+        A line is not of the format.
+    """
+    header, *lines = text.splitlines() or [""]
+    if tuple(header.split("\t")) != COLUMNS:
+        raise UserError(f"{NAME}: line 1 must have the columns {' '.join(COLUMNS)}: {header!r}.")
+    alleles: list[str] = []
+    peptides: list[str] = []
+    ic50: list[float] = []
+    for at, line in enumerate(lines, start=2):
+        try:
+            _, allele, _, _, peptide, _, affinity, _ = line.split("\t")
+            ic50.append(float(affinity))
+        except ValueError as fault:
+            raise UserError(
+                f"{NAME}: line {at} must have {len(COLUMNS)} columns, with a number as ic50: "
+                f"{line!r}."
+            ) from fault
+        alleles.append(allele)
+        peptides.append(peptide)
+    return Measurements(
+        np.array(alleles, dtype=np.str_), np.array(peptides, dtype=np.str_), np.array(ic50)
+    )
+
+
+def bigrams(peptides: Sequence[str], value: str = "count") -> np.ndarray:
+    """Return the bigram features of peptides.
+
+    Parameters
+    ----------
+    peptides : sequence of str
+        Residues, one letter each.
+    value : {"count", "presence"}
+        Whether an entry is how often the pair is in the peptide, or 1 if it is there at all.
+
+    Returns
+    -------
+    ndarray of shape (n_peptides, 400), float64
+        A column for each pair of adjacent residues, in alphabetical order: AA, AC, ..., YY.
+
+    Raises
+    ------
+    UserError
+        A letter is none of the 20 amino acids', or the value is unknown.
+    """
+    chosen(NAME, "value", [value], VALUES)
+    n_letters = len(AMINO_ACIDS)
+    code_of = np.full(256, -1)
+    code_of[np.frombuffer(AMINO_ACIDS.encode(), dtype=np.uint8)] = np.arange(n_letters)
+    code = code_of[np.frombuffer("".join(peptides).encode("ascii", "replace"), dtype=np.uint8)]
+    row = np.repeat(np.arange(len(peptides)), [len(peptide) for peptide in peptides])
+    if np.any(code < 0):
+        wrong = peptides[int(row[np.argmax(code < 0)])]
+        raise UserError(f"{NAME}: the peptide {wrong!r} has other letters than {AMINO_ACIDS}.")
+    within = row[:-1] == row[1:]
+    pair = (code[:-1] * n_letters + code[1:])[within]
+    n_pairs = n_letters**2
+    flat = np.bincount(row[:-1][within] * n_pairs + pair, minlength=len(peptides) * n_pairs)
+    counts = flat.reshape(len(peptides), n_pairs).astype(np.float64)
+    return counts if value == "count" else np.minimum(counts, 1.0)
+
+
+def load(
+    *,
+    home: Path | None = None,
+    alleles: Sequence[str] | None = None,
+    lengths: Sequence[int] | None = None,
+    threshold_nm: float = BINDER_NM,
+    value: str = "count",
+) -> Tasks:
+    """Fetch the file if need be, and make a task of each allele.
+
+    Parameters
+    ----------
+    home : Path, optional
+        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+    alleles : sequence of str, optional
+        The alleles in the tasks' order, a human one as 'A0201', another as the file spells it;
+        else all, in the file's order.
+    lengths : sequence of int, optional
+        The lengths of the peptides to keep, in residues; else all.
+    threshold_nm : float
+        A peptide is a binder, and its label +1, if its IC50 is under so many nM.
+    value : {"count", "presence"}
+        As of `bigrams`.
+
+    Returns
+    -------
+    Tasks
+        X : ndarray of shape (n_peptides, 400), as of `bigrams`. The rows of a task are in the
+        file's order.
+
+    Raises
+    ------
+    DataMissing
+        The file is to be had nowhere.
+    UserError
+        An option is wrong, an allele has no peptide of these lengths, or the file parses to other
+        counts than it must.
+    """
+    spelt = {short_name(allele): allele for allele in PEPTIDES_AND_BINDERS}
+    names = chosen(NAME, "alleles", spelt if alleles is None else alleles, spelt)
+    kept_lengths = PEPTIDES_BY_LENGTH if lengths is None else lengths
+    kept = chosen(NAME, "lengths", kept_lengths, PEPTIDES_BY_LENGTH)
+    chosen(NAME, "value", [value], VALUES)
+    if not threshold_nm > 0:
+        raise UserError(f"{NAME}: threshold_nm must be above 0, not {threshold_nm}.")
+
+    measured = parse(fetch(NAME, FILES[0], home=home).read_text(encoding="ascii"))
+    expect_counts(NAME, _expected(), _counts(measured))
+
+    right_length = np.isin(np.strings.str_len(measured.peptide), kept)
+    rows = [np.flatnonzero((measured.allele == spelt[name]) & right_length) for name in names]
+    for name, row in zip(names, rows, strict=True):
+        if not row.size:
+            raise UserError(
+                f"{NAME}: the allele {name} has no peptides of {', '.join(map(str, kept))} "
+                "residues: choose other lengths, or leave it out."
+            )
+    order = np.concatenate(rows)
+    y = np.where(measured.ic50[order] < threshold_nm, 1.0, -1.0)
+    task = np.repeat(np.arange(len(names)), [len(row) for row in rows])
+    return Tasks(bigrams(measured.peptide[order].tolist(), value), y, task, names)
+
+
+def _expected() -> dict[str, int]:
+    counts = {f"peptides of {n} residues": count for n, count in PEPTIDES_BY_LENGTH.items()}
+    for allele, (n_peptides, n_binders) in PEPTIDES_AND_BINDERS.items():
+        counts[f"{allele}: peptides"] = n_peptides
+        counts[f"{allele}: binders"] = n_binders
+    return counts
+
+
+def _counts(measured: Measurements) -> dict[str, int]:
+    lengths = Counter(np.strings.str_len(measured.peptide).tolist())
+    counts = {f"peptides of {n} residues": count for n, count in lengths.items()}
+    binder = measured.ic50 < BINDER_NM
+    for allele in dict.fromkeys(measured.allele.tolist()):
+        here = measured.allele == allele
+        counts[f"{allele}: peptides"] = int(np.sum(here))
+        counts[f"{allele}: binders"] = int(np.sum(here & binder))
+    return counts
