@@ -1,0 +1,88 @@
+"""Computing units in parallel, each stored as it ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import joblib
+from tqdm import tqdm
+
+from omtl.errors import UserError
+from omtl.harness.store import Store
+from omtl.harness.unit import Unit, compute
+
+
+@dataclass
+class Outcome:
+    """What became of the units that were asked for.
+
+    Parameters
+    ----------
+    computed, reused : int
+        How many were computed now, and how many were in the store.
+    failed : dict of str to str
+        By the key of each unit that failed, why.
+    """
+
+    computed: int = 0
+    reused: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+def worker(unit: Unit, store: Store) -> tuple[Unit, str | None]:
+    """Compute and store a unit; return it with the reason if it failed."""
+    try:
+        store.save(unit, compute(unit))
+    except UserError as fault:
+        return unit, str(fault)
+    except Exception as fault:  # any fault of one unit must leave the others alone
+        return unit, f"{type(fault).__name__}: {fault}"
+    return unit, None
+
+
+def run(
+    units: Sequence[Unit], store: Store, parallel: dict[str, Any], quiet: bool = False
+) -> Outcome:
+    """Compute the units that the store lacks.
+
+    Parameters
+    ----------
+    units : sequence of Unit
+        What is needed; a unit that is asked for twice is computed once.
+    store : Store
+        Where results are and go.
+    parallel : dict
+        ``backend`` and ``jobs`` of joblib (``jobs`` −1 for all cores).
+    quiet : bool
+        Whether to show no progress bar.
+    """
+    wanted = list({unit.key: unit for unit in units}.values())
+    missing = [unit for unit in wanted if not store.has(unit)]
+    outcome = Outcome(reused=len(wanted) - len(missing))
+    if not missing:
+        return outcome
+    jobs = min(joblib.effective_n_jobs(int(parallel["jobs"])), len(missing))
+    pool = joblib.Parallel(
+        n_jobs=jobs, backend=parallel["backend"], return_as="generator_unordered"
+    )
+    done = pool(joblib.delayed(worker)(unit, store) for unit in missing)
+    with tqdm(
+        total=len(missing), unit="unit", disable=quiet or None, file=sys.stderr, smoothing=0.05
+    ) as bar:
+        for unit, fault in done:
+            bar.set_postfix_str(unit.name, refresh=False)
+            bar.update()
+            if fault is None:
+                outcome.computed += 1
+            else:
+                outcome.failed[unit.key] = fault
+    return outcome
+
+
+def default_jobs() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

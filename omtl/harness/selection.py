@@ -1,0 +1,77 @@
+"""Rules by which a point of a grid is chosen, each by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from omtl.config import choose
+from omtl.errors import UserError
+from omtl.harness.unit import Result
+
+
+def oracle(
+    results: Sequence[Result],
+    points: Sequence[Mapping[str, Any]],  # noqa: ARG001
+    rule: Mapping[str, Any],  # noqa: ARG001
+) -> np.ndarray:
+    """Choose the point with the fewest mistakes over all repeats, in hindsight."""
+    total = sum(result.arrays["mistakes"].sum(axis=1) for result in results)
+    return np.full(len(results), _fewest(total, results))
+
+
+def prefix(
+    results: Sequence[Result],
+    points: Sequence[Mapping[str, Any]],  # noqa: ARG001
+    rule: Mapping[str, Any],
+) -> np.ndarray:
+    """Choose for each repeat the point with the fewest mistakes on the first part of its stream."""
+    chosen = []
+    for result in results:
+        seen = result.arrays["seen"]
+        early = int(np.searchsorted(seen, rule["fraction"] * seen[-1]))
+        chosen.append(_fewest(result.arrays["checkpoint_mistakes"][:, early], [result]))
+    return np.array(chosen)
+
+
+def fixed(
+    results: Sequence[Result], points: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]
+) -> np.ndarray:
+    """Choose the point that the rule names."""
+    wanted = dict(rule["point"])
+    hits = [i for i, point in enumerate(points) if all(point.get(k) == wanted[k] for k in wanted)]
+    if len(hits) != 1:
+        raise UserError(
+            f"selection.point={wanted} fits {len(hits)} of the grid's {len(points)} points; "
+            "name one value of each hyper-parameter"
+        )
+    return np.full(len(results), hits[0])
+
+
+def _fewest(mistakes: np.ndarray, results: Sequence[Result]) -> int:
+    """Return the first point with the fewest mistakes among those that never diverged."""
+    diverged = sum(result.arrays["diverged"] for result in results)
+    return int(np.argmin(np.where(diverged > 0, np.inf, mistakes)))
+
+
+RULES = {"oracle": oracle, "prefix": prefix, "fixed": fixed}
+
+
+def select(
+    results: Sequence[Result], points: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]
+) -> np.ndarray:
+    """Return the chosen point's number for each repeat.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        One a repeat, all with the same grid.
+    points : sequence of mapping
+        The grid's points.
+    rule : mapping
+        A config of the group ``selection``.
+    """
+    name = choose("selection rule", rule["rule"], list(RULES))
+    return RULES[name](results, points, rule)

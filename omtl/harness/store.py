@@ -1,0 +1,93 @@
+"""The store: one file a finished unit, named by its key.
+
+A file is written whole or not at all, and begins with the hash of the rest, so a half-written or
+damaged one is never taken for a result: it is set aside and the unit is computed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from omtl.harness.unit import Result, Unit
+from omtl.paths import kept
+
+HASH_LENGTH = 64
+
+
+@dataclass(frozen=True)
+class Store:
+    """Finished units in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files are; made when the first is written.
+    """
+
+    folder: Path
+
+    @staticmethod
+    def default() -> Store:
+        """Return the store of this checkout."""
+        return Store(kept() / "store")
+
+    def path(self, unit: Unit) -> Path:
+        """Return the place of a unit's file."""
+        return self.folder / unit.key[:2] / f"{unit.key}.unit"
+
+    def save(self, unit: Unit, result: Result) -> None:
+        """Write a unit's result, atomically."""
+        payload = io.BytesIO()
+        np.savez(payload, facts=np.array(json.dumps(result.facts)), **result.arrays)
+        content = payload.getvalue()
+        target = self.path(unit)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            dir=target.parent, prefix=".writing-", delete=False
+        ) as part:
+            try:
+                part.write(hashlib.sha256(content).hexdigest().encode())
+                part.write(content)
+                part.flush()
+                os.fsync(part.fileno())
+                part.close()
+                Path(part.name).replace(target)
+            except BaseException:
+                part.close()
+                Path(part.name).unlink(missing_ok=True)
+                raise
+
+    def load(self, unit: Unit) -> Result | None:
+        """Return a unit's result, or None if it is not stored whole.
+
+        A damaged file is renamed to end in ``.damaged`` and reported on standard error.
+        """
+        path = self.path(unit)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        stated, payload = content[:HASH_LENGTH], content[HASH_LENGTH:]
+        if hashlib.sha256(payload).hexdigest().encode() != stated:
+            aside = path.with_suffix(".damaged")
+            path.replace(aside)
+            print(
+                f"{path}: damaged, set aside as {aside.name}; it is computed again", file=sys.stderr
+            )
+            return None
+        with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        return Result(arrays, json.loads(str(arrays.pop("facts"))))
+
+    def has(self, unit: Unit) -> bool:
+        """Whether the unit is stored (its file is checked when it is loaded)."""
+        return self.path(unit).exists()

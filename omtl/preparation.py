@@ -1,0 +1,115 @@
+"""From a data set to what learners are fed: bias feature, normalisation, layout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from omtl.errors import UserError
+from omtl.ops import rows_of, square_norms
+from omtl.play import Examples
+from omtl.streams import Stream, Tasks
+
+SPARSE_BELOW = 0.25
+"""Rows with a smaller share of nonzeros than this are kept sparse."""
+
+
+def with_bias(tasks: Tasks) -> Tasks:
+    """Return the tasks with a last feature that is always 1."""
+    ones = np.ones((tasks.X.shape[0], 1))
+    if isinstance(tasks.X, sparse.csr_array):
+        return replace(tasks, X=sparse.csr_array(sparse.hstack([tasks.X, ones])))
+    return replace(tasks, X=np.hstack([tasks.X, ones]))
+
+
+def with_unit_rows(tasks: Tasks) -> Tasks:
+    """Return the tasks with each example divided by its Euclidean norm (a zero row stays)."""
+    norm = np.sqrt(square_norms(tasks.X))
+    scale = 1.0 / np.where(norm > 0.0, norm, 1.0)
+    if isinstance(tasks.X, sparse.csr_array):
+        return replace(tasks, X=sparse.csr_array(sparse.diags_array(scale) @ tasks.X))
+    return replace(tasks, X=tasks.X * scale[:, None])
+
+
+NORMALISATIONS = {"none": lambda tasks: tasks, "unit": with_unit_rows}
+
+
+def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
+    """Return the tasks as learners are fed them.
+
+    Parameters
+    ----------
+    tasks : Tasks
+    normalise : {"none", "unit"}
+        Whether to divide each example by its norm, after the bias feature is there.
+    bias : bool
+        Whether to add a feature that is always 1.
+
+    Raises
+    ------
+    UserError
+        If the normalisation is not known.
+    """
+    if normalise not in NORMALISATIONS:
+        raise UserError(
+            f"dataset.normalise={normalise!r} is not known; choose from {', '.join(NORMALISATIONS)}"
+        )
+    tasks = NORMALISATIONS[normalise](with_bias(tasks) if bias else tasks)
+    X = tasks.X
+    nonzeros = X.nnz if isinstance(X, sparse.csr_array) else np.count_nonzero(X)
+    if nonzeros < SPARSE_BELOW * X.shape[0] * X.shape[1]:
+        X = sparse.csr_array(X)
+        X.sort_indices()
+    elif isinstance(X, sparse.csr_array):
+        X = X.toarray()
+    return replace(tasks, X=X)
+
+
+@dataclass(frozen=True)
+class Fed:
+    """What learners are fed of a data set.
+
+    Parameters
+    ----------
+    tasks : Tasks
+        The examples, without the features that one example alone has.
+    square_norm : ndarray of shape (n_examples,)
+        Squared norms of the whole rows.
+    sha256 : str
+        Hash of the whole rows, labels and tasks.
+    """
+
+    tasks: Tasks
+    square_norm: np.ndarray
+    sha256: str
+
+
+def fed(tasks: Tasks) -> Fed:
+    """Return what learners are fed of prepared tasks.
+
+    Where each example comes once, a feature that one example alone has never meets its weight
+    again and changes no score: it is dropped, and kept in the squared norm.
+    """
+    square_norm = square_norms(tasks.X)
+    lean = tasks
+    if isinstance(tasks.X, sparse.csr_array):
+        together = np.bincount(tasks.X.indices, minlength=tasks.X.shape[1]) > 1
+        kept = sparse.csr_array(tasks.X[:, np.flatnonzero(together)])
+        kept.sort_indices()
+        lean = replace(tasks, X=kept)
+    return Fed(lean, square_norm, tasks.sha256)
+
+
+def in_order(source: Fed, stream: Stream) -> tuple[Examples, Stream]:
+    """Return the examples in the order in which they come, and the stream of these.
+
+    Memory is then read from front to back, which makes a play several times faster.
+    """
+    order = stream.example
+    tasks = source.tasks
+    examples = Examples(
+        rows_of(tasks.X[order]), tasks.y[order], tasks.task[order], source.square_norm[order]
+    )
+    return examples, stream._replace(example=np.arange(order.size))
