@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,9 +10,18 @@ from typing import Any
 import joblib
 from tqdm import tqdm
 
+from data_fetchers.fetch import DataMissing
 from omtl.errors import UserError
 from omtl.harness.store import Store
 from omtl.harness.unit import Unit, compute
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a unit has no result; `missing_data` where its data set cannot be had."""
+
+    reason: str
+    missing_data: bool = False
 
 
 @dataclass
@@ -24,23 +32,23 @@ class Outcome:
     ----------
     computed, reused : int
         How many were computed now, and how many were in the store.
-    failed : dict of str to str
+    failed : dict of str to Failure
         By the key of each unit that failed, why.
     """
 
     computed: int = 0
     reused: int = 0
-    failed: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, Failure] = field(default_factory=dict)
 
 
-def worker(unit: Unit, store: Store) -> tuple[Unit, str | None]:
+def worker(unit: Unit, store: Store) -> tuple[Unit, Failure | None]:
     """Compute and store a unit; return it with the reason if it failed."""
     try:
         store.save(unit, compute(unit))
     except UserError as fault:
-        return unit, str(fault)
+        return unit, Failure(str(fault), missing_data=isinstance(fault, DataMissing))
     except Exception as fault:  # any fault of one unit must leave the others alone
-        return unit, f"{type(fault).__name__}: {fault}"
+        return unit, Failure(f"{unit.name}: {type(fault).__name__}: {fault}")
     return unit, None
 
 
@@ -81,8 +89,3 @@ def run(
             else:
                 outcome.failed[unit.key] = fault
     return outcome
-
-
-def default_jobs() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import inspect
 import json
 import time
 from dataclasses import asdict, dataclass
@@ -16,7 +15,7 @@ from functools import cached_property, lru_cache
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -181,7 +180,7 @@ def new_learner(algorithm: dict[str, Any], point: dict[str, Any]) -> Any:
         If a name or a value is not one that the learner takes.
     """
     learner = learner_class(algorithm["learner"])
-    kinds = inspect.get_annotations(learner, eval_str=True)
+    kinds = get_type_hints(learner)
     wrong = [name for name in point if name not in kinds]
     if wrong:
         raise UserError(
@@ -194,8 +193,10 @@ def new_learner(algorithm: dict[str, Any], point: dict[str, Any]) -> Any:
         raise UserError(f"algorithm {algorithm['name']}: {point} does not fit: {fault}") from fault
 
 
-_LOADED: dict[str, Fed] = {}
+_LOADED: dict[str, Fed | UserError] = {}
 _LOADING = Lock()
+
+DATA_SETS_IN_MEMORY = 4
 
 
 def load_fed(dataset: dict[str, Any], seed: int, draw: int) -> Fed:
@@ -214,14 +215,23 @@ def load_fed(dataset: dict[str, Any], seed: int, draw: int) -> Fed:
     name = json.dumps([dataset, *([seed, draw] if synthetic else [])], sort_keys=True)
     with _LOADING:
         if name not in _LOADED:
-            try:
-                tasks = module.load(**options)
-            except TypeError as fault:
-                raise UserError(f"dataset {dataset['name']}: {fault}") from fault
-            while len(_LOADED) >= 4:
+            while len(_LOADED) >= DATA_SETS_IN_MEMORY:
                 _LOADED.pop(next(iter(_LOADED)))
-            _LOADED[name] = fed(prepare(tasks, dataset["normalise"], dataset["bias"]))
-        return _LOADED[name]
+            _LOADED[name] = _load(module, options, dataset)
+        loaded = _LOADED[name]
+    if isinstance(loaded, UserError):
+        raise loaded
+    return loaded
+
+
+def _load(module: Any, options: dict[str, Any], dataset: dict[str, Any]) -> Fed | UserError:
+    """Load and prepare; return a fault, so that it is met once and not in each unit."""
+    try:
+        return fed(prepare(module.load(**options), dataset["normalise"], dataset["bias"]))
+    except UserError as fault:
+        return fault
+    except TypeError as fault:
+        return UserError(f"dataset {dataset['name']}: {fault}")
 
 
 def is_synthetic(dataset: dict[str, Any]) -> bool:

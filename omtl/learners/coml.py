@@ -33,23 +33,20 @@ class COML(NamedTuple):
     u^k ← argmin_u  (μ/2)‖u − w‖² + ((1−μ)/2)‖u − u^k‖² + C ℓ(u),
     which is a passive-aggressive step (τ at most C) from the point μ w + (1−μ) u^k. Then w takes a
     PA-I step of its own with its own loss. μ = λ₁ / (λ₁ + λ₂) of the original's two weights, and C
-    is counted in units of their sum.
+    is counted in units of their sum. Written from the ROM and DOM papers' accounts of it.
 
     Cost per example: O(n_tasks · nonzeros).
 
     Parameters
     ----------
     C : float
-        Aggressiveness of the personal step, C > 0.
+        Aggressiveness of both steps, C > 0.
     mu : float in [0, 1)
         How much a personal vector leans on the global one at each step.
-    C_global : float
-        Aggressiveness of the global step.
     """
 
     C: float
     mu: float
-    C_global: float = float("inf")
 
     def new_state(self, shape: Shape) -> Collaboration:
         """Return zero weights."""
@@ -92,7 +89,7 @@ class COML(NamedTuple):
         global_loss = 1.0 - y * global_score
         if global_loss > 0.0:
             changed = True
-            step = y * min(self.C_global, global_loss / event.square_norm)
+            step = y * min(self.C, global_loss / event.square_norm)
             axpy(step, rows, x, state.w)
             for j in range(state.lean.size):
                 if state.lean[j] != 0.0:

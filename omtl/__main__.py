@@ -1,0 +1,5 @@
+"""``python -m omtl``."""
+
+from omtl.cli import main
+
+raise SystemExit(main())

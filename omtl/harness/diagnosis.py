@@ -1,0 +1,31 @@
+"""The written diagnoses of cells that are off: ``experiments/<paper>/diagnoses.yaml``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from omtl.harness.plan import Table
+from omtl.harness.table import Scored
+from omtl.paths import EXPERIMENTS
+
+
+def diagnoses(paper: str) -> list[dict[str, Any]]:
+    """Return a paper's diagnoses: each with ``table``, ``reading``, ``dataset``, ``algorithms``
+    (patterns of names) and ``text``."""
+    path = EXPERIMENTS / paper / "diagnoses.yaml"
+    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
+
+
+def diagnosis_of(table: Table, scored: Scored) -> str | None:
+    """Return why a cell is off, or None where nobody has written it down."""
+    for entry in diagnoses(table.description["paper"]):
+        if (
+            entry["table"] == table.id
+            and table.reading["name"] in entry["readings"]
+            and scored.cell.dataset == entry["dataset"]
+            and scored.cell.algorithm in entry["algorithms"]
+        ):
+            return " ".join(entry["text"].split())
+    return None

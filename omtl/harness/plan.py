@@ -1,0 +1,190 @@
+"""From a table's description to its cells and the units that they need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from omtl.config import apply_reading, choose, grid_points, load_option, read_yaml
+from omtl.errors import UserError
+from omtl.harness.unit import Unit, is_synthetic
+from omtl.paths import EXPERIMENTS, RESULTS
+
+FRESH_DRAWS_FROM = 1
+"""Draw 0 is the one that the table is made on; fresh draws follow it."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An algorithm on a data set under a reading: resolved configs of the groups."""
+
+    algorithm: dict[str, Any]
+    dataset: dict[str, Any]
+    protocol: dict[str, Any]
+    network: dict[str, Any] | None
+
+    @staticmethod
+    def compose(
+        algorithm: str, dataset: str, protocol: str, network: str | None, reading: Mapping[str, Any]
+    ) -> Experiment:
+        """Load the configs by name and set a reading's answers in them.
+
+        Raises
+        ------
+        UserError
+            On an unknown name or answer.
+        """
+        parts = {
+            "algorithm": load_option("algorithm", algorithm),
+            "dataset": load_option("dataset", dataset),
+            "protocol": load_option("protocol", protocol),
+        }
+        if parts["algorithm"]["networked"]:
+            if network is None:
+                raise UserError(f"algorithm {algorithm} learns on a network; name one")
+            parts["network"] = load_option("network", network)
+        changed = apply_reading(parts, reading)
+        return Experiment(**({"network": None} | changed))
+
+    @cached_property
+    def points(self) -> list[dict[str, Any]]:
+        """The points of the algorithm's grid."""
+        return grid_points(self.algorithm)
+
+    def unit(self, seed: int, repeat: int, draw: int = 0) -> Unit:
+        """Return the unit of a repeat."""
+        if self.protocol["draw"] == "each_repeat" and draw == 0:
+            draw = -1 - repeat  # draws of their own, apart from the table's and the fresh ones
+        return Unit(self.algorithm, self.dataset, self.protocol, self.network, seed, repeat, draw)
+
+    def repeats(self, seed: int, n_repeats: int) -> list[Unit]:
+        """Return the units of all repeats."""
+        return [self.unit(seed, repeat) for repeat in range(n_repeats)]
+
+    def fresh_draws(self, seed: int, count: int, repeats: int) -> list[list[Unit]]:
+        """Return, for each fresh draw of synthetic data, the units of its repeats."""
+        if not is_synthetic(self.dataset) or self.protocol["draw"] == "each_repeat":
+            return []
+        return [
+            [self.unit(seed, repeat, draw) for repeat in range(repeats)]
+            for draw in range(FRESH_DRAWS_FROM, FRESH_DRAWS_FROM + count)
+        ]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A published number and the experiment that should give it."""
+
+    dataset: str
+    algorithm: str
+    task: str
+    metric: str
+    mean: str
+    std: str
+    experiment: Experiment = field(repr=False)
+    kind: str = "value"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a paper: its description, and its cells under a reading."""
+
+    description: dict[str, Any]
+    reading: dict[str, Any]
+    cells: list[Cell]
+
+    @property
+    def id(self) -> str:
+        """The table's id."""
+        return self.description["id"]
+
+    def draws(self, n_repeats: int) -> tuple[int, int]:
+        """Return how many fresh draws of synthetic data are made, and repeats on each."""
+        asked = self.description.get("draws", {"count": 0, "repeats": 0})
+        return min(asked["count"], n_repeats), min(asked["repeats"], n_repeats)
+
+    def units(self, seed: int, n_repeats: int) -> list[Unit]:
+        """Return all units that the table needs, repeat after repeat."""
+        needed: list[tuple[int, Unit]] = []
+        for cell in self.cells:
+            needed += enumerate(cell.experiment.repeats(seed, n_repeats))
+            for number, draw in enumerate(
+                cell.experiment.fresh_draws(seed, *self.draws(n_repeats))
+            ):
+                needed += [(number, unit) for unit in draw]
+        return [unit for _, unit in sorted(needed, key=lambda pair: pair[0])]
+
+
+def descriptions(kind: str) -> dict[str, Path]:
+    """Return the files that describe tables or figures, by id.
+
+    Parameters
+    ----------
+    kind : {"table", "figure"}
+    """
+    prefix = {"table": "table", "figure": "fig"}[kind]
+    files = sorted(EXPERIMENTS.glob(f"*/{prefix}*.yaml"))
+    return {f"{path.parent.name}-{path.stem}": path for path in files}
+
+
+def describe(kind: str, name: str) -> dict[str, Any]:
+    """Return the description of a table or figure.
+
+    Raises
+    ------
+    UserError
+        If there is none of that id.
+    """
+    known = descriptions(kind)
+    return read_yaml(known[choose(kind, name, list(known))])
+
+
+def published(table: str) -> pd.DataFrame:
+    """Return the published numbers of a table, as printed."""
+    return pd.read_csv(RESULTS / "published" / f"{table}.csv", dtype=str, keep_default_na=False)
+
+
+def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
+    """Return a table's cells under a reading, in the paper's order.
+
+    Raises
+    ------
+    UserError
+        If the table is unknown, or its description and its published numbers do not fit.
+    """
+    description = describe("table", name)
+    rows = {row["published"]: row for row in description["rows"] if "published" in row}
+    columns = {column["published"]: column for column in description["columns"]}
+    cells = []
+    for number in published(name).itertuples(index=False):
+        row, column = rows.get(number.algorithm), columns.get(number.dataset)
+        if row is None or column is None:
+            raise UserError(
+                f"{name}: the published cell ({number.algorithm}, {number.dataset}) is in no row "
+                "and column of the table's description"
+            )
+        experiment = Experiment.compose(
+            row["algorithm"],
+            column["dataset"],
+            description["protocol"],
+            row.get("network"),
+            reading,
+        )
+        cells.append(
+            Cell(
+                number.dataset,
+                number.algorithm,
+                number.task,
+                number.metric,
+                number.mean,
+                number.std,
+                experiment,
+                column.get("kind", "value"),
+            )
+        )
+    return Table(description, dict(reading), cells)

@@ -1,0 +1,125 @@
+"""The forms of a laid-out table: for the terminal, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from omtl.harness.layout import Layout, spread
+from omtl.harness.table import Scored
+from omtl.harness.verdict import MATCH, MISSING, NEAR, OFF, SUBSTITUTE, TIMING
+
+COLOURS = {
+    MATCH: "green",
+    NEAR: "yellow",
+    OFF: "bold red",
+    SUBSTITUTE: "cyan",
+    TIMING: "blue",
+    MISSING: "dim",
+}
+
+WIDEST = 1000
+
+MARKS = {MATCH: "✓", NEAR: "~", OFF: "✗", SUBSTITUTE: "≈", TIMING: "t", MISSING: "·"}
+
+
+def _ours(scored: Scored, digits: int) -> str:
+    return "—" if scored.mean is None else spread(scored.mean, scored.std, digits)
+
+
+def _published(scored: Scored, digits: int) -> str:
+    return spread(scored.cell.mean, scored.cell.std, digits)
+
+
+def show(layout: Layout, console: Console) -> None:
+    """Print a table to a terminal: published, ours and a mark, coloured where there is colour."""
+    grid = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    grid.add_column("", no_wrap=True)
+    for head in layout.heads:
+        grid.add_column(head, justify="right", no_wrap=True)
+        grid.add_column("ours", justify="right", no_wrap=True)
+        grid.add_column("", no_wrap=True)
+    for line in layout.lines:
+        shown = [Text(line.label, style="italic" if line.is_group else "")]
+        for scored in line.cells:
+            if scored is None:
+                shown += [Text("-"), Text(""), Text("")]
+                continue
+            colour = COLOURS[scored.verdict]
+            shown += [
+                Text(_published(scored, layout.digits).replace(" ", "")),
+                Text(_ours(scored, layout.digits).replace(" ", ""), style=colour),
+                Text(MARKS[scored.verdict], style=colour),
+            ]
+        grid.add_row(*shown)
+    console.width = max(console.width, Console(width=WIDEST).measure(grid).maximum)
+    console.print(Text(layout.title, style="bold"))
+    console.print(Text(layout.subtitle))
+    console.print(grid)
+    legend = Text()
+    for verdict, mark in MARKS.items():
+        legend.append(f"{mark} {verdict}  ", style=COLOURS[verdict])
+    console.print(legend)
+    for note in layout.notes:
+        console.print(Text(note), soft_wrap=True)
+
+
+def markdown(layout: Layout) -> str:
+    """Return a table in Markdown: published → **ours** verdict."""
+    lines = [f"# {layout.title}", "", layout.subtitle[0].upper() + layout.subtitle[1:] + ".", ""]
+    lines += ["Each cell: published, **ours**, verdict.", ""]
+    lines.append("| | " + " | ".join(layout.heads) + " |")
+    lines.append("| --- |" + " --- |" * len(layout.heads))
+    for line in layout.lines:
+        if line.is_group:
+            lines.append(f"| *{line.label}* |" + " |" * len(layout.heads))
+            continue
+        cells = [
+            "-"
+            if s is None
+            else f"{_published(s, layout.digits)}, **{_ours(s, layout.digits)}** {s.verdict}"
+            for s in line.cells
+        ]
+        lines.append(f"| {line.label} | " + " | ".join(cells) + " |")
+    if layout.notes:
+        lines += ["", "## Notes", ""] + [f"- {note}" for note in layout.notes]
+    return "\n".join(lines) + "\n"
+
+
+def latex(layout: Layout) -> str:
+    """Return a table in LaTeX (booktabs): published and ours, our matches in bold."""
+
+    def escape(text: str) -> str:
+        for old, new in (("%", r"\%"), ("_", r"\_"), ("&", r"\&"), ("±", r"$\pm$"), ("—", "---")):
+            text = text.replace(old, new)
+        return text
+
+    width = 1 + 2 * len(layout.heads)
+    heads = " & ".join(rf"\multicolumn{{2}}{{c}}{{{escape(head)}}}" for head in layout.heads)
+    pairs = " & ".join(["published & ours"] * len(layout.heads))
+    lines = [
+        rf"% {layout.title}; {layout.subtitle}",
+        rf"\begin{{tabular}}{{l{'rr' * len(layout.heads)}}}",
+        r"\toprule",
+        rf" & {heads} \\",
+        rf" & {pairs} \\",
+        r"\midrule",
+    ]
+    for line in layout.lines:
+        if line.is_group:
+            lines.append(rf"\multicolumn{{{width}}}{{l}}{{\emph{{{escape(line.label)}}}}} \\")
+            continue
+        cells = []
+        for s in line.cells:
+            if s is None:
+                cells += ["-", ""]
+                continue
+            ours = escape(_ours(s, layout.digits))
+            cells += [
+                escape(_published(s, layout.digits)),
+                rf"\textbf{{{ours}}}" if s.verdict == MATCH else ours,
+            ]
+        lines.append(f"{escape(line.label)} & " + " & ".join(cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"

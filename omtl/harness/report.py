@@ -1,0 +1,138 @@
+"""Writing a table's files, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from omtl.harness.layout import Layout, counts
+from omtl.harness.plan import Table
+from omtl.harness.render import latex, markdown
+from omtl.harness.table import Scored
+from omtl.paths import RESULTS, ROOT
+
+PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "pandas", "joblib")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(
+        "w", dir=path.parent, prefix=".writing-", encoding="utf-8", newline="\n", delete=False
+    ) as part:
+        try:
+            part.write(text)
+            part.close()
+            Path(part.name).chmod(0o644)
+            Path(part.name).replace(path)
+        except BaseException:
+            part.close()
+            Path(part.name).unlink(missing_ok=True)
+            raise
+
+
+def folder_for(full: bool) -> Path:
+    """Return where results go: full runs are kept in git, shorter ones are not."""
+    return RESULTS / ("reproduced" if full else "partial")
+
+
+def host() -> dict[str, Any]:
+    """Return what the results were made on: versions, commit, machine."""
+
+    def installed(package: str) -> str:
+        try:
+            return version(package)
+        except PackageNotFoundError:
+            return "not installed"
+
+    return {
+        "python": platform.python_version(),
+        "packages": {package: installed(package) for package in PACKAGES},
+        "commit": commit(),
+        "machine": platform.machine(),
+        "cpu": cpu_name(),
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+    }
+
+
+def commit() -> str:
+    """Return the checkout's commit, with ``+`` if files of the project differ from it."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", ":!results")
+        return git("rev-parse", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def cpu_name() -> str:
+    """Return the CPU's name where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def write_table(
+    table: Table,
+    rows: pd.DataFrame,
+    scored: list[Scored],
+    layout: Layout,
+    facts: dict[str, Any],
+    folder: Path,
+) -> list[Path]:
+    """Write a table's csv, md, tex and meta.json; return their paths.
+
+    The csv holds the rows of all readings that were run: those of the present one are replaced,
+    the others kept. The other files are of the present reading, and carry its name unless it is
+    the one that comes closest.
+    """
+    reading = table.reading["name"]
+    csv = folder / f"{table.id}.csv"
+    if csv.exists():
+        earlier = pd.read_csv(csv, dtype=str, keep_default_na=False)
+        earlier = earlier[earlier["reading"] != reading]
+        rows = pd.concat([earlier, rows])
+    order = pd.Index(dict.fromkeys(["as_written", "as_published", *sorted(set(rows["reading"]))]))
+    rows = rows.sort_values("reading", key=order.get_indexer, kind="stable")
+    write_text(csv, rows.to_csv(index=False, lineterminator="\n"))
+    stem = table.id if reading == "as_published" else f"{table.id}.{reading}"
+    write_text(folder / f"{stem}.md", markdown(layout))
+    write_text(folder / f"{stem}.tex", latex(layout))
+    meta = {
+        "table": table.id,
+        "reading": table.reading,
+        "verdicts": counts(scored),
+        "experiments": {
+            f"{s.cell.algorithm} on {s.cell.dataset}": {
+                "algorithm": s.cell.experiment.algorithm,
+                "dataset": s.cell.experiment.dataset,
+                "protocol": s.cell.experiment.protocol,
+                "network": s.cell.experiment.network,
+                "chosen": s.params,
+                "data_std": round(s.data_std, 6),
+                "seconds": round(s.seconds, 3),
+            }
+            for s in scored
+        },
+        **facts,
+        "host": host(),
+    }
+    write_text(folder / f"{stem}.meta.json", json.dumps(meta, indent=1, ensure_ascii=False) + "\n")
+    return [csv, *(folder / f"{stem}.{form}" for form in ("md", "tex", "meta.json"))]

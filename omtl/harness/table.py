@@ -1,0 +1,195 @@
+"""Making a table from the store: our number, spread and verdict for each published cell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from omtl.config import load_option
+from omtl.harness.fanout import Failure
+from omtl.harness.plan import Cell, Table
+from omtl.harness.selection import select
+from omtl.harness.store import Store
+from omtl.harness.unit import Result
+from omtl.harness.verdict import judge
+from omtl.metrics import METRICS
+
+COLUMNS = (
+    "table",
+    "dataset",
+    "algorithm",
+    "task",
+    "metric",
+    "reading",
+    "selection",
+    "published_mean",
+    "published_std",
+    "ours_mean",
+    "ours_std",
+    "n_repeats",
+    "delta",
+    "verdict",
+    "params",
+    "data_sha256",
+)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A cell with what we have for it.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_repeats,)
+        Our number in each repeat; empty if the cell was not run.
+    data_std : float
+        Standard deviation of our mean over fresh draws of synthetic data; 0 for real data.
+    params : dict
+        The chosen hyper-parameters (those most often chosen, where the rule chooses by repeat).
+    why : str
+        Why the cell was not run; empty if it was.
+    """
+
+    cell: Cell
+    values: np.ndarray
+    verdict: str
+    data_std: float = 0.0
+    params: dict[str, Any] = field(default_factory=dict)
+    data_sha256: str = ""
+    seconds: float = 0.0
+    why: str = ""
+
+    @property
+    def mean(self) -> float | None:
+        """Mean over the repeats."""
+        return float(self.values.mean()) if self.values.size else None
+
+    @property
+    def std(self) -> float:
+        """Standard deviation over the repeats."""
+        return float(self.values.std(ddof=1)) if self.values.size > 1 else 0.0
+
+
+def values_of(
+    cell: Cell, results: list[Result], rule: dict[str, Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a cell's number in each repeat, and the points that the rule chose."""
+    metric = METRICS[cell.metric]
+    task = None if cell.task == "all" else int(cell.task.removeprefix("task")) - 1
+    chosen = select(results, cell.experiment.points, rule)
+    values = [metric.of(r.arrays, int(p), task) for r, p in zip(results, chosen, strict=True)]
+    diverged = [r.arrays["diverged"][p] > 0 for r, p in zip(results, chosen, strict=True)]
+    return np.where(diverged, metric.worst, values), chosen
+
+
+def spread_of_draws(cell: Cell, draws: list[list[Result]], rule: dict[str, Any]) -> float:
+    """Return the standard deviation of a cell's mean over fresh draws of the data.
+
+    What the shuffles add to the means of so few repeats is taken off.
+    """
+    if len(draws) < 2:
+        return 0.0
+    values = np.array([values_of(cell, results, rule)[0] for results in draws])
+    between = values.mean(axis=1).var(ddof=1)
+    within = values.var(axis=1, ddof=1).mean() / values.shape[1] if values.shape[1] > 1 else 0.0
+    return float(np.sqrt(max(0.0, between - within)))
+
+
+def score_cell(
+    table: Table,
+    cell: Cell,
+    store: Store,
+    rule: dict[str, Any],
+    seed: int,
+    n_repeats: int,
+    failed: Mapping[str, Failure],
+) -> Scored:
+    """Return a cell with our number for it, from the store alone."""
+    published = float(cell.mean), float(cell.std) if cell.std else None
+    units = cell.experiment.repeats(seed, n_repeats)
+    stored = [store.load(unit) for unit in units]
+    results = [result for result in stored if result is not None]
+    if len(results) < n_repeats:
+        reasons = [failed[unit.key].reason for unit in units if unit.key in failed]
+        why = reasons[0] if reasons else f"{len(results)} of {n_repeats} repeats are stored"
+        return Scored(cell, np.array([]), judge(*published, None), why=why)
+    values, chosen = values_of(cell, results, rule)
+    fresh = [
+        [result for unit in draw if (result := store.load(unit)) is not None]
+        for draw in cell.experiment.fresh_draws(seed, *table.draws(n_repeats))
+    ]
+    data_std = spread_of_draws(cell, [draw for draw in fresh if draw], rule)
+    most_chosen = int(np.bincount(chosen).argmax())
+    scored = Scored(
+        cell,
+        values,
+        verdict="",
+        data_std=data_std,
+        params=cell.experiment.points[most_chosen],
+        data_sha256=results[0].facts["data_sha256"],
+        seconds=sum(result.facts["seconds"] for result in results),
+    )
+    verdict = judge(*published, scored.mean, scored.std, data_std, cell.kind)
+    return Scored(**(scored.__dict__ | {"verdict": verdict}))
+
+
+def score_table(
+    table: Table,
+    store: Store,
+    seed: int,
+    n_repeats: int,
+    failed: Mapping[str, Failure] | None = None,
+    selection: str | None = None,
+) -> list[Scored]:
+    """Return all cells of a table with our numbers, from the store alone.
+
+    Parameters
+    ----------
+    table : Table
+    store : Store
+    seed, n_repeats : int
+        Which repeats.
+    failed : dict, optional
+        Why units failed, by key.
+    selection : str, optional
+        A rule of the group ``selection``; the table's own by default.
+    """
+    rule = load_option("selection", selection or table.description["selection"])
+    return [
+        score_cell(table, cell, store, rule, seed, n_repeats, failed or {}) for cell in table.cells
+    ]
+
+
+def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
+    """Return the rows of ``results/reproduced/<id>.csv``, as text with a fixed precision."""
+
+    def number(value: float | None) -> str:
+        return "" if value is None else f"{value:.4f}"
+
+    rows = [
+        (
+            table.id,
+            s.cell.dataset,
+            s.cell.algorithm,
+            s.cell.task,
+            s.cell.metric,
+            table.reading["name"],
+            selection,
+            s.cell.mean,
+            s.cell.std,
+            number(s.mean),
+            number(s.std) if s.values.size else "",
+            str(s.values.size),
+            number(None if s.mean is None else s.mean - float(s.cell.mean)),
+            s.verdict,
+            json.dumps(s.params, sort_keys=True) if s.values.size else "",
+            s.data_sha256,
+        )
+        for s in scored
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)

@@ -1,0 +1,644 @@
+"""Every learner agrees with its plain transcription, and keeps the rules that all learners share.
+
+The scores are compared example by example: from the compiled loop, from the same loop in plain
+Python, on dense and on sparse rows, and from the oracle (`oracles`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numba import njit
+from oracles import Given, Step, Steps, centralised, network
+from scipy import sparse
+
+import omtl.learners
+from omtl.errors import UserError
+from omtl.learners import coml, diffusion, dom, passive_aggressive, perceptron
+from omtl.learners.coml import COML
+from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
+from omtl.learners.passive_aggressive import PassiveAggressive
+from omtl.learners.perceptron import Perceptron
+from omtl.networks import mixing_matrix
+from omtl.ops import BORROWED
+from omtl.play import Examples, Trace, examples_of, play
+from omtl.rules import Event, Shape, close_round, open_round, score, update
+from omtl.streams import Stream, Tasks, rounds
+
+TOLERANCE = 1e-9
+"""Of scores, relative to the largest of the play."""
+
+INFINITY = float("inf")
+
+THOROUGH = settings(
+    max_examples=30,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def record(
+    learner: Any,
+    state: Any,
+    examples: Examples,
+    stream: Stream,
+    scores: np.ndarray,
+    fired: np.ndarray,
+) -> None:
+    """Play a stream and keep the score of every event, and whether the learner learnt from it."""
+    for t in range(stream.start.size - 1):
+        open_round(learner, state)
+        for e in range(stream.start[t], stream.start[t + 1]):
+            i = stream.example[e]
+            y = examples.y[i]
+            event = Event(t, i, examples.task[i], stream.node[e], examples.square_norm[i])
+            scores[e] = score(learner, state, examples.rows, event)
+            fired[e] = update(learner, state, examples.rows, event, y, scores[e])
+        close_round(learner, state, examples.rows)
+
+
+record_compiled = njit(cache=True, nogil=True, **BORROWED)(record)
+
+
+class Recorded(NamedTuple):
+    """What `recorded` returns: by event the score and whether the learner learnt; its last state."""
+
+    scores: np.ndarray
+    fired: np.ndarray
+    state: Any
+
+
+class Case(NamedTuple):
+    """A small problem: labelled examples, the order they come in, and a network."""
+
+    tasks: Tasks
+    stream: Stream
+    mixing: np.ndarray
+
+    @property
+    def shape(self) -> Shape:
+        """What a learner is told."""
+        return Shape(len(self.tasks.names), self.tasks.X.shape[1], self.mixing)
+
+    @property
+    def sparse(self) -> Case:
+        """The same problem in sparse rows."""
+        X = sparse.csr_array(self.tasks.X)
+        tasks = Tasks(X, self.tasks.y, self.tasks.task, self.tasks.names)
+        return self._replace(tasks=tasks)
+
+    @property
+    def given(self) -> list[list[Given]]:
+        """The problem as an oracle reads it."""
+        tasks, stream = self.tasks, self.stream
+        events = [
+            Given(tasks.X[i], float(tasks.y[i]), int(tasks.task[i]), int(node))
+            for i, node in zip(stream.example, stream.node, strict=True)
+        ]
+        return [
+            events[a:b] for a, b in zip(stream.start[:-1], stream.start[1:], strict=True)
+        ]
+
+
+def recorded(learner: Any, case: Case, compiled: bool = True) -> Recorded:
+    """Play a case and return its scores by event.
+
+    Parameters
+    ----------
+    learner : NamedTuple
+    case : Case
+    compiled : bool
+        Whether to run in the compiled loop.
+    """
+    n_events = case.stream.example.size
+    scores, fired = np.full(n_events, np.nan), np.zeros(n_events, dtype=bool)
+    state = learner.new_state(case.shape)
+    loop = record_compiled if compiled else record
+    loop(learner, state, examples_of(case.tasks), case.stream, scores, fired)
+    return Recorded(scores, fired, state)
+
+
+def oracle_steps(learner: Any, case: Case) -> Steps:
+    """Return the oracle's steps for a learner of the package.
+
+    Parameters
+    ----------
+    learner : NamedTuple
+    case : Case
+    """
+    oracles: dict[type, Callable[..., Steps]] = {
+        Perceptron: centralised.perceptron,
+        PassiveAggressive: centralised.passive_aggressive,
+        COML: centralised.coml,
+        NS: network.ns,
+        DST: network.dst,
+        DOM1: network.dom1,
+        DOM2: network.dom2,
+        DA: network.da,
+    }
+    of = oracles[type(learner)]
+    shape = case.shape
+    known = {"A": shape.mixing} if of.__module__ == network.__name__ else {}
+    return of(case.given, shape.n_tasks, shape.n_features, **known, **learner._asdict())
+
+
+def compare(learner: Any, case: Case, plain: bool = True) -> None:
+    """Assert that all ways of playing a case agree with the oracle.
+
+    They are compared up to the first decision that rounding could turn (none in most cases).
+
+    Parameters
+    ----------
+    learner : NamedTuple
+    case : Case
+    plain : bool
+        Whether to compare the plain Python loop too.
+    """
+    steps = list(oracle_steps(learner, case))
+    expected = np.array([step.score for step in steps])
+    size = np.maximum.accumulate(np.maximum(1.0, np.abs(expected)))
+    for this in (case, case.sparse):
+        for compiled in (True, False) if plain else (True,):
+            got = recorded(learner, this, compiled)
+            trace = play(learner, examples_of(this.tasks), this.stream, this.shape, compiled)
+            assert_trace_is_of(trace, got, this)
+            for e, step in enumerate(steps):
+                assert abs(got.scores[e] - step.score) <= TOLERANCE * size[e], (
+                    f"event {e}: score {got.scores[e]!r}, oracle {step.score!r} "
+                    f"({'compiled' if compiled else 'plain'})"
+                )
+                if step.gap <= TOLERANCE * size[e]:
+                    break
+                if np.any(case.tasks.X[case.stream.example[e]]):  # empty rows: see their own test
+                    assert got.fired[e] == step.fired, f"event {e}: learns {got.fired[e]}"
+            else:
+                sure = np.abs(expected) > TOLERANCE * size
+                y = case.tasks.y[case.stream.example]
+                wrong = ~(y * expected > 0.0)
+                if sure.all() or np.all(got.scores[~sure] == 0.0):
+                    k = case.tasks.task[case.stream.example]
+                    counted = np.bincount(k[wrong], minlength=case.shape.n_tasks)
+                    np.testing.assert_array_equal(trace.mistakes, counted)
+
+
+def assert_trace_is_of(trace: Trace, got: Recorded, case: Case) -> None:
+    """Assert that a trace says what the recorded scores say."""
+    i = case.stream.example
+    y, k = case.tasks.y[i], case.tasks.task[i]
+    n_tasks = len(case.tasks.names)
+    wrong = ~(y * got.scores > 0.0)
+    np.testing.assert_array_equal(trace.mistakes, np.bincount(k[wrong], minlength=n_tasks))
+    np.testing.assert_array_equal(trace.updates, np.bincount(k[got.fired], minlength=n_tasks))
+    ends = case.stream.start[case.stream.checkpoint]
+    loss = np.concatenate([[0.0], np.cumsum(np.maximum(0.0, 1.0 - y * got.scores))])
+    mistakes = np.concatenate([[0], np.cumsum(wrong)])
+    np.testing.assert_array_equal(trace.checkpoint_mistakes, mistakes[ends])
+    np.testing.assert_allclose(trace.checkpoint_loss, loss[ends], rtol=1e-9)
+    assert trace.diverged[0] == np.sum(~np.isfinite(got.scores))
+
+
+# Random small problems
+
+
+@st.composite
+def mixings(draw: st.DrawFn, n_nodes: int, lossless: bool | None) -> np.ndarray:
+    """Draw the combination weights of a network.
+
+    Parameters
+    ----------
+    draw : callable
+    n_nodes : int
+    lossless : bool, optional
+        Whether combining must be invertible; left out, any network may come.
+    """
+    kind = draw(st.sampled_from(["full", "grid", "ring", "random"]))
+    edges = None
+    if kind == "random":
+        edges = [(i, draw(st.integers(0, i - 1))) for i in range(1, n_nodes)]
+        pairs = st.tuples(st.integers(0, n_nodes - 1), st.integers(0, n_nodes - 1))
+        edges += [pair for pair in draw(st.lists(pairs, max_size=6)) if pair[0] != pair[1]]
+    weights = draw(st.sampled_from(["uniform", "metropolis"]))
+    topology = "full" if kind == "random" else kind
+    mixing = mixing_matrix(n_nodes, topology, edges, weights, draw(st.booleans()))
+    if lossless and np.abs(np.linalg.eigvals(mixing)).min() < 1e-6:
+        # Make combining lazier: the same network, no mode lost.
+        mixing = 0.7 * np.eye(n_nodes) + 0.3 * mixing
+    return mixing
+
+
+@st.composite
+def cases(
+    draw: st.DrawFn,
+    a_node_a_task: bool = False,
+    at_most_one: bool = False,
+    lossless: bool | None = None,
+    empty_rows: bool = True,
+) -> Case:
+    """Draw a small problem.
+
+    Parameters
+    ----------
+    draw : callable
+    a_node_a_task : bool
+        Whether there are as many nodes as tasks.
+    at_most_one : bool
+        Whether there are at least as many nodes as tasks.
+    lossless : bool, optional
+        As in `mixings`.
+    empty_rows : bool
+        Whether a row may be empty.
+    """
+    n_tasks = draw(st.integers(1, 5))
+    n_features = draw(st.integers(1, 40))
+    sizes = draw(st.lists(st.integers(0, 12), min_size=n_tasks, max_size=n_tasks))
+    sizes[draw(st.integers(0, n_tasks - 1))] += 1
+    seed = draw(st.integers(0, 2**32 - 1))
+    density = draw(st.sampled_from([0.05, 0.3, 1.0]))
+    size = draw(st.sampled_from([0.1, 1.0, 5.0]))
+    n_nodes = n_tasks if a_node_a_task else draw(st.integers(n_tasks if at_most_one else 1, 6))
+    rng = np.random.default_rng(seed)
+    n = sum(sizes)
+    X = size * rng.normal(size=(n, n_features)) * (rng.random((n, n_features)) < density)
+    if not empty_rows:
+        X[np.arange(n), rng.integers(n_features, size=n)] += 1.0
+    tasks = Tasks(
+        X,
+        rng.choice([-1.0, 1.0], size=n),
+        rng.permutation(np.repeat(np.arange(n_tasks), sizes)),
+        tuple(f"task {k}" for k in range(n_tasks)),
+    )
+    order, hands = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 2])
+    stream = rounds(tasks, order, hands, n_nodes, draw(st.sampled_from([1, 3, 100])))
+    return Case(tasks, stream, draw(mixings(n_nodes, lossless)))
+
+
+etas = st.floats(-5.0, 2.0).map(lambda power: 10.0**power)
+relations = st.one_of(st.just(0.0), st.floats(0.0, 256.0))
+alphas = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0.0, 1.0))
+aggressiveness = st.one_of(st.just(INFINITY), st.floats(-3.0, 2.0).map(lambda power: 10.0**power))
+leanings = st.one_of(st.just(0.0), st.floats(0.0, 0.9))
+
+
+@THOROUGH
+@given(
+    cases(),
+    st.builds(Perceptron, etas, st.sampled_from([0.0, 1.0]), st.booleans()),
+)
+def test_perceptron_is_its_oracle(case: Case, learner: Perceptron) -> None:
+    """The perceptron, alone and pooled, by mistakes and by margin."""
+    compare(learner, case)
+
+
+@THOROUGH
+@given(cases(), st.builds(PassiveAggressive, aggressiveness, st.booleans()))
+def test_passive_aggressive_is_its_oracle(case: Case, learner: PassiveAggressive) -> None:
+    """PA and PA-I, alone and pooled."""
+    compare(learner, case)
+
+
+@THOROUGH
+@given(cases(empty_rows=False), st.builds(COML, aggressiveness, leanings, aggressiveness))
+def test_coml_is_its_oracle(case: Case, learner: COML) -> None:
+    """COML, without empty rows."""
+    compare(learner, case)
+
+
+def by_column(by_node: bool, by_row: bool) -> st.SearchStrategy[DOM2]:
+    """Return a strategy of DOM-II in one of its variants."""
+    return st.builds(DOM2, etas, alphas, st.just(by_node), st.just(by_row))
+
+
+NETWORKED = {
+    "NS": (st.builds(NS, etas), True),
+    "DST": (st.builds(DST, etas), False),
+    "DOM1": (st.builds(DOM1, etas, relations), False),
+    "DOM2": (by_column(False, False), False),
+    "DOM2-by_row": (by_column(False, True), False),
+    "DOM2-by_node": (by_column(True, False), True),
+    "DOM2-by_node-by_row": (by_column(True, True), True),
+    "DA": (st.builds(DA, etas, relations), False),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKED)
+def test_networked_learner_is_its_oracle(name: str) -> None:
+    """On networks whose combination loses nothing (A invertible), a node may meet many tasks."""
+    learners, a_node_a_task = NETWORKED[name]
+
+    @THOROUGH
+    @given(cases(a_node_a_task, lossless=True), learners)
+    def agree(case: Case, learner: Any) -> None:
+        compare(learner, case)
+
+    agree()
+
+
+@pytest.mark.parametrize("name", NETWORKED)
+def test_networked_learner_is_its_oracle_on_any_network(name: str) -> None:
+    """On networks whose combination loses modes too (full; A singular), one example a node."""
+    learners, a_node_a_task = NETWORKED[name]
+
+    @THOROUGH
+    @given(cases(a_node_a_task, at_most_one=True), learners)
+    def agree(case: Case, learner: Any) -> None:
+        compare(learner, case)
+
+    agree()
+
+
+@pytest.mark.parametrize("name", ["DST", "DOM1", "DOM2", "DOM2-by_row", "DA"])
+def test_many_examples_a_node_on_any_network(name: str) -> None:
+    """Nodes that meet several tasks a round, on networks whose combination loses modes too."""
+    learners, _ = NETWORKED[name]
+
+    @THOROUGH
+    @given(cases(), learners)
+    def agree(case: Case, learner: Any) -> None:
+        compare(learner, case)
+
+    agree()
+
+
+# Corners
+
+
+def problem(
+    sizes: tuple[int, ...],
+    n_features: int = 4,
+    mixing: np.ndarray | None = None,
+    seed: int = 0,
+) -> Case:
+    """Return a fixed problem with learnable labels.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Number of examples of each task.
+    n_features : int
+    mixing : ndarray, optional
+        A ring of as many nodes as tasks where it is left out.
+    seed : int
+    """
+    rng = np.random.default_rng(seed)
+    n_tasks, n = len(sizes), sum(sizes)
+    mixing = mixing_matrix(n_tasks, "ring") if mixing is None else mixing
+    task = np.repeat(np.arange(n_tasks), sizes)
+    X = rng.normal(size=(n, n_features))
+    ways = rng.normal(size=n_features) + 0.5 * rng.normal(size=(n_tasks, n_features))
+    margin = np.einsum("ij,ij->i", X, ways[task]) + 0.3 * rng.normal(size=n)
+    tasks = Tasks(X, np.where(margin > 0, 1.0, -1.0), task, tuple("abcdefghij"[:n_tasks]))
+    order, hands = np.random.default_rng(seed + 1), np.random.default_rng(seed + 2)
+    return Case(tasks, rounds(tasks, order, hands, mixing.shape[0]), mixing)
+
+
+def lazy_ring(n_nodes: int) -> np.ndarray:
+    """Return a ring that loses no mode whatever its size."""
+    return 0.7 * np.eye(n_nodes) + 0.3 * mixing_matrix(n_nodes, "ring")
+
+
+def test_coml_scale_does_not_underflow() -> None:
+    """COML over thousands of rounds: (1 − μ) to the number of steps is far below 1e-308."""
+    learner = COML(C=0.5, mu=0.9, C_global=0.2)
+    case = problem((3000, 2500), n_features=6)
+    compare(learner, case, plain=False)
+    got = recorded(learner, case)
+    assert got.fired.sum() > 1000
+    assert np.all(got.state.scale > coml.SMALLEST_SCALE * 0.1)
+    assert np.all(got.state.lean <= 1.0 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [NS(0.05), DST(0.05), DOM1(0.05, 3.0), DOM2(0.05, 0.4), DOM2(0.05, 0.4, False, True), DA(0.5, 3.0)],
+    ids=repr,
+)
+@pytest.mark.parametrize("tail", ["ring", "fast"])
+def test_fast_decaying_modes_do_not_underflow(learner: Any, tail: str) -> None:
+    """Thousands of rounds where decay to the number of rounds is far below 1e-308."""
+    n_tasks = 5 if tail == "ring" else 2
+    fast = np.array([[0.5 + 1e-7, 0.5 - 1e-7], [0.5 - 1e-7, 0.5 + 1e-7]])
+    mixing = mixing_matrix(5, "ring") if tail == "ring" else fast
+    case = problem((1500,) * n_tasks, n_features=3, mixing=mixing)
+    compare(learner, case, plain=False)
+    state = recorded(learner, case).state
+    net = getattr(state, "net", state)
+    assert 1500 * np.log10(np.abs(net.decay[-1])) < -320
+    assert np.all(np.abs(net.scale) >= diffusion.SMALLEST_SCALE)
+    assert np.all(np.isfinite(net.vectors))
+
+
+@pytest.mark.parametrize("learner", [DOM2(1.0, 0.3), DOM2(1.0, 0.3, False, True)], ids=repr)
+def test_relations_are_a_softmax_however_large_the_losses(learner: DOM2) -> None:
+    """Eq. 13 where every exp(−loss) is below the smallest number: the smallest loss still wins."""
+    case = problem((60, 60, 60), n_features=5, mixing=lazy_ring(3))
+    tasks = case.tasks
+    case = case._replace(tasks=Tasks(1e3 * tasks.X, tasks.y, tasks.task, tasks.names))
+    compare(learner, case)
+
+
+def test_coml_leans_on_the_global_vector_on_an_empty_row() -> None:
+    """An empty row has loss 1, so that the argmin of COML's step is μ w + (1 − μ) u^k."""
+    case = problem((8, 8))
+    case.tasks.X[case.stream.example[8:10]] = 0.0
+    compare(COML(1.0, 0.5, 1.0), case)
+
+
+@pytest.mark.parametrize("topology", ["ring", "grid"])
+def test_a_node_that_has_heard_of_nothing_predicts_exactly_zero(topology: str) -> None:
+    """A score of 0 is a tie, thus a mistake; rounding must not turn it into a label.
+
+    Only node 0 learns, in round 0; in round 1 the nodes that are two links away know nothing.
+    """
+    mixing = mixing_matrix(9, topology)
+    far = np.flatnonzero(mixing[:, 0] == 0.0)
+    X = np.random.default_rng(0).normal(size=(1 + far.size, 4))
+    tasks = Tasks(X, np.ones(1 + far.size), np.arange(1 + far.size), tuple("abcdefghi"[: 1 + far.size]))
+    stream = Stream(
+        start=np.array([0, 1, 1 + far.size]),
+        example=np.arange(1 + far.size),
+        node=np.concatenate([[0], far]),
+        checkpoint=np.array([2]),
+    )
+    got = recorded(DOM1(1.0, 4.0), Case(tasks, stream, mixing))
+    np.testing.assert_array_equal(got.scores, 0.0)
+
+
+# Rules that all learners share
+
+STAND_INS = {"eta": 0.3, "b": 2.0, "alpha": 0.4, "mu": 0.3, "C": 0.8, "margin": 1.0}
+"""Hyper-parameters of learners that need some; 0.5 for names that are not listed."""
+
+
+def learner_classes() -> list[type]:
+    """Return every learner of the package: the tuples with `score` and `update` in its modules."""
+    found = []
+    for info in pkgutil.walk_packages(omtl.learners.__path__, "omtl.learners."):
+        module = importlib.import_module(info.name)
+        found += [
+            each
+            for _, each in inspect.getmembers(module, inspect.isclass)
+            if each.__module__ == module.__name__
+            and issubclass(each, tuple)
+            and hasattr(each, "_fields")
+            and hasattr(each, "score")
+            and hasattr(each, "update")
+        ]
+    return found
+
+
+def variants() -> Iterator[Any]:
+    """Yield an instance of every learner, in every combination of its switches."""
+    for each in learner_classes():
+        switches = [name for name in each._fields if each._field_defaults.get(name) in (True, False)]
+        switches = [name for name in switches if isinstance(each._field_defaults[name], bool)]
+        needed = {
+            name: STAND_INS.get(name, 0.5)
+            for name in each._fields
+            if name not in each._field_defaults
+        }
+        for values in product([False, True], repeat=len(switches)):
+            yield each(**needed, **dict(zip(switches, values, strict=True)))
+
+
+VARIANTS = list(variants())
+every_learner = pytest.mark.parametrize("learner", VARIANTS, ids=repr)
+
+
+def test_learners_are_found() -> None:
+    """The conformance tests below see all learners, and the oracles know those of today."""
+    found = set(learner_classes())
+    assert found >= {Perceptron, PassiveAggressive, COML, NS, DST, DOM1, DOM2, DA}
+    for module in (perceptron, passive_aggressive, coml, dom):
+        assert any(each.__module__ == module.__name__ for each in found)
+    assert len({repr(learner) for learner in VARIANTS}) == len(VARIANTS) >= len(found)
+
+
+@every_learner
+def test_score_does_not_see_the_label(learner: Any) -> None:
+    """Flipping the labels of this and all later examples leaves this score as it is, to the bit."""
+    case = problem((7, 5, 6), mixing=lazy_ring(3))
+    before = recorded(learner, case).scores
+    changed = 0
+    for e in range(before.size):
+        y = case.tasks.y.copy()
+        y[case.stream.example[e:]] *= -1.0
+        flipped = Tasks(case.tasks.X, y, case.tasks.task, case.tasks.names)
+        after = recorded(learner, case._replace(tasks=flipped)).scores
+        np.testing.assert_array_equal(after[: e + 1], before[: e + 1])
+        changed += not np.array_equal(after, before)
+    assert changed > 0, "labels must matter to what comes later"
+
+
+@every_learner
+def test_plays_share_nothing(learner: Any) -> None:
+    """A second play gives the same trace, to the bit, and no play changes what it is given."""
+    case = problem((7, 5, 6), mixing=lazy_ring(3))
+    given = [case.tasks.X, case.tasks.y, case.tasks.task, *case.stream, case.mixing]
+    copies = [array.copy() for array in given]
+    examples = examples_of(case.tasks)
+    first = play(learner, examples, case.stream, case.shape)
+    scores = recorded(learner, case).scores
+    second = play(learner, examples, case.stream, case.shape)
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(scores, recorded(learner, case).scores)
+    for array, copy in zip(given, copies, strict=True):
+        np.testing.assert_array_equal(array, copy)
+    slow = play(learner, examples, case.stream, case.shape, compiled=False)
+    for one, other in zip(first, slow, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+@every_learner
+def test_sparse_rows_are_the_same_rows(learner: Any) -> None:
+    """Compiled scores from dense and from sparse rows agree, whatever the learner."""
+    case = problem((7, 5, 6), n_features=33, mixing=lazy_ring(3))
+    case.tasks.X[np.random.default_rng(5).random(case.tasks.X.shape) < 0.6] = 0.0
+    dense, compressed = recorded(learner, case), recorded(learner, case.sparse)
+    np.testing.assert_allclose(dense.scores, compressed.scores, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(dense.fired, compressed.fired)
+
+
+@every_learner
+def test_names_of_tasks_do_not_matter(learner: Any) -> None:
+    """Renumbering the tasks (and, with them, the nodes) renumbers the mistakes.
+
+    The examples come in the same order, so that this also holds where tasks share a vector.
+    """
+    case = problem((9, 6, 8, 7), mixing=lazy_ring(4))
+    new = np.array([2, 0, 3, 1])
+    old = np.argsort(new)
+    tasks, stream = case.tasks, case.stream
+    renamed = Case(
+        Tasks(tasks.X, tasks.y, new[tasks.task], tuple(tasks.names[k] for k in old)),
+        stream._replace(node=new[stream.node]),
+        np.ascontiguousarray(case.mixing[np.ix_(old, old)]),
+    )
+    before, after = recorded(learner, case), recorded(learner, renamed)
+    np.testing.assert_allclose(after.scores, before.scores, rtol=1e-9, atol=1e-9)
+    traces = [play(learner, examples_of(c.tasks), c.stream, c.shape) for c in (case, renamed)]
+    np.testing.assert_array_equal(traces[1].mistakes[new], traces[0].mistakes)
+    np.testing.assert_array_equal(traces[1].updates[new], traces[0].updates)
+
+
+def in_parallel(learner: Any) -> bool:
+    """Return whether a learner's tasks do not see each other within a round."""
+    if isinstance(learner, Perceptron | PassiveAggressive):
+        return not learner.pooled
+    return type(learner).__module__ == dom.__name__
+
+
+@pytest.mark.parametrize("learner", [each for each in VARIANTS if in_parallel(each)], ids=repr)
+@pytest.mark.parametrize("topology", ["full", "ring", "lazy ring"])
+def test_nodes_work_at_the_same_time(learner: Any, topology: str) -> None:
+    """Within a round, the order in which nodes come up does not matter (algorithms 1 and 2)."""
+    mixing = lazy_ring(4) if topology == "lazy ring" else mixing_matrix(4, topology)
+    case = problem((9, 6, 8, 7), mixing=mixing)
+    stream = case.stream
+    order = np.arange(stream.example.size)
+    for a, b in zip(stream.start[:-1], stream.start[1:], strict=True):
+        order[a:b] = order[a:b][::-1]
+    backwards = stream._replace(example=stream.example[order], node=stream.node[order])
+    before = recorded(learner, case).scores
+    after = recorded(learner, case._replace(stream=backwards)).scores
+    np.testing.assert_allclose(after, before[order], rtol=1e-9, atol=1e-9)
+
+
+@every_learner
+def test_an_empty_row_is_not_learnt_from(learner: Any) -> None:
+    """An empty row changes no weights, and `update` says so (`omtl.rules`)."""
+    if isinstance(learner, COML):
+        pytest.skip("an empty row still makes COML lean on its global vector")
+    case = problem((4, 4), mixing=lazy_ring(2))
+    empty = case.stream.example[2:4]
+    case.tasks.X[empty] = 0.0
+    got = recorded(learner, case)
+    np.testing.assert_array_equal(got.scores[2:4], 0.0)
+    assert not got.fired[2:4].any()
+
+
+@pytest.mark.parametrize("learner", [NS(0.1), DOM2(0.1, 0.5, by_node=True)], ids=repr)
+def test_a_node_a_task_is_required(learner: Any) -> None:
+    """Learners whose nodes are tasks refuse another network, and say what to set."""
+    with pytest.raises(UserError, match=r"set network\.n_nodes=3"):
+        learner.new_state(Shape(3, 2, mixing_matrix(4)))
+
+
+def test_oracle_steps_are_steps() -> None:
+    """The oracles see every event once, in order."""
+    case = problem((3, 2))
+    for learner in VARIANTS:
+        steps = list(oracle_steps(learner, case))
+        assert len(steps) == 5
+        assert all(isinstance(step, Step) for step in steps)
