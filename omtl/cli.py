@@ -19,7 +19,7 @@ def table_command(options: argparse.Namespace) -> int:
     """Compute what a table lacks, print it beside the published one, write its files."""
     from rich.console import Console
 
-    from omtl.config import load_option, named_reading
+    from omtl.config import load_option, named_reading, resolve_jobs
     from omtl.harness import fanout, plan, report
     from omtl.harness.layout import lay_out
     from omtl.harness.render import show
@@ -30,9 +30,7 @@ def table_command(options: argparse.Namespace) -> int:
     table = plan.plan_table(options.table, named_reading(description["paper"], options.reading))
     n_repeats = options.repeats or description["repeats"]
     selection = options.selection or description["selection"]
-    parallel = load_option("parallel", options.parallel)
-    if options.jobs:
-        parallel["jobs"] = options.jobs
+    parallel = resolve_jobs(load_option("parallel", options.parallel), options.jobs)
     store = Store.default()
     started = time.perf_counter()
     outcome = fanout.run(table.units(options.seed, n_repeats), store, parallel)
@@ -53,6 +51,38 @@ def table_command(options: argparse.Namespace) -> int:
     paths = report.write_table(table, rows, scored, layout, facts, report.folder_for(full))
     print("written: " + " ".join(_shown(path) for path in paths))
     return FAILED if any(not failure.missing_data for failure in outcome.failed.values()) else 0
+
+
+def readings_command(options: argparse.Namespace) -> int:
+    """Search a table's readings and write the record and the best one's config."""
+    import yaml
+
+    from omtl.config import load_option, resolve_jobs
+    from omtl.harness.plan import describe
+    from omtl.harness.readings import search
+    from omtl.harness.report import write_text
+    from omtl.harness.store import Store
+    from omtl.paths import CONF, RESULTS
+
+    paper = describe("table", options.table)["paper"]
+    parallel = resolve_jobs(load_option("parallel", options.parallel), options.jobs)
+    answers, record = search(
+        options.table, Store.default(), parallel, options.seed, options.repeats or 5, print
+    )
+    csv = RESULTS / "readings" / f"{options.table}.csv"
+    write_text(csv, record.to_csv(index=False, lineterminator="\n"))
+    config = CONF / "reading" / paper / "as_published.yaml"
+    found = yaml.safe_dump(
+        {"name": "as_published", "paper": paper, "answers": answers}, sort_keys=False
+    )
+    head = (
+        "# @package reading\n"
+        f"# Found by `make readings TABLE={options.table}`; every reading that was tried is in\n"
+        f"# results/readings/{options.table}.csv.\n"
+    )
+    write_text(config, head + found)
+    print(f"written: {_shown(csv)} {_shown(config)}")
+    return 0
 
 
 def _shown(path: Any) -> str:
@@ -93,6 +123,9 @@ def parser() -> argparse.ArgumentParser:
     table = add("table", table_command, "reproduce a table and compare it with the published one")
     table.add_argument("table", metavar="TABLE")
     add_run_options(table)
+    readings = add("readings", readings_command, "search the readings of a table")
+    readings.add_argument("table", metavar="TABLE")
+    add_run_options(readings)
     return top
 
 

@@ -114,3 +114,11 @@ def grid_points(algorithm: Mapping[str, Any]) -> list[dict[str, Any]]:
     grid = algorithm["grid"]
     fixed = algorithm["fixed"]
     return [fixed | dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+
+def resolve_jobs(parallel: Mapping[str, Any], jobs: int | None = None) -> dict[str, Any]:
+    """Return how to run in parallel, with the number of jobs asked for (−1: one a core)."""
+    asked = parallel["jobs"] if jobs is None else jobs
+    if not isinstance(asked, int) or (asked < 1 and asked != -1):
+        raise UserError(f"parallel.jobs={asked!r} must be a positive number, or -1 for all cores")
+    return {**parallel, "jobs": asked}

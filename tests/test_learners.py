@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from numba import njit
 from oracles import Given, Step, Steps, centralised, network
@@ -45,6 +45,8 @@ THOROUGH = settings(
     derandomize=True,
     database=None,
     suppress_health_check=list(HealthCheck),
+    # No shrinking, which takes minutes; add Phase.shrink to make a failure small.
+    phases=[Phase.explicit, Phase.generate],
 )
 
 
@@ -72,7 +74,7 @@ record_compiled = njit(cache=True, nogil=True, **BORROWED)(record)
 
 
 class Recorded(NamedTuple):
-    """What `recorded` returns: by event the score and whether the learner learnt; its last state."""
+    """By event: the score, and whether the learner learnt from it; and the learner's last state."""
 
     scores: np.ndarray
     fired: np.ndarray
@@ -106,9 +108,7 @@ class Case(NamedTuple):
             Given(tasks.X[i], float(tasks.y[i]), int(tasks.task[i]), int(node))
             for i, node in zip(stream.example, stream.node, strict=True)
         ]
-        return [
-            events[a:b] for a, b in zip(stream.start[:-1], stream.start[1:], strict=True)
-        ]
+        return [events[a:b] for a, b in zip(stream.start[:-1], stream.start[1:], strict=True)]
 
 
 def recorded(learner: Any, case: Case, compiled: bool = True) -> Recorded:
@@ -308,7 +308,7 @@ def test_passive_aggressive_is_its_oracle(case: Case, learner: PassiveAggressive
 
 
 @THOROUGH
-@given(cases(empty_rows=False), st.builds(COML, aggressiveness, leanings, aggressiveness))
+@given(cases(empty_rows=False), st.builds(COML, aggressiveness, leanings))
 def test_coml_is_its_oracle(case: Case, learner: COML) -> None:
     """COML, without empty rows."""
     compare(learner, case)
@@ -409,7 +409,7 @@ def lazy_ring(n_nodes: int) -> np.ndarray:
 
 def test_coml_scale_does_not_underflow() -> None:
     """COML over thousands of rounds: (1 − μ) to the number of steps is far below 1e-308."""
-    learner = COML(C=0.5, mu=0.9, C_global=0.2)
+    learner = COML(C=0.5, mu=0.9)
     case = problem((3000, 2500), n_features=6)
     compare(learner, case, plain=False)
     got = recorded(learner, case)
@@ -420,7 +420,14 @@ def test_coml_scale_does_not_underflow() -> None:
 
 @pytest.mark.parametrize(
     "learner",
-    [NS(0.05), DST(0.05), DOM1(0.05, 3.0), DOM2(0.05, 0.4), DOM2(0.05, 0.4, False, True), DA(0.5, 3.0)],
+    [
+        NS(0.05),
+        DST(0.05),
+        DOM1(0.05, 3.0),
+        DOM2(0.05, 0.4),
+        DOM2(0.05, 0.4, False, True),
+        DA(0.5, 3.0),
+    ],
     ids=repr,
 )
 @pytest.mark.parametrize("tail", ["ring", "fast"])
@@ -451,7 +458,7 @@ def test_coml_leans_on_the_global_vector_on_an_empty_row() -> None:
     """An empty row has loss 1, so that the argmin of COML's step is μ w + (1 − μ) u^k."""
     case = problem((8, 8))
     case.tasks.X[case.stream.example[8:10]] = 0.0
-    compare(COML(1.0, 0.5, 1.0), case)
+    compare(COML(1.0, 0.5), case)
 
 
 @pytest.mark.parametrize("topology", ["ring", "grid"])
@@ -463,7 +470,9 @@ def test_a_node_that_has_heard_of_nothing_predicts_exactly_zero(topology: str) -
     mixing = mixing_matrix(9, topology)
     far = np.flatnonzero(mixing[:, 0] == 0.0)
     X = np.random.default_rng(0).normal(size=(1 + far.size, 4))
-    tasks = Tasks(X, np.ones(1 + far.size), np.arange(1 + far.size), tuple("abcdefghi"[: 1 + far.size]))
+    tasks = Tasks(
+        X, np.ones(1 + far.size), np.arange(1 + far.size), tuple("abcdefghi"[: 1 + far.size])
+    )
     stream = Stream(
         start=np.array([0, 1, 1 + far.size]),
         example=np.arange(1 + far.size),
@@ -500,7 +509,9 @@ def learner_classes() -> list[type]:
 def variants() -> Iterator[Any]:
     """Yield an instance of every learner, in every combination of its switches."""
     for each in learner_classes():
-        switches = [name for name in each._fields if each._field_defaults.get(name) in (True, False)]
+        switches = [
+            name for name in each._fields if each._field_defaults.get(name) in (True, False)
+        ]
         switches = [name for name in switches if isinstance(each._field_defaults[name], bool)]
         needed = {
             name: STAND_INS.get(name, 0.5)
@@ -574,7 +585,8 @@ def test_sparse_rows_are_the_same_rows(learner: Any) -> None:
 def test_names_of_tasks_do_not_matter(learner: Any) -> None:
     """Renumbering the tasks (and, with them, the nodes) renumbers the mistakes.
 
-    The examples come in the same order, so that this also holds where tasks share a vector.
+    The examples come in the same order, so that this also holds where tasks share a vector. Ties
+    are left out, as rounding may break them (`test_a_node_that_has_heard_of_nothing...`).
     """
     case = problem((9, 6, 8, 7), mixing=lazy_ring(4))
     new = np.array([2, 0, 3, 1])
@@ -587,9 +599,11 @@ def test_names_of_tasks_do_not_matter(learner: Any) -> None:
     )
     before, after = recorded(learner, case), recorded(learner, renamed)
     np.testing.assert_allclose(after.scores, before.scores, rtol=1e-9, atol=1e-9)
-    traces = [play(learner, examples_of(c.tasks), c.stream, c.shape) for c in (case, renamed)]
-    np.testing.assert_array_equal(traces[1].mistakes[new], traces[0].mistakes)
-    np.testing.assert_array_equal(traces[1].updates[new], traces[0].updates)
+    one, other = (play(learner, examples_of(c.tasks), c.stream, c.shape) for c in (case, renamed))
+    tied = tasks.task[stream.example[np.abs(before.scores) <= TOLERANCE]]
+    ties = np.bincount(tied, minlength=4)
+    assert np.all(np.abs(other.mistakes[new] - one.mistakes) <= ties)
+    np.testing.assert_array_equal(other.updates[new], one.updates)
 
 
 def in_parallel(learner: Any) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from omtl.config import apply_reading, choose, grid_points, load_option, read_yaml
 from omtl.errors import UserError
@@ -144,9 +143,11 @@ def describe(kind: str, name: str) -> dict[str, Any]:
     return read_yaml(known[choose(kind, name, list(known))])
 
 
-def published(table: str) -> pd.DataFrame:
-    """Return the published numbers of a table, as printed."""
-    return pd.read_csv(RESULTS / "published" / f"{table}.csv", dtype=str, keep_default_na=False)
+def published(table: str) -> list[dict[str, str]]:
+    """Return the published numbers of a table, as printed, in the paper's order."""
+    path = RESULTS / "published" / f"{table}.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
@@ -161,12 +162,12 @@ def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
     rows = {row["published"]: row for row in description["rows"] if "published" in row}
     columns = {column["published"]: column for column in description["columns"]}
     cells = []
-    for number in published(name).itertuples(index=False):
-        row, column = rows.get(number.algorithm), columns.get(number.dataset)
+    for number in published(name):
+        row, column = rows.get(number["algorithm"]), columns.get(number["dataset"])
         if row is None or column is None:
             raise UserError(
-                f"{name}: the published cell ({number.algorithm}, {number.dataset}) is in no row "
-                "and column of the table's description"
+                f"{name}: the published cell ({number['algorithm']}, {number['dataset']}) is in "
+                "no row and column of the table's description"
             )
         experiment = Experiment.compose(
             row["algorithm"],
@@ -175,16 +176,14 @@ def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
             row.get("network"),
             reading,
         )
+        place = {key: number[key] for key in ("dataset", "algorithm", "task", "metric")}
         cells.append(
             Cell(
-                number.dataset,
-                number.algorithm,
-                number.task,
-                number.metric,
-                number.mean,
-                number.std,
-                experiment,
-                column.get("kind", "value"),
+                **place,
+                mean=number["mean"],
+                std=number["std"],
+                experiment=experiment,
+                kind=column.get("kind", "value"),
             )
         )
     return Table(description, dict(reading), cells)

@@ -1,16 +1,16 @@
 """Searching the readings of a table: which answers bring our numbers closest to the published.
 
-The search goes column by column, as most questions can move one column only. From the literal
-answers it changes one answer at a time, keeps the change that brings the column closest, and goes
-on until none does. Every reading that was tried is recorded. Units are stored, so a search that was
-stopped goes on, and an answer that changes one learner computes only that learner.
+From the literal answers, the search goes through the questions, gives each the answer that brings
+the columns that it can move closest, and begins again until a whole round changes nothing. Every
+reading of a column that was tried is recorded. Units are stored, so a search that was stopped goes
+on, and an answer that changes one learner computes only that learner.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from omtl.config import named_reading, questions
+from omtl.errors import UserError
 from omtl.harness.fanout import run
 from omtl.harness.plan import plan_table
 from omtl.harness.store import Store
@@ -27,17 +28,21 @@ from omtl.harness.verdict import MATCH, NEAR, OFF
 FARTHEST = 0.25
 """A cell farther off than this share of the published number counts as this far."""
 
-LEAST_GAIN = 0.001
-"""An answer is changed only if the column's mean distance falls by more than this share."""
+CERTAINTY = 2.0
+"""An answer is changed only if the distance falls by so many standard errors over the repeats."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A reading of one column, and how far our numbers are from the published."""
+    """A reading of one column, and how far our numbers are from the published.
+
+    `distances` has one number a repeat: the mean over the column's cells of the distance as a share
+    of the published number.
+    """
 
     column: str
     answers: dict[str, str]
-    distance: float
+    distances: np.ndarray
     verdicts: Counter
 
     def row(self) -> dict[str, Any]:
@@ -45,7 +50,8 @@ class Trial:
         return {
             "column": self.column,
             "answers": json.dumps(self.answers, sort_keys=True),
-            "distance": f"{self.distance:.5f}",
+            "distance": f"{self.distances.mean():.5f}",
+            "standard_error": f"{standard_error(self.distances):.5f}",
             **{verdict: self.verdicts[verdict] for verdict in (MATCH, NEAR, OFF)},
         }
 
@@ -72,48 +78,50 @@ def search(
     plan = plan_table(table, named_reading(table.split("-")[0], "as_written"))
     paper = plan.description["paper"]
     asked = questions(paper)
-    trials: list[Trial] = []
+    columns = [column["published"] for column in plan.description["columns"]]
+    trials: dict[tuple[str, str], Trial] = {}
+
+    def distances(answers: dict[str, str], moved: list[str]) -> np.ndarray:
+        return np.mean([attempt(column, answers).distances for column in moved], axis=0)
 
     def attempt(column: str, answers: dict[str, str]) -> Trial:
-        found = next((t for t in trials if (t.column, t.answers) == (column, answers)), None)
-        if found is None:
-            found = _try(table, paper, column, answers, store, parallel, seed, n_repeats)
-            trials.append(found)
-            report(f"{column}: {found.distance:.4f} {dict(found.verdicts)} {answers}")
-        return found
+        relevant = {q: a for q, a in answers.items() if column in asked[q]["columns"]}
+        key = column, json.dumps(relevant, sort_keys=True)
+        if key not in trials:
+            trials[key] = _try(table, paper, column, relevant, store, parallel, seed, n_repeats)
+            shown = trials[key]
+            report(f"{column}: {shown.distances.mean():.4f} {dict(shown.verdicts)} {relevant}")
+        return trials[key]
 
-    best = [_climb(column["published"], asked, attempt) for column in plan.description["columns"]]
-    record = pd.DataFrame([trial.row() for trial in trials])
-    return _joined(asked, best), record
+    answers = {name: question["literal"] for name, question in asked.items()}
+    for column in columns:
+        attempt(column, _departures(asked, answers))
+    changed = True
+    while changed:
+        changed = False
+        for name, question in asked.items():
+            moved = question["columns"]
+            here = distances(_departures(asked, answers), moved)
+            gains = {
+                option: here - distances(_departures(asked, answers | {name: option}), moved)
+                for option in question["options"]
+            }
+            best = max(gains, key=lambda option: gains[option].mean())
+            if gains[best].mean() > CERTAINTY * standard_error(gains[best]):
+                answers[name] = best
+                changed = True
+    record = pd.DataFrame([trial.row() for trial in trials.values()])
+    return _departures(asked, answers), record
 
 
-def _climb(
-    column: str, asked: dict[str, Any], attempt: Callable[[str, dict[str, str]], Trial]
-) -> Trial:
-    """Change one answer at a time while that brings the column closer."""
-    here = attempt(column, {})
-    while True:
-        ahead = min(
-            (attempt(column, answers) for answers in _neighbours(column, asked, here.answers)),
-            key=lambda trial: trial.distance,
-        )
-        if ahead.distance > here.distance * (1.0 - LEAST_GAIN):
-            return here
-        here = ahead
+def standard_error(values: np.ndarray) -> float:
+    """Return the standard error of the mean of one number a repeat; 0 for a single repeat."""
+    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
 
 
-def _neighbours(
-    column: str, asked: dict[str, Any], answers: dict[str, str]
-) -> Iterator[dict[str, str]]:
-    """Yield the answers that differ in one question that can move the column."""
-    for name, question in asked.items():
-        if column not in question["columns"]:
-            continue
-        for option in question["options"]:
-            if option == answers.get(name, question["literal"]):
-                continue
-            others = {k: v for k, v in answers.items() if k != name}
-            yield others if option == question["literal"] else {**others, name: option}
+def _departures(asked: dict[str, Any], answers: dict[str, str]) -> dict[str, str]:
+    """Return the answers that are not the literal ones."""
+    return {name: a for name, a in answers.items() if a != asked[name]["literal"]}
 
 
 def _try(
@@ -136,23 +144,11 @@ def _try(
     outcome = run(plan.units(seed, n_repeats), store, parallel)
     scored = score_table(plan, store, seed, n_repeats, outcome.failed)
     gaps = [
-        abs(s.mean - float(s.cell.mean)) / abs(float(s.cell.mean))
+        np.abs(s.values - float(s.cell.mean)) / abs(float(s.cell.mean))
         for s in scored
-        if s.mean is not None
+        if s.values.size
     ]
-    distance = float(np.mean(np.minimum(gaps, FARTHEST))) if gaps else FARTHEST
-    return Trial(column, answers, distance, Counter(s.verdict for s in scored))
-
-
-def _joined(asked: dict[str, Any], best: list[Trial]) -> dict[str, str]:
-    """Return one answer to each question: that of the columns where it gains the most."""
-    votes: dict[str, Counter] = {name: Counter() for name in asked}
-    for trial in best:
-        for name, question in asked.items():
-            if trial.column in question["columns"]:
-                votes[name][trial.answers.get(name, question["literal"])] += 1
-    return {
-        name: tally.most_common(1)[0][0]
-        for name, tally in votes.items()
-        if tally and tally.most_common(1)[0][0] != asked[name]["literal"]
-    }
+    if not gaps:
+        raise UserError(f"{table}: no cell of {column} could be run: {scored[0].why}")
+    distances = np.mean(np.minimum(gaps, FARTHEST), axis=0)
+    return Trial(column, answers, distances, Counter(s.verdict for s in scored))

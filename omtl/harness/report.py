@@ -109,8 +109,8 @@ def write_table(
         earlier = pd.read_csv(csv, dtype=str, keep_default_na=False)
         earlier = earlier[earlier["reading"] != reading]
         rows = pd.concat([earlier, rows])
-    order = pd.Index(dict.fromkeys(["as_written", "as_published", *sorted(set(rows["reading"]))]))
-    rows = rows.sort_values("reading", key=order.get_indexer, kind="stable")
+    readings = dict.fromkeys(["as_written", "as_published", *sorted(set(rows["reading"]))])
+    rows = pd.concat([rows[rows["reading"] == name] for name in readings])
     write_text(csv, rows.to_csv(index=False, lineterminator="\n"))
     stem = table.id if reading == "as_published" else f"{table.id}.{reading}"
     write_text(folder / f"{stem}.md", markdown(layout))

@@ -47,7 +47,8 @@ class Store:
     def save(self, unit: Unit, result: Result) -> None:
         """Write a unit's result, atomically."""
         payload = io.BytesIO()
-        np.savez(payload, facts=np.array(json.dumps(result.facts)), **result.arrays)
+        facts = np.array(json.dumps(result.facts))
+        np.savez(payload, allow_pickle=False, facts=facts, **result.arrays)
         content = payload.getvalue()
         target = self.path(unit)
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -54,19 +54,18 @@ def passive_aggressive(
             yield Step(score, y * score < 1.0 and bool(np.any(x)), abs(y * score - 1.0))
 
 
-def coml(
-    rounds: Rounds, n_tasks: int, n_features: int, C: float, mu: float, C_global: float
-) -> Steps:
+def coml(rounds: Rounds, n_tasks: int, n_features: int, C: float, mu: float) -> Steps:
     """Yield the steps of COML (Li, Hoi, Chang, Liu, Jain, TKDE 2014).
 
     Where u^k has a positive hinge loss,
-    u^k ← argmin_u (μ/2)‖u − w‖² + ((1−μ)/2)‖u − u^k‖² + C ℓ(u); then w takes its own PA-I step.
+    u^k ← argmin_u (μ/2)‖u − w‖² + ((1−μ)/2)‖u − u^k‖² + C ℓ(u); then w takes its own PA-I step
+    with the same C.
 
     Parameters
     ----------
     rounds : sequence of sequences of Given
     n_tasks, n_features : int
-    C, mu, C_global : float
+    C, mu : float
     """
     w = np.zeros(n_features)
     u = [np.zeros(n_features) for _ in range(n_tasks)]
@@ -76,7 +75,7 @@ def coml(
             global_score = float(w @ x)
             if y * score < 1.0:
                 u[k] = _passive_aggressive_step(mu * w + (1.0 - mu) * u[k], x, y, C)
-            w = _passive_aggressive_step(w, x, y, C_global)
+            w = _passive_aggressive_step(w, x, y, C)
             fired = y * score < 1.0 or y * global_score < 1.0
             yield Step(score, fired, min(abs(y * score - 1.0), abs(y * global_score - 1.0)))
 

@@ -1,8 +1,7 @@
 """Oracles of the learners on a network (DOM paper), with every node's vectors written out.
 
 All nodes work at the same time: what a node predicts in a round rests on what was known before the
-round (eq. 14) and on the examples that the node itself met earlier in the round, if it meets more
-than one.
+round (eq. 14), and never on what another node learns in that round.
 """
 
 from __future__ import annotations
@@ -10,6 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from oracles import Rounds, Step, Steps
+
+SEES_ITS_OWN_ROUND = True
+"""Whether a node that meets several examples in a round predicts the later ones with what it has
+learnt from the earlier ones. The paper, with one example a node, leaves it open; in DA it does not
+(eqs. 22 and 23).
+"""
 
 
 def ns(rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float) -> Steps:
@@ -95,13 +100,14 @@ def dom2(
         v = A @ u
         B = np.array([sum(A[i, j] * believed[j] for j in range(n_nodes)) for i in range(n_nodes)])
         u = v.copy()
+        known = u if SEES_ITS_OWN_ROUND else v
         for x, y, k, i in given:
             phi = compound(x, k, n_tasks)
-            score = float(u[i] @ phi)
+            score = float(known[i] @ phi)
             if by_node:
                 compared = np.array([v[j] @ phi for j in range(n_nodes)])
             else:
-                compared = np.array([u[i] @ compound(x, j, n_tasks) for j in range(n_tasks)])
+                compared = np.array([known[i] @ compound(x, j, n_tasks) for j in range(n_tasks)])
             losses = np.maximum(0.0, 1.0 - y * compared)
             fired = y * score < 1.0
             if fired:
@@ -111,7 +117,9 @@ def dom2(
             weights = np.exp(losses.min() - losses)
             P[i, k] = weights / weights.sum()
             yield Step(score, fired, abs(y * score - 1.0))
-        believed = np.array([alpha * np.eye(n_tasks) + (1.0 - alpha) * P[i] for i in range(n_nodes)])
+        believed = np.array(
+            [alpha * np.eye(n_tasks) + (1.0 - alpha) * P[i] for i in range(n_nodes)]
+        )
 
 
 def da(rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, b: float) -> Steps:
@@ -145,9 +153,7 @@ def da(rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float,
 def inverse_relation(n_tasks: int, b: float) -> np.ndarray:
     """Return B⁻¹ of eq. 10, shape (n_tasks, n_tasks)."""
     m = n_tasks
-    return np.array(
-        [[(b + m * (j == k)) / ((b + 1.0) * m) for k in range(m)] for j in range(m)]
-    )
+    return np.array([[(b + m * (j == k)) / ((b + 1.0) * m) for k in range(m)] for j in range(m)])
 
 
 def compound(x: np.ndarray, task: int, n_tasks: int) -> np.ndarray:
@@ -169,10 +175,12 @@ def _fixed_relation(
     spread = np.kron(inverse, np.eye(n_features))
     u = np.zeros((A.shape[0], n_tasks * n_features))
     for given in rounds:
-        u = A @ u
+        v = A @ u
+        u = v.copy()
+        known = u if SEES_ITS_OWN_ROUND else v
         for x, y, k, i in given:
             phi = compound(x, k, n_tasks)
-            score = float(u[i] @ phi)
+            score = float(known[i] @ phi)
             fired = y * score < 1.0
             if fired:
                 u[i] = u[i] + eta * y * spread @ phi

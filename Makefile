@@ -1,0 +1,69 @@
+# `make help` lists the targets. Each makes its own environment first if there is none.
+SHELL := /bin/sh
+VENV := .venv
+SYSTEM_PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+PYTHON := $(VENV)/bin/python
+OMTL := $(PYTHON) -m omtl
+INSTALL := $(PYTHON) -m pip --disable-pip-version-check --quiet install --require-hashes
+
+READING ?= as_published
+SEED ?= 0
+OPTIONS = --reading '$(READING)' --seed '$(SEED)' $(if $(REPEATS),--repeats '$(REPEATS)') $(if $(JOBS),--jobs '$(JOBS)')
+
+.DEFAULT_GOAL := help
+.PHONY: help reproduce reproduce-table reproduce-figure readings data bench test lint lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
+	@echo
+	@echo 'Variables: TABLE=id FIGURE=id READING=as_written|as_published|name REPEATS=n JOBS=n SEED=n'
+	@echo 'Data: OMTL_DATA_MIRROR=folder or address, tried before the public sources'
+
+reproduce-table: $(VENV)/run ## reproduce a table beside the published one (TABLE=dom-table1)
+	@$(OMTL) table '$(TABLE)' $(OPTIONS)
+
+reproduce-figure: $(VENV)/run ## reproduce a figure (FIGURE=dom-fig2)
+	@$(OMTL) figure '$(FIGURE)' $(OPTIONS)
+
+reproduce: $(VENV)/run ## reproduce every table and figure
+	@$(OMTL) reproduce $(OPTIONS)
+
+readings: $(VENV)/run ## search the readings of a table (TABLE=dom-table1)
+	@$(OMTL) readings '$(TABLE)' $(OPTIONS)
+
+data: $(VENV)/run ## fetch all data files
+	@$(PYTHON) -m data_fetchers
+
+bench: $(VENV)/test ## time the kernels beside other libraries, in one run
+	@$(PYTHON) scripts/bench.py
+
+test: $(VENV)/test ## run the tests
+	@$(PYTHON) -m pytest
+
+lint: $(VENV)/test ## check style and types
+	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m ruff format --check .
+	@$(PYTHON) -m mypy
+
+lock: $(VENV)/test ## resolve the requirements anew and lock them by hash
+	@$(PYTHON) scripts/lock.py
+
+clean: ## remove the environment and all that is kept between runs
+	@rm -rf $(VENV) .omtl
+
+$(VENV)/base: requirements/build.lock
+	@test -n '$(SYSTEM_PYTHON)' || { echo 'omtl needs Python 3.11 or newer: install it, or name it with SYSTEM_PYTHON=/path/to/python3' >&2; exit 2; }
+	@echo 'making the environment in $(VENV)' >&2
+	@$(SYSTEM_PYTHON) -m venv $(VENV)
+	@$(INSTALL) -r requirements/build.lock
+	@touch $@
+
+$(VENV)/run: $(VENV)/base requirements/run.lock
+	@$(INSTALL) --no-build-isolation -r requirements/run.lock
+	@$(PYTHON) -m pip --disable-pip-version-check --quiet install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/test: $(VENV)/run requirements/test.lock
+	@$(INSTALL) --no-build-isolation -r requirements/test.lock
+	@touch $@

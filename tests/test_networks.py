@@ -1,0 +1,252 @@
+"""The networks: who is whose neighbour, the combination weights, and their modes."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from omtl.errors import UserError
+from omtl.networks import (
+    TOPOLOGIES,
+    adjacency,
+    full,
+    grid,
+    metropolis_weights,
+    mixing_matrix,
+    modes,
+    ring,
+    uniform_weights,
+)
+
+THOROUGH = settings(max_examples=100, deadline=None, derandomize=True, database=None)
+SIZES = list(range(1, 14))
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> np.ndarray:
+    """Draw the adjacency of a connected network of 1 to 8 nodes: a tree and some more edges."""
+    n_nodes = draw(st.integers(1, 8))
+    edges = [(i, draw(st.integers(0, i - 1))) for i in range(1, n_nodes)]
+    some = st.tuples(st.integers(0, n_nodes - 1), st.integers(0, n_nodes - 1))
+    return adjacency(n_nodes, edges + draw(st.lists(some, max_size=8)))
+
+
+def reachable(near: np.ndarray) -> int:
+    """Return how many nodes can be reached from node 0."""
+    seen = {0}
+    todo = [0]
+    while todo:
+        for j in np.flatnonzero(near[todo.pop()]):
+            if int(j) not in seen:
+                seen.add(int(j))
+                todo.append(int(j))
+    return len(seen)
+
+
+@pytest.mark.parametrize("n_nodes", SIZES)
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_topologies_are_connected(topology: str, n_nodes: int) -> None:
+    """Every named network has all its nodes in one piece, and no node linked to itself."""
+    near = adjacency(n_nodes, TOPOLOGIES[topology](n_nodes))
+    assert near.shape == (n_nodes, n_nodes)
+    assert reachable(near) == n_nodes
+    np.testing.assert_array_equal(near, near.T)
+    assert set(np.unique(near)) <= {0.0, 1.0}
+    assert not near.diagonal().any()
+
+
+@pytest.mark.parametrize("n_nodes", SIZES)
+def test_degrees(n_nodes: int) -> None:
+    """All are neighbours in the full network; two are, in a ring."""
+    degree = adjacency(n_nodes, full(n_nodes)).sum(axis=1)
+    assert set(degree) == {n_nodes - 1}
+    assert len(full(n_nodes)) == n_nodes * (n_nodes - 1) // 2
+    assert set(adjacency(n_nodes, ring(n_nodes)).sum(axis=1)) == {min(2, n_nodes - 1)}
+
+
+@pytest.mark.parametrize(
+    ("n_nodes", "degrees", "n_edges"),
+    [
+        (4, {2: 4}, 4),
+        (9, {2: 4, 3: 4, 4: 1}, 12),
+        (12, {2: 4, 3: 6, 4: 2}, 17),
+        (6, {2: 4, 3: 2}, 7),
+        (5, {1: 2, 2: 3}, 4),
+    ],
+)
+def test_grids(n_nodes: int, degrees: dict[int, int], n_edges: int) -> None:
+    """Grids of 2×2, 3×3, 3×4, 2×3, and a path where the number of nodes is prime."""
+    near = adjacency(n_nodes, grid(n_nodes))
+    assert Counter(near.sum(axis=1).astype(int).tolist()) == degrees
+    assert len(set(map(frozenset, grid(n_nodes)))) == n_edges == near.sum() / 2
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(2, 2), (3, 3), (3, 4)])
+def test_grid_neighbours_are_one_step_apart(rows: int, columns: int) -> None:
+    """Nodes are numbered row by row, and linked exactly where they are next to each other."""
+    near = adjacency(rows * columns, grid(rows * columns))
+    for i in range(rows * columns):
+        for j in range(rows * columns):
+            steps = abs(i // columns - j // columns) + abs(i % columns - j % columns)
+            assert near[i, j] == (steps == 1)
+
+
+def test_grid_of_four_is_a_ring() -> None:
+    """As the DOM paper notes (footnote 4), up to the nodes' numbers."""
+    assert sorted(adjacency(4, grid(4)).sum(axis=1)) == sorted(adjacency(4, ring(4)).sum(axis=1))
+    order = [0, 1, 3, 2]
+    np.testing.assert_array_equal(
+        adjacency(4, grid(4))[np.ix_(order, order)], adjacency(4, ring(4))
+    )
+
+
+@THOROUGH
+@given(networks(), st.booleans())
+def test_uniform_weights(near: np.ndarray, include_self: bool) -> None:
+    """Each neighbour has the same weight, all others none; rows sum to 1."""
+    mixing = uniform_weights(near, include_self)
+    linked = near.copy()
+    np.fill_diagonal(linked, include_self or near.shape[0] == 1)
+    np.testing.assert_array_equal(mixing > 0, linked > 0)
+    np.testing.assert_allclose(mixing.sum(axis=1), 1.0, rtol=1e-14)
+    for row in mixing:
+        assert len(set(row[row > 0])) == 1
+
+
+@THOROUGH
+@given(networks())
+def test_metropolis_weights(near: np.ndarray) -> None:
+    """Doubly stochastic, symmetric, and with weight on neighbours and the node itself only."""
+    mixing = metropolis_weights(near)
+    np.testing.assert_allclose(mixing.sum(axis=0), 1.0, rtol=1e-14)
+    np.testing.assert_allclose(mixing.sum(axis=1), 1.0, rtol=1e-14)
+    np.testing.assert_array_equal(mixing, mixing.T)
+    assert np.all(mixing >= 0)
+    linked = near.copy()
+    np.fill_diagonal(linked, 1.0)
+    np.testing.assert_array_equal(mixing > 0, linked > 0)
+
+
+def test_weights_do_not_change_the_adjacency() -> None:
+    """Both kinds of weights leave the matrix that they are given as it is."""
+    near = adjacency(4, ring(4))
+    before = near.copy()
+    uniform_weights(near, include_self=True)
+    metropolis_weights(near)
+    np.testing.assert_array_equal(near, before)
+
+
+def test_uniform_weights_by_hand() -> None:
+    """A path of three nodes, with and without itself."""
+    path = [(0, 1), (1, 2)]
+    third = 1 / 3
+    np.testing.assert_allclose(
+        mixing_matrix(3, edges=path), [[0.5, 0.5, 0], [third, third, third], [0, 0.5, 0.5]]
+    )
+    np.testing.assert_allclose(
+        mixing_matrix(3, edges=path, include_self=False), [[0, 1, 0], [0.5, 0, 0.5], [0, 1, 0]]
+    )
+    np.testing.assert_allclose(
+        mixing_matrix(3, edges=path, weights="metropolis"),
+        [[2 / 3, third, 0], [third, third, third], [0, third, 2 / 3]],
+    )
+
+
+@THOROUGH
+@given(networks(), st.sampled_from(["uniform", "no self", "metropolis"]), st.integers(0, 40))
+def test_modes_are_the_mixing(near: np.ndarray, kind: str, power: int) -> None:
+    """A = to_nodes · diag(decay) · from_nodes, and so for its powers."""
+    mixing = (
+        metropolis_weights(near)
+        if kind == "metropolis"
+        else uniform_weights(near, kind == "uniform")
+    )
+    decay, to_nodes, from_nodes = modes(mixing)
+    n_nodes, n_modes = mixing.shape[0], decay.size
+    assert to_nodes.shape == (n_nodes, n_modes)
+    assert from_nodes.shape == (n_modes, n_nodes)
+    assert to_nodes.flags.c_contiguous
+    assert from_nodes.flags.c_contiguous
+    np.testing.assert_allclose((to_nodes * decay) @ from_nodes, mixing, atol=1e-12)
+    np.testing.assert_allclose(
+        (to_nodes * decay ** (power + 1)) @ from_nodes,
+        np.linalg.matrix_power(mixing, power + 1),
+        atol=1e-11,
+    )
+    np.testing.assert_allclose(from_nodes @ to_nodes, np.eye(n_modes), atol=1e-11)
+    assert np.all(np.abs(decay[:-1]) >= np.abs(decay[1:]))
+    assert np.abs(decay).max() == pytest.approx(1.0)
+    assert n_modes == np.linalg.matrix_rank(mixing, tol=1e-11)
+
+
+def test_the_full_network_has_one_mode() -> None:
+    """Combining everything leaves the mean only."""
+    decay, to_nodes, from_nodes = modes(mixing_matrix(9))
+    assert decay == pytest.approx([1.0])
+    np.testing.assert_allclose(to_nodes @ from_nodes, np.full((9, 9), 1 / 9), atol=1e-14)
+
+
+@pytest.mark.parametrize("edge", [(0, 4), (4, 0), (-1, 2), (0, 100)])
+def test_edges_that_leave_the_network_are_refused(edge: tuple[int, int]) -> None:
+    """The message names the edge, and how nodes are numbered."""
+    with pytest.raises(UserError, match=rf"edge \[{edge[0]}, {edge[1]}\].*from 0"):
+        mixing_matrix(4, edges=[*ring(4), edge])
+
+
+@pytest.mark.parametrize("edge", [(0,), (0, 1, 2), ("a", "b"), (0, 1.5), 3])
+def test_edges_that_are_no_pairs_of_numbers_are_refused(edge: tuple) -> None:
+    """Whatever is wrong with an edge is a user's mistake, not a traceback."""
+    with pytest.raises(UserError, match="edge"):
+        mixing_matrix(4, edges=[*ring(4), edge])
+
+
+@pytest.mark.parametrize(
+    ("edges", "alone"), [([], [1, 2, 3]), ([(0, 1), (2, 3)], [2, 3]), ([(1, 2), (2, 3)], [1, 2, 3])]
+)
+def test_networks_in_pieces_are_refused(edges: list, alone: list[int]) -> None:
+    """The message names the nodes that cannot be reached."""
+    with pytest.raises(UserError, match=rf"nodes \[{', '.join(map(str, alone))}\] cannot"):
+        mixing_matrix(4, edges=edges)
+
+
+def test_unknown_names_are_refused() -> None:
+    """The message names what there is."""
+    with pytest.raises(UserError, match=r"no topology 'star'; choose from full, ring, grid"):
+        mixing_matrix(4, "star")
+    with pytest.raises(UserError, match=r"no weights 'even'; choose from uniform, metropolis"):
+        mixing_matrix(4, weights="even")
+
+
+@pytest.mark.parametrize("n_nodes", [0, -1])
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_networks_without_nodes_are_refused(topology: str, n_nodes: int) -> None:
+    """A network needs a node."""
+    with pytest.raises(UserError):
+        mixing_matrix(n_nodes, topology)
+
+
+@pytest.mark.parametrize(
+    "mixing",
+    [
+        [[0, 1, 0], [0, 0, 1], [1, 0, 0]],
+        [[0.5, 0.5, 0], [0, 0.5, 0.5], [0.5, 0, 0.5]],
+        [[0.2, 0.6, 0.2], [0.2, 0.2, 0.6], [0.6, 0.2, 0.2]],
+        [[1, 0], [0.5, 0.5]],
+    ],
+)
+def test_directed_weights_are_refused(mixing: list[list[float]]) -> None:
+    """Weights that differ by direction have no real modes."""
+    with pytest.raises(UserError, match="no undirected network"):
+        modes(np.array(mixing, dtype=float))
+
+
+@pytest.mark.parametrize("topology", ["ring", "star"])
+def test_large_networks(topology: str) -> None:
+    """Checking that a large network is connected does not overflow."""
+    n_nodes = 400
+    edges = ring(n_nodes) if topology == "ring" else [(0, i) for i in range(1, n_nodes)]
+    assert reachable(adjacency(n_nodes, edges)) == n_nodes

@@ -1,0 +1,212 @@
+"""The streams: every example once, in rounds of one example a task, dealt to the nodes fairly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from omtl.streams import Stream, Tasks, checkpoints, rounds
+
+THOROUGH = settings(max_examples=150, deadline=None, derandomize=True, database=None)
+sizes_of_tasks = st.lists(st.integers(0, 9), min_size=1, max_size=7).filter(any)
+
+
+def tasks_of(sizes: list[int], seed: int = 0) -> Tasks:
+    """Return tasks of given sizes, their examples mixed."""
+    rng = np.random.default_rng(seed)
+    task = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    X = rng.normal(size=(task.size, 2))
+    names = tuple(f"task {k}" for k in range(len(sizes)))
+    return Tasks(X, rng.choice([-1.0, 1.0], size=task.size), task, names)
+
+
+def stream_of(tasks: Tasks, n_nodes: int = 3, seed: int = 0, n_checkpoints: int = 100) -> Stream:
+    """Return a stream from generators that a seed decides."""
+    shuffle, deal = np.random.default_rng([seed, 0]), np.random.default_rng([seed, 1])
+    return rounds(tasks, shuffle, deal, n_nodes, n_checkpoints)
+
+
+def split(stream: Stream, array: np.ndarray) -> list[np.ndarray]:
+    """Return an array over events by round."""
+    return np.split(array, stream.start[1:-1])
+
+
+@THOROUGH
+@given(sizes_of_tasks, st.integers(1, 9), st.integers(0, 99))
+def test_every_example_comes_once(sizes: list[int], n_nodes: int, seed: int) -> None:
+    """No example is left out and none comes twice; the arrays are what compiled code reads."""
+    stream = stream_of(tasks_of(sizes), n_nodes, seed)
+    np.testing.assert_array_equal(np.sort(stream.example), np.arange(sum(sizes)))
+    assert stream.start[0] == 0
+    assert stream.start[-1] == stream.example.size == stream.node.size
+    for array in stream:
+        assert array.dtype == np.int64
+        assert array.flags.c_contiguous
+
+
+@THOROUGH
+@given(sizes_of_tasks, st.integers(1, 9), st.integers(0, 99))
+def test_rounds_have_one_example_of_every_task(sizes: list[int], n_nodes: int, seed: int) -> None:
+    """In the order of the tasks; a task that has run out sits out the remaining rounds."""
+    tasks = tasks_of(sizes)
+    stream = stream_of(tasks, n_nodes, seed)
+    assert stream.start.size - 1 == max(sizes)
+    for t, examples in enumerate(split(stream, stream.example)):
+        assert tasks.task[examples].tolist() == [k for k, size in enumerate(sizes) if size > t]
+
+
+@THOROUGH
+@given(st.integers(1, 7), st.integers(1, 9), st.integers(0, 99))
+def test_nodes_are_dealt_fairly(n_tasks: int, n_nodes: int, seed: int) -> None:
+    """No node has two examples of a round before every node has one (tasks of equal sizes)."""
+    stream = stream_of(tasks_of([4] * n_tasks), n_nodes, seed)
+    for nodes in split(stream, stream.node):
+        dealt = np.bincount(nodes, minlength=n_nodes)
+        assert dealt.size == n_nodes
+        assert dealt.max() - dealt.min() <= 1
+
+
+@THOROUGH
+@given(sizes_of_tasks, st.integers(1, 9), st.integers(0, 99))
+def test_nodes_are_dealt_fairly_when_tasks_run_out(
+    sizes: list[int], n_nodes: int, seed: int
+) -> None:
+    """So also in the rounds in which some tasks have no example left."""
+    stream = stream_of(tasks_of(sizes), n_nodes, seed)
+    for nodes in split(stream, stream.node):
+        dealt = np.bincount(nodes, minlength=n_nodes)
+        assert dealt.size == n_nodes
+        assert dealt.max() - dealt.min() <= 1
+
+
+@pytest.mark.parametrize(("n_tasks", "n_nodes"), [(3, 3), (2, 4), (5, 3)])
+def test_every_task_meets_every_node_as_often(n_tasks: int, n_nodes: int) -> None:
+    """Over many rounds each task comes to each node about equally often."""
+    tasks = tasks_of([3000] * n_tasks)
+    stream = stream_of(tasks, n_nodes)
+    met = np.zeros((n_tasks, n_nodes))
+    np.add.at(met, (tasks.task[stream.example], stream.node), 1)
+    expected = 3000 / n_nodes
+    assert np.abs(met - expected).max() < 5 * np.sqrt(expected)
+
+
+def test_all_orders_of_a_task_come() -> None:
+    """Three examples come in all six orders, each about as often."""
+    tasks = tasks_of([3])
+    shuffle, deal = np.random.default_rng(0), np.random.default_rng(1)
+    orders = [tuple(rounds(tasks, shuffle, deal).example.tolist()) for _ in range(1200)]
+    counts = [orders.count(order) for order in set(orders)]
+    assert len(counts) == 6
+    assert min(counts) > 140
+
+
+def test_same_generators_same_stream() -> None:
+    """The stream follows from the two generators; the dealing does not touch the order."""
+    tasks = tasks_of([9, 5, 7])
+    for one, other in zip(stream_of(tasks), stream_of(tasks), strict=True):
+        np.testing.assert_array_equal(one, other)
+    first = stream_of(tasks)
+    assert not np.array_equal(first.example, stream_of(tasks, seed=1).example)
+    assert not np.array_equal(first.node, stream_of(tasks, seed=1).node)
+    for n_nodes in (1, 2, 8):
+        np.testing.assert_array_equal(first.example, stream_of(tasks, n_nodes).example)
+    shuffle = np.random.default_rng([1, 0])
+    reshuffled = rounds(tasks, shuffle, np.random.default_rng([0, 1]), 3)
+    np.testing.assert_array_equal(first.node, reshuffled.node)
+
+
+def test_a_stream_does_not_see_rows_or_labels() -> None:
+    """Only the numbers of the tasks decide the stream."""
+    tasks = tasks_of([6, 4])
+    other = Tasks(sparse.csr_array(-tasks.X), -tasks.y, tasks.task, ("x", "y"))
+    for one, two in zip(stream_of(tasks), stream_of(other), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@THOROUGH
+@given(st.integers(0, 5000), st.integers(0, 300))
+def test_checkpoints(n_rounds: int, n_checkpoints: int) -> None:
+    """Increasing, at most as many as asked for, evenly spread; the last one is the last round."""
+    at = checkpoints(n_rounds, n_checkpoints)
+    assert at.dtype == np.int64
+    assert at.size == min(n_rounds, n_checkpoints)
+    if at.size:
+        assert at[0] >= 1
+        assert at[-1] == n_rounds
+        steps = np.diff(at, prepend=0)
+        assert steps.min() >= 1
+        assert steps.max() - steps.min() <= 1
+
+
+def test_checkpoints_of_a_stream() -> None:
+    """A stream's checkpoints are those of its rounds, not of its events."""
+    stream = stream_of(tasks_of([10, 4]), n_checkpoints=4)
+    np.testing.assert_array_equal(stream.checkpoint, [3, 5, 8, 10])
+
+
+def dense() -> Tasks:
+    """Return two small tasks with dense rows."""
+    X = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0], [4.0, 0.0, 0.0]])
+    return Tasks(X, np.array([1.0, -1.0, 1.0]), np.array([0, 0, 1]), ("a", "b"))
+
+
+def compressed() -> Tasks:
+    """Return the same tasks with sparse rows."""
+    tasks = dense()
+    return Tasks(sparse.csr_array(tasks.X), tasks.y, tasks.task, tasks.names)
+
+
+def with_entry(tasks: Tasks, name: str, i: int, value: float) -> Tasks:
+    """Return the tasks with one number changed."""
+    parts = {"y": tasks.y, "task": tasks.task}
+    X = tasks.X.copy()
+    if name == "X":
+        X[0, i] = value
+    else:
+        parts[name] = parts[name].copy()
+        parts[name][i] = value
+    return Tasks(X, parts["y"], parts["task"], tasks.names)
+
+
+@pytest.mark.parametrize("make", [dense, compressed])
+def test_hash_changes_with_any_content(make: Callable[[], Tasks]) -> None:
+    """A number or its place, a label, a task, a name, a column more: each gives another hash."""
+    tasks = make()
+    wider = np.hstack([dense().X, np.zeros((3, 1))])
+    others = [
+        with_entry(tasks, "X", 2, 2.5),
+        with_entry(tasks, "X", 2, np.nextafter(2.0, 3.0)),
+        with_entry(tasks, "y", 1, 1.0),
+        with_entry(tasks, "task", 1, 1),
+        Tasks(tasks.X, tasks.y, tasks.task, ("a", "c")),
+        Tasks(tasks.X, tasks.y, tasks.task, ("b", "a")),
+        Tasks(tasks.X, tasks.y, tasks.task, ("a", "b", "c")),
+        Tasks(tasks.X[::-1], tasks.y, tasks.task, tasks.names),
+        Tasks(tasks.X[:, [1, 0, 2]], tasks.y, tasks.task, tasks.names),
+        Tasks(type(tasks.X)(wider), tasks.y, tasks.task, tasks.names)
+        if make is compressed
+        else Tasks(wider, tasks.y, tasks.task, tasks.names),
+    ]
+    hashes = [each.sha256 for each in (tasks, *others)]
+    assert len(set(hashes)) == len(hashes)
+    assert all(len(each) == 64 for each in hashes)
+
+
+def test_hash_is_of_the_content_only() -> None:
+    """Equal content, however it lies in memory, has an equal hash."""
+    tasks = dense()
+    for X in (tasks.X.copy(), np.asfortranarray(tasks.X), np.repeat(tasks.X, 2, axis=0)[::2]):
+        assert Tasks(X, tasks.y.copy(), tasks.task, tasks.names).sha256 == tasks.sha256
+
+
+def test_hash_of_sparse_rows_does_not_see_the_width_of_indices() -> None:
+    """SciPy picks 32- or 64-bit indices by how a matrix was made; the content is the same."""
+    tasks = compressed()
+    X = tasks.X.copy()
+    X.indptr, X.indices = X.indptr.astype(np.int64), X.indices.astype(np.int64)
+    assert Tasks(X, tasks.y, tasks.task, tasks.names).sha256 == tasks.sha256
