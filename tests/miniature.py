@@ -1,0 +1,25 @@
+"""Experiments that take milliseconds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from omtl.config import load_option, named_reading
+from omtl.harness.plan import Experiment
+
+SMALL_WALK = {"n_tasks": 4, "n_examples": 30, "n_features": 12}
+
+
+def small(algorithm: str, network: str | None = "ring", **answers: str) -> Experiment:
+    """Return an algorithm on a small random walk."""
+    reading: dict[str, Any] = (
+        {"name": "test", "paper": "dom", "answers": answers}
+        if answers
+        else named_reading("dom", "as_written")
+    )
+    networked = load_option("algorithm", algorithm)["networked"]
+    experiment = Experiment.compose(
+        algorithm, "random_walk", "rounds", network if networked else None, reading
+    )
+    experiment.dataset["options"].update(SMALL_WALK)
+    return experiment

@@ -1,0 +1,147 @@
+"""Every config composes and runs in miniature; a wrong name lists the right ones."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import product
+
+import pytest
+from hydra import compose, initialize_config_dir
+from miniature import SMALL_WALK, small
+from omegaconf import OmegaConf
+
+from omtl.config import load_option, named_reading, options, patch_of, questions, resolve_jobs
+from omtl.errors import UserError
+from omtl.harness.fanout import run
+from omtl.harness.plan import Experiment, descriptions, plan_table
+from omtl.harness.store import Store
+from omtl.harness.unit import compute
+from omtl.paths import CONF, EXPERIMENTS, ROOT
+from omtl.run import answer
+
+TABLES = sorted(descriptions("table"))
+PAPERS = sorted(path.parent.name for path in EXPERIMENTS.glob("*/readings.yaml"))
+ANSWERS = [
+    (paper, question, str(option))
+    for paper in PAPERS
+    for question, asked in questions(paper).items()
+    for option in asked["options"]
+]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "network"), list(product(options("algorithm"), options("network")))
+)
+def test_every_algorithm_runs_on_every_network(algorithm: str, network: str) -> None:
+    """In miniature, with its whole grid."""
+    result = compute(small(algorithm, network).unit(0, 0))
+    assert result.arrays["examples"].tolist() == [SMALL_WALK["n_examples"]] * 4
+    assert (result.arrays["mistakes"] <= SMALL_WALK["n_examples"]).all()
+
+
+@pytest.mark.parametrize("group", ["algorithm", "dataset", "protocol", "network", "selection"])
+def test_every_option_composes_with_hydra(group: str) -> None:
+    """Each file of a group is found by its own name."""
+    with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
+        for name in options(group):
+            composed = compose("config", overrides=[f"{group}={name}"])
+            assert composed[group]["name"] == name
+
+
+@pytest.mark.parametrize("reading", options("reading"))
+def test_every_reading_runs_by_hydra(reading: str, store: Store, monkeypatch) -> None:
+    """A reading composes, and an experiment under it gives a line of text."""
+    monkeypatch.setattr("omtl.run.Store.default", lambda: store)
+    small_walk = [f"dataset.options.{key}={value}" for key, value in SMALL_WALK.items()]
+    with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
+        config = compose("config", overrides=[f"reading={reading}", "repeats=2", *small_walk])
+    plain = OmegaConf.to_container(config, resolve=True)
+    assert isinstance(plain, dict)
+    assert "PM, Synthetic: error" in answer(plain)
+
+
+@pytest.mark.parametrize(("paper", "question", "option"), ANSWERS)
+def test_every_answer_changes_what_it_names(paper: str, question: str, option: str) -> None:
+    """Each patch names config values that exist; the literal answer changes nothing."""
+    asked = questions(paper)[question]
+    assert str(asked["literal"]) in {str(choice) for choice in asked["options"]}
+    patch = patch_of({"paper": paper, "answers": {question: option}})
+    assert bool(patch) == (option != str(asked["literal"]))
+    for key in patch:
+        group, name, *path = key.split(".")
+        for chosen in options(group) if name == "*" else [name]:
+            target = load_option(group, chosen)
+            for step in path:
+                assert step in target, f"{key}: {chosen} has no {step}"
+                target = target[step]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_table_has_a_cell_for_each_published_number(table: str) -> None:
+    """And every cell's experiment composes under each of its readings."""
+    paper = table.partition("-")[0]
+    for reading in ("as_written", "as_published"):
+        planned = plan_table(table, named_reading(paper, reading))
+        assert len(planned.cells) == len({(c.dataset, c.algorithm, c.task) for c in planned.cells})
+        assert all(cell.experiment.points for cell in planned.cells)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: load_option("algorithm", "dom3"), ["no algorithm 'dom3'", "dom1", "coml"]),
+        (lambda: plan_table("dom-table9", {}), ["no table 'dom-table9'", "dom-table1"]),
+        (lambda: named_reading("dom", "as_publshed"), ["did you mean 'dom/as_published'"]),
+        (lambda: patch_of({"paper": "dom", "answers": {"incr": "std"}}), ["no question", "draw"]),
+        (lambda: patch_of({"paper": "dom", "answers": {"draw": "x"}}), ["no answer", "once"]),
+        (lambda: resolve_jobs({"jobs": 0}), ["parallel.jobs=0", "positive"]),
+        (
+            lambda: Experiment.compose(
+                "dom1", "random_walk", "rounds", None, named_reading("dom", "as_written")
+            ),
+            ["dom1", "network"],
+        ),
+    ],
+)
+def test_wrong_names_list_the_right_ones(call, words: list[str]) -> None:
+    """One sentence that says what is wrong and what there is."""
+    with pytest.raises(UserError) as fault:
+        call()
+    for word in words:
+        assert word in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        (["omtl", "table", "dom-table7"], "dom-table1"),
+        (["omtl", "table", ""], "dom-table1"),
+        (["omtl", "table", "dom-table1", "--reading", "nobody"], "as_written"),
+        (["omtl", "table", "dom-table1", "--repeats", "0"], "positive"),
+        (["omtl", "table", "dom-table1", "--parallel", "cluster"], "threads"),
+        (["omtl.run", "algorithm.grid.eta=[x]", "repeats=1"], "does not fit"),
+        (["omtl.run", "algorithm.learner=omtl.nothing.X", "repeats=1"], "cannot be imported"),
+        (["omtl.run", "dataset.options.increment_is=sd", "repeats=1"], "variance, std"),
+        (["omtl.run", "algorithm=dom1", "+network.edges=[[0,1]]", "repeats=1"], "reached"),
+    ],
+)
+def test_commands_end_a_mistake_with_status_2_and_one_sentence(
+    command: list[str], word: str
+) -> None:
+    """No traceback, the right names, status 2."""
+    ended = subprocess.run(
+        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 2, ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert word in ended.stderr
+
+
+def test_a_run_of_wrong_units_says_why(store: Store) -> None:
+    """NS needs a node a task."""
+    experiment = small("ns")
+    assert experiment.network is not None
+    experiment.network["n_nodes"] = 3
+    outcome = run(experiment.repeats(0, 1), store, {"backend": "sequential", "jobs": 1}, quiet=True)
+    assert "3 nodes for 4 tasks" in next(iter(outcome.failed.values())).reason

@@ -1,0 +1,149 @@
+"""Same seed, same bytes: whatever the jobs, the backend, the order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from miniature import SMALL_WALK, small
+
+from omtl.errors import UserError
+from omtl.harness import fanout, plan
+from omtl.harness.plan import Table, plan_table
+from omtl.harness.selection import select
+from omtl.harness.store import Store
+from omtl.harness.table import frame, score_table, spread_of_draws
+from omtl.harness.unit import Result, code_version, compute
+
+BACKENDS = [
+    {"backend": "sequential", "jobs": 1},
+    {"backend": "threading", "jobs": 2},
+    {"backend": "loky", "jobs": 2},
+]
+
+
+def small_table() -> Table:
+    """Return the synthetic column of DOM's table on a small random walk."""
+    table = plan_table("dom-table1", {"name": "as_written", "paper": None, "answers": {}})
+    cells = [cell for cell in table.cells if cell.dataset == "Synthetic"]
+    for cell in cells:
+        cell.experiment.dataset["options"].update(SMALL_WALK)
+    return Table(table.description, table.reading, cells)
+
+
+def rows_of(table: Table, folder: Path, parallel: dict, n_repeats: int = 3) -> str:
+    """Return a table's csv, computed into a store of its own."""
+    store = Store(folder)
+    outcome = fanout.run(table.units(0, n_repeats), store, parallel, quiet=True)
+    assert not outcome.failed
+    return frame(table, score_table(table, store, 0, n_repeats), "oracle").to_csv()
+
+
+def test_same_bytes_for_any_jobs_and_backend(tmp_path: Path) -> None:
+    """Serial, threads and processes make the same table to the byte."""
+    tables = {
+        rows_of(small_table(), tmp_path / str(i), parallel) for i, parallel in enumerate(BACKENDS)
+    }
+    assert len(tables) == 1
+
+
+def test_all_learners_see_the_same_repeats() -> None:
+    """The data, the shuffle and the nodes do not depend on the learner."""
+    results = [compute(small(name).unit(0, 1)) for name in ("pm", "coml", "dom1", "dom2")]
+    assert len({r.facts["data_sha256"] for r in results}) == 1
+    # DOM-II with α = 1 and DST are one algorithm: equal mistakes prove equal streams and nodes.
+    dst = compute(small("dst").unit(0, 1)).arrays["mistakes"]
+    alone = small("dom2")
+    alone.algorithm["grid"]["alpha"] = [1]
+    np.testing.assert_array_equal(compute(alone.unit(0, 1)).arrays["mistakes"], dst)
+
+
+def test_draws() -> None:
+    """A repeat has the one draw, or its own; fresh draws are others."""
+    once, each = small("pm"), small("pm", draw="each_run")
+
+    def data(experiment: plan.Experiment, *where: int) -> str:
+        return compute(experiment.unit(0, *where)).facts["data_sha256"]
+
+    assert data(once, 0) == data(once, 1)
+    assert len({data(each, 0), data(each, 1), data(once, 0), data(once, 0, 1)}) == 4
+    assert each.fresh_draws(0, 3, 2) == []
+    assert [len(draw) for draw in once.fresh_draws(0, 3, 2)] == [2, 2, 2]
+
+
+def fake(mistakes: Sequence[Sequence[int]], early: Sequence[int] | None = None) -> Result:
+    """Return a result with these mistakes by point and task, of 10 examples a task."""
+    table = np.array(mistakes)
+    ends = table.sum(axis=1)
+    firsts = np.array(early) if early is not None else ends // 2
+    return Result(
+        {
+            "mistakes": table,
+            "checkpoint_mistakes": np.stack([firsts, ends], axis=1),
+            "diverged": np.zeros(len(table), dtype=int),
+            "examples": np.full(table.shape[1], 10),
+            "seen": np.array([2, 20]),
+        },
+        {},
+    )
+
+
+def test_selection_rules() -> None:
+    """Oracle takes the best over all repeats, prefix the best early on, fixed the named one."""
+    points = [{"eta": 1}, {"eta": 2}, {"eta": 3}]
+    results = [fake([[5, 5], [3, 3], [4, 4]], [1, 3, 2]), fake([[5, 5], [4, 4], [4, 4]], [3, 2, 1])]
+    assert select(results, points, {"rule": "oracle"}).tolist() == [1, 1]
+    assert select(results, points, {"rule": "prefix", "fraction": 0.1}).tolist() == [0, 2]
+    chosen = select(results, points, {"rule": "fixed", "point": {"eta": 3}})
+    assert chosen.tolist() == [2, 2]
+    with pytest.raises(UserError, match="fits 0 of"):
+        select(results, points, {"rule": "fixed", "point": {"eta": 9}})
+    with pytest.raises(UserError, match="oracle, prefix, fixed"):
+        select(results, points, {"rule": "oracel"})
+
+
+def test_a_point_that_diverged_is_not_chosen() -> None:
+    """However few its mistakes."""
+    result = fake([[0, 0], [9, 9]])
+    result.arrays["diverged"][0] = 1
+    assert select([result], [{}, {}], {"rule": "oracle"}).tolist() == [1]
+
+
+def test_divergence_is_seen() -> None:
+    """An overflow is counted as diverged and shown as the worst value."""
+    experiment = small("pm", perceptron="hinge")
+    experiment.algorithm["grid"] = {"eta": [1e308]}
+    result = compute(experiment.unit(0, 0))
+    assert result.arrays["diverged"][0] > 0
+
+
+def test_spread_of_draws_takes_off_the_shuffles() -> None:
+    """Draws that differ only as much as their shuffles do have no spread of their own."""
+    cell = plan.Cell("", "", "all", "error", "", "", small("pm"))
+    cell.experiment.algorithm["grid"] = {"eta": [1]}
+    shuffled = [[fake([[3, 3]]), fake([[4, 4]])], [fake([[4, 4]]), fake([[3, 3]])]]
+    assert spread_of_draws(cell, shuffled, {"rule": "oracle"}) == 0.0
+    apart = [[fake([[1, 1]]), fake([[1, 1]])], [fake([[3, 3]]), fake([[3, 3]])]]
+    assert spread_of_draws(cell, apart, {"rule": "oracle"}) == pytest.approx(np.sqrt(200.0))
+
+
+def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> None:
+    """A comment or docstring keeps stored units valid; a changed line does not."""
+    monkeypatch.setattr("omtl.harness.unit.ROOT", tmp_path)
+    package = tmp_path / "omtl"
+    package.mkdir()
+
+    def version(text: str) -> str:
+        (package / "mine.py").write_text(text)
+        code_version.cache_clear()
+        return code_version("omtl.mine")
+
+    (package / "other.py").write_text("y = 1")
+    base = version("from omtl.other import y\nx = y")
+    assert version('"""Doc."""\nfrom omtl.other import y\n# why\nx = y') == base
+    assert version("from omtl.other import y\nx = y + 1") != base
+    (package / "other.py").write_text("y = 2")
+    assert version("from omtl.other import y\nx = y") != base
+    code_version.cache_clear()
