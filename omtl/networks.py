@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from omtl.errors import UserError
 
@@ -46,21 +49,27 @@ def adjacency(n_nodes: int, edges: Iterable[Sequence[int]]) -> np.ndarray:
         If an edge leaves the network or the network falls apart.
     """
     near = np.zeros((n_nodes, n_nodes))
-    for edge in edges:
-        i, j = (int(end) for end in edge)
-        if not (0 <= i < n_nodes and 0 <= j < n_nodes):
+    for edge in _listed(edges):
+        ends = _listed(edge)
+        if len(ends) != 2 or not all(
+            isinstance(end, Integral) and 0 <= end < n_nodes for end in ends
+        ):
             raise UserError(
-                f"network: edge [{i}, {j}] names a node outside 0..{n_nodes - 1}; "
-                "number the nodes from 0"
+                f"network: edge {edge!r} is not a pair of nodes; give two numbers from 0 to "
+                f"{n_nodes - 1}"
             )
-        near[i, j] = near[j, i] = 1.0
-    reach = np.linalg.matrix_power(near + np.eye(n_nodes), n_nodes)
-    if not np.all(reach > 0):
-        alone = [int(i) for i in np.flatnonzero(reach[0] == 0)]
+        near[ends[0], ends[1]] = near[ends[1], ends[0]] = 1.0
+    alone = np.flatnonzero(connected_components(near)[1] != 0).tolist()
+    if alone:
         raise UserError(
             f"network: nodes {alone} cannot be reached from node 0; add an edge to them"
         )
     return near
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return the value's items; a value without items is its own only one."""
+    return list(value) if isinstance(value, Iterable) else [value]
 
 
 def uniform_weights(near: np.ndarray, include_self: bool) -> np.ndarray:
@@ -108,8 +117,10 @@ def mixing_matrix(
     Raises
     ------
     UserError
-        On an unknown name, or a network that is not connected.
+        On an unknown name, a number of nodes below 1, or a network that is not connected.
     """
+    if not isinstance(n_nodes, Integral) or n_nodes < 1:
+        raise UserError(f"network.n_nodes={n_nodes!r} must be a positive whole number")
     if edges is None:
         if topology not in TOPOLOGIES:
             raise UserError(

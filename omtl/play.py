@@ -62,13 +62,13 @@ def new_trace(n_tasks: int, n_checkpoints: int) -> Trace:
 def play_slowly(learner: Any, state: Any, examples: Examples, stream: Stream, trace: Trace) -> None:
     """Play a stream and fill in the trace.
 
-    A tie (score 0) is a mistake, as sign(0) is neither label; so is a score that is not finite.
+    A tie (score 0) is a mistake, as sign(0) is neither label; so is a score that is not a number.
     """
     wrong = 0
     lost = 0.0
     passed = 0
     for t in range(stream.start.size - 1):
-        open_round(learner, state)
+        open_round(learner, state, examples.rows)
         for e in range(stream.start[t], stream.start[t + 1]):
             i = stream.example[e]
             k = examples.task[i]
@@ -81,7 +81,8 @@ def play_slowly(learner: Any, state: Any, examples: Examples, stream: Stream, tr
                 wrong += 1
                 trace.mistakes[k] += 1
             lost += max(0.0, 1.0 - y * value)
-            if update(learner, state, examples.rows, event, y, value):
+            # A row without features teaches nothing, and would divide by its norm.
+            if event.square_norm > 0.0 and update(learner, state, examples.rows, event, y, value):
                 trace.updates[k] += 1
         close_round(learner, state, examples.rows)
         if passed < stream.checkpoint.size and t + 1 == stream.checkpoint[passed]:

@@ -90,13 +90,15 @@ def fed(tasks: Tasks) -> Fed:
     """Return what learners are fed of prepared tasks.
 
     Where each example comes once, a feature that one example alone has never meets its weight
-    again and changes no score: it is dropped, and kept in the squared norm.
+    again and changes no score: it is dropped, and kept in the squared norm. The most common
+    features come first, so that the weights that are read most lie together.
     """
     square_norm = square_norms(tasks.X)
     lean = tasks
     if isinstance(tasks.X, sparse.csr_array):
-        together = np.bincount(tasks.X.indices, minlength=tasks.X.shape[1]) > 1
-        kept = sparse.csr_array(tasks.X[:, np.flatnonzero(together)])
+        rows_with = np.bincount(tasks.X.indices, minlength=tasks.X.shape[1])
+        common_first = np.argsort(-rows_with, kind="stable")
+        kept = sparse.csr_array(tasks.X[:, common_first[: np.count_nonzero(rows_with > 1)]])
         kept.sort_indices()
         lean = replace(tasks, X=kept)
     return Fed(lean, square_norm, tasks.sha256)

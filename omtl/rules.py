@@ -4,12 +4,12 @@ A learner is a ``NamedTuple`` of its hyper-parameters with the methods
 
 ``new_state(self, shape)``
     the state before the first round: a ``NamedTuple`` of arrays;
-``open_round(self, state)``
+``open_round(self, state, rows)``
     before the predictions of a round (nodes combine what their neighbours know);
 ``score(self, state, rows, event)``
     the signed score of one example, which sees its row and never its label;
 ``update(self, state, rows, event, y, score)``
-    learning from the label; returns whether the learner's weights changed;
+    learning from the label, of a row that is not empty; returns whether the learner took a step;
 ``close_round(self, state, rows)``
     after the updates of a round.
 
@@ -50,11 +50,14 @@ class Shape(NamedTuple):
     mixing : ndarray of shape (n_nodes, n_nodes)
         Combination weights: node i gives weight ``mixing[i, j]`` to what node j knows. A
         centralised learner ignores it.
+    sparse : bool
+        Whether the rows are sparse, for a learner that lays out its memory by that.
     """
 
     n_tasks: int
     n_features: int
     mixing: np.ndarray
+    sparse: bool = False
 
 
 class Learner(Protocol):
@@ -67,20 +70,16 @@ class Learner(Protocol):
         """Return the signed score of an example."""
 
     def update(self, state: Any, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Learn from a label; return whether the weights changed."""
+        """Learn from a label; return whether a step was taken."""
 
 
-def _no_opening(self: Any, state: Any) -> None:
-    """Do nothing before a round."""
+def _rest(self: Any, state: Any, rows: Any) -> None:
+    """Do nothing before or after a round."""
 
 
-def _no_closing(self: Any, state: Any, rows: Any) -> None:
-    """Do nothing after a round."""
-
-
-def open_round(self: Any, state: Any) -> None:
+def open_round(self: Any, state: Any, rows: Any) -> None:
     """Call the learner's rule before a round, if it has one."""
-    getattr(type(self), "open_round", _no_opening)(self, state)
+    getattr(type(self), "open_round", _rest)(self, state, rows)
 
 
 def score(self: Any, state: Any, rows: Any, event: Event) -> float:
@@ -89,13 +88,13 @@ def score(self: Any, state: Any, rows: Any, event: Event) -> float:
 
 
 def update(self: Any, state: Any, rows: Any, event: Event, y: float, score: float) -> bool:
-    """Let the learner learn from a label; return whether its weights changed."""
+    """Let the learner learn from a label; return whether it took a step."""
     return self.update(state, rows, event, y, score)
 
 
 def close_round(self: Any, state: Any, rows: Any) -> None:
     """Call the learner's rule after a round, if it has one."""
-    getattr(type(self), "close_round", _no_closing)(self, state, rows)
+    getattr(type(self), "close_round", _rest)(self, state, rows)
 
 
 def _bare(function: Callable) -> Callable:
@@ -113,8 +112,8 @@ def _bare(function: Callable) -> Callable:
 
 
 @overload(open_round, jit_options=BORROWED)
-def _open_round(self, state):  # noqa: ARG001
-    return _bare(getattr(self.instance_class, "open_round", _no_opening))
+def _open_round(self, state, rows):  # noqa: ARG001
+    return _bare(getattr(self.instance_class, "open_round", _rest))
 
 
 @overload(score, jit_options=BORROWED)
@@ -129,4 +128,4 @@ def _update(self, state, rows, event, y, score):  # noqa: ARG001
 
 @overload(close_round, jit_options=BORROWED)
 def _close_round(self, state, rows):  # noqa: ARG001
-    return _bare(getattr(self.instance_class, "close_round", _no_closing))
+    return _bare(getattr(self.instance_class, "close_round", _rest))

@@ -37,7 +37,7 @@ class Tasks:
         """Hash of all that a learner is fed: rows, labels, tasks."""
         digest = hashlib.sha256(repr((self.X.shape, self.names)).encode())
         parts = (
-            (self.X.indptr, self.X.indices, self.X.data)
+            (self.X.indptr.astype(np.int64), self.X.indices.astype(np.int64), self.X.data)
             if isinstance(self.X, sparse.csr_array)
             else (self.X,)
         )
@@ -100,10 +100,11 @@ def rounds(
     table = np.full((n_rounds, n_tasks), -1, dtype=np.int64)
     for k, order in enumerate(orders):
         table[: order.size, k] = order
+    present = table >= 0
     turns = -(-n_tasks // n_nodes)
     hands = np.argsort(deal.random((n_rounds, turns, n_nodes)), axis=2, kind="stable")
-    nodes = hands.reshape(n_rounds, turns * n_nodes)[:, :n_tasks]
-    present = table >= 0
+    hand = np.cumsum(present, axis=1) - 1  # the how-manieth example of its round each one is
+    nodes = np.take_along_axis(hands.reshape(n_rounds, turns * n_nodes), hand, axis=1)
     return Stream(
         start=np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int64),
         example=table[present],

@@ -193,7 +193,7 @@ def test_the_full_network_has_one_mode() -> None:
 @pytest.mark.parametrize("edge", [(0, 4), (4, 0), (-1, 2), (0, 100)])
 def test_edges_that_leave_the_network_are_refused(edge: tuple[int, int]) -> None:
     """The message names the edge, and how nodes are numbered."""
-    with pytest.raises(UserError, match=rf"edge \[{edge[0]}, {edge[1]}\].*from 0"):
+    with pytest.raises(UserError, match=rf"edge \({edge[0]}, {edge[1]}\).*from 0"):
         mixing_matrix(4, edges=[*ring(4), edge])
 
 

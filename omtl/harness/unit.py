@@ -24,6 +24,7 @@ from omtl import streams
 from omtl.config import grid_points
 from omtl.errors import UserError
 from omtl.networks import mixing_matrix
+from omtl.ops import SparseRows
 from omtl.paths import ROOT
 from omtl.play import play
 from omtl.preparation import Fed, fed, in_order, prepare
@@ -241,7 +242,8 @@ def is_synthetic(dataset: dict[str, Any]) -> bool:
 
 def n_nodes_of(unit: Unit, tasks: Tasks) -> int:
     """Return the number of nodes: what the network says, or one a task."""
-    return int((unit.network or {}).get("n_nodes") or len(tasks.names))
+    asked = (unit.network or {}).get("n_nodes")
+    return len(tasks.names) if asked is None else asked
 
 
 def stream_of(unit: Unit, tasks: Tasks) -> Stream:
@@ -272,6 +274,7 @@ def compute(unit: Unit) -> Result:
         n_tasks=len(tasks.names),
         n_features=tasks.X.shape[1],
         mixing=mixing_matrix(n_nodes_of(unit, tasks), **network),
+        sparse=isinstance(examples.rows, SparseRows),
     )
     traces = [
         play(new_learner(unit.algorithm, point), examples, ordered, shape)

@@ -70,8 +70,6 @@ class COML(NamedTuple):
         """Take the personal step, then the global one."""
         k = event.task
         x = event.example
-        if event.square_norm == 0.0:
-            return False
         global_score = dot(state.w, rows, x)
         changed = False
         if y * score < 1.0:

@@ -1,7 +1,8 @@
 """Learners on a network of nodes (Zhang et al., Machine Learning 2018, "DOM").
 
-In each round every node combines what its neighbours know, then adapts by its own example
-(`omtl.learners.diffusion`).
+In each round every node combines what its neighbours know, predicts, and adapts by its own example
+(`omtl.learners.diffusion`). Nodes work at the same time: what one learns in a round is seen by no
+prediction of that round, not even by its own where more than one example is dealt to it.
 """
 
 from __future__ import annotations
@@ -10,10 +11,21 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 
 from omtl.errors import UserError
-from omtl.learners.diffusion import Diffusion, combine, diffusion, node_axpy, node_dot
-from omtl.ops import row_dot
+from omtl.learners.diffusion import (
+    Diffusion,
+    combine,
+    diffusion,
+    hear,
+    heard,
+    learn,
+    node_axpy,
+    node_dot,
+    plan_step,
+)
+from omtl.ops import BORROWED, row_dot
 from omtl.rules import Event, Shape
 
 
@@ -24,6 +36,39 @@ def require_a_node_a_task(learner: str, shape: Shape) -> None:
             f"{learner}: one node a task is needed, but the network has {shape.mixing.shape[0]} "
             f"nodes for {shape.n_tasks} tasks; set network.n_nodes={shape.n_tasks}"
         )
+
+
+class Steps(NamedTuple):
+    """What the nodes learn in a round, by task: `weight` times an example, met at a node.
+
+    Shape (n_tasks,) each. A weight of 0 stands for nothing learnt.
+    """
+
+    weight: np.ndarray
+    example: np.ndarray
+    node: np.ndarray
+
+
+def no_steps(n_tasks: int) -> Steps:
+    """Return a round in which nothing is learnt."""
+    return Steps(
+        np.zeros(n_tasks), np.zeros(n_tasks, dtype=np.int64), np.zeros(n_tasks, dtype=np.int64)
+    )
+
+
+@register_jitable(**BORROWED)
+def keep_step(steps, weight, event):
+    """Keep what is learnt from an example until the round is over."""
+    steps.weight[event.task] = weight
+    steps.example[event.task] = event.example
+    steps.node[event.task] = event.node
+
+
+class Nodes(NamedTuple):
+    """The nodes' weight vectors, and what they learn in this round."""
+
+    net: Diffusion
+    steps: Steps
 
 
 class NS(NamedTuple):
@@ -42,25 +87,32 @@ class NS(NamedTuple):
 
     eta: float
 
-    def new_state(self, shape: Shape) -> Diffusion:
+    def new_state(self, shape: Shape) -> Nodes:
         """Return zero weights, one slot a node."""
         require_a_node_a_task("NS", shape)
-        return diffusion(shape, n_slots=1)
+        return Nodes(diffusion(shape, n_slots=1), no_steps(shape.n_tasks))
 
-    def open_round(self, state: Diffusion) -> None:
+    def open_round(self, state: Nodes, rows: Any) -> None:
         """Combine."""
-        combine(state)
+        combine(state.net, rows)
 
-    def score(self, state: Diffusion, rows: Any, event: Event) -> float:
+    def score(self, state: Nodes, rows: Any, event: Event) -> float:
         """Return v_k·x at the node of task k."""
-        return node_dot(state, event.task, 0, rows, event.example)
+        return node_dot(state.net, event.task, 0, rows, event.example)
 
-    def update(self, state: Diffusion, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Take a hinge step at the node of the task."""
+    def update(self, state: Nodes, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
+        """Take a hinge step."""
         if y * score >= 1.0:
             return False
-        node_axpy(self.eta * y, rows, event.example, state, event.task, 0)
+        keep_step(state.steps, self.eta * y, event)
         return True
+
+    def close_round(self, state: Nodes, rows: Any) -> None:
+        """Add what was learnt, at the node of each task."""
+        for k in range(state.steps.weight.size):
+            if state.steps.weight[k] != 0.0:
+                node_axpy(state.steps.weight[k], rows, state.steps.example[k], state.net, k, 0)
+                state.steps.weight[k] = 0.0
 
 
 class DST(NamedTuple):
@@ -76,24 +128,43 @@ class DST(NamedTuple):
 
     eta: float
 
-    def new_state(self, shape: Shape) -> Diffusion:
+    def new_state(self, shape: Shape) -> Nodes:
         """Return zero weights, a slot a task at every node."""
-        return diffusion(shape, n_slots=shape.n_tasks)
+        return Nodes(diffusion(shape, n_slots=shape.n_tasks), no_steps(shape.n_tasks))
 
-    def open_round(self, state: Diffusion) -> None:
+    def open_round(self, state: Nodes, rows: Any) -> None:
         """Combine."""
-        combine(state)
+        combine(state.net, rows)
 
-    def score(self, state: Diffusion, rows: Any, event: Event) -> float:
+    def score(self, state: Nodes, rows: Any, event: Event) -> float:
         """Return v_i^k·x."""
-        return node_dot(state, event.node, event.task, rows, event.example)
+        return node_dot(state.net, event.node, event.task, rows, event.example)
 
-    def update(self, state: Diffusion, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Take a hinge step by the task's own slot."""
+    def update(self, state: Nodes, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
+        """Take a hinge step."""
         if y * score >= 1.0:
             return False
-        node_axpy(self.eta * y, rows, event.example, state, event.node, event.task)
+        keep_step(state.steps, self.eta * y, event)
         return True
+
+    def close_round(self, state: Nodes, rows: Any) -> None:
+        """Add what was learnt to the task's own slot."""
+        steps = state.steps
+        for k in range(steps.weight.size):
+            if steps.weight[k] != 0.0:
+                node_axpy(steps.weight[k], rows, steps.example[k], state.net, steps.node[k], k)
+                steps.weight[k] = 0.0
+
+
+@register_jitable(**BORROWED)
+def add_related(net, rows, steps, b):
+    """Add B⁻¹ times each step: to its task's slot and, as it is the same for all, to the last."""
+    m = steps.weight.size
+    for k in range(m):
+        if steps.weight[k] != 0.0:
+            part = steps.weight[k] / (1.0 + b)
+            node_axpy(part, rows, steps.example[k], net, steps.node[k], k)
+            node_axpy(part * b / m, rows, steps.example[k], net, steps.node[k], m)
 
 
 class DOM1(NamedTuple):
@@ -116,47 +187,46 @@ class DOM1(NamedTuple):
     eta: float
     b: float
 
-    def new_state(self, shape: Shape) -> Diffusion:
+    def new_state(self, shape: Shape) -> Nodes:
         """Return zero weights: a slot a task and a shared one at every node."""
-        return diffusion(shape, n_slots=shape.n_tasks + 1)
+        return Nodes(diffusion(shape, n_slots=shape.n_tasks + 1), no_steps(shape.n_tasks))
 
-    def open_round(self, state: Diffusion) -> None:
+    def open_round(self, state: Nodes, rows: Any) -> None:
         """Combine (line 5)."""
-        combine(state)
+        combine(state.net, rows)
 
-    def score(self, state: Diffusion, rows: Any, event: Event) -> float:
+    def score(self, state: Nodes, rows: Any, event: Event) -> float:
         """Return v_i^k·x (line 9)."""
-        x = event.example
-        shared = state.vectors.shape[1] - 1
-        return node_dot(state, event.node, event.task, rows, x) + node_dot(
-            state, event.node, shared, rows, x
-        )
+        own = node_dot(state.net, event.node, event.task, rows, event.example)
+        return own + node_dot(state.net, event.node, state.steps.weight.size, rows, event.example)
 
-    def update(self, state: Diffusion, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Add η y B⁻¹ φ (line 13)."""
+    def update(self, state: Nodes, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
+        """Take a hinge step (line 12)."""
         if y * score >= 1.0:
             return False
-        x = event.example
-        m = state.vectors.shape[1] - 1
-        step = self.eta * y / (1.0 + self.b)
-        node_axpy(step, rows, x, state, event.node, event.task)
-        node_axpy(step * self.b / m, rows, x, state, event.node, m)
+        keep_step(state.steps, self.eta * y, event)
         return True
+
+    def close_round(self, state: Nodes, rows: Any) -> None:
+        """Add η y B⁻¹ φ (line 13)."""
+        add_related(state.net, rows, state.steps, self.b)
+        for k in range(state.steps.weight.size):
+            state.steps.weight[k] = 0.0
 
 
 class Relations(NamedTuple):
     """The nodes' weight vectors, and what each node believes of the tasks' relations.
 
-    `believed[i]` is B̂_i. `pending[k]` is the row k that node `learnt_at[k]` has learnt in this
-    round and that all see in the next (−1 where there is none). `scores` are the scores of the
-    present example that eq. 13 compares.
+    `believed[i]` is B̂_i. By task k of this round's examples: `learnt[k]` is the new row k of the
+    node that met it, `passed_on[k, j]` the weight with which task j learns from it. `scores` are
+    the scores of the present example that eq. 13 compares.
     """
 
     net: Diffusion
-    mixing: np.ndarray
+    steps: Steps
     believed: np.ndarray
-    learnt_at: np.ndarray
-    pending: np.ndarray
+    learnt: np.ndarray
+    passed_on: np.ndarray
     scores: np.ndarray
 
 
@@ -194,97 +264,93 @@ class DOM2(NamedTuple):
             require_a_node_a_task("DOM-II by node", shape)
         return Relations(
             net=diffusion(shape, n_slots=m),
-            mixing=np.ascontiguousarray(shape.mixing),
+            steps=no_steps(m)._replace(example=np.full(m, -1)),
             believed=np.repeat(self.alpha * np.eye(m)[None], n_nodes, axis=0),
-            learnt_at=np.full(m, -1),
-            pending=np.zeros((m, m)),
+            learnt=np.zeros((m, m)),
+            passed_on=np.zeros((m, m)),
             scores=np.zeros(m),
         )
 
-    def open_round(self, state: Relations) -> None:
+    def open_round(self, state: Relations, rows: Any) -> None:
         """Combine the vectors (line 5); the relations are combined where they are read."""
-        combine(state.net)
+        combine(state.net, rows)
 
     def score(self, state: Relations, rows: Any, event: Event) -> float:
         """Return v_i^k·x (line 11), and keep the scores that eq. 13 compares."""
-        x = event.example
-        for j in range(state.scores.size):
-            if self.by_node:
-                state.scores[j] = node_dot(state.net, j, event.task, rows, x)
-            else:
-                state.scores[j] = node_dot(state.net, event.node, j, rows, x)
-        return state.scores[event.node if self.by_node else event.task]
+        m, i, k = state.scores.size, event.node, event.task
+        first, last = (k, k + 1) if self.by_node else (0, m)
+        hear(state.net, rows, event.example, first, last)
+        for j in range(m):
+            state.scores[j] = heard(state.net, j, k) if self.by_node else heard(state.net, i, j)
+        return state.scores[i if self.by_node else k]
 
-    def update(self, state: Relations, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Add η y B φ (line 15), then learn row k of P (lines 19 and 20)."""
+    def update(self, state: Relations, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
+        """Take a hinge step (line 14), and learn row k of P (lines 19 and 20)."""
         i, k = event.node, event.task
         m = state.scores.size
-        learns = y * score < 1.0
-        if learns:
-            x = event.example
-            for j in range(m):
-                weight = 0.0
-                for n in range(state.mixing.shape[0]):
-                    believed = state.believed[n, k, j] if self.by_row else state.believed[n, j, k]
-                    weight += state.mixing[i, n] * believed
-                if weight != 0.0:
-                    node_axpy(self.eta * y * weight, rows, x, state.net, i, j)
+        least = np.inf
+        for j in range(m):
+            least = min(least, max(0.0, 1.0 - y * state.scores[j]))
         total = 0.0
         for j in range(m):
-            loss = max(0.0, 1.0 - y * state.scores[j])
-            state.pending[k, j] = math.exp(-loss)
-            total += state.pending[k, j]
+            # The least loss is taken off all, which eq. 13 does not see: exp never underflows.
+            state.learnt[k, j] = math.exp(least - max(0.0, 1.0 - y * state.scores[j]))
+            total += state.learnt[k, j]
         for j in range(m):
-            # Where all losses are so large that each exp(−loss) is 0, no task is preferred.
-            share = state.pending[k, j] / total if total > 0.0 else 1.0 / m
-            state.pending[k, j] = (1.0 - self.alpha) * share
-        state.pending[k, k] += self.alpha
-        state.learnt_at[k] = i
+            state.learnt[k, j] *= (1.0 - self.alpha) / total
+        state.learnt[k, k] += self.alpha
+        for j in range(m):
+            state.passed_on[k, j] = 0.0
+            for n in range(state.net.mixing.shape[0]):
+                believed = state.believed[n, k, j] if self.by_row else state.believed[n, j, k]
+                state.passed_on[k, j] += state.net.mixing[i, n] * believed
+        learns = y * score < 1.0
+        keep_step(state.steps, self.eta * y if learns else 0.0, event)
         return learns
 
-    def close_round(self, state: Relations, rows: Any) -> None:  # noqa: ARG002
-        """Let the rows learnt in this round be seen in the next."""
-        for k in range(state.learnt_at.size):
-            if state.learnt_at[k] >= 0:
-                for j in range(state.learnt_at.size):
-                    state.believed[state.learnt_at[k], k, j] = state.pending[k, j]
-                state.learnt_at[k] = -1
-
-
-class Gradients(NamedTuple):
-    """One round's gradients, by task: −`weight` · B⁻¹ times an example, met at a node."""
-
-    weight: np.ndarray
-    example: np.ndarray
-    node: np.ndarray
+    def close_round(self, state: Relations, rows: Any) -> None:
+        """Add η y B φ (line 15), and let the rows learnt be seen from now on."""
+        m = state.scores.size
+        for k in range(m):
+            if state.steps.example[k] < 0:
+                continue
+            i = state.steps.node[k]
+            if state.steps.weight[k] != 0.0:
+                for j in range(m):
+                    plan_step(state.steps.weight[k] * state.passed_on[k, j], state.net, i, j)
+                learn(state.net, rows, state.steps.example[k], 0, m)
+            for j in range(m):
+                state.believed[i, k, j] = state.learnt[k, j]
+            state.steps.example[k] = -1
 
 
 class DualSum(NamedTuple):
-    """The nodes' sums of gradients: those that have been combined, the last round's, this round's.
+    """The nodes' sums of gradients: those that were combined, the last round's, this round's.
 
-    A node's own gradient counts in full when it next predicts. Its part that no neighbour will
-    ever see is not in the modes of the network, so the last round's are kept apart until then.
+    A node's own gradient counts in full when it next predicts, so the last round's are kept apart
+    until they are combined.
     """
 
     net: Diffusion
     rounds: np.ndarray
-    last: Gradients
-    fresh: Gradients
+    last: Steps
+    fresh: Steps
 
 
 class DA(NamedTuple):
     """DA (Duchi, Agarwal, Wainwright 2012) on many tasks (DOM paper, appendix F).
 
-    z_i ← Σ_j a_ij z_j + g_i (eq. 22), w_i = −(η/√t) z_i (eq. 23 with ψ = ½‖·‖²_B), and the gradient
-    of an example of task k is g = −y B⁻¹ φ (eq. 25), with B⁻¹ as in DOM-I. A node's own last
-    gradient counts in full when it predicts; the neighbours' come with the next combination.
+    z_i ← Σ_j a_ij z_j + g_i (eq. 22), w_i(t + 1) = −α(t) z_i(t + 1) with α(t) = η/√t (eq. 23,
+    ψ = ½‖·‖²_B), and the gradient of an example of task k is g = −y B⁻¹ φ (eq. 25), with B⁻¹ as in
+    DOM-I. A node's own last gradient counts in full when it predicts; the neighbours' come with the
+    next combination.
 
     Cost per example: O(n_nodes · nonzeros).
 
     Parameters
     ----------
     eta : float
-        Step size η > 0 of α(t) = η/√t.
+        Step size η > 0.
     b : float
         Relation of the tasks, as in DOM-I.
     """
@@ -295,49 +361,33 @@ class DA(NamedTuple):
     def new_state(self, shape: Shape) -> DualSum:
         """Return zero sums: a slot a task and a shared one at every node."""
         m = shape.n_tasks
-
-        def none() -> Gradients:
-            return Gradients(np.zeros(m), np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64))
-
-        return DualSum(diffusion(shape, n_slots=m + 1), np.zeros(1), none(), none())
-
-    def open_round(self, state: DualSum) -> None:
-        """Count the round."""
-        state.rounds[0] += 1.0
+        return DualSum(diffusion(shape, n_slots=m + 1), np.zeros(1), no_steps(m), no_steps(m))
 
     def score(self, state: DualSum, rows: Any, event: Event) -> float:
-        """Return w_i^k·x, w = −α(t) z."""
-        i, k = event.node, event.task
-        x = event.example
+        """Return w_i^k·x."""
+        i, k, x = event.node, event.task, event.example
         m = state.last.weight.size
         total = node_dot(state.net, i, k, rows, x) + node_dot(state.net, i, m, rows, x)
         for j in range(m):
             if state.last.weight[j] != 0.0 and state.last.node[j] == i:
                 related = (self.b + (m if j == k else 0.0)) / ((1.0 + self.b) * m)
-                seen = row_dot(rows, state.last.example[j], event.example)
-                total += state.last.weight[j] * related * seen
-        return self.eta / math.sqrt(state.rounds[0]) * total
+                total += state.last.weight[j] * related * row_dot(rows, state.last.example[j], x)
+        return self.eta / math.sqrt(max(1.0, state.rounds[0])) * total
 
     def update(self, state: DualSum, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
         """Keep the gradient until the round is over."""
         if y * score >= 1.0:
             return False
-        state.fresh.weight[event.task] = y
-        state.fresh.example[event.task] = event.example
-        state.fresh.node[event.task] = event.node
+        keep_step(state.fresh, y, event)
         return True
 
     def close_round(self, state: DualSum, rows: Any) -> None:
         """Combine all but this round's gradients (eq. 22)."""
-        m = state.last.weight.size
-        for k in range(m):
-            if state.last.weight[k] != 0.0:
-                x = state.last.example[k]
-                step = state.last.weight[k] / (1.0 + self.b)
-                node_axpy(step, rows, x, state.net, state.last.node[k], k)
-                node_axpy(step * self.b / m, rows, x, state.net, state.last.node[k], m)
+        add_related(state.net, rows, state.last, self.b)
+        for k in range(state.last.weight.size):
             state.last.weight[k] = state.fresh.weight[k]
             state.last.example[k] = state.fresh.example[k]
             state.last.node[k] = state.fresh.node[k]
             state.fresh.weight[k] = 0.0
-        combine(state.net)
+        combine(state.net, rows)
+        state.rounds[0] += 1.0

@@ -38,7 +38,7 @@ class PassiveAggressive(NamedTuple):
     def update(self, state: Weights, rows: Any, event: Event, y: float, score: float) -> bool:
         """Take the smallest step that reaches margin 1, at most C."""
         loss = 1.0 - y * score
-        if loss <= 0.0 or event.square_norm == 0.0:
+        if loss <= 0.0:
             return False
         w = state.w[0 if self.pooled else event.task]
         axpy(y * min(self.C, loss / event.square_norm), rows, event.example, w)

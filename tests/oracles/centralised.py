@@ -25,7 +25,7 @@ def perceptron(
         for x, y, task, _ in given:
             k = 0 if pooled else task
             score = float(w[k] @ x)
-            fired = y * score <= margin
+            fired = y * score <= margin and x.any()
             if fired:
                 w[k] = w[k] + eta * y * x
             yield Step(score, fired, abs(y * score - margin))
@@ -73,10 +73,10 @@ def coml(rounds: Rounds, n_tasks: int, n_features: int, C: float, mu: float) -> 
         for x, y, k, _ in given:
             score = float(u[k] @ x)
             global_score = float(w @ x)
-            if y * score < 1.0:
+            if y * score < 1.0 and x.any():
                 u[k] = _passive_aggressive_step(mu * w + (1.0 - mu) * u[k], x, y, C)
             w = _passive_aggressive_step(w, x, y, C)
-            fired = y * score < 1.0 or y * global_score < 1.0
+            fired = x.any() and (y * score < 1.0 or y * global_score < 1.0)
             yield Step(score, fired, min(abs(y * score - 1.0), abs(y * global_score - 1.0)))
 
 

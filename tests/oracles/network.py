@@ -10,12 +10,6 @@ import numpy as np
 
 from oracles import Rounds, Step, Steps
 
-SEES_ITS_OWN_ROUND = True
-"""Whether a node that meets several examples in a round predicts the later ones with what it has
-learnt from the earlier ones. The paper, with one example a node, leaves it open; in DA it does not
-(eqs. 22 and 23).
-"""
-
 
 def ns(rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float) -> Steps:
     """Yield the steps of NS: node k learns task k; combine, then a hinge step.
@@ -33,7 +27,7 @@ def ns(rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float)
         u = A @ u
         for x, y, k, _ in given:
             score = float(u[k] @ x)
-            fired = y * score < 1.0
+            fired = y * score < 1.0 and x.any()
             if fired:
                 u[k] += eta * y * x
             yield Step(score, fired, abs(y * score - 1.0))
@@ -100,22 +94,22 @@ def dom2(
         v = A @ u
         B = np.array([sum(A[i, j] * believed[j] for j in range(n_nodes)) for i in range(n_nodes)])
         u = v.copy()
-        known = u if SEES_ITS_OWN_ROUND else v
         for x, y, k, i in given:
             phi = compound(x, k, n_tasks)
-            score = float(known[i] @ phi)
+            score = float(v[i] @ phi)
             if by_node:
                 compared = np.array([v[j] @ phi for j in range(n_nodes)])
             else:
-                compared = np.array([known[i] @ compound(x, j, n_tasks) for j in range(n_tasks)])
+                compared = np.array([v[i] @ compound(x, j, n_tasks) for j in range(n_tasks)])
             losses = np.maximum(0.0, 1.0 - y * compared)
-            fired = y * score < 1.0
+            fired = y * score < 1.0 and x.any()
             if fired:
                 relation = B[i].T if by_row else B[i]
                 u[i] = u[i] + eta * y * np.kron(relation, identity) @ phi
             # Eq. 13 with the largest term divided out, which the quotient does not see.
             weights = np.exp(losses.min() - losses)
-            P[i, k] = weights / weights.sum()
+            if x.any():
+                P[i, k] = weights / weights.sum()
             yield Step(score, fired, abs(y * score - 1.0))
         believed = np.array(
             [alpha * np.eye(n_tasks) + (1.0 - alpha) * P[i] for i in range(n_nodes)]
@@ -126,7 +120,7 @@ def da(rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float,
     """Yield the steps of DA on many tasks (appendix F).
 
     z_i(t+1) = Σ_j a_ij z_j(t) + g_i(t) (eq. 22) with g = −y B⁻¹ φ (eq. 25), and in round
-    t = 1, 2, … node i predicts with w_i = −(η/√t) z_i.
+    t = 1, 2, … node i predicts with w_i(t) = −α(t − 1) z_i(t), where α(t) = η/√t (eq. 23).
 
     Parameters
     ----------
@@ -138,12 +132,12 @@ def da(rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float,
     spread = np.kron(inverse_relation(n_tasks, b), np.eye(n_features))
     z = np.zeros((A.shape[0], n_tasks * n_features))
     for t, given in enumerate(rounds, start=1):
-        w = -(eta / np.sqrt(t)) * z
+        w = -(eta / np.sqrt(max(1, t - 1))) * z  # z is 0 in round 1, where α(0) has no value
         g = np.zeros_like(z)
         for x, y, k, i in given:
             phi = compound(x, k, n_tasks)
             score = float(w[i] @ phi)
-            fired = y * score < 1.0
+            fired = y * score < 1.0 and x.any()
             if fired:
                 g[i] += -y * spread @ phi
             yield Step(score, fired, abs(y * score - 1.0))
@@ -177,11 +171,10 @@ def _fixed_relation(
     for given in rounds:
         v = A @ u
         u = v.copy()
-        known = u if SEES_ITS_OWN_ROUND else v
         for x, y, k, i in given:
             phi = compound(x, k, n_tasks)
-            score = float(known[i] @ phi)
-            fired = y * score < 1.0
+            score = float(v[i] @ phi)
+            fired = y * score < 1.0 and x.any()
             if fired:
                 u[i] = u[i] + eta * y * spread @ phi
             yield Step(score, fired, abs(y * score - 1.0))
