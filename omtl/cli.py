@@ -21,6 +21,7 @@ def table_command(options: argparse.Namespace) -> int:
 
     from omtl.config import load_option, named_reading, resolve_jobs
     from omtl.harness import fanout, plan, report
+    from omtl.harness.claims import ledger
     from omtl.harness.layout import lay_out
     from omtl.harness.render import show
     from omtl.harness.store import Store
@@ -47,8 +48,18 @@ def table_command(options: argparse.Namespace) -> int:
         "parallel": parallel,
     }
     full = n_repeats == description["repeats"] and options.seed == 0
-    rows = frame(table, scored, selection)
-    paths = report.write_table(table, rows, scored, layout, facts, report.folder_for(full))
+    claims = ledger(description["paper"], table.id, options.reading, scored)
+    for claim in claims.to_dict("records"):
+        print(f"claim {claim['outcome']}: {claim['says']} ({claim['place']})")
+    paths = report.write_table(
+        table,
+        frame(table, scored, selection),
+        scored,
+        layout,
+        claims,
+        facts,
+        report.folder_for(full),
+    )
     print("written: " + " ".join(_shown(path) for path in paths))
     return FAILED if any(not failure.missing_data for failure in outcome.failed.values()) else 0
 

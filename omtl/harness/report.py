@@ -89,29 +89,34 @@ def cpu_name() -> str:
     return names[0] if names else platform.processor()
 
 
+def write_rows(path: Path, rows: pd.DataFrame) -> None:
+    """Write rows to a csv, in place of those of the same reading; rows of others are kept."""
+    if path.exists():
+        earlier = pd.read_csv(path, dtype=str, keep_default_na=False)
+        rows = pd.concat([earlier[~earlier["reading"].isin(rows["reading"])], rows])
+    readings = dict.fromkeys(["as_written", "as_published", *sorted(set(rows["reading"]))])
+    rows = pd.concat([rows[rows["reading"] == name] for name in readings])
+    write_text(path, rows.to_csv(index=False, lineterminator="\n"))
+
+
 def write_table(
     table: Table,
     rows: pd.DataFrame,
     scored: list[Scored],
     layout: Layout,
+    claims: pd.DataFrame,
     facts: dict[str, Any],
     folder: Path,
 ) -> list[Path]:
-    """Write a table's csv, md, tex and meta.json; return their paths.
+    """Write a table's csv, md, tex and meta.json, and the claims it decides; return their paths.
 
-    The csv holds the rows of all readings that were run: those of the present one are replaced,
-    the others kept. The other files are of the present reading, and carry its name unless it is
-    the one that comes closest.
+    The csv files hold the rows of all readings that were run: those of the present one are
+    replaced, the others kept. The other files are of the present reading, and carry its name unless
+    it is the one that comes closest.
     """
     reading = table.reading["name"]
     csv = folder / f"{table.id}.csv"
-    if csv.exists():
-        earlier = pd.read_csv(csv, dtype=str, keep_default_na=False)
-        earlier = earlier[earlier["reading"] != reading]
-        rows = pd.concat([earlier, rows])
-    readings = dict.fromkeys(["as_written", "as_published", *sorted(set(rows["reading"]))])
-    rows = pd.concat([rows[rows["reading"] == name] for name in readings])
-    write_text(csv, rows.to_csv(index=False, lineterminator="\n"))
+    write_rows(csv, rows)
     stem = table.id if reading == "as_published" else f"{table.id}.{reading}"
     write_text(folder / f"{stem}.md", markdown(layout))
     write_text(folder / f"{stem}.tex", latex(layout))
@@ -135,4 +140,6 @@ def write_table(
         "host": host(),
     }
     write_text(folder / f"{stem}.meta.json", json.dumps(meta, indent=1, ensure_ascii=False) + "\n")
-    return [csv, *(folder / f"{stem}.{form}" for form in ("md", "tex", "meta.json"))]
+    claimed = folder / f"{table.id}.claims.csv"
+    write_rows(claimed, claims)
+    return [csv, claimed, *(folder / f"{stem}.{form}" for form in ("md", "tex", "meta.json"))]
