@@ -69,9 +69,9 @@ def readings_command(options: argparse.Namespace) -> int:
     import yaml
 
     from omtl.config import load_option, resolve_jobs
+    from omtl.files import write_whole
     from omtl.harness.plan import describe
     from omtl.harness.readings import search
-    from omtl.harness.report import write_text
     from omtl.harness.store import Store
     from omtl.paths import CONF, RESULTS
 
@@ -81,7 +81,7 @@ def readings_command(options: argparse.Namespace) -> int:
         options.table, Store.default(), parallel, options.seed, options.repeats or 5, print
     )
     csv = RESULTS / "readings" / f"{options.table}.csv"
-    write_text(csv, record.to_csv(index=False, lineterminator="\n"))
+    write_whole(csv, record.to_csv(index=False, lineterminator="\n"))
     config = CONF / "reading" / paper / "as_published.yaml"
     found = yaml.safe_dump(
         {"name": "as_published", "paper": paper, "answers": answers}, sort_keys=False
@@ -91,7 +91,7 @@ def readings_command(options: argparse.Namespace) -> int:
         f"# Found by `make readings TABLE={options.table}`; every reading that was tried is in\n"
         f"# results/readings/{options.table}.csv.\n"
     )
-    write_text(config, head + found)
+    write_whole(config, head + found)
     print(f"written: {_shown(csv)} {_shown(config)}")
     return 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -52,7 +51,7 @@ def adjacency(n_nodes: int, edges: Iterable[Sequence[int]]) -> np.ndarray:
     for edge in _listed(edges):
         ends = _listed(edge)
         if len(ends) != 2 or not all(
-            isinstance(end, Integral) and 0 <= end < n_nodes for end in ends
+            isinstance(end, int | np.integer) and 0 <= end < n_nodes for end in ends
         ):
             raise UserError(
                 f"network: edge {edge!r} is not a pair of nodes; give two numbers from 0 to "
@@ -119,7 +118,7 @@ def mixing_matrix(
     UserError
         On an unknown name, a number of nodes below 1, or a network that is not connected.
     """
-    if not isinstance(n_nodes, Integral) or n_nodes < 1:
+    if not isinstance(n_nodes, int | np.integer) or n_nodes < 1:
         raise UserError(f"network.n_nodes={n_nodes!r} must be a positive whole number")
     if edges is None:
         if topology not in TOPOLOGIES:

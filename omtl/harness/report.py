@@ -6,13 +6,13 @@ import json
 import os
 import platform
 import subprocess
-import tempfile
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from omtl.files import write_whole
 from omtl.harness.layout import Layout, counts
 from omtl.harness.plan import Table
 from omtl.harness.render import latex, markdown
@@ -20,23 +20,6 @@ from omtl.harness.table import Scored
 from omtl.paths import RESULTS, ROOT
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "pandas", "joblib")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(
-        "w", dir=path.parent, prefix=".writing-", encoding="utf-8", newline="\n", delete=False
-    ) as part:
-        try:
-            part.write(text)
-            part.close()
-            Path(part.name).chmod(0o644)
-            Path(part.name).replace(path)
-        except BaseException:
-            part.close()
-            Path(part.name).unlink(missing_ok=True)
-            raise
 
 
 def folder_for(full: bool) -> Path:
@@ -96,7 +79,7 @@ def write_rows(path: Path, rows: pd.DataFrame) -> None:
         rows = pd.concat([earlier[~earlier["reading"].isin(rows["reading"])], rows])
     readings = dict.fromkeys(["as_written", "as_published", *sorted(set(rows["reading"]))])
     rows = pd.concat([rows[rows["reading"] == name] for name in readings])
-    write_text(path, rows.to_csv(index=False, lineterminator="\n"))
+    write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
 
 
 def write_table(
@@ -118,8 +101,8 @@ def write_table(
     csv = folder / f"{table.id}.csv"
     write_rows(csv, rows)
     stem = table.id if reading == "as_published" else f"{table.id}.{reading}"
-    write_text(folder / f"{stem}.md", markdown(layout))
-    write_text(folder / f"{stem}.tex", latex(layout))
+    write_whole(folder / f"{stem}.md", markdown(layout))
+    write_whole(folder / f"{stem}.tex", latex(layout))
     meta = {
         "table": table.id,
         "reading": table.reading,
@@ -139,7 +122,7 @@ def write_table(
         **facts,
         "host": host(),
     }
-    write_text(folder / f"{stem}.meta.json", json.dumps(meta, indent=1, ensure_ascii=False) + "\n")
+    write_whole(folder / f"{stem}.meta.json", json.dumps(meta, indent=1, ensure_ascii=False) + "\n")
     claimed = folder / f"{table.id}.claims.csv"
     write_rows(claimed, claims)
     return [csv, claimed, *(folder / f"{stem}.{form}" for form in ("md", "tex", "meta.json"))]

@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from omtl.files import write_whole
 from omtl.harness.unit import Result, Unit
 from omtl.paths import kept
 
@@ -50,22 +49,7 @@ class Store:
         facts = np.array(json.dumps(result.facts))
         np.savez(payload, allow_pickle=False, facts=facts, **result.arrays)
         content = payload.getvalue()
-        target = self.path(unit)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            dir=target.parent, prefix=".writing-", delete=False
-        ) as part:
-            try:
-                part.write(hashlib.sha256(content).hexdigest().encode())
-                part.write(content)
-                part.flush()
-                os.fsync(part.fileno())
-                part.close()
-                Path(part.name).replace(target)
-            except BaseException:
-                part.close()
-                Path(part.name).unlink(missing_ok=True)
-                raise
+        write_whole(self.path(unit), hashlib.sha256(content).hexdigest().encode() + content)
 
     def load(self, unit: Unit) -> Result | None:
         """Return a unit's result, or None if it is not stored whole.

@@ -71,6 +71,15 @@ class Nodes(NamedTuple):
     steps: Steps
 
 
+@register_jitable(**BORROWED)
+def hinge_step(steps, eta, event, y, score):
+    """Keep the step η y x where the hinge loss is not 0 (eq. 15); return whether it is not."""
+    if y * score >= 1.0:
+        return False
+    keep_step(steps, eta * y, event)
+    return True
+
+
 class NS(NamedTuple):
     """NS (Chen, Richard, Sayed 2014, as the DOM paper uses it): node i learns task i.
 
@@ -93,7 +102,7 @@ class NS(NamedTuple):
         return Nodes(diffusion(shape, n_slots=1), no_steps(shape.n_tasks))
 
     def open_round(self, state: Nodes, rows: Any) -> None:
-        """Combine."""
+        """Let each node combine what its neighbours know (eq. 14)."""
         combine(state.net, rows)
 
     def score(self, state: Nodes, rows: Any, event: Event) -> float:
@@ -102,10 +111,7 @@ class NS(NamedTuple):
 
     def update(self, state: Nodes, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
         """Take a hinge step."""
-        if y * score >= 1.0:
-            return False
-        keep_step(state.steps, self.eta * y, event)
-        return True
+        return hinge_step(state.steps, self.eta, event, y, score)
 
     def close_round(self, state: Nodes, rows: Any) -> None:
         """Add what was learnt, at the node of each task."""
@@ -133,7 +139,7 @@ class DST(NamedTuple):
         return Nodes(diffusion(shape, n_slots=shape.n_tasks), no_steps(shape.n_tasks))
 
     def open_round(self, state: Nodes, rows: Any) -> None:
-        """Combine."""
+        """Let each node combine what its neighbours know (eq. 14)."""
         combine(state.net, rows)
 
     def score(self, state: Nodes, rows: Any, event: Event) -> float:
@@ -142,10 +148,7 @@ class DST(NamedTuple):
 
     def update(self, state: Nodes, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
         """Take a hinge step."""
-        if y * score >= 1.0:
-            return False
-        keep_step(state.steps, self.eta * y, event)
-        return True
+        return hinge_step(state.steps, self.eta, event, y, score)
 
     def close_round(self, state: Nodes, rows: Any) -> None:
         """Add what was learnt to the task's own slot."""
@@ -192,7 +195,7 @@ class DOM1(NamedTuple):
         return Nodes(diffusion(shape, n_slots=shape.n_tasks + 1), no_steps(shape.n_tasks))
 
     def open_round(self, state: Nodes, rows: Any) -> None:
-        """Combine (line 5)."""
+        """Let each node combine what its neighbours know (eq. 14)."""
         combine(state.net, rows)
 
     def score(self, state: Nodes, rows: Any, event: Event) -> float:
@@ -201,11 +204,8 @@ class DOM1(NamedTuple):
         return own + node_dot(state.net, event.node, state.steps.weight.size, rows, event.example)
 
     def update(self, state: Nodes, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
-        """Take a hinge step (line 12)."""
-        if y * score >= 1.0:
-            return False
-        keep_step(state.steps, self.eta * y, event)
-        return True
+        """Take a hinge step."""
+        return hinge_step(state.steps, self.eta, event, y, score)
 
     def close_round(self, state: Nodes, rows: Any) -> None:
         """Add η y B⁻¹ φ (line 13)."""
@@ -272,7 +272,7 @@ class DOM2(NamedTuple):
         )
 
     def open_round(self, state: Relations, rows: Any) -> None:
-        """Combine the vectors (line 5); the relations are combined where they are read."""
+        """Let each node combine what its neighbours know (eq. 14)."""
         combine(state.net, rows)
 
     def score(self, state: Relations, rows: Any, event: Event) -> float:
