@@ -51,7 +51,9 @@ def claims_of(paper: str) -> list[dict[str, Any]]:
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
 
 
-def compare(dataset: str, lower: Scored | None, than: Scored | None, names: Sequence[str]) -> Any:
+def compare(
+    dataset: str, lower: Scored | None, than: Scored | None, names: tuple[str, str]
+) -> Comparison:
     """Return whether one cell's number is below another's over the repeats that they share."""
     if lower is None or than is None or not lower.values.size or not than.values.size:
         return Comparison(dataset, *names, UNDECIDED)

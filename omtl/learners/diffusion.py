@@ -25,7 +25,7 @@ from omtl.ops import BORROWED, DenseRows, Rows, axpy, dot, rescale
 from omtl.rules import Shape
 
 SMALLEST_SCALE = 1e-200
-"""A mode whose scale falls below this is multiplied out: rarely, and long before underflow."""
+"""When a scale falls below this all are multiplied out: rarely, and long before underflow."""
 
 
 class Diffusion(NamedTuple):
@@ -74,11 +74,12 @@ def diffusion(shape: Shape, n_slots: int) -> Diffusion:
 @register_jitable(**BORROWED)
 def combine(net, rows):
     """Replace each node's vectors by the weighted mean of its neighbours'."""
+    least = 1.0
     for k in range(net.decay.size):
         net.scale[k] *= net.decay[k]
-        if abs(net.scale[k]) < SMALLEST_SCALE:
-            multiply_out(net, rows, k)
-            net.scale[k] = 1.0
+        least = min(least, abs(net.scale[k]))
+    if least < SMALLEST_SCALE:
+        multiply_out(net, rows)
     if not net.all_known[0]:
         pass_on_known(net)
 
@@ -136,10 +137,11 @@ def node_axpy(a, rows, x, net, node, slot):
     learn(net, rows, x, slot, slot + 1)
 
 
-def multiply_out(net: Diffusion, rows: Rows, k: int) -> None:
-    """Multiply the vectors of mode `k` by its scale."""
+def multiply_out(net: Diffusion, rows: Rows) -> None:
+    """Multiply all vectors by their scales, which are 1 from then on."""
     by_place = net.vectors if isinstance(rows, DenseRows) else net.vectors.T
-    by_place[k :: net.decay.size] *= net.scale[k]
+    by_place *= np.tile(net.scale, len(by_place) // net.scale.size)[:, None]
+    net.scale[:] = 1.0
 
 
 def hear(net: Diffusion, rows: Rows, x: int, first: int, last: int) -> None:
@@ -161,15 +163,22 @@ def learn(net: Diffusion, rows: Rows, x: int, first: int, last: int) -> None:
 
 
 @overload(multiply_out, jit_options=BORROWED)
-def _multiply_out(net, rows, k):  # noqa: ARG001
-    def by_place(net, rows, k):  # noqa: ARG001
-        for p in range(k, net.vectors.shape[0], net.decay.size):
-            rescale(net.vectors[p], net.scale[k])
+def _multiply_out(net, rows):  # noqa: ARG001
+    def by_place(net, rows):  # noqa: ARG001
+        for p in range(net.vectors.shape[0]):
+            rescale(net.vectors[p], net.scale[p % net.scale.size])
+        for k in range(net.scale.size):
+            net.scale[k] = 1.0
 
-    def by_feature(net, rows, k):  # noqa: ARG001
+    def by_feature(net, rows):  # noqa: ARG001
+        n_places = net.steps.size
+        for p in range(n_places):
+            net.steps[p] = net.scale[p % net.scale.size]
         for i in range(net.vectors.shape[0]):
-            for p in range(k, net.vectors.shape[1], net.decay.size):
-                net.vectors[i, p] *= net.scale[k]
+            for p in range(n_places):
+                net.vectors[i, p] *= net.steps[p]
+        for k in range(net.scale.size):
+            net.scale[k] = 1.0
 
     return by_place if rows.instance_class is DenseRows else by_feature
 
