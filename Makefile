@@ -61,7 +61,7 @@ $(VENV)/base: requirements/build.lock
 
 $(VENV)/run: $(VENV)/base requirements/run.lock
 	@$(INSTALL) --no-build-isolation -r requirements/run.lock
-	@$(PYTHON) -m pip --disable-pip-version-check --quiet install --no-deps --no-build-isolation --editable .
+	@$(PYTHON) -m pip --disable-pip-version-check -qq install --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/test: $(VENV)/run requirements/test.lock

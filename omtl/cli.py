@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,53 +14,83 @@ FAILED = 1
 INTERRUPTED = 130
 
 
+def wanted_of(options: argparse.Namespace, reading: str | None = None) -> Any:
+    """Return how the options want a table or figure."""
+    from omtl.config import load_option, resolve_jobs
+    from omtl.harness.reproduce import Wanted
+
+    return Wanted(
+        reading=reading or options.reading,
+        repeats=options.repeats,
+        seed=options.seed,
+        selection=options.selection,
+        parallel=resolve_jobs(load_option("parallel", options.parallel), options.jobs),
+    )
+
+
 def table_command(options: argparse.Namespace) -> int:
     """Compute what a table lacks, print it beside the published one, write its files."""
     from rich.console import Console
 
-    from omtl.config import load_option, named_reading, resolve_jobs
-    from omtl.harness import fanout, plan, report
-    from omtl.harness.claims import ledger
-    from omtl.harness.layout import lay_out
-    from omtl.harness.render import show
+    from omtl.harness.reproduce import reproduce_table
     from omtl.harness.store import Store
-    from omtl.harness.table import frame, score_table
 
-    description = plan.describe("table", options.table)
-    table = plan.plan_table(options.table, named_reading(description["paper"], options.reading))
-    n_repeats = options.repeats or description["repeats"]
-    selection = options.selection or description["selection"]
-    parallel = resolve_jobs(load_option("parallel", options.parallel), options.jobs)
-    store = Store.default()
-    started = time.perf_counter()
-    outcome = fanout.run(table.units(options.seed, n_repeats), store, parallel)
-    scored = score_table(table, store, options.seed, n_repeats, outcome.failed, selection)
-    layout = lay_out(table, scored, selection, options.seed, n_repeats)
-    show(layout, Console())
-    facts = {
-        "repeats": n_repeats,
-        "seed": options.seed,
-        "selection": selection,
-        "seconds": round(time.perf_counter() - started, 3),
-        "units_computed": outcome.computed,
-        "units_reused": outcome.reused,
-        "parallel": parallel,
-    }
-    full = n_repeats == description["repeats"] and options.seed == 0
-    claims = ledger(description["paper"], table.id, options.reading, scored)
-    for claim in claims.to_dict("records"):
-        print(f"claim {claim['outcome']}: {claim['says']} ({claim['place']})")
-    paths = report.write_table(
-        table,
-        frame(table, scored, selection),
-        scored,
-        layout,
-        claims,
-        facts,
-        report.folder_for(full),
+    done = reproduce_table(options.table, wanted_of(options), Store.default(), Console())
+    print("written: " + " ".join(_shown(path) for path in done.paths))
+    return FAILED if done.broken else 0
+
+
+def figure_command(options: argparse.Namespace) -> int:
+    """Compute what a figure lacks, draw it, write its files."""
+    from omtl.config import named_reading
+    from omtl.harness.figure import make_figure
+    from omtl.harness.plan import describe
+    from omtl.harness.report import folder_for
+    from omtl.harness.store import Store
+
+    description = describe("figure", options.figure)
+    wanted = wanted_of(options)
+    full = wanted.is_full(description)
+    paths = make_figure(
+        options.figure,
+        named_reading(description["paper"], wanted.reading),
+        store=Store.default(),
+        parallel=wanted.parallel,
+        seed=wanted.seed,
+        n_repeats=wanted.repeats or description["repeats"],
+        selection=wanted.selection or description["selection"],
+        folder=folder_for(full, "figures"),
     )
     print("written: " + " ".join(_shown(path) for path in paths))
-    return FAILED if any(not failure.missing_data for failure in outcome.failed.values()) else 0
+    return 0
+
+
+def reproduce_command(options: argparse.Namespace) -> int:
+    """Reproduce all tables, as written and as published, and all figures; sum up."""
+    from collections import Counter
+
+    from rich.console import Console
+
+    from omtl.harness.layout import counts
+    from omtl.harness.plan import descriptions
+    from omtl.harness.reproduce import reproduce_table
+    from omtl.harness.store import Store
+
+    store, console = Store.default(), Console()
+    summary, broken = [], False
+    for name in descriptions("table"):
+        for reading in ("as_written", "as_published"):
+            done = reproduce_table(name, wanted_of(options, reading), store, console)
+            claims = ", ".join(
+                f"{k} {v}" for k, v in sorted(Counter(done.claims["outcome"]).items())
+            )
+            summary.append(f"{name}, {reading}: {counts(done.scored)}; claims: {claims}")
+            broken = broken or done.broken
+    for name in descriptions("figure"):
+        options.figure = name
+        figure_command(options)
+    print("\n".join(summary))
+    return FAILED if broken else 0
 
 
 def readings_command(options: argparse.Namespace) -> int:
@@ -134,6 +163,11 @@ def parser() -> argparse.ArgumentParser:
     table = add("table", table_command, "reproduce a table and compare it with the published one")
     table.add_argument("table", metavar="TABLE")
     add_run_options(table)
+    figure = add("figure", figure_command, "reproduce a figure")
+    figure.add_argument("figure", metavar="FIGURE")
+    add_run_options(figure)
+    every = add("reproduce", reproduce_command, "reproduce every table and figure")
+    add_run_options(every)
     readings = add("readings", readings_command, "search the readings of a table")
     readings.add_argument("table", metavar="TABLE")
     add_run_options(readings)

@@ -14,7 +14,6 @@ import os
 import platform
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -32,6 +31,7 @@ from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 from threadpoolctl import threadpool_limits
 
+from omtl.files import write_whole
 from omtl.learners.coml import COML
 from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
 from omtl.learners.passive_aggressive import PassiveAggressive
@@ -789,23 +789,6 @@ def comma_separated(rows: Sequence[Row]) -> str:
     return text.getvalue()
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(
-        "w", dir=path.parent, prefix=".writing-", delete=False, encoding="utf-8"
-    ) as part:
-        try:
-            part.write(text)
-            part.close()
-            Path(part.name).chmod(0o644)
-            Path(part.name).replace(path)
-        except BaseException:
-            part.close()
-            Path(part.name).unlink(missing_ok=True)
-            raise
-
-
 def show(rows: Sequence[Row], sentences: Sequence[str]) -> None:
     """Print the table and the verdicts."""
     console = Console(width=None if sys.stdout.isatty() else 180)
@@ -838,8 +821,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 rows += measure(benchmark, effort)
     sentences = [QUICK_RUN] if options.quick else verdicts(rows)
     show(rows, sentences)
-    write(options.folder / "kernels.csv", comma_separated(rows))
-    write(options.folder / "kernels.md", markdown(rows, sentences))
+    write_whole(options.folder / "kernels.csv", comma_separated(rows))
+    write_whole(options.folder / "kernels.md", markdown(rows, sentences))
     apart = [row for row in rows if not agrees(row)]
     for row in apart:
         print(

@@ -30,7 +30,11 @@ def outcome(a: list[float], b: list[float]) -> str:
 @pytest.mark.parametrize(
     ("a", "b", "expected"),
     [
-        ([1.0, 2.0, 9.0, 5.0], [1.1, 2.1, 9.15, 5.1], HOLDS),  # paired: the repeats' own spread is no matter
+        (
+            [1.0, 2.0, 9.0, 5.0],
+            [1.1, 2.1, 9.15, 5.1],
+            HOLDS,
+        ),  # paired: the repeats' own spread is no matter
         ([1.1, 2.1, 9.15, 5.1], [1.0, 2.0, 9.0, 5.0], FAILS),
         ([1.0, 2.0, 3.0], [1.5, 1.5, 3.0], UNDECIDED),
         ([1.0, 2.0], [1.0, 2.0], UNDECIDED),  # equal numbers decide nothing

@@ -91,14 +91,19 @@ def _notes(table: Table, scored: Sequence[Scored]) -> list[str]:
         elif s.verdict == OFF:
             diagnosis = diagnosis_of(table, s) or "no diagnosis yet"
             reasons.setdefault(f"off: {diagnosis}", []).append(s)
-    return [f"{_places(group)} {reason}" for reason, group in reasons.items()]
+    return [f"{_places(group, scored)} — {reason}" for reason, group in reasons.items()]
 
 
-def _places(group: Sequence[Scored]) -> str:
+def _places(group: Sequence[Scored], scored: Sequence[Scored]) -> str:
+    """Return where a group of cells is: by data set, the algorithms, or all of them."""
+    everywhere = Counter(s.cell.dataset for s in scored)
     by_dataset: dict[str, list[str]] = {}
     for s in group:
         by_dataset.setdefault(s.cell.dataset, []).append(s.cell.algorithm)
-    return "; ".join(f"{data}: {', '.join(names)}" for data, names in by_dataset.items()) + " —"
+    return "; ".join(
+        f"{data}: {'all' if len(names) == everywhere[data] else ', '.join(names)}"
+        for data, names in by_dataset.items()
+    )
 
 
 def spread(mean: Any, std: Any, digits: int) -> str:

@@ -22,9 +22,9 @@ from omtl.paths import RESULTS, ROOT
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "pandas", "joblib")
 
 
-def folder_for(full: bool) -> Path:
+def folder_for(full: bool, kind: str = "reproduced") -> Path:
     """Return where results go: full runs are kept in git, shorter ones are not."""
-    return RESULTS / ("reproduced" if full else "partial")
+    return RESULTS / (kind if full else "partial")
 
 
 def host() -> dict[str, Any]:

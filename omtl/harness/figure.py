@@ -1,0 +1,498 @@
+"""From a figure's description to its files: what it needs, its numbers, its drawing."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from data_fetchers.fetch import DataMissing
+from omtl.config import choose, load_option
+from omtl.files import write_whole
+from omtl.harness import fanout
+from omtl.harness.fanout import Failure
+from omtl.harness.panels import (
+    DIGITS,
+    KINDS,
+    Axes,
+    Line,
+    PlannedLine,
+    PlannedPanel,
+    Played,
+    Reference,
+)
+from omtl.harness.plan import Experiment, describe, published
+from omtl.harness.store import Store
+from omtl.harness.unit import Unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Drawn
+    from matplotlib.figure import Figure as Canvas
+    from matplotlib.figure import SubFigure
+
+COLUMNS = (
+    "figure",
+    "panel",
+    "part",
+    "reading",
+    "selection",
+    "kind",
+    "label",
+    "x_label",
+    "x",
+    "y",
+    "y_std",
+    "n_repeats",
+    "params",
+)
+
+PANEL_SIZE = (3.6, 3.1)
+"""Width and height of a panel, in inches."""
+
+MARKERS = 8
+"""About how many markers a line gets."""
+
+FIRST_SHOWN = 10
+"""One part in this many of a line's points, from the first, may run out of the range of y."""
+
+PUBLISHED: dict[str, Any] = {
+    "marker": "<",
+    "markersize": 5,
+    "markerfacecolor": "white",
+    "linestyle": "none",
+}
+"""How published values are marked."""
+
+DOTS_PER_INCH = 200
+
+SMALL = 7.0
+"""Size of the smallest text, in points."""
+
+# Okabe and Ito's colours, told apart with any colour vision; grey stands in for their yellow, which
+# is too pale for a line. Each has a dash and a marker of its own, so that no line needs its colour.
+STYLES: tuple[dict[str, Any], ...] = (
+    {"color": "#000000", "linestyle": (0, (1, 1.2)), "marker": "v"},
+    {"color": "#7f7f7f", "linestyle": (0, (5, 1.5)), "marker": "^"},
+    {"color": "#e69f00", "linestyle": (0, (4, 1, 1, 1)), "marker": "D"},
+    {"color": "#56b4e9", "linestyle": (0, (3, 1.2)), "marker": "P"},
+    {"color": "#cc79a7", "linestyle": (0, (6, 1.2, 1, 1.2, 1, 1.2)), "marker": "X"},
+    {"color": "#009e73", "linestyle": (0, (8, 1.5)), "marker": "s"},
+    {"color": "#d55e00", "linestyle": "-", "marker": "o"},
+    {"color": "#0072b2", "linestyle": "-", "marker": "*"},
+)
+
+THEORY_STYLES: tuple[dict[str, Any], ...] = (
+    {"color": "#000000", "linestyle": (0, (1, 1.2))},
+    {"color": "#cc79a7", "linestyle": (0, (6, 1.2, 1, 1.2))},
+    {"color": "#009e73", "linestyle": (0, (5, 1.5))},
+    {"color": "#d55e00", "linestyle": "-"},
+)
+
+LOOK: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8.5,
+    "axes.titlesize": 9.5,
+    "axes.labelsize": 8.5,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8.5,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "axes.unicode_minus": True,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.0,
+    "svg.fonttype": "path",
+    "figure.dpi": 100,
+    "figure.constrained_layout.w_pad": 0.07,
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a paper: its description, and its panels under a reading."""
+
+    description: dict[str, Any]
+    reading: dict[str, Any]
+    panels: tuple[PlannedPanel, ...]
+
+    @property
+    def id(self) -> str:
+        """The figure's id."""
+        return self.description["id"]
+
+    def units(self, seed: int, n_repeats: int) -> list[Unit]:
+        """Return all units that the figure needs, repeat after repeat."""
+        experiments = [line.experiment for panel in self.panels for line in panel.lines]
+        return [e.unit(seed, repeat) for repeat in range(n_repeats) for e in experiments]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A panel as it is drawn.
+
+    Parameters
+    ----------
+    parts : tuple of Axes
+        Its axes, which share y; none where all its data are missing.
+    missing : tuple of str
+        What is missing, and why.
+    """
+
+    label: str
+    title: str
+    parts: tuple[Axes, ...]
+    missing: tuple[str, ...] = ()
+
+
+def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
+    """Return a figure's panels under a reading.
+
+    Raises
+    ------
+    UserError
+        If the figure, a kind of panel or a name in its description is unknown.
+    """
+    description = describe("figure", name)
+    numbers = published(description["published"]) if "published" in description else []
+    panels = []
+    for panel in description["panels"]:
+        choose("kind of panel", panel["kind"], list(KINDS))
+        lines = tuple(
+            PlannedLine(
+                line,
+                Experiment.compose(
+                    line["algorithm"],
+                    panel["dataset"],
+                    description["protocol"],
+                    line.get("network"),
+                    reading,
+                ),
+            )
+            for line in panel["lines"]
+        )
+        finals = {
+            number["algorithm"]: float(number["mean"])
+            for number in numbers
+            if number["dataset"] == panel.get("published")
+        }
+        panels.append(PlannedPanel(panel, lines, finals))
+    return Figure(description, dict(reading), tuple(panels))
+
+
+def show_panel(
+    panel: PlannedPanel,
+    store: Store,
+    rule: Mapping[str, Any],
+    seed: int,
+    n_repeats: int,
+    failed: Mapping[str, Failure],
+) -> Shown:
+    """Return a panel with its numbers, from the store and the data alone."""
+    played: list[Played] = []
+    lacking: dict[str, list[str]] = {}
+    for line in panel.lines:
+        units = line.experiment.repeats(seed, n_repeats)
+        results = [result for unit in units if (result := store.load(unit)) is not None]
+        if len(results) == n_repeats:
+            played.append(Played(line, units, results))
+            continue
+        reasons = [failed[unit.key].reason for unit in units if unit.key in failed]
+        why = reasons[0] if reasons else f"{len(results)} of {n_repeats} repeats are stored"
+        lacking.setdefault(why, []).append(line.label)
+    missing = [f"{', '.join(dict.fromkeys(labels))}: {why}" for why, labels in lacking.items()]
+    parts: list[Axes] = []
+    if played:
+        try:
+            parts = KINDS[panel.description["kind"]](panel, played, rule)
+        except DataMissing as fault:  # the units are stored, but a formula needs the data
+            missing.append(str(fault))
+    return Shown(
+        panel.description["label"], panel.description["title"], tuple(parts), tuple(missing)
+    )
+
+
+def show_figure(
+    figure: Figure,
+    store: Store,
+    seed: int,
+    n_repeats: int,
+    failed: Mapping[str, Failure] | None = None,
+    selection: str | None = None,
+) -> list[Shown]:
+    """Return all panels of a figure with their numbers, from the store and the data alone.
+
+    Parameters
+    ----------
+    figure : Figure
+    store : Store
+    seed, n_repeats : int
+        Which repeats.
+    failed : dict, optional
+        Why units failed, by key.
+    selection : str, optional
+        A rule of the group ``selection``; the figure's own by default.
+    """
+    rule = load_option("selection", selection or figure.description["selection"])
+    return [
+        show_panel(panel, store, rule, seed, n_repeats, failed or {}) for panel in figure.panels
+    ]
+
+
+def frame(figure: Figure, shown: Sequence[Shown], selection: str) -> pd.DataFrame:
+    """Return the rows of a figure's csv: every number that is drawn, as text.
+
+    The column `kind` tells lines of played runs (``run``) from formulas (``theory``), vertical
+    lines (``reference``), published values (``published``), ``note`` and ``missing``; the text of
+    the last two is the label.
+    """
+
+    def number(value: float) -> str:
+        return f"{value:.{DIGITS}g}"
+
+    rows: list[tuple[str, ...]] = []
+    for panel in shown:
+
+        def add(kind: str, part: str, *more: str, panel: str = panel.label) -> None:
+            row = (figure.id, panel, part, figure.reading["name"], selection, kind, *more)
+            rows.append(row + ("",) * (len(COLUMNS) - len(row)))
+
+        for part in panel.parts:
+            for line in part.lines:
+                params = line.params * (line.x.size if len(line.params) == 1 else 1)
+                kind = "theory" if line.is_theory else "run"
+                for x, y, std, point in zip(line.x, line.mean, line.std, params, strict=True):
+                    numbers = (number(x), number(y), number(std), str(line.n_repeats), point)
+                    add(kind, part.title, line.label, part.x_label, *numbers)
+            for reference in part.references:
+                add("reference", part.title, reference.label, part.x_label, number(reference.x))
+            for mark in part.marks:
+                add("published", part.title, mark.label, part.x_label, "", number(mark.y))
+            for note in part.notes:
+                add("note", part.title, note)
+        for why in panel.missing:
+            add("missing", "", why)
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def draw(figure: Figure, shown: Sequence[Shown], subtitle: str) -> Canvas:
+    """Return a figure drawn, panel beside panel, with one legend a row."""
+    from matplotlib.figure import Figure as Canvas
+
+    n_columns = min(figure.description.get("columns", 2), len(shown))
+    rows = [shown[i : i + n_columns] for i in range(0, len(shown), n_columns)]
+    styles = styles_of(shown)
+    width, height = figure.description.get("panel_size", PANEL_SIZE)
+    canvas = Canvas(figsize=(width * n_columns, height * len(rows)), layout="constrained")
+    canvas.supxlabel(subtitle, fontsize=SMALL, color="#777777")
+    for row, across in zip(rows, canvas.subfigures(len(rows), 1, squeeze=False)[:, 0], strict=True):
+        for panel, place in zip(
+            row, across.subfigures(1, n_columns, squeeze=False)[0], strict=False
+        ):
+            draw_panel(panel, place, styles)
+    draw_legend(figure, shown, canvas, styles)
+    return canvas
+
+
+def styles_of(shown: Sequence[Shown]) -> dict[str, dict[str, Any]]:
+    """Return how each line of a figure is drawn, by its label; the strongest styles come last."""
+    lines = [line for panel in shown for part in panel.parts for line in part.lines]
+    styles: dict[str, dict[str, Any]] = {}
+    for is_theory, kinds in ((False, STYLES), (True, THEORY_STYLES)):
+        labels = list(dict.fromkeys(line.label for line in lines if line.is_theory == is_theory))
+        first = max(0, len(kinds) - len(labels))
+        for i, label in enumerate(labels):
+            styles[label] = kinds[(first + i) % len(kinds)]
+    return styles
+
+
+def draw_panel(panel: Shown, place: SubFigure, styles: Mapping[str, dict[str, Any]]) -> None:
+    """Draw a panel's axes side by side, or what it misses."""
+    place.suptitle(f"({panel.label}) {panel.title}", fontsize=LOOK["axes.titlesize"])
+    why = "\n".join(
+        textwrap.fill(f"missing: {text}", 46, break_on_hyphens=False) for text in panel.missing
+    )
+    if not panel.parts:
+        [[empty]] = place.subplots(1, 1, squeeze=False)
+        empty.set(xticks=[], yticks=[])
+        empty.text(
+            0.5, 0.5, why, ha="center", va="center", transform=empty.transAxes, color="#555555"
+        )
+        return
+    axes = place.subplots(1, len(panel.parts), sharey=True, squeeze=False)[0]
+    axes[0].set_ylabel(panel.parts[0].y_label)
+    axes[0].set_yscale(panel.parts[0].y_scale)
+    if panel.parts[0].y_scale == "linear":
+        axes[0].set_ylim(*limits_of(panel.parts))
+    for part, on in zip(panel.parts, axes, strict=True):
+        draw_axes(part, on, styles)
+    if why:
+        place.supxlabel(why, fontsize=SMALL, color="#a03000")
+
+
+def limits_of(parts: Sequence[Axes]) -> tuple[float, float]:
+    """Return the range of y without the first checkpoints, where one mistake is many per cent."""
+    ends = [mark.y for part in parts for mark in part.marks]
+    for line in (line for part in parts for line in part.lines):
+        first = line.x.size // FIRST_SHOWN
+        ends += [float(np.min((line.mean - line.std)[first:]))]
+        ends += [float(np.max((line.mean + line.std)[first:]))]
+    margin = 0.04 * (max(ends) - min(ends)) or 0.5
+    return min(ends) - margin, max(ends) + margin
+
+
+def draw_axes(part: Axes, on: Drawn, styles: Mapping[str, dict[str, Any]]) -> None:
+    """Draw lines with bands, references with their labels, and published values."""
+    scales = {"log1p": ("function", {"functions": (np.log1p, np.expm1)})}
+    name, options = scales.get(part.x_scale, (part.x_scale, {}))
+    on.set_xscale(name, **options)
+    on.set_xlabel(part.x_label)
+    on.set_title(
+        f"{part.title} ({part.warning})" if part.warning else part.title,
+        fontsize=LOOK["axes.labelsize"],
+    )
+    if part.ticks:
+        on.set_xticks(part.ticks, [f"{tick:g}" for tick in part.ticks], fontsize=SMALL)
+        on.minorticks_off()
+    for i, line in enumerate(part.lines):
+        few = line.x.size <= 2 * MARKERS
+        marked = None if few else (i / len(part.lines) / MARKERS, 1.0 / MARKERS)
+        style = styles[line.label]
+        on.plot(line.x, line.mean, markevery=marked, zorder=3 + i / 100, **style)
+        low, high = line.mean - line.std, line.mean + line.std
+        if part.y_scale == "log":
+            low = np.where(low > 0.0, low, line.mean)
+        on.fill_between(line.x, low, high, color=style["color"], alpha=0.18, linewidth=0)
+    for mark in part.marks:
+        color = styles[mark.label]["color"]
+        edge = on.get_yaxis_transform()  # x in widths of the axes, y in the data's unit
+        on.plot(1.015, mark.y, transform=edge, color=color, clip_on=False, **PUBLISHED)
+    for i, reference in enumerate(sorted(part.references)):
+        last = i == len(part.references) - 1
+        draw_reference(reference, on, part.lines[0], alone=len(part.references) == 1, last=last)
+
+
+def draw_reference(reference: Reference, on: Drawn, line: Line, *, alone: bool, last: bool) -> None:
+    """Draw a vertical line with its label beside it, where the axes' own line is not."""
+    to_axes = on.transData + on.transAxes.inverted()
+    height = float(np.interp(reference.x, line.x, line.mean))
+    across, up = to_axes.transform((reference.x, height))
+    leftwards = across > 0.5 if alone else not last
+    below = up > 0.5
+    on.axvline(reference.x, color="#444444", linewidth=0.9, linestyle=(0, (4, 2)), zorder=2)
+    on.annotate(
+        reference.label,
+        (reference.x, 0.03 if below else 0.97),
+        xycoords=("data", "axes fraction"),
+        xytext=(-2 if leftwards else 2, 0),
+        textcoords="offset points",
+        rotation=90,
+        ha="right" if leftwards else "left",
+        va="bottom" if below else "top",
+        fontsize=SMALL,
+        color="#444444",
+    )
+
+
+def draw_legend(
+    figure: Figure, shown: Sequence[Shown], canvas: Canvas, styles: Mapping[str, dict[str, Any]]
+) -> None:
+    """Draw one legend for all panels, above them."""
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], label=label, **style) for label, style in styles.items()]
+    if any(part.marks for panel in shown for part in panel.parts):
+        handles.append(Line2D([], [], label="published final rate", color="#444444", **PUBLISHED))
+    if handles:
+        canvas.legend(
+            handles=handles,
+            loc="outside upper center",
+            ncols=figure.description.get("legend_columns", 3),
+            handlelength=3.2,
+            columnspacing=1.4,
+        )
+
+
+def write_figure(
+    figure: Figure, shown: Sequence[Shown], selection: str, seed: int, n_repeats: int, folder: Path
+) -> list[Path]:
+    """Write a figure's svg, png and csv; return their paths.
+
+    The same numbers give the same bytes. Like a table's files, they carry the reading's name unless
+    it is the one that comes closest to what is published.
+    """
+    import matplotlib as mpl
+
+    reading = figure.reading["name"]
+    stem = figure.id if reading == "as_published" else f"{figure.id}.{reading}"
+    subtitle = f"reading {reading}, selection {selection}, repeats {n_repeats}, seed {seed}"
+    table = frame(figure, shown, selection).to_csv(index=False, lineterminator="\n")
+    files = {"csv": table.encode()}
+    with mpl.rc_context():
+        mpl.rcdefaults()  # whatever the user's own settings
+        look: Any = LOOK | {"svg.hashsalt": figure.id}
+        mpl.rcParams.update(look)
+        canvas = draw(figure, shown, subtitle)
+        for form, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
+            content = io.BytesIO()
+            canvas.savefig(content, format=form, dpi=DOTS_PER_INCH, metadata=metadata)
+            files[form] = content.getvalue()
+    paths = []
+    for form in ("svg", "png", "csv"):
+        paths.append(folder / f"{stem}.{form}")
+        write_whole(paths[-1], files[form])
+    return paths
+
+
+def make_figure(
+    name: str,
+    reading: Mapping[str, Any],
+    *,
+    store: Store,
+    parallel: dict[str, Any],
+    seed: int = 0,
+    n_repeats: int | None = None,
+    selection: str | None = None,
+    folder: Path,
+) -> list[Path]:
+    """Compute the units that a figure lacks, draw it, and return the paths of its files.
+
+    Parameters
+    ----------
+    name : str
+        The figure's id.
+    reading : mapping
+        A reading's config.
+    store : Store
+        Where finished units are and go.
+    parallel : dict
+        ``backend`` and ``jobs`` of joblib.
+    seed : int
+    n_repeats : int, optional
+        As many as the figure's description says by default.
+    selection : str, optional
+        A rule of the group ``selection``; the figure's own by default.
+    folder : Path
+        Where the files go.
+
+    Raises
+    ------
+    UserError
+        If a name is unknown. Data that cannot be had are no error: their panels say so.
+    """
+    figure = plan_figure(name, reading)
+    n_repeats = n_repeats or figure.description["repeats"]
+    selection = selection or figure.description["selection"]
+    outcome = fanout.run(figure.units(seed, n_repeats), store, parallel)
+    shown = show_figure(figure, store, seed, n_repeats, outcome.failed, selection)
+    return write_figure(figure, shown, selection, seed, n_repeats, folder)

@@ -1,0 +1,108 @@
+"""Reproducing a table from end to end: compute what the store lacks, compare, show, write."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+
+from omtl.config import named_reading
+from omtl.harness import fanout, plan
+from omtl.harness.claims import ledger
+from omtl.harness.layout import lay_out
+from omtl.harness.render import show
+from omtl.harness.report import folder_for, write_table
+from omtl.harness.store import Store
+from omtl.harness.table import Scored, frame, score_table
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How a table or figure is wanted.
+
+    Parameters
+    ----------
+    reading : str
+        The reading's name.
+    repeats : int or None
+        Number of repeats; None for as many as published.
+    seed : int
+    selection : str or None
+        The selection rule's name; None for the table's own.
+    parallel : mapping
+        ``backend`` and ``jobs`` of joblib.
+    """
+
+    reading: str
+    repeats: int | None
+    seed: int
+    selection: str | None
+    parallel: Mapping[str, Any]
+
+    def is_full(self, description: Mapping[str, Any]) -> bool:
+        """Whether this is the run whose results are kept in git."""
+        default = {None, description["selection"]}
+        return (
+            self.repeats in (None, description["repeats"])
+            and self.seed == 0
+            and self.selection in default
+        )
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """A reproduced table.
+
+    `broken` says whether units failed for another reason than missing data.
+    """
+
+    scored: list[Scored]
+    claims: pd.DataFrame
+    paths: list[Path]
+    broken: bool
+
+
+def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -> Reproduced:
+    """Reproduce a table, print it beside the published one, and write its files.
+
+    Raises
+    ------
+    UserError
+        On an unknown table, reading or rule.
+    """
+    description = plan.describe("table", name)
+    table = plan.plan_table(name, named_reading(description["paper"], wanted.reading))
+    n_repeats = wanted.repeats or description["repeats"]
+    selection = wanted.selection or description["selection"]
+    started = time.perf_counter()
+    outcome = fanout.run(table.units(wanted.seed, n_repeats), store, wanted.parallel)
+    scored = score_table(table, store, wanted.seed, n_repeats, outcome.failed, selection)
+    layout = lay_out(table, scored, selection, wanted.seed, n_repeats)
+    show(layout, console)
+    claims = ledger(description["paper"], table.id, wanted.reading, scored)
+    for claim in claims.to_dict("records"):
+        console.print(
+            f"claim {claim['outcome']}: {claim['says']} ({claim['place']})",
+            soft_wrap=True,
+            markup=False,
+            highlight=False,
+        )
+    facts = {
+        "repeats": n_repeats,
+        "seed": wanted.seed,
+        "selection": selection,
+        "seconds": round(time.perf_counter() - started, 3),
+        "units_computed": outcome.computed,
+        "units_reused": outcome.reused,
+        "parallel": dict(wanted.parallel),
+    }
+    rows = frame(table, scored, selection)
+    folder = folder_for(wanted.is_full(description))
+    paths = write_table(table, rows, scored, layout, claims, facts, folder)
+    broken = any(not failure.missing_data for failure in outcome.failed.values())
+    return Reproduced(scored, claims, paths, broken)

@@ -1,0 +1,272 @@
+"""Figures: from description to files, on experiments that take milliseconds."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from miniature import SMALL_WALK
+
+from data_fetchers.fetch import DataMissing
+from omtl import theory
+from omtl.errors import UserError
+from omtl.harness import figure, panels
+from omtl.harness.fanout import Failure
+from omtl.harness.figure import make_figure, plan_figure, show_figure, write_figure
+from omtl.harness.panels import Axes, Line
+from omtl.harness.plan import Experiment, descriptions
+from omtl.harness.store import Store
+from omtl.harness.unit import compute, load_fed
+
+SERIAL = {"backend": "sequential", "jobs": 1}
+READING: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
+
+GRIDS: dict[str, dict[str, list[float]]] = {
+    "pm": {"eta": [0.1, 1.0]},
+    "dom1": {"eta": [0.01, 0.1], "b": [0, 2, 8]},
+    "dom2": {"eta": [0.01, 0.1], "alpha": [0, 0.5, 1]},
+}
+
+TINY: dict[str, Any] = {
+    "id": "tiny",
+    "paper": "dom",
+    "title": "A tiny figure",
+    "protocol": "rounds",
+    "selection": "oracle",
+    "repeats": 2,
+    "published": "dom-table1",
+    "panels": [
+        {
+            "kind": "learning_curves",
+            "label": "a",
+            "title": "Learning",
+            "dataset": "random_walk",
+            "published": "Synthetic",
+            "lines": [
+                {"algorithm": "pm", "published": "PM"},
+                {"algorithm": "dom1", "network": "ring", "published": "DOM-I (Ring)"},
+            ],
+        },
+        {
+            "kind": "parameter_effect",
+            "label": "b",
+            "title": "Parameters",
+            "dataset": "random_walk",
+            "lines": [
+                {
+                    "algorithm": "dom1",
+                    "network": "ring",
+                    "parameter": "b",
+                    "scale": "log1p",
+                    "theory": "b_star",
+                },
+                {
+                    "algorithm": "dom2",
+                    "network": "ring",
+                    "parameter": "alpha",
+                    "marks": {1: "independent"},
+                },
+            ],
+        },
+        {
+            "kind": "regret_bound",
+            "label": "c",
+            "title": "Regret",
+            "dataset": "random_walk",
+            "ridges": [1e-6, 1.0],
+            "lines": [
+                {"algorithm": "dom1", "network": "ring", "title": "ring"},
+                {"algorithm": "dom1", "network": "grid", "title": "grid"},
+            ],
+        },
+    ],
+}
+
+
+class Small(Experiment):
+    """Experiments on a small random walk, with small grids."""
+
+    @staticmethod
+    def compose(
+        algorithm: str, dataset: str, protocol: str, network: str | None, reading: Mapping[str, Any]
+    ) -> Experiment:
+        """Compose the real experiment and make it small."""
+        experiment = Experiment.compose(algorithm, dataset, protocol, network, reading)
+        experiment.dataset["options"].update(SMALL_WALK | {"n_tasks": 6})
+        experiment.algorithm["grid"] = GRIDS[algorithm]
+        return experiment
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Let every figure be the tiny one; return its description."""
+    monkeypatch.setattr(figure, "describe", lambda _kind, _name: TINY)
+    monkeypatch.setattr(figure, "Experiment", Small)
+    return TINY
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a figure's csv."""
+    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+
+
+def make(store: Store, folder: Path, **options: Any) -> list[Path]:
+    """Make the figure with one repeat."""
+    return make_figure(
+        "tiny", READING, store=store, parallel=SERIAL, n_repeats=1, folder=folder, **options
+    )
+
+
+def test_every_figure_can_be_planned() -> None:
+    """The described figures name kinds, algorithms, networks and published cells that exist."""
+    known = descriptions("figure")
+    assert {"dom-fig2", "dom-figtheorem4"} <= set(known)
+    for name in known:
+        planned = plan_figure(name, READING)
+        assert planned.id == name
+        assert len(planned.units(0, 2)) == 2 * sum(len(panel.lines) for panel in planned.panels)
+        for panel in planned.panels:
+            asked = [line.description.get("published") for line in panel.lines]
+            assert not panel.published or set(asked) <= set(panel.published)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_end_to_end(store: Store, tmp_path: Path) -> None:
+    """All files are written; a second drawing from the store has the same bytes."""
+    paths = make(store, tmp_path / "one")
+    assert [path.name for path in paths] == [f"tiny.as_written.{e}" for e in ("svg", "png", "csv")]
+    again = make(store, tmp_path / "two")
+    for one, two in zip(paths, again, strict=True):
+        assert one.read_bytes() == two.read_bytes()
+    assert b"<dc:date>" not in paths[0].read_bytes()
+    assert paths[1].read_bytes().startswith(b"\x89PNG")
+    assert not list((tmp_path / "one").glob(".writing-*"))
+
+
+@pytest.mark.usefixtures("tiny")
+def test_numbers_are_those_of_the_store(store: Store, tmp_path: Path) -> None:
+    """The csv holds the lines, the published values, b*, α = 1 and the theorem's constants."""
+    rows = rows_of(make(store, tmp_path)[-1])
+    assert {(row["panel"], row["kind"]) for row in rows} == {
+        *(("a", kind) for kind in ("run", "published")),
+        *(("b", kind) for kind in ("run", "reference", "note")),
+        *(("c", kind) for kind in ("run", "theory", "note")),
+    }
+    tables = plan_figure("tiny", READING)
+    unit = tables.panels[0].lines[0].experiment.unit(0, 0)
+    perceptron = compute(unit).arrays
+    best = int(perceptron["mistakes"].sum(axis=1).argmin())
+    mine = [r for r in rows if r["panel"] == "a" and r["label"] == "PM" and r["kind"] == "run"]
+    rate = 100.0 * perceptron["checkpoint_mistakes"][best] / perceptron["seen"]
+    np.testing.assert_allclose([float(r["y"]) for r in mine], rate, rtol=1e-5)
+    assert {r["params"] for r in mine} == {f'{{"eta": {[0.1, 1.0][best]}}}'}
+    assert [r["y"] for r in rows if r["kind"] == "published"] == ["12.95", "6.03"]
+    effect = [r for r in rows if r["panel"] == "b" and r["kind"] == "run"]
+    assert [r["x"] for r in effect] == ["0", "2", "8", "0", "0.5", "1"]
+    fed = load_fed(unit.dataset, 0, 0)
+    star = theory.b_star(theory.best_fixed(fed.tasks).weights)
+    references = [r for r in rows if r["kind"] == "reference"]
+    assert float(references[0]["x"]) == pytest.approx(star, rel=1e-5)
+    assert [r["label"].partition(", ")[2] or r["label"] for r in references] == [
+        "best in hindsight",
+        "true weights",
+        "independent",
+    ]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_regret_is_below_its_bounds(store: Store, tmp_path: Path) -> None:
+    """The bounds are in their order, and on the grid, where none is proved, it is said."""
+    rows = [r for r in rows_of(make(store, tmp_path)[-1]) if r["panel"] == "c"]
+    assert not [r for r in rows if "above" in r["label"]]
+
+    def curve(part: str, label: str) -> np.ndarray:
+        return np.array([float(r["y"]) for r in rows if (r["part"], r["label"]) == (part, label)])
+
+    order = ["regret of DOM-I", panels.TIGHTEST, panels.SUFFERED]
+    order += [panels.THEOREM_EXACT, panels.THEOREM]
+    for low, high in pairwise(order):
+        assert np.all(curve("ring", low) <= curve("ring", high))
+    assert curve("grid", panels.THEOREM_EXACT).size == 0
+    assert curve("grid", panels.THEOREM).size > 0
+    notes = [r["label"] for r in rows if r["kind"] == "note" and r["part"] == "grid"]
+    assert notes[0].endswith("= inf")
+    shown = show_figure(plan_figure("tiny", READING), store, 0, 1)
+    assert [part.warning for part in shown[2].parts] == ["", "assumption 2 fails"]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_missing_data(store: Store, tmp_path: Path) -> None:
+    """A panel says what it misses and why; the lines and panels that can be drawn are."""
+    planned = plan_figure("tiny", READING)
+    units = planned.units(0, 1)
+    there = planned.panels[0].lines[0].experiment.unit(0, 0)
+    store.save(there, compute(there))
+    failed = {unit.key: Failure("no such data", missing_data=True) for unit in units}
+    shown = show_figure(planned, store, 0, 1, failed)
+    assert [[line.label for part in panel.parts for line in part.lines] for panel in shown] == [
+        ["PM"],
+        [],
+        [],
+    ]
+    assert shown[0].missing == ("DOM-I: no such data",)
+    assert shown[1].missing == ("DOM-I, DOM-II: no such data",)
+    paths = write_figure(planned, shown, "oracle", 0, 1, tmp_path)
+    rows = rows_of(paths[-1])
+    assert [r["label"] for r in rows if r["kind"] == "missing" and r["panel"] == "b"] == [
+        "DOM-I, DOM-II: no such data"
+    ]
+    unsaid = show_figure(planned, store, 0, 1)
+    assert unsaid[1].missing == ("DOM-I, DOM-II: 0 of 1 repeats are stored",)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_data_gone_since(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where units are stored but the data are gone, what needs no data is still drawn."""
+    make(store, tmp_path)
+
+    def gone(*_: Any) -> None:
+        raise DataMissing("gone")
+
+    monkeypatch.setattr(panels, "load_fed", gone)
+    shown = show_figure(plan_figure("tiny", READING), store, 0, 1)
+    assert [len(panel.parts) for panel in shown] == [1, 2, 0]
+    assert shown[1].parts[0].notes == ("no b*: gone",)
+    assert shown[2].missing == ("gone",)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_wrong_use(monkeypatch: pytest.MonkeyPatch, store: Store, tmp_path: Path) -> None:
+    """Unknown kinds and networks that the theorem is not of are said to be wrong."""
+    panel = TINY["panels"][2]
+    wrong = {**TINY, "panels": [{**panel, "kind": "regret_bond"}]}
+    monkeypatch.setattr(figure, "describe", lambda _kind, _name: wrong)
+    with pytest.raises(UserError, match="did you mean 'regret_bound'"):
+        plan_figure("tiny", READING)
+    alone = {**TINY, "panels": [{**panel, "lines": [{"algorithm": "pm"}]}]}
+    monkeypatch.setattr(figure, "describe", lambda _kind, _name: alone)
+    with pytest.raises(UserError, match="no eta and b"):
+        make(store, tmp_path)
+
+
+def test_unknown_figure() -> None:
+    """A figure that is not described is said so, with the known ones."""
+    with pytest.raises(UserError, match=r"did you mean 'dom-fig2'"):
+        plan_figure("dom-fig3", READING)
+
+
+def test_band_and_limits() -> None:
+    """A line is mean and sample deviation; early points do not decide the range of y."""
+    line = panels.line_of("x", [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]))
+    np.testing.assert_allclose(line.mean, [2.0, 2.0])
+    np.testing.assert_allclose(line.std, [np.sqrt(2.0), 0.0], rtol=1e-5)
+    n = 10 * figure.FIRST_SHOWN
+    falling = Line("f", np.arange(n), np.r_[99.0, np.linspace(20, 10, n - 1)], np.zeros(n), 1)
+    low, high = figure.limits_of([Axes("x", "y", (falling,))])
+    assert 9.0 < low < 10.0 < 19.0 < high < 20.0
