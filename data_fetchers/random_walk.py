@@ -24,25 +24,52 @@ BOUND = 3.0
 """Examples are uniform in [−BOUND, BOUND]^d."""
 
 
-def true_weights(
-    rng: np.random.Generator, n_tasks: int, n_features: int, increment: float, increment_is: str
-) -> np.ndarray:
-    """Draw the tasks' true weights, shape (n_tasks, n_features).
+def start(n_features: int) -> np.ndarray:
+    """Return w⁰, shape (n_features,)."""
+    return np.where(np.arange(n_features) < round(0.6 * n_features), 1.0, -1.5)
+
+
+def step_std(size: float, size_is: str) -> float:
+    """Return the standard deviation of a step whose variance or deviation is given.
 
     Raises
     ------
     UserError
-        If `increment_is` is neither ``variance`` nor ``std``.
+        If `size_is` is neither ``variance`` nor ``std``.
     """
-    stds = {"variance": increment**0.5, "std": increment}
-    if increment_is not in stds:
+    stds = {"variance": size**0.5, "std": size}
+    if size_is not in stds:
         raise UserError(
-            f"random_walk: increment_is={increment_is!r} is not known; "
-            f"choose from {', '.join(stds)}"
+            f"random walk: a size that is {size_is!r} is not known; choose from {', '.join(stds)}"
         )
-    start = np.where(np.arange(n_features) < round(0.6 * n_features), 1.0, -1.5)
-    steps = stds[increment_is] * rng.standard_normal((n_tasks, n_features))
-    return start + np.cumsum(steps, axis=0)
+    return stds[size_is]
+
+
+def labelled(rng: np.random.Generator, weights: np.ndarray, n_examples: int) -> Tasks:
+    """Draw examples uniform in the cube and label them by the tasks' true weights.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Decides the draw.
+    weights : ndarray of shape (n_tasks, n_features)
+        The tasks' true weights.
+    n_examples : int
+        Number of examples of each task.
+    """
+    n_tasks, n_features = weights.shape
+    X = rng.uniform(-BOUND, BOUND, (n_tasks * n_examples, n_features))
+    task = np.repeat(np.arange(n_tasks), n_examples)
+    y = np.where(np.einsum("ij,ij->i", X, weights[task]) > 0.0, 1.0, -1.0)
+    return Tasks(X, y, task, tuple(f"task {k + 1}" for k in range(n_tasks)))
+
+
+def true_weights(
+    rng: np.random.Generator, n_tasks: int, n_features: int, increment: float, increment_is: str
+) -> np.ndarray:
+    """Draw the tasks' true weights, shape (n_tasks, n_features)."""
+    steps = step_std(increment, increment_is) * rng.standard_normal((n_tasks, n_features))
+    return start(n_features) + np.cumsum(steps, axis=0)
 
 
 def load(
@@ -67,9 +94,11 @@ def load(
         Size of the random walk's steps.
     increment_is : {"variance", "std"}
         What `increment` is of.
+
+    Raises
+    ------
+    UserError
+        If it is of neither.
     """
     weights = true_weights(rng, n_tasks, n_features, increment, increment_is)
-    X = rng.uniform(-BOUND, BOUND, (n_tasks * n_examples, n_features))
-    task = np.repeat(np.arange(n_tasks), n_examples)
-    y = np.where(np.einsum("ij,ij->i", X, weights[task]) > 0.0, 1.0, -1.0)
-    return Tasks(X, y, task, tuple(f"task {k + 1}" for k in range(n_tasks)))
+    return labelled(rng, weights, n_examples)

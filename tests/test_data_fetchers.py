@@ -2,57 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
+from data_sets import dense, real
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
 import data_fetchers
 from data_fetchers import mhc, sentiment
 from data_fetchers.__main__ import main
-from data_fetchers.fetch import Archive, DataMissing, RemoteFile
+from data_fetchers.fetch import Archive, DataMissing
 from omtl.errors import UserError
 from omtl.paths import ROOT
-from omtl.streams import Tasks
 
 NAMES = data_fetchers.names()
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty folder of data sets, cut off from any other source."""
-    monkeypatch.setenv("OMTL_OFFLINE", "1")
-    monkeypatch.setenv("OMTL_DATA", str(tmp_path))
-    monkeypatch.delenv("OMTL_DATA_MIRROR", raising=False)
-    return tmp_path
-
-
-@pytest.fixture
-def put(home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return a function that gives a data set other files."""
-
-    def put(module: ModuleType, contents: Mapping[str, bytes]) -> None:
-        files = []
-        for path, content in contents.items():
-            target = home / module.NAME / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-            files.append(RemoteFile(path, hashlib.sha256(content).hexdigest(), len(content), ()))
-        monkeypatch.setattr(module, "FILES", tuple(files))
-
-    return put
 
 
 # The registry.
@@ -315,14 +287,6 @@ def tiny_sentiment(put: Callable[..., None], monkeypatch: pytest.MonkeyPatch) ->
     )
 
 
-def dense(tasks: Tasks) -> list[list[float]]:
-    assert isinstance(tasks.X, sparse.csr_array)
-    assert tasks.X.has_canonical_format
-    assert tasks.X.dtype == np.float64
-    assert tasks.X.indices.dtype == tasks.X.indptr.dtype == np.int32
-    return tasks.X.toarray().tolist()
-
-
 def test_reviews_are_parsed() -> None:
     reviews = sentiment.parse(REVIEWS.values())
     assert reviews.features == FEATURES
@@ -437,23 +401,6 @@ def test_reviews_are_checked_whatever_is_chosen(monkeypatch: pytest.MonkeyPatch,
 
 
 # The real files, where they are to be had without asking the public sources.
-
-
-@pytest.fixture(scope="module")
-def real_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path | None]:
-    with pytest.MonkeyPatch.context() as patch:
-        if os.environ.get("OMTL_DATA_MIRROR"):
-            yield tmp_path_factory.mktemp("data")
-        else:
-            patch.setenv("OMTL_OFFLINE", "1")
-            yield None
-
-
-def real(name: str, real_home: Path | None, **options: object) -> Tasks:
-    try:
-        return data_fetchers.load(name, home=real_home, **options)
-    except DataMissing as fault:
-        pytest.skip(str(fault))
 
 
 def test_all_peptides(real_home: Path | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -123,10 +124,26 @@ def test_spread_of_draws_takes_off_the_shuffles() -> None:
     """Draws that differ only as much as their shuffles do have no spread of their own."""
     cell = plan.Cell("", "", "all", "error", "", "", small("pm"))
     cell.experiment.algorithm["grid"] = {"eta": [1]}
-    shuffled = [[fake([[3, 3]]), fake([[4, 4]])], [fake([[4, 4]]), fake([[3, 3]])]]
-    assert spread_of_draws(cell, shuffled, {"rule": "oracle"}) == 0.0
-    apart = [[fake([[1, 1]]), fake([[1, 1]])], [fake([[3, 3]]), fake([[3, 3]])]]
-    assert spread_of_draws(cell, apart, {"rule": "oracle"}) == pytest.approx(np.sqrt(200.0))
+    apart = [[fake([[1, 1]])], [fake([[3, 3]])]]  # 10 and 30 %: a variance of 200
+    oracle = {"rule": "oracle"}
+    assert spread_of_draws(cell, apart, oracle, 0.0) == pytest.approx(np.sqrt(200.0))
+    assert spread_of_draws(cell, apart, oracle, 10.0) == pytest.approx(np.sqrt(100.0))
+    assert spread_of_draws(cell, apart, oracle, 15.0) == 0.0
+    twice = [2 * draw for draw in apart]
+    assert spread_of_draws(cell, twice, oracle, 10.0) == pytest.approx(np.sqrt(150.0))
+    assert spread_of_draws(cell, apart[:1], oracle, 0.0) == 0.0
+
+
+def test_the_best_of_rivals_is_taken(store: Store) -> None:
+    """Where a paper prints the best of several algorithms."""
+    table = small_table()
+    alone = [c for c in table.cells if c.algorithm in ("PM", "COML", "NS (Full)")]
+    joined = replace(alone[0], rivals=tuple(cell.experiment for cell in alone[1:]))
+    table = replace(table, cells=[*alone, joined])
+    outcome = fanout.run(table.units(0, 3), store, BACKENDS[0], quiet=True)
+    assert not outcome.failed
+    *singles, best = score_table(table, store, 0, 3)
+    assert best.mean == min(s.mean for s in singles if s.mean is not None)
 
 
 def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> None:

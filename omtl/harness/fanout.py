@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,7 +53,7 @@ def worker(unit: Unit, store: Store) -> tuple[Unit, Failure | None]:
 
 
 def run(
-    units: Sequence[Unit], store: Store, parallel: dict[str, Any], quiet: bool = False
+    units: Sequence[Unit], store: Store, parallel: Mapping[str, Any], quiet: bool = False
 ) -> Outcome:
     """Compute the units that the store lacks.
 
@@ -63,7 +63,7 @@ def run(
         What is needed; a unit that is asked for twice is computed once.
     store : Store
         Where results are and go.
-    parallel : dict
+    parallel : mapping
         ``backend`` and ``jobs`` of joblib (``jobs`` −1 for all cores).
     quiet : bool
         Whether to show no progress bar.

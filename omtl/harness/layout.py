@@ -60,14 +60,34 @@ def counts(scored: Sequence[Scored]) -> str:
 def lay_out(
     table: Table, scored: Sequence[Scored], selection: str, seed: int, n_repeats: int
 ) -> Layout:
-    """Return a table as its paper lays it out."""
-    heads = tuple(dict.fromkeys(s.cell.dataset for s in scored))
-    by_place = {(s.cell.algorithm, s.cell.dataset): s for s in scored}
-    lines = tuple(
-        Line(row["group"])
-        if "group" in row
-        else Line(row["published"], tuple(by_place.get((row["published"], h)) for h in heads))
-        for row in table.description["rows"]
+    """Return a table as its paper lays it out.
+
+    A description with ``blocks: dataset`` has a block of rows a data set, and the tasks in columns;
+    otherwise the data sets are in columns, each with its metrics.
+    """
+    in_blocks = table.description.get("blocks") == "dataset"
+    blocks = dict.fromkeys(s.cell.dataset for s in scored) if in_blocks else [None]
+    place = {(s.cell.dataset if in_blocks else None, s.cell.algorithm, _head(s)): s for s in scored}
+    heads = tuple(dict.fromkeys(_head(s) for s in scored))
+    lines: list[Line] = []
+    for block in blocks:
+        if block is not None:
+            lines.append(Line(block))
+        for row in table.description["rows"]:
+            if "group" in row:
+                lines.append(Line(row["group"]))
+                continue
+            cells = tuple(place.get((block, row["published"], head)) for head in heads)
+            if any(cells):
+                lines.append(Line(row["published"], cells))
+    several = len({s.cell.metric for s in scored}) > 1
+    shown = tuple(
+        f"task {task.removeprefix('task')}"
+        if in_blocks
+        else f"{data} {metric}"
+        if several
+        else data
+        for data, task, metric in heads
     )
     subtitle = (
         f"reading {table.reading['name']}, selection {selection}, "
@@ -76,11 +96,16 @@ def lay_out(
     return Layout(
         table.description["title"],
         subtitle,
-        heads,
-        lines,
+        shown,
+        tuple(lines),
         tuple(_notes(table, scored)),
         table.description["digits"],
     )
+
+
+def _head(s: Scored) -> tuple[str, str, str]:
+    """Return the column of a cell: its task alone where data sets are blocks of rows."""
+    return (s.cell.dataset if s.cell.task == "all" else "", s.cell.task, s.cell.metric)
 
 
 def _notes(table: Table, scored: Sequence[Scored]) -> list[str]:
@@ -99,7 +124,8 @@ def _places(group: Sequence[Scored], scored: Sequence[Scored]) -> str:
     everywhere = Counter(s.cell.dataset for s in scored)
     by_dataset: dict[str, list[str]] = {}
     for s in group:
-        by_dataset.setdefault(s.cell.dataset, []).append(s.cell.algorithm)
+        name = s.cell.algorithm if s.cell.task == "all" else f"{s.cell.algorithm} {s.cell.task}"
+        by_dataset.setdefault(s.cell.dataset, []).append(name)
     return "; ".join(
         f"{data}: {'all' if len(names) == everywhere[data] else ', '.join(names)}"
         for data, names in by_dataset.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,11 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Cell:
-    """A published number and the experiment that should give it."""
+    """A published number and the experiment that should give it.
+
+    `selection` is the config of a selection rule of the cell's own, where it has one. `rivals` are
+    the other experiments where the paper prints the best of several.
+    """
 
     dataset: str
     algorithm: str
@@ -87,6 +91,15 @@ class Cell:
     std: str
     experiment: Experiment = field(repr=False)
     kind: str = "value"
+    selection: dict[str, Any] | None = field(default=None, repr=False)
+    rivals: tuple[Experiment, ...] = field(default=(), repr=False)
+
+    def each_rival(self) -> list[Cell]:
+        """Return the cell once for each experiment that it may take its number from."""
+        return [
+            replace(self, experiment=experiment, rivals=())
+            for experiment in (self.experiment, *self.rivals)
+        ]
 
 
 @dataclass(frozen=True)
@@ -110,11 +123,9 @@ class Table:
     def units(self, seed: int, n_repeats: int) -> list[Unit]:
         """Return all units that the table needs, repeat after repeat."""
         needed: list[tuple[int, Unit]] = []
-        for cell in self.cells:
-            needed += enumerate(cell.experiment.repeats(seed, n_repeats))
-            for number, draw in enumerate(
-                cell.experiment.fresh_draws(seed, *self.draws(n_repeats))
-            ):
+        for experiment in (e for cell in self.cells for e in (cell.experiment, *cell.rivals)):
+            needed += enumerate(experiment.repeats(seed, n_repeats))
+            for number, draw in enumerate(experiment.fresh_draws(seed, *self.draws(n_repeats))):
                 needed += [(number, unit) for unit in draw]
         return [unit for _, unit in sorted(needed, key=lambda pair: pair[0])]
 
@@ -169,12 +180,16 @@ def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
                 f"{name}: the published cell ({number['algorithm']}, {number['dataset']}) is in "
                 "no row and column of the table's description"
             )
-        experiment = Experiment.compose(
-            row["algorithm"],
-            column["dataset"],
-            description["protocol"],
-            row.get("network"),
-            reading,
+        names = row["algorithm"] if isinstance(row["algorithm"], list) else [row["algorithm"]]
+        experiment, *rivals = (
+            Experiment.compose(
+                algorithm,
+                column["dataset"],
+                description["protocol"],
+                row.get("network"),
+                reading,
+            )
+            for algorithm in names
         )
         place = {key: number[key] for key in ("dataset", "algorithm", "task", "metric")}
         cells.append(
@@ -183,7 +198,11 @@ def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
                 mean=number["mean"],
                 std=number["std"],
                 experiment=experiment,
+                rivals=tuple(rivals),
                 kind=column.get("kind", "value"),
+                selection=load_option("selection", row["selection"])
+                if "selection" in row
+                else None,
             )
         )
     return Table(description, dict(reading), cells)

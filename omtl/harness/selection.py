@@ -15,10 +15,14 @@ from omtl.harness.unit import Result
 def oracle(
     results: Sequence[Result],
     points: Sequence[Mapping[str, Any]],  # noqa: ARG001
-    rule: Mapping[str, Any],  # noqa: ARG001
+    rule: Mapping[str, Any],
 ) -> np.ndarray:
-    """Choose the point with the fewest mistakes over all repeats, in hindsight."""
-    total = sum(result.arrays["mistakes"].sum(axis=1) for result in results)
+    """Choose the point with the fewest mistakes over all repeats, in hindsight.
+
+    The rule may name the `tasks` whose mistakes count, from 1.
+    """
+    tasks = [task - 1 for task in rule.get("tasks", [])] or slice(None)
+    total = sum(result.arrays["mistakes"][:, tasks].sum(axis=1) for result in results)
     return np.full(len(results), _fewest(total, results))
 
 

@@ -15,7 +15,7 @@ from omtl.harness.fanout import Failure
 from omtl.harness.plan import Cell, Table
 from omtl.harness.selection import select
 from omtl.harness.store import Store
-from omtl.harness.unit import Result
+from omtl.harness.unit import Result, Unit
 from omtl.harness.verdict import judge
 from omtl.metrics import METRICS
 
@@ -80,6 +80,7 @@ def values_of(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a cell's number in each repeat, and the points that the rule chose."""
     metric = METRICS[cell.metric]
+    rule = cell.selection or rule
     task = None if cell.task == "all" else int(cell.task.removeprefix("task")) - 1
     chosen = select(results, cell.experiment.points, rule)
     values = [metric.of(r.arrays, int(p), task) for r, p in zip(results, chosen, strict=True)]
@@ -87,55 +88,72 @@ def values_of(
     return np.where(diverged, metric.worst, values), chosen
 
 
-def spread_of_draws(cell: Cell, draws: list[list[Result]], rule: dict[str, Any]) -> float:
+def spread_of_draws(
+    cell: Cell, draws: list[list[Result]], rule: dict[str, Any], shuffle_std: float
+) -> float:
     """Return the standard deviation of a cell's mean over fresh draws of the data.
 
-    What the shuffles add to the means of so few repeats is taken off.
+    What the shuffles add to the means of so few repeats is taken off: `shuffle_std` is the standard
+    deviation of one repeat.
     """
     if len(draws) < 2:
         return 0.0
-    values = np.array([values_of(cell, results, rule)[0] for results in draws])
-    between = values.mean(axis=1).var(ddof=1)
-    within = values.var(axis=1, ddof=1).mean() / values.shape[1] if values.shape[1] > 1 else 0.0
-    return float(np.sqrt(max(0.0, between - within)))
+    means = [values_of(cell, results, rule)[0].mean() for results in draws]
+    shuffles = np.mean([shuffle_std**2 / len(results) for results in draws])
+    return float(np.sqrt(max(0.0, np.var(means, ddof=1) - shuffles)))
+
+
+class _Loaded:
+    """What the store has, each unit read once: cells of one experiment share their units."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._read: dict[str, Result | None] = {}
+
+    def __call__(self, units: list[Unit]) -> list[Result]:
+        for unit in units:
+            if unit.key not in self._read:
+                self._read[unit.key] = self._store.load(unit)
+        return [result for unit in units if (result := self._read[unit.key]) is not None]
 
 
 def score_cell(
     table: Table,
     cell: Cell,
-    store: Store,
+    loaded: _Loaded,
     rule: dict[str, Any],
     seed: int,
     n_repeats: int,
     failed: Mapping[str, Failure],
 ) -> Scored:
-    """Return a cell with our number for it, from the store alone."""
+    """Return a cell with our number for it; where it has rivals, the best of them."""
+    if cell.rivals:
+        rivals = [
+            score_cell(table, rival, loaded, rule, seed, n_repeats, failed)
+            for rival in cell.each_rival()
+        ]
+        sign = 1.0 if METRICS[cell.metric].lower_is_better else -1.0
+        return min(rivals, key=lambda s: np.inf if s.mean is None else sign * s.mean)
     published = float(cell.mean), float(cell.std) if cell.std else None
     units = cell.experiment.repeats(seed, n_repeats)
-    stored = [store.load(unit) for unit in units]
-    results = [result for result in stored if result is not None]
+    results = loaded(units)
     if len(results) < n_repeats:
         reasons = [failed[unit.key].reason for unit in units if unit.key in failed]
         why = reasons[0] if reasons else f"{len(results)} of {n_repeats} repeats are stored"
         return Scored(cell, np.array([]), judge(*published, None), why=why)
     values, chosen = values_of(cell, results, rule)
-    fresh = [
-        [result for unit in draw if (result := store.load(unit)) is not None]
-        for draw in cell.experiment.fresh_draws(seed, *table.draws(n_repeats))
-    ]
-    data_std = spread_of_draws(cell, [draw for draw in fresh if draw], rule)
-    most_chosen = int(np.bincount(chosen).argmax())
-    scored = Scored(
+    std = float(values.std(ddof=1)) if values.size > 1 else 0.0
+    fresh = [loaded(draw) for draw in cell.experiment.fresh_draws(seed, *table.draws(n_repeats))]
+    data_std = spread_of_draws(cell, [draw for draw in fresh if draw], rule, std)
+    return Scored(
         cell,
         values,
-        verdict="",
+        judge(*published, float(values.mean()), std, data_std, cell.kind),
         data_std=data_std,
-        params=cell.experiment.points[most_chosen],
+        params=cell.experiment.points[int(np.bincount(chosen).argmax())],
         data_sha256=results[0].facts["data_sha256"],
         seconds=sum(result.facts["seconds"] for result in results),
     )
-    verdict = judge(*published, scored.mean, scored.std, data_std, cell.kind)
-    return Scored(**(scored.__dict__ | {"verdict": verdict}))
 
 
 def score_table(
@@ -160,8 +178,9 @@ def score_table(
         A rule of the group ``selection``; the table's own by default.
     """
     rule = load_option("selection", selection or table.description["selection"])
+    loaded = _Loaded(store)
     return [
-        score_cell(table, cell, store, rule, seed, n_repeats, failed or {}) for cell in table.cells
+        score_cell(table, cell, loaded, rule, seed, n_repeats, failed or {}) for cell in table.cells
     ]
 
 
@@ -179,7 +198,7 @@ def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
             s.cell.task,
             s.cell.metric,
             table.reading["name"],
-            selection,
+            s.cell.selection["name"] if s.cell.selection else selection,
             s.cell.mean,
             s.cell.std,
             number(s.mean),

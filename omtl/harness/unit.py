@@ -77,7 +77,7 @@ class Unit:
             "files": {file.path: file.sha256 for file in module_of(self.dataset).FILES},
             "code": {
                 "learner": code_version(self.algorithm["learner"].rpartition(".")[0]),
-                "data": code_version(f"data_fetchers.{self.dataset['name']}"),
+                "data": code_version(module_of(self.dataset).__name__),
                 "play": code_version("omtl.play"),
                 "preparation": code_version("omtl.preparation"),
             },
@@ -105,8 +105,8 @@ class Result:
 
 
 def module_of(dataset: dict[str, Any]) -> Any:
-    """Return the module of a data set."""
-    return data_fetchers.data_set(dataset["name"])
+    """Return the module of a data set: of its own name, or the one that it names."""
+    return data_fetchers.data_set(dataset.get("module", dataset["name"]))
 
 
 @lru_cache
@@ -251,9 +251,10 @@ def stream_of(unit: Unit, tasks: Tasks) -> Stream:
     n_nodes = n_nodes_of(unit, tasks)
     axes = {"dataset": unit.dataset["name"], "repeat": unit.repeat, "draw": unit.draw}
     makers = {"rounds": streams.rounds}
-    if unit.protocol["name"] not in makers:
-        raise UserError(f"no protocol {unit.protocol['name']!r}; choose from {', '.join(makers)}")
-    return makers[unit.protocol["name"]](
+    kind = unit.protocol.get("stream", unit.protocol["name"])
+    if kind not in makers:
+        raise UserError(f"protocol: no stream {kind!r}; choose from {', '.join(makers)}")
+    return makers[kind](
         tasks,
         shuffle=generator(unit.seed, of="shuffle", **axes),
         deal=generator(unit.seed, of="deal", n_nodes=n_nodes, **axes),

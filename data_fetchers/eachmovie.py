@@ -1,0 +1,255 @@
+"""Film ratings: does a user like a film, given what the others thought of it?
+
+EachMovie (DEC Systems Research Center, 1995-97), of which this is the part that is to be had: all
+1,009,402 ratings, from 1 to 6, of 1,619 films by the 5,055 users who, as far as can be told, rated
+more than 120 of the whole set's 1,628. A task is a user who rated exactly 200 films; an example is
+a film of his, its features are the ratings that other users gave it, and its label is whether he
+likes it.
+
+There are 32 users with exactly 200 ratings and 1,813 with 200 or more: take 30 of the former as
+tasks, and 1,783 others remain. These are the very numbers of the ROM paper ("30 users who view
+exactly 200 movies and then 1783 users who viewed the same 200 movies"), so its features are taken
+to be the ratings of all other users with 200 or more. Word for word the sentence cannot be meant:
+never have more than 6 others rated all of a task's films. So a film has many raters missing; a
+missing rating is 0. Which 30 of the 32 were drawn, and from which rating on a film is liked, the
+paper does not say.
+
+The ratings come as two R files, a random split of one matrix; here they are joined again. R files
+are read by the package rdata.
+
+Licence: unstated.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from data_fetchers._checks import chosen, expect_counts
+from data_fetchers.fetch import RemoteFile, fetch, pinned
+from omtl.errors import UserError
+from omtl.seeds import generator
+from omtl.streams import Tasks
+
+NAME = "eachmovie"
+LICENCE = "unstated"
+CITATION = """\
+@misc{mcjones1997eachmovie,
+  author = {McJones, Paul},
+  title = {{EachMovie} Collaborative Filtering Data Set},
+  howpublished = {DEC Systems Research Center},
+  year = {1997}
+}
+"""
+
+_REPO = "TZstatsADS/Spring2018-Project4-grp9"
+_COMMIT = "4d5e61ae8cd61caee457837292188ebfb1304104"
+_HASHES = (
+    (
+        "Movie_train.RData",
+        1_380_515,
+        "4c07344869202434645216f94b7cc6819aa0408cd16cbdb864c3c24b9ee3c585",
+    ),
+    (
+        "Movie_test.RData",
+        573_315,
+        "7fde89eff1f44900e06d875f9b50b59587a03aea2088ff9d61d613d53e3c76f4",
+    ),
+)
+FILES: tuple[RemoteFile, ...] = tuple(
+    RemoteFile(path, sha256, n_bytes, (pinned(_REPO, _COMMIT, f"output/data/{path}"),))
+    for path, n_bytes, sha256 in _HASHES
+)
+
+RATED = 200
+"""How many films a task's user has rated, and how many at least another's whose ratings count."""
+N_USERS = 30
+"""How many users are tasks."""
+HIGHEST = 6
+LIKES = (*range(2, HIGHEST + 1), "user_mean", "user_median")
+CENTRES = ("none", "user_mean")
+COUNTS = {
+    "users": 5055,
+    "films": 1619,
+    "ratings": 1_009_402,
+    "ratings in Movie_train.RData": 809_526,
+    "ratings in Movie_test.RData": 199_876,
+    "ratings of 1": 157_349,
+    "ratings of 2": 57_315,
+    "ratings of 3": 128_939,
+    "ratings of 4": 254_466,
+    "ratings of 5": 255_417,
+    "ratings of 6": 155_916,
+    "users with 200 ratings": 32,
+    "users with 200 ratings or more": 1813,
+}
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """Who rated what how.
+
+    Parameters
+    ----------
+    score : ndarray of shape (n_users, n_films), int8
+        Ratings, 1 to 6, and 0 where there is none.
+    users, films : tuple of str
+        EachMovie's numbers for the rows and the columns.
+    """
+
+    score: np.ndarray
+    users: tuple[str, ...]
+    films: tuple[str, ...]
+
+
+def parse(content: bytes) -> Ratings:
+    """Read a matrix of ratings.
+
+    Parameters
+    ----------
+    content : bytes
+        The R file's: one matrix with the users' numbers as names of its rows and the films' as
+        names of its columns, NA where there is no rating.
+
+    Raises
+    ------
+    UserError
+        The content is not of the format, or the package that reads it is not installed.
+    """
+    try:
+        import rdata  # it brings xarray, which takes a second: only who needs it waits for it
+    except ImportError as fault:
+        raise UserError(
+            f"{NAME}: its R files are read by the package rdata, which is not installed: "
+            "`pip install rdata` in this environment."
+        ) from fault
+    try:
+        (matrix,) = rdata.read_rda(io.BytesIO(content)).values()
+        of_users, of_films = (matrix.coords[axis].values.tolist() for axis in matrix.dims)
+        score = np.nan_to_num(np.asarray(matrix.values, dtype=np.float64))
+    except (AttributeError, EOFError, KeyError, NotImplementedError, ValueError) as fault:
+        raise UserError(
+            f"{NAME}: the file must be an R file of one matrix with named rows and columns: {fault}"
+        ) from fault
+    if not np.isin(score, np.arange(HIGHEST + 1)).all():
+        raise UserError(f"{NAME}: a rating is none of 1 to {HIGHEST}.")
+    return Ratings(score.astype(np.int8), tuple(of_users), tuple(of_films))
+
+
+def joined(parts: Sequence[Ratings]) -> Ratings:
+    """Return the ratings of several matrices of the same users and films in one.
+
+    Raises
+    ------
+    UserError
+        The users or films differ, or a rating is in two of the matrices.
+    """
+    first = parts[0]
+    if any((part.users, part.films) != (first.users, first.films) for part in parts):
+        raise UserError(f"{NAME}: the files are not of the same users and films.")
+    if np.any(np.sum([part.score > 0 for part in parts], axis=0) > 1):
+        raise UserError(f"{NAME}: a rating is in two of the files.")
+    score = np.stack([part.score for part in parts]).sum(axis=0, dtype=np.int8)
+    return Ratings(score, first.users, first.films)
+
+
+def liked(scores: np.ndarray, like_from: int | str) -> np.ndarray:
+    """Return which of a user's ratings say that he likes the film.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_films,)
+        One user's ratings, none missing.
+    like_from : int or {"user_mean", "user_median"}
+        The least rating that says so, or that it is the mean or the median of his ratings.
+    """
+    if like_from == "user_mean":
+        return scores >= np.mean(scores)
+    if like_from == "user_median":
+        return scores >= np.median(scores)
+    return scores >= like_from
+
+
+def load(
+    *,
+    home: Path | None = None,
+    sample_seed: int = 0,
+    like_from: int | str = 4,
+    centre: str = "none",
+) -> Tasks:
+    """Fetch the files if need be, and make a task of each of 30 users.
+
+    Parameters
+    ----------
+    home : Path, optional
+        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+    sample_seed : int
+        Decides which 30 of the 32 users with exactly 200 ratings are tasks.
+    like_from : int or {"user_mean", "user_median"}
+        The label is +1 if the task's user gave the film at least this rating (2 to 6), or at least
+        the mean or the median of his own 200.
+    centre : {"none", "user_mean"}
+        Whether a feature is another user's rating of the film, or this less the mean of all that
+        user's ratings. A missing one is 0 either way.
+
+    Returns
+    -------
+    Tasks
+        X : ndarray of shape (6000, 1783), a column for each other user with 200 ratings or more.
+        Users and films are in the files' order.
+
+    Raises
+    ------
+    DataMissing
+        A file is to be had nowhere.
+    UserError
+        An option is wrong, rdata is not installed, or the files parse to other counts than they
+        must.
+    """
+    chosen(NAME, "centre", [centre], CENTRES)
+    if like_from not in LIKES:
+        known = ", ".join(map(str, LIKES))
+        raise UserError(f"{NAME}: like_from: {like_from!r} is not among {known}.")
+
+    parts = [parse(fetch(NAME, file, home=home).read_bytes()) for file in FILES]
+    ratings = joined(parts)
+    expect_counts(NAME, COUNTS, _counts(ratings, parts))
+
+    n_rated = np.count_nonzero(ratings.score, axis=1)
+    rng = generator(sample_seed, of="users", dataset=NAME)
+    users = np.sort(rng.choice(np.flatnonzero(n_rated == RATED), size=N_USERS, replace=False))
+    others = np.setdiff1d(np.flatnonzero(n_rated >= RATED), users)
+
+    features = ratings.score[others].T.astype(np.float64)
+    if centre == "user_mean":
+        features = np.where(features > 0.0, features - features.sum(axis=0) / n_rated[others], 0.0)
+    films = [np.flatnonzero(ratings.score[user]) for user in users]
+    likes = [
+        liked(ratings.score[user, film], like_from) for user, film in zip(users, films, strict=True)
+    ]
+    return Tasks(
+        features[np.concatenate(films)],
+        np.where(np.concatenate(likes), 1.0, -1.0),
+        np.repeat(np.arange(N_USERS), RATED),
+        tuple(f"user {ratings.users[user]}" for user in users),
+    )
+
+
+def _counts(ratings: Ratings, parts: Sequence[Ratings]) -> dict[str, int]:
+    n_rated = np.count_nonzero(ratings.score, axis=1)
+    counts = {
+        "users": len(ratings.users),
+        "films": len(ratings.films),
+        "ratings": int(n_rated.sum()),
+        f"users with {RATED} ratings": int(np.sum(n_rated == RATED)),
+        f"users with {RATED} ratings or more": int(np.sum(n_rated >= RATED)),
+    }
+    for file, part in zip(FILES, parts, strict=True):
+        counts[f"ratings in {file.path}"] = int(np.count_nonzero(part.score))
+    for score in range(1, HIGHEST + 1):
+        counts[f"ratings of {score}"] = int(np.sum(ratings.score == score))
+    return counts

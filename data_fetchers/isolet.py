@@ -1,0 +1,190 @@
+"""Spoken letters of the alphabet, in five groups of speakers.
+
+ISOLET (Fanty and Cole, 1990): 150 speakers said each of the 26 letters twice; 7,797 of the 7,800
+recordings are there, with 617 acoustic features between -1 and 1. A task is one of the five groups
+of 30 speakers, and an example's class is its letter. The recordings of groups 1 to 4 are sorted by
+letter, so a speaker cannot be told within a group.
+
+This set has classes rather than labels of -1 and +1, as similarities are learned from it, so
+``load`` returns `Classes`.
+
+Licence: unstated where the files are from.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from scipy.io import loadmat
+from scipy.io.matlab import MatReadError
+
+from data_fetchers._checks import chosen, expect_counts
+from data_fetchers.fetch import RemoteFile, fetch, pinned
+from omtl.errors import UserError
+from omtl.streams import Tasks
+
+NAME = "isolet"
+LICENCE = "unstated"
+CITATION = """\
+@inproceedings{fanty1990spoken,
+  author = {Fanty, Mark and Cole, Ronald},
+  title = {Spoken Letter Recognition},
+  booktitle = {Advances in Neural Information Processing Systems 3},
+  pages = {220--226},
+  year = {1990}
+}
+"""
+
+_REPO = "ma-xu/L21FS"
+_COMMIT = "b9d4e8eb7f6d7b5ccc62f9e638bdaef798b62e5e"
+_HASHES = (
+    ("Isolet1.mat", 3_651_354, "f643c3cbd2669e1e9a6110943fcf538cfc209db384f3387d33acbbe550376765"),
+    ("Isolet2.mat", 3_634_344, "f69ca6b76d196a5778d1883ec7f18a2b97c620507675cd229c4e65fbb28c9037"),
+    ("Isolet3.mat", 3_655_057, "1d1f991f0a1b9e9decd73779ff595d7f66e4da47cac655f71fd350d2028106b7"),
+    ("Isolet4.mat", 3_653_939, "c676e6d11ef3b6ca17cd38c3cd9a44299fb5681a5ed8460adf821074d0af4fcd"),
+    ("isolet5.mat", 3_662_630, "a3849f6c0a9d0e0ed55dde15eb8ae8f4ba94df79b9fc260d00c28b8695d48600"),
+)
+FILES: tuple[RemoteFile, ...] = tuple(
+    RemoteFile(path, sha256, n_bytes, (pinned(_REPO, _COMMIT, f"data/{path}"),))
+    for path, n_bytes, sha256 in _HASHES
+)
+
+GROUPS = tuple(file.path.removesuffix(".mat").lower() for file in FILES)
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+N_FEATURES = 617
+PER_LETTER = 60
+"""The recordings of each letter in each group, if none is missing."""
+MISSING = {("isolet4", "F"): 2, ("isolet5", "M"): 1}
+"""How many are missing, and where."""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Examples of many tasks that have classes, as `omtl.streams.Tasks` are examples with labels.
+
+    Not `Tasks` with the class as y: y is -1 or +1, and a learner that multiplies it with a score
+    would take any other number without a word.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n_examples, n_features), float64
+        One example a row.
+    label : ndarray of shape (n_examples,), int64
+        The class of each example. It means the same in all tasks that have it.
+    task : ndarray of shape (n_examples,), int64
+        The task of each example, from 0 to ``len(names) - 1``.
+    names : tuple of str
+        The tasks' names, in the order of their numbers.
+    """
+
+    X: np.ndarray | sparse.csr_array
+    label: np.ndarray
+    task: np.ndarray
+    names: tuple[str, ...]
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of all that a learner is fed: rows, classes, tasks."""
+        return Tasks(self.X, self.label, self.task, self.names).sha256
+
+    @property
+    def y(self) -> np.ndarray:
+        """Raise a UserError: there are classes instead."""
+        raise UserError(
+            f"The tasks {', '.join(self.names)} have classes instead of labels of -1 and +1: "
+            "choose another data set, or a learner of similarities."
+        )
+
+
+def parse(content: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Read one group.
+
+    Parameters
+    ----------
+    content : bytes
+        The MATLAB file's: a matrix ``fea``, and in ``gnd`` the letter's number of each row.
+
+    Returns
+    -------
+    X : ndarray of shape (n_recordings, n_features), float64
+        The recordings in the file's order.
+    label : ndarray of shape (n_recordings,), int64
+        Their letters: 1 for A to 26 for Z.
+
+    Raises
+    ------
+    UserError
+        The content is not of the format.
+    """
+    try:
+        held = loadmat(io.BytesIO(content))
+        X = np.ascontiguousarray(held["fea"], dtype=np.float64)
+        label = held["gnd"].ravel().astype(np.int64)
+        if len(X) != len(label):
+            raise ValueError(f"{len(X)} recordings have {len(label)} letters")
+        if not np.isin(label, np.arange(1, len(LETTERS) + 1)).all():
+            raise ValueError(f"a letter is not from 1 to {len(LETTERS)}")
+    except (KeyError, ValueError, TypeError, MatReadError) as fault:
+        raise UserError(
+            f"{NAME}: a file must be a MATLAB file with matrices 'fea' and 'gnd': {fault}."
+        ) from fault
+    return X, label
+
+
+def load(*, home: Path | None = None, groups: Sequence[str] | None = None) -> Classes:
+    """Fetch the files if need be, and make a task of each group.
+
+    Parameters
+    ----------
+    home : Path, optional
+        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+    groups : sequence of str, optional
+        The groups, in the tasks' order; else all, in the order of ``GROUPS``.
+
+    Returns
+    -------
+    Classes
+        X : ndarray of shape (n_recordings, 617). The label is 1 for A to 26 for Z. The rows of a
+        task are in its file's order.
+
+    Raises
+    ------
+    DataMissing
+        A file is to be had nowhere.
+    UserError
+        A group is unknown, or the files parse to other counts than they must.
+    """
+    names = chosen(NAME, "groups", GROUPS if groups is None else groups, GROUPS)
+
+    parsed = [parse(fetch(NAME, file, home=home).read_bytes()) for file in FILES]
+    recordings = dict(zip(GROUPS, parsed, strict=True))
+    expect_counts(NAME, _expected(), _counts(recordings))
+
+    X = np.concatenate([recordings[name][0] for name in names])
+    label = np.concatenate([recordings[name][1] for name in names])
+    task = np.repeat(np.arange(len(names)), [len(recordings[name][1]) for name in names])
+    return Classes(X, label, task, names)
+
+
+def _expected() -> dict[str, int]:
+    counts = {f"{group}: features": N_FEATURES for group in GROUPS}
+    for group in GROUPS:
+        for letter in LETTERS:
+            counts[f"{group}: {letter}"] = PER_LETTER - MISSING.get((group, letter), 0)
+    return counts
+
+
+def _counts(recordings: dict[str, tuple[np.ndarray, np.ndarray]]) -> dict[str, int]:
+    counts = {}
+    for group, (X, label) in recordings.items():
+        counts[f"{group}: features"] = X.shape[1]
+        of_letter = np.bincount(label, minlength=len(LETTERS) + 1)[1:]
+        for letter, count in zip(LETTERS, of_letter, strict=True):
+            counts[f"{group}: {letter}"] = int(count)
+    return counts

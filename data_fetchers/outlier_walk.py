@@ -1,0 +1,60 @@
+"""Similar tasks and an outlier: a random walk whose last step has a size of its own (ROM, IV.B).
+
+Nothing is fetched. Task 1's weights have 60 % of their components 1 and the rest −1.5; each later
+task's are those of the task before plus Gaussian steps, the last task's plus a step of another
+size. Examples are uniform in a cube and labels have no noise, as the DOM paper says of the same
+construction (its section 4.1) and this one does not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from data_fetchers.fetch import RemoteFile
+from data_fetchers.random_walk import labelled, start, step_std
+from omtl.streams import Tasks
+
+NAME = "outlier_walk"
+FILES: tuple[RemoteFile, ...] = ()
+CITATION = ""
+LICENCE = "none needed: drawn here"
+SYNTHETIC = True
+
+
+def load(
+    *,
+    home: Path | None = None,  # noqa: ARG001 - nothing is kept
+    rng: np.random.Generator,
+    n_tasks: int = 5,
+    n_examples: int = 2000,
+    n_features: int = 100,
+    increment: float = 0.09,
+    increment_is: str = "variance",
+    outlier: float = 1.0,
+    outlier_is: str = "variance",
+) -> Tasks:
+    """Draw the tasks and their examples.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Decides the draw.
+    n_tasks, n_examples, n_features : int
+        Numbers of tasks, of examples of each task, and of features.
+    increment, outlier : float
+        Size of the steps to tasks 2, 3, …, and of the step to the last task.
+    increment_is, outlier_is : {"variance", "std"}
+        What `increment` and `outlier` are of.
+
+    Raises
+    ------
+    UserError
+        If a size is of neither a variance nor a standard deviation.
+    """
+    stds = np.full(n_tasks, step_std(increment, increment_is))
+    stds[0] = 0.0
+    stds[-1] = step_std(outlier, outlier_is)
+    steps = stds[:, None] * rng.standard_normal((n_tasks, n_features))
+    return labelled(rng, start(n_features) + np.cumsum(steps, axis=0), n_examples)

@@ -1,0 +1,190 @@
+"""Attributes of faces, which stand in for the attributes of shoes.
+
+The AKLO paper learns 10 attributes of shoes (pointy, shiny, formal, ...) from 990 features of an
+image: 960 of its GIST and 30 of its colours. Those data were not found. These are the faces of the
+same group's earlier paper (Parikh and Grauman, 2011), made in the same way: 772 images of 8 people,
+with 512 features of the GIST and 30 of the colours, and 11 attributes (male, smiling, chubby, ...).
+A task is an attribute. All tasks share one pool of images, so an image's row is repeated. Numbers
+on these data are no reproduction of numbers on shoes.
+
+An attribute is of a person and not of an image: all images of a person have the same labels, so a
+task is to tell some of the 8 people from the others. The file's own relative orderings and fitted
+predictions are left alone.
+
+Licence: unstated.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.io import loadmat
+from scipy.io.matlab import MatReadError
+
+from data_fetchers._checks import chosen, expect_counts
+from data_fetchers.fetch import RemoteFile, fetch, pinned
+from omtl.errors import UserError
+from omtl.streams import Tasks
+
+NAME = "pubfig_attributes"
+LICENCE = "unstated"
+CITATION = """\
+@inproceedings{parikh2011relative,
+  author = {Parikh, Devi and Grauman, Kristen},
+  title = {Relative Attributes},
+  booktitle = {Proceedings of the IEEE International Conference on Computer Vision},
+  pages = {503--510},
+  year = {2011}
+}
+"""
+
+FILES: tuple[RemoteFile, ...] = (
+    RemoteFile(
+        "pubfig_data.mat",
+        "08a5681ee726c671414e6805e26a6b2be9b3d7c61b31064b3491b351dfca0dab",
+        1_846_411,
+        (
+            pinned(
+                "Kanav-7/RelativeAttributeCV",
+                "e2a65872a1e1da26a3bc88b53a45ee8fd5652019",
+                "pubfig_data.mat",
+            ),
+            pinned(
+                "chaitanya100100/Relative-Attributes-Zero-Shot-Learning",
+                "9e1dbb95b2e0cf32775add267d82f411ed9c5f96",
+                "pubfig_data.mat",
+            ),
+        ),
+    ),
+)
+
+N_FEATURES = 542
+IMAGES_BY_PERSON = (95, 96, 97, 94, 97, 97, 98, 98)
+POSITIVES = {
+    "Male": 578,
+    "White": 677,
+    "Young": 292,
+    "Smiling": 580,
+    "Chubby": 95,
+    "VisibleForehead": 580,
+    "BushyEyebrows": 190,
+    "NarrowEyes": 389,
+    "PointyNose": 195,
+    "BigLips": 289,
+    "RoundFace": 289,
+}
+"""Of each attribute, in the file's order: the images that have it."""
+
+
+@dataclass(frozen=True)
+class Images:
+    """Parsed images, one a row of the file.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_images, n_features), float64
+        Features of the images.
+    person : ndarray of shape (n_images,), int64
+        Who is in each image, from 0.
+    has : ndarray of shape (n_people, n_attributes), bool
+        Which attributes each person has.
+    attributes : tuple of str
+        The attributes' names.
+    """
+
+    X: np.ndarray
+    person: np.ndarray
+    has: np.ndarray
+    attributes: tuple[str, ...]
+
+
+def parse(content: bytes) -> Images:
+    """Read the images.
+
+    Parameters
+    ----------
+    content : bytes
+        The MATLAB file's: ``feat``, ``class_labels``, ``binary_predicates`` and
+        ``attribute_names``.
+
+    Raises
+    ------
+    UserError
+        The content is not of the format.
+    """
+    try:
+        held = loadmat(io.BytesIO(content))
+        X = np.ascontiguousarray(held["feat"], dtype=np.float64)
+        person = held["class_labels"].ravel().astype(np.int64) - 1
+        has = held["binary_predicates"] == 1
+        attributes = tuple(str(cell.item()) for cell in held["attribute_names"].ravel())
+        if len(X) != len(person) or has.shape[1] != len(attributes):
+            raise ValueError("people or names are missing")
+        if not np.isin(person, np.arange(len(has))).all():
+            raise ValueError("a person has no attributes")
+    except (KeyError, ValueError, TypeError, MatReadError) as fault:
+        raise UserError(
+            f"{NAME}: the file must be a MATLAB file with 'feat', 'class_labels', "
+            f"'binary_predicates' and 'attribute_names': {fault}."
+        ) from fault
+    return Images(X, person, has, attributes)
+
+
+def load(*, home: Path | None = None, attributes: Sequence[str] | None = None) -> Tasks:
+    """Fetch the file if need be, and make a task of each attribute.
+
+    Parameters
+    ----------
+    home : Path, optional
+        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+    attributes : sequence of str, optional
+        The attributes, in the tasks' order; else all 11, in the order of ``POSITIVES``.
+
+    Returns
+    -------
+    Tasks
+        X : ndarray of shape (772 · n_tasks, 542): all images in the file's order, for each task.
+
+    Raises
+    ------
+    DataMissing
+        The file is to be had nowhere.
+    UserError
+        An attribute is unknown, or the file parses to other counts than it must.
+    """
+    names = chosen(NAME, "attributes", POSITIVES if attributes is None else attributes, POSITIVES)
+
+    images = parse(fetch(NAME, FILES[0], home=home).read_bytes())
+    expect_counts(NAME, _expected(), _counts(images))
+
+    columns = [images.attributes.index(name) for name in names]
+    has = images.has[images.person][:, columns]
+    return Tasks(
+        np.tile(images.X, (len(names), 1)),
+        np.where(has.T.ravel(), 1.0, -1.0),
+        np.repeat(np.arange(len(names)), len(images.X)),
+        names,
+    )
+
+
+def _expected() -> dict[str, int]:
+    people = enumerate(IMAGES_BY_PERSON, start=1)
+    return (
+        {"features": N_FEATURES}
+        | {f"images of person {person}": count for person, count in people}
+        | {f"images with {attribute}": count for attribute, count in POSITIVES.items()}
+    )
+
+
+def _counts(images: Images) -> dict[str, int]:
+    people = enumerate(np.bincount(images.person, minlength=len(images.has)), start=1)
+    positives = zip(images.attributes, images.has[images.person].sum(axis=0), strict=True)
+    return (
+        {"features": images.X.shape[1]}
+        | {f"images of person {person}": int(count) for person, count in people}
+        | {f"images with {attribute}": int(count) for attribute, count in positives}
+    )

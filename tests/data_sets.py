@@ -1,0 +1,30 @@
+"""What the tests of data sets share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import data_fetchers
+from data_fetchers.fetch import DataMissing
+from omtl.streams import Tasks
+
+
+def real(name: str, real_home: Path | None, **options: object) -> Tasks:
+    """Load a real data set; skip the test where its files cannot be had."""
+    try:
+        return data_fetchers.load(name, home=real_home, **options)
+    except DataMissing as fault:
+        pytest.skip(str(fault))
+
+
+def dense(tasks: Tasks) -> list[list[float]]:
+    """Return sparse rows as lists, having looked that they are in canonical form."""
+    assert isinstance(tasks.X, sparse.csr_array)
+    assert tasks.X.has_canonical_format
+    assert tasks.X.dtype == np.float64
+    assert tasks.X.indices.dtype == tasks.X.indptr.dtype == np.int32
+    return tasks.X.toarray().tolist()
