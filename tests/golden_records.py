@@ -48,7 +48,7 @@ class Records:
 
 def golden_table() -> Table:
     """Return DOM's table with a small random walk; its other columns have no records."""
-    reading = {"name": "as_written", "paper": None, "answers": {}}
+    reading = {"name": "golden", "paper": None, "answers": {}}
     table = plan_table("dom-table1", reading)
     for cell in table.cells:
         if cell.dataset == "Synthetic":

@@ -18,16 +18,19 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from numba import njit
-from oracles import Given, Step, Steps, centralised, network
+from oracles import Given, Step, Steps, centralised, interaction, network, rom
 from scipy import sparse
 
 import omtl.learners
 from omtl.errors import UserError
 from omtl.learners import coml, diffusion, dom, passive_aggressive, perceptron
+from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.coml import COML
 from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
+from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
+from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.networks import mixing_matrix
 from omtl.ops import BORROWED
 from omtl.play import Examples, Trace, examples_of, play
@@ -148,6 +151,12 @@ def oracle_steps(learner: Any, case: Case) -> Steps:
         DOM1: network.dom1,
         DOM2: network.dom2,
         DA: network.da,
+        MultiPerceptron: interaction.multi_perceptron,
+        OMTLCovariance: interaction.omtl_covariance,
+        OMTLLogDet: interaction.omtl_logdet,
+        OMTLVonNeumann: interaction.omtl_von_neumann,
+        ROMPGD: rom.rom_pgd,
+        ROMRDA: rom.rom_rda,
     }
     of = oracles[type(learner)]
     shape = case.shape

@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
+import os
 import re
-import textwrap
+import subprocess
+import sys
+from pathlib import Path
 
-import numpy as np
-import pytest
-import yaml
-from miniature import small
-
-from omtl.config import grid_points
-from omtl.harness.unit import Unit, compute
 from omtl.paths import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README, flags=re.DOTALL)
+BLOCKS = dict(re.findall(r"```(\w+)\n(.*?)```", README, flags=re.DOTALL))
+
+TWINS = """
+import sys, types
+import numpy as np
+import yaml
+from miniature import small
+from omtl.harness.unit import Unit, compute
+
+module = types.ModuleType("omtl.learners.my_learner")
+sys.modules[module.__name__] = module
+exec(compile(sys.argv[1], "my_learner.py", "exec"), module.__dict__)
+config = yaml.safe_load(sys.argv[2])
+twin = small("pm", perceptron="hinge")
+twin.algorithm["grid"] = config["grid"]
+ours = compute(Unit(config, twin.dataset, twin.protocol, None, seed=0, repeat=0))
+theirs = compute(twin.unit(0, 0))
+np.testing.assert_array_equal(ours.arrays["mistakes"], theirs.arrays["mistakes"])
+"""
 
 
-def block(language: str) -> str:
-    """Return the README's only block of a language."""
-    (found,) = [text for kind, text in BLOCKS if kind == language]
-    return textwrap.dedent(found)
+def test_the_example_learner_runs_and_is_what_it_says(tmp_path: Path) -> None:
+    """Its code and its config, as they stand, give what PM with a hinge gives.
 
-
-def test_the_example_learner_runs_and_is_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its code and its config, as they stand, give what PM with a hinge gives."""
-    import types
-
-    module = types.ModuleType("omtl.learners.my_learner")
-    exec(compile(block("python"), "my_learner.py", "exec"), module.__dict__)
-    monkeypatch.setitem(__import__("sys").modules, module.__name__, module)
-    config = yaml.safe_load(block("yaml"))
-    twin = small("pm", perceptron="hinge")
-    twin.algorithm["grid"] = config["grid"]
-    assert len(grid_points(config)) == 3
-    ours = compute(Unit(config, twin.dataset, twin.protocol, None, seed=0, repeat=0))
-    theirs = compute(twin.unit(0, 0))
-    np.testing.assert_array_equal(ours.arrays["mistakes"], theirs.arrays["mistakes"])
+    In a process with a compile cache of its own: the learner is in no file, so that what is
+    compiled for it could not be loaded by others.
+    """
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    subprocess.run(
+        [sys.executable, "-c", TWINS, BLOCKS["python"], BLOCKS["yaml"]],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": paths},
+        check=True,
+    )
 
 
 def test_make_targets_that_the_readme_names_exist() -> None:

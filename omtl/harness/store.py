@@ -6,6 +6,7 @@ damaged one is never taken for a result: it is set aside and the unit is compute
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -52,7 +53,20 @@ class Store:
         write_whole(self.path(unit), hashlib.sha256(content).hexdigest().encode() + content)
 
     def load(self, unit: Unit) -> Result | None:
-        """Return a unit's result, or None if it is not stored whole.
+        """Return a unit's result, or None if it is not stored whole."""
+        payload = self._payload(unit)
+        if payload is None:
+            return None
+        with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        return Result(arrays, json.loads(str(arrays.pop("facts"))))
+
+    def has(self, unit: Unit) -> bool:
+        """Whether the unit is stored whole."""
+        return self._payload(unit) is not None
+
+    def _payload(self, unit: Unit) -> bytes | None:
+        """Return what follows the hash in a unit's file, or None where there is no whole file.
 
         A damaged file is renamed to end in ``.damaged`` and reported on standard error.
         """
@@ -62,17 +76,10 @@ class Store:
         except FileNotFoundError:
             return None
         stated, payload = content[:HASH_LENGTH], content[HASH_LENGTH:]
-        if hashlib.sha256(payload).hexdigest().encode() != stated:
-            aside = path.with_suffix(".damaged")
+        if hashlib.sha256(payload).hexdigest().encode() == stated:
+            return payload
+        aside = path.with_suffix(".damaged")
+        with contextlib.suppress(FileNotFoundError):  # another process was faster
             path.replace(aside)
-            print(
-                f"{path}: damaged, set aside as {aside.name}; it is computed again", file=sys.stderr
-            )
-            return None
-        with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        return Result(arrays, json.loads(str(arrays.pop("facts"))))
-
-    def has(self, unit: Unit) -> bool:
-        """Whether the unit is stored (its file is checked when it is loaded)."""
-        return self.path(unit).exists()
+        print(f"{path}: damaged, set aside as {aside.name}; to be computed again", file=sys.stderr)
+        return None

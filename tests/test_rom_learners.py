@@ -1,0 +1,294 @@
+"""The learners of the ROM paper agree with their plain transcriptions, for long runs too."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import Step, interaction, rom
+from scipy import sparse
+from test_learners import THOROUGH, Case, assert_trace_is_of, cases, problem, recorded
+
+from omtl.learners.cavallanti import MultiPerceptron
+from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann, turn
+from omtl.learners.rom import ROMPGD, ROMRDA, SMALLEST_SCALE
+from omtl.play import examples_of, play
+from omtl.preparation import fed, in_order
+from omtl.streams import Tasks
+
+TOLERANCE = 1e-8
+"""Of scores, relative to the largest of the play."""
+
+GROWN = 1e60
+"""Scores larger than this, of learners whose steps grow without bound, are not compared."""
+
+ORACLES = {
+    ROMPGD: rom.rom_pgd,
+    ROMRDA: rom.rom_rda,
+    MultiPerceptron: interaction.multi_perceptron,
+    OMTLCovariance: interaction.omtl_covariance,
+    OMTLLogDet: interaction.omtl_logdet,
+    OMTLVonNeumann: interaction.omtl_von_neumann,
+}
+
+
+def finished(steps: Generator[Step, None, Any]) -> tuple[list[Step], Any]:
+    """Return all steps of an oracle, and what it returns after them.
+
+    Parameters
+    ----------
+    steps : generator of Step
+    """
+    taken = []
+    while True:
+        try:
+            taken.append(next(steps))
+        except StopIteration as end:
+            return taken, end.value
+
+
+def compare(learner: Any, case: Case, plain: bool = True) -> Any:
+    """Assert that all ways of playing a case agree with the oracle; return what that returns.
+
+    They are compared up to the first decision that rounding could turn (none in most cases).
+
+    Parameters
+    ----------
+    learner : NamedTuple
+    case : Case
+    plain : bool
+        Whether to compare the plain Python loop too.
+    """
+    shape = case.shape
+    oracle = ORACLES[type(learner)]
+    with np.errstate(all="ignore"):
+        steps, value = finished(
+            oracle(case.given, shape.n_tasks, shape.n_features, **learner._asdict())
+        )
+    size = np.maximum.accumulate([max(1.0, abs(step.score)) for step in steps])
+    for this in (case, case.sparse):
+        for compiled in (True, False) if plain else (True,):
+            with np.errstate(all="ignore"):
+                got = recorded(learner, this, compiled)
+                trace = play(learner, examples_of(this.tasks), this.stream, this.shape, compiled)
+            if np.all(np.abs(got.scores) < GROWN):
+                assert_trace_is_of(trace, got, this)
+            for e, step in enumerate(steps):
+                if not size[e] < GROWN:
+                    break
+                assert abs(got.scores[e] - step.score) <= TOLERANCE * size[e], (
+                    f"event {e}: score {got.scores[e]!r}, oracle {step.score!r} "
+                    f"({'compiled' if compiled else 'plain'})"
+                )
+                if step.gap <= TOLERANCE * size[e]:
+                    break
+                if np.any(case.tasks.X[case.stream.example[e]]):
+                    assert got.fired[e] == step.fired, f"event {e}: learns {got.fired[e]}"
+    return value
+
+
+def powers(least: float, most: float) -> st.SearchStrategy[float]:
+    """Return a strategy of numbers from 10 ** least to 10 ** most."""
+    return st.floats(least, most).map(lambda power: 10.0**power)
+
+
+weights = st.one_of(st.just(0.0), powers(-6.0, 3.0))
+waits = st.sampled_from([0, 1, 4, 100])
+margins = st.sampled_from([0.0, 1.0])
+etas = st.one_of(st.just(0.0), powers(-6.0, 1.0))
+
+LEARNERS = {
+    "ROM-PGD": st.builds(ROMPGD, powers(-6.0, -1.0), weights, weights, weights),
+    "ROM-PGD, large steps": st.builds(ROMPGD, powers(-1.0, 1.0), weights, weights, weights),
+    "ROM-PGD, few outliers": st.builds(ROMPGD, powers(-3.0, 0.0), weights, weights, powers(-1, 1)),
+    "ROM-RDA": st.builds(ROMRDA, powers(-3.0, 3.0), weights, weights, weights),
+    "ROM-RDA, few outliers": st.builds(ROMRDA, powers(-3, 3), weights, weights, powers(-1.5, 1)),
+    "Multi-P": st.builds(MultiPerceptron, st.floats(0.0, 64.0), powers(-3, 1), margins),
+    "OMTL-covariance": st.builds(OMTLCovariance, waits, powers(-3, 0), margins, st.booleans()),
+    "OMTL-LogDet": st.builds(OMTLLogDet, etas, waits, powers(-3, 0), margins, st.booleans()),
+    "OMTL-von Neumann": st.builds(OMTLVonNeumann, etas, waits, powers(-3, 0), margins),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_learner_is_its_oracle(name: str) -> None:
+    """Every score and every step, on tasks of unequal sizes, with empty rows."""
+
+    @THOROUGH
+    @given(cases(), LEARNERS[name])
+    def agree(case: Case, learner: Any) -> None:
+        compare(learner, case)
+
+    agree()
+
+
+EXAMPLES = [
+    ROMPGD(0.1, 0.5, 0.5, 0.5),
+    ROMRDA(1.0, 0.1, 0.1, 0.02),
+    MultiPerceptron(3.0),
+    MultiPerceptron(3.0, 0.1, 1.0),
+    OMTLLogDet(1e-3, 20, normalise=False),
+    OMTLLogDet(0.1, 20),
+    OMTLVonNeumann(1e-3, 20),
+]
+
+
+@pytest.mark.parametrize("learner", EXAMPLES, ids=repr)
+def test_features_of_one_example_may_be_left_out(learner: Any) -> None:
+    """Scores are the same without them, as squared norms are those of the whole rows."""
+    case = problem((60, 40, 50), n_features=30)
+    rng = np.random.default_rng(3)
+    X = case.tasks.X * (rng.random(case.tasks.X.shape) < 0.3)
+    own = np.diag(rng.normal(size=len(X)))
+    tasks = Tasks(sparse.csr_array(np.hstack([X, own])), *_rest_of(case.tasks))
+    lean = fed(tasks)
+    assert lean.tasks.X.shape[1] <= 30
+    whole_trace = play(learner, examples_of(tasks), case.stream, case._replace(tasks=tasks).shape)
+    examples, stream = in_order(lean, case.stream)
+    lean_trace = play(learner, examples, stream, case._replace(tasks=lean.tasks).shape)
+    for whole, kept in zip(whole_trace, lean_trace, strict=True):
+        np.testing.assert_allclose(kept, whole, rtol=1e-9)
+
+
+def _rest_of(tasks: Tasks) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Return all of the tasks but their rows."""
+    return tasks.y, tasks.task, tasks.names
+
+
+# Outliers
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 1.2, 1.5, 2.5, 100.0])
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_outliers_are_the_tasks_whose_q_is_not_zero(gamma: float, sparse_rows: bool) -> None:
+    """The arrays that count them, and the norm that is kept, agree with the oracles' Q."""
+    case = problem((400, 300, 350, 20), n_features=3)
+    case.tasks.X[::3] *= 0.2  # short rows, which do not revive a q that has become zero
+    this = case.sparse if sparse_rows else case
+
+    pgd = ROMPGD(0.05, 1.0, 1.0, gamma)
+    Q = compare(pgd, case, plain=False)
+    state = recorded(pgd, this).state
+    np.testing.assert_allclose(
+        state.outlier_scale[:, None] * state.outlier, Q, rtol=1e-8, atol=1e-12
+    )
+    np.testing.assert_array_equal(state.outlier_norms.square != 0.0, Q.any(axis=1))
+    np.testing.assert_allclose(state.outlier_norms.square, np.sum(Q**2, axis=1), rtol=1e-9)
+
+    rda = ROMRDA(1.0, 0.1, 0.1, 0.1 * gamma)
+    Q = compare(rda, case, plain=False)
+    state = recorded(rda, this).state
+    np.testing.assert_array_equal(state.outlier_factor != 0.0, Q.any(axis=1))
+    np.testing.assert_allclose(state.outlier_factor[:, None] * state.own, Q, rtol=1e-8, atol=1e-12)
+
+
+def test_a_q_that_dies_and_is_born_again_forgets_all() -> None:
+    """On sparse rows with many features too, where only what was learnt is set to zero."""
+    rng = np.random.default_rng(0)
+    n, d = 300, 400
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.02)
+    X *= rng.choice([0.2, 1.0, 1.5], size=(n, 1))
+    base = problem((n,), n_features=1)
+    tasks = Tasks(X, rng.choice([-1.0, 1.0], size=n), base.tasks.task, base.tasks.names)
+    learner = ROMPGD(0.5, 1.0, 1.0, 2.5)
+    Q = compare(learner, base._replace(tasks=tasks))
+    state = recorded(learner, base._replace(tasks=tasks).sparse).state
+    np.testing.assert_allclose(state.outlier_scale[0] * state.outlier[0], Q[0], atol=1e-12)
+    births = deaths = 0
+    q = 0.0
+    for e in range(1, n):
+        part = base.stream._replace(
+            start=np.array(base.stream.start[: e + 1]), checkpoint=np.array([e])
+        )
+        now = recorded(learner, Case(tasks, part, base.mixing).sparse).state
+        square = now.outlier_norms.square[0]
+        births += q == 0.0 < square
+        deaths += square == 0.0 < q
+        q = square
+    assert min(births, deaths) > 5
+
+
+# Long runs
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        ROMPGD(0.1, 1e3, 1e3, 1e-3),
+        ROMPGD(10.0, 1e3, 1e-6, 0.5),
+        ROMPGD(0.01, 1e-6, 1e3, 1.5),
+        ROMPGD(1e-3, 1e-6, 1e-6, 1e-6),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_scales_and_norms_of_long_runs(learner: ROMPGD, sparse_rows: bool) -> None:
+    """Thousands of rounds, where 1 / (1 + β η) to their number is far below 1e-308."""
+    case = problem((4000, 3500), n_features=6)
+    compare(learner, case, plain=False)
+    got = recorded(learner, case.sparse if sparse_rows else case)
+    state = got.state
+    assert got.fired.sum() > 500
+    for scale in (state.own_scale, state.outlier_scale, state.shared.scale):
+        assert np.all(scale >= SMALLEST_SCALE)
+        assert np.all(scale <= 1.0)
+    q = state.outlier_scale[:, None] * state.outlier
+    np.testing.assert_allclose(state.outlier_norms.square, np.sum(q**2, axis=1), rtol=1e-9)
+
+
+def test_norms_survive_cancellation() -> None:
+    """Examples that come again with the other label undo what was learnt, down to rounding."""
+    rng = np.random.default_rng(0)
+    base = problem((2000,), n_features=1)
+    X = np.repeat(rng.normal(size=(1000, 5)) * 10.0 ** rng.uniform(-4, 4, (1000, 1)), 2, axis=0)
+    order = np.argsort(base.stream.example)
+    y = np.tile([1.0, -1.0], 1000)
+    tasks = Tasks(X[order], y[order], base.tasks.task, base.tasks.names)
+    case = base._replace(tasks=tasks)
+    for learner, gamma in (
+        (ROMPGD(1e-12, 0.0, 0.0, 0.0), 0.0),
+        (ROMPGD(1e-12, 0.0, 0.0, 1e-4), 1e-4),
+    ):
+        for this in (case, case.sparse):
+            state = recorded(learner, this).state
+            q = state.outlier_scale[:, None] * state.outlier
+            square = state.outlier_norms.square
+            np.testing.assert_allclose(square, np.sum(q**2, axis=1), rtol=1e-9, err_msg=str(gamma))
+    for this in (case, case.sparse):
+        state = recorded(ROMRDA(1e12, 0.0, 0.0, 0.0), this).state
+        np.testing.assert_allclose(state.own_norms.square, np.sum(state.own**2, axis=1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 30])
+def test_turning_diagonalises(n: int) -> None:
+    """Jacobi's method finds the eigenvalues and the eigenvectors, also of repeated ones."""
+    rng = np.random.default_rng(n)
+    low_rank = rng.normal(size=(n, max(1, n // 3)))
+    for matrix in (low_rank @ low_rank.T, np.eye(n), np.zeros((n, n)), 1e100 * np.ones((n, n))):
+        a, axes = matrix.copy(), np.eye(n)
+        turn(a, axes)
+        size = max(1.0, np.abs(matrix).max())
+        np.testing.assert_allclose(axes @ axes.T, np.eye(n), atol=1e-13)
+        np.testing.assert_allclose(a, np.diag(np.diag(a)), atol=1e-12 * size)
+        np.testing.assert_allclose(axes.T @ a @ axes, matrix, atol=1e-12 * size * n)
+
+
+def test_learning_alone_is_the_perceptron() -> None:
+    """Without relation (b = 0, η = 0, or before it is learnt), all are the same perceptron."""
+    case = problem((50, 40), n_features=4)
+    scores = [
+        recorded(learner, case).scores
+        for learner in (
+            MultiPerceptron(0.0),
+            OMTLCovariance(1000),
+            OMTLLogDet(0.0, 0),
+            OMTLVonNeumann(0.0, 0),
+            OMTLLogDet(1.0, 1000),
+        )
+    ]
+    for other in scores[1:]:
+        np.testing.assert_allclose(other, scores[0], rtol=1e-12, atol=1e-12)
