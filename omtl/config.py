@@ -57,12 +57,10 @@ def questions(paper: str) -> dict[str, Any]:
 
 def named_reading(paper: str, name: str) -> dict[str, Any]:
     """Return a reading of a paper: ``conf/reading/<paper>/<name>.yaml``, or the one for all."""
-    own = f"{paper}/{name}"
-    known = options("reading")
-    if own in known:
-        return load_option("reading", own)
-    mine = [k for k in known if "/" not in k or k.startswith(f"{paper}/")]
-    return load_option("reading", choose("reading", name, mine))
+    own = {k.removeprefix(f"{paper}/"): k for k in options("reading") if k.startswith(f"{paper}/")}
+    shared = {k: k for k in options("reading") if "/" not in k}
+    known = shared | own
+    return load_option("reading", known[choose("reading", name, sorted(known))])
 
 
 def patch_of(reading: Mapping[str, Any]) -> dict[str, Any]:
