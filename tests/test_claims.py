@@ -11,6 +11,7 @@ from miniature import small
 from omtl.harness.claims import FAILS, HOLDS, UNDECIDED, claims_of, judge_claim, outcome_of
 from omtl.harness.plan import Cell, published
 from omtl.harness.table import Scored
+from omtl.paths import EXPERIMENTS
 
 EXPERIMENT = small("pm")
 CLAIM = {"all": [{"dataset": "D", "lower": ["A"], "than": ["B"]}]}
@@ -55,10 +56,19 @@ def test_turning_a_comparison_round_turns_its_outcome(pairs: list[tuple[float, f
     assert outcome(b, a) == turned[outcome(a, b)]
 
 
-@pytest.mark.parametrize("claim", claims_of("dom"), ids=lambda claim: claim["id"])
-def test_claims_name_published_cells(claim: dict) -> None:
-    """A claim compares cells of its table."""
-    cells = {(row["dataset"], row["algorithm"]) for row in published(claim["table"])}
+PAPERS = sorted(path.parent.name for path in EXPERIMENTS.glob("*/claims.yaml"))
+CLAIMS = [(paper, claim) for paper in PAPERS for claim in claims_of(paper)]
+
+
+@pytest.mark.parametrize(
+    ("paper", "claim"), CLAIMS, ids=[f"{paper}-{claim['id']}" for paper, claim in CLAIMS]
+)
+def test_claims_name_published_cells(paper: str, claim: dict) -> None:
+    """A claim compares cells of its paper's table."""
+    assert claim["table"].startswith(f"{paper}-")
+    rows = published(claim["table"])
+    cells = {(row["dataset"], row["task"], row["algorithm"]) for row in rows}
     for part in claim["all"]:
-        for name in (*part["lower"], *part["than"]):
-            assert (part["dataset"], name) in cells
+        for task in part.get("tasks", ["all"]):
+            for name in (*part["lower"], *part["than"]):
+                assert (part["dataset"], task, name) in cells

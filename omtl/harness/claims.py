@@ -73,20 +73,21 @@ def _interval(difference: np.ndarray) -> tuple[float, float]:
 
 
 def judge_claim(claim: Mapping[str, Any], scored: Sequence[Scored]) -> list[Comparison]:
-    """Return the outcome of each of a claim's comparisons."""
+    """Return the outcome of each of a claim's comparisons; a part may name its tasks."""
     by_place = {
-        (s.cell.dataset, s.cell.algorithm): s
+        (s.cell.dataset, s.cell.task, s.cell.algorithm): s
         for s in scored
         if s.cell.metric == claim.get("metric", "error") and METRICS[s.cell.metric].lower_is_better
     }
     return [
         compare(
-            part["dataset"],
-            by_place.get((part["dataset"], lower)),
-            by_place.get((part["dataset"], than)),
+            part["dataset"] if task == "all" else f"{part['dataset']} {task}",
+            by_place.get((part["dataset"], task, lower)),
+            by_place.get((part["dataset"], task, than)),
             (lower, than),
         )
         for part in claim["all"]
+        for task in part.get("tasks", ["all"])
         for lower in part["lower"]
         for than in part["than"]
     ]
