@@ -53,7 +53,10 @@ def answer(config: dict[str, Any]) -> str:
     values, chosen = values_of(cell, results, config["selection"])
     std = values.std(ddof=1) if values.size > 1 else ""
     point = experiment.points[int(chosen[0])] if len(set(chosen.tolist())) == 1 else "by repeat"
-    network = f" on {experiment.network['name']}" if experiment.network else ""
+    network = ""
+    if experiment.network:
+        given = experiment.network["edges"] is not None
+        network = f" on {'the given network' if given else experiment.network['name']}"
     return (
         f"{experiment.algorithm['label']}{network}, {experiment.dataset['label']}: "
         f"{metric.name} {spread(values.mean(), std, 2)} {metric.unit} "
