@@ -41,6 +41,12 @@ class Outcome:
     failed: dict[str, Failure] = field(default_factory=dict)
 
 
+def why_lacking(units: Sequence[Unit], n_stored: int, failed: Mapping[str, Failure]) -> str:
+    """Return why not all of these units are stored: the first one's failure, or how many are."""
+    reasons = [failed[unit.key].reason for unit in units if unit.key in failed]
+    return reasons[0] if reasons else f"{n_stored} of {len(units)} repeats are stored"
+
+
 def worker(unit: Unit, store: Store) -> tuple[Unit, Failure | None]:
     """Compute and store a unit; return it with the reason if it failed."""
     try:

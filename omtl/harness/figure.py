@@ -16,7 +16,7 @@ from data_fetchers.fetch import DataMissing
 from omtl.config import choose, load_option
 from omtl.files import write_whole
 from omtl.harness import fanout
-from omtl.harness.fanout import Failure
+from omtl.harness.fanout import Failure, why_lacking
 from omtl.harness.panels import (
     DIGITS,
     KINDS,
@@ -207,8 +207,7 @@ def show_panel(
         if len(results) == n_repeats:
             played.append(Played(line, units, results))
             continue
-        reasons = [failed[unit.key].reason for unit in units if unit.key in failed]
-        why = reasons[0] if reasons else f"{len(results)} of {n_repeats} repeats are stored"
+        why = why_lacking(units, len(results), failed)
         lacking.setdefault(why, []).append(line.label)
     missing = [f"{', '.join(dict.fromkeys(labels))}: {why}" for why, labels in lacking.items()]
     parts: list[Axes] = []

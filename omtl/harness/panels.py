@@ -26,14 +26,13 @@ from omtl.harness.unit import (
     Unit,
     is_synthetic,
     load_fed,
+    mixing_of,
     module_of,
     n_nodes_of,
     stream_of,
 )
 from omtl.metrics import METRICS
-from omtl.networks import mixing_matrix
 from omtl.seeds import generator
-from omtl.streams import Tasks
 
 DIGITS = 6
 """Significant digits of all numbers that are drawn and written."""
@@ -303,12 +302,6 @@ def comparator_of(unit: Unit, ridge: float) -> theory.Comparator:
     if (source.sha256, ridge) not in _SOLVED:
         _SOLVED[source.sha256, ridge] = theory.best_fixed(source.tasks, ridge)
     return _SOLVED[source.sha256, ridge]
-
-
-def mixing_of(unit: Unit, tasks: Tasks) -> np.ndarray:
-    """Return the combination weights of a unit's network."""
-    network = {k: v for k, v in (unit.network or {}).items() if k not in ("name", "n_nodes")}
-    return mixing_matrix(n_nodes_of(unit, tasks), **network)
 
 
 THEOREM = "Theorem 4, Δ of Lemma 1"

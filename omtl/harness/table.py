@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from omtl.config import load_option
-from omtl.harness.fanout import Failure
+from omtl.harness.fanout import Failure, why_lacking
 from omtl.harness.plan import Cell, Table
 from omtl.harness.selection import select
 from omtl.harness.store import Store
@@ -141,8 +141,7 @@ def score_cell(
     units = cell.experiment.repeats(seed, n_repeats)
     results = loaded(units)
     if len(results) < n_repeats:
-        reasons = [failed[unit.key].reason for unit in units if unit.key in failed]
-        why = reasons[0] if reasons else f"{len(results)} of {n_repeats} repeats are stored"
+        why = why_lacking(units, len(results), failed)
         return Scored(cell, np.array([]), judge(*published, None), why=why)
     values, chosen = values_of(cell, results, rule)
     std = float(values.std(ddof=1)) if values.size > 1 else 0.0

@@ -246,6 +246,12 @@ def n_nodes_of(unit: Unit, tasks: Tasks) -> int:
     return len(tasks.names) if asked is None else asked
 
 
+def mixing_of(unit: Unit, tasks: Tasks) -> np.ndarray:
+    """Return the combination weights of a unit's network."""
+    network = {k: v for k, v in (unit.network or {}).items() if k not in ("name", "n_nodes")}
+    return mixing_matrix(n_nodes_of(unit, tasks), **network)
+
+
 def stream_of(unit: Unit, tasks: Tasks) -> Stream:
     """Return the stream of a unit's repeat, the same for every learner."""
     n_nodes = n_nodes_of(unit, tasks)
@@ -270,11 +276,10 @@ def compute(unit: Unit) -> Result:
     tasks = source.tasks
     stream = stream_of(unit, tasks)
     examples, ordered = in_order(source, stream)
-    network = {k: v for k, v in (unit.network or {}).items() if k not in ("name", "n_nodes")}
     shape = Shape(
         n_tasks=len(tasks.names),
         n_features=tasks.X.shape[1],
-        mixing=mixing_matrix(n_nodes_of(unit, tasks), **network),
+        mixing=mixing_of(unit, tasks),
         sparse=isinstance(examples.rows, SparseRows),
     )
     traces = [
