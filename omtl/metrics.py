@@ -42,7 +42,16 @@ def error(arrays: Arrays, point: int, task: int | None) -> float:
     return float(100.0 * mistakes / np.sum(arrays["examples"][part]))
 
 
+def ace(arrays: Arrays, point: int, task: int | None) -> float:
+    """Return the average cumulative error: the mean of the tasks' error rates (AKLO paper)."""
+    rates = 100.0 * arrays["mistakes"][point] / arrays["examples"]
+    return float(np.mean(rates if task is None else rates[task]))
+
+
 METRICS = {
     metric.name: metric
-    for metric in (Metric("error", "%", lower_is_better=True, worst=100.0, of=error),)
+    for metric in (
+        Metric("error", "%", lower_is_better=True, worst=100.0, of=error),
+        Metric("ace", "%", lower_is_better=True, worst=100.0, of=ace),
+    )
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -160,6 +161,13 @@ def modes(mixing: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     UserError
         If the weights belong to no undirected network.
     """
+    return _modes_of(np.ascontiguousarray(mixing, dtype=float).tobytes(), mixing.shape[0])
+
+
+@lru_cache(maxsize=64)
+def _modes_of(weights: bytes, n_nodes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the modes of these combination weights: a grid's points have one network."""
+    mixing = np.frombuffer(weights).reshape(n_nodes, n_nodes)
     values, vectors = np.linalg.eig(mixing.T)
     weight = np.abs(np.real(vectors[:, np.argmax(np.real(values))]))
     root = np.sqrt(weight / weight.sum())

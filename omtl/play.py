@@ -100,7 +100,7 @@ def play(
     stream: Stream,
     shape: Shape,
     compiled: bool = True,
-) -> Trace:
+) -> tuple[Trace, Any]:
     """Play a stream from a new state.
 
     Parameters
@@ -111,8 +111,14 @@ def play(
         The examples, the order they come in, and what the learner is told of them.
     compiled : bool
         Whether to run in the compiled loop; the plain one gives the same trace, slowly.
+
+    Returns
+    -------
+    tuple of (Trace, state)
+        The trace, and the learner's state after the last round.
     """
     trace = new_trace(shape.n_tasks, stream.checkpoint.size)
+    state = learner.new_state(shape)
     loop = play_compiled if compiled else play_slowly
-    loop(learner, learner.new_state(shape), examples, stream, trace)
-    return trace
+    loop(learner, state, examples, stream, trace)
+    return trace, state

@@ -13,7 +13,10 @@ A learner is a ``NamedTuple`` of its hyper-parameters with the methods
 ``close_round(self, state, rows)``
     after the updates of a round.
 
-`open_round` and `close_round` may be left out. The methods run as they stand in Python (the slow
+``findings(self, state)``
+    what it has learnt besides weights, such as relations of tasks: arrays by name.
+
+The last two and `open_round` may be left out. The methods run as they stand in Python (the slow
 path), and inside one compiled loop that serves every learner: numba picks a rule by the learner's
 type. Compiled or not, they may use numpy, `omtl.ops` and functions that numba can compile.
 """
@@ -52,12 +55,21 @@ class Shape(NamedTuple):
         centralised learner ignores it.
     sparse : bool
         Whether the rows are sparse, for a learner that lays out its memory by that.
+    n_rounds : int
+        Number of rounds, for a learner that is to know its horizon; 0 if it is not known.
+    n_examples : tuple of int
+        How many examples of each task come; empty if that is not known.
+    seed : int
+        Seed of a learner that draws random numbers, the same for all learners of a repeat.
     """
 
     n_tasks: int
     n_features: int
     mixing: np.ndarray
     sparse: bool = False
+    n_rounds: int = 0
+    n_examples: tuple[int, ...] = ()
+    seed: int = 0
 
 
 class Learner(Protocol):
@@ -95,6 +107,12 @@ def update(self: Any, state: Any, rows: Any, event: Event, y: float, score: floa
 def close_round(self: Any, state: Any, rows: Any) -> None:
     """Call the learner's rule after a round, if it has one."""
     getattr(type(self), "close_round", _rest)(self, state, rows)
+
+
+def findings(learner: Any, state: Any) -> dict[str, np.ndarray]:
+    """Return what a learner has learnt besides weights, by name; nothing if it does not tell."""
+    tell = getattr(learner, "findings", None)
+    return {} if tell is None else tell(state)
 
 
 def _bare(function: Callable) -> Callable:

@@ -111,3 +111,28 @@ def rounds(
         node=np.ascontiguousarray(nodes[present]),
         checkpoint=checkpoints(n_rounds, n_checkpoints),
     )
+
+
+def lifelong(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
+    """Return a stream of tasks, one after the other, an example a round.
+
+    The order of the tasks is shuffled, and the examples within each. Checkpoints are the end of
+    each task, and every example of the last one (AKLO paper, figure 2).
+
+    Parameters
+    ----------
+    tasks : Tasks
+    shuffle : numpy.random.Generator
+        Decides the orders.
+    """
+    order = shuffle.permutation(len(tasks.names))
+    parts = [shuffle.permutation(np.flatnonzero(tasks.task == k)) for k in order]
+    example = np.concatenate(parts).astype(np.int64)
+    ends = np.cumsum([part.size for part in parts])
+    last = np.arange(ends[-1] - parts[-1].size + 1, ends[-1])
+    return Stream(
+        start=np.arange(example.size + 1),
+        example=example,
+        node=np.zeros(example.size, dtype=np.int64),
+        checkpoint=np.concatenate([ends[:-1], last, ends[-1:]]).astype(np.int64),
+    )

@@ -201,7 +201,7 @@ class Play(NamedTuple):
 
 def mistakes(ready: Play, compiled: bool = True) -> int:
     """Play, and return the number of mistakes."""
-    return int(play(*ready, compiled=compiled).mistakes.sum())
+    return int(play(*ready, compiled=compiled)[0].mistakes.sum())
 
 
 def one_task(learner: Learner, X: np.ndarray | sparse.csr_array, y: np.ndarray) -> Play:
@@ -511,7 +511,7 @@ JOBS = 2
 
 def play_often(times: int, *parts: Any) -> int:
     """Play several times, and return the mistakes of all."""
-    return sum(int(play(*parts).mistakes.sum()) for _ in range(times))
+    return sum(int(play(*parts)[0].mistakes.sum()) for _ in range(times))
 
 
 def share(ready: Play, plays: int, jobs: int, **options: Any) -> int:

@@ -131,6 +131,7 @@ def test_an_r_file_parses_to_the_ratings_that_it_was_written_from(score: np.ndar
             gzip.decompress(r_file(SCORE, USERS, FILMS)).replace(b"dimnames", b"dimnemas")
         ),
     ],
+    ids=["empty", "text", "cut off", "no names"],  # the bytes have the time of day in them
 )
 def test_another_file_is_refused(content: bytes) -> None:
     with pytest.raises(UserError, match="eachmovie: the file must be an R file"):

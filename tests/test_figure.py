@@ -14,15 +14,17 @@ import pytest
 from miniature import SMALL_WALK
 
 from data_fetchers.fetch import DataMissing
-from omtl import theory
 from omtl.errors import UserError
-from omtl.harness import figure, panels
+from omtl.harness import figure, unit
 from omtl.harness.fanout import Failure
 from omtl.harness.figure import make_figure, plan_figure, show_figure, write_figure
-from omtl.harness.panels import Axes, Line
+from omtl.harness.loading import load_fed
+from omtl.harness.panels import axes, hindsight, regret_bound
+from omtl.harness.panels.axes import Axes, Line
 from omtl.harness.plan import Experiment, descriptions
 from omtl.harness.store import Store
-from omtl.harness.unit import compute, load_fed
+from omtl.harness.unit import compute
+from omtl.theory import comparators, dom
 
 SERIAL = {"backend": "sequential", "jobs": 1}
 READING: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
@@ -170,7 +172,7 @@ def test_numbers_are_those_of_the_store(store: Store, tmp_path: Path) -> None:
     effect = [r for r in rows if r["panel"] == "b" and r["kind"] == "run"]
     assert [r["x"] for r in effect] == ["0", "2", "8", "0", "0.5", "1"]
     fed = load_fed(unit.dataset, 0, 0)
-    star = theory.b_star(theory.best_fixed(fed.tasks).weights)
+    star = dom.b_star(comparators.best_fixed(fed.tasks).weights)
     references = [r for r in rows if r["kind"] == "reference"]
     assert float(references[0]["x"]) == pytest.approx(star, rel=1e-5)
     assert [r["label"].partition(", ")[2] or r["label"] for r in references] == [
@@ -189,12 +191,12 @@ def test_regret_is_below_its_bounds(store: Store, tmp_path: Path) -> None:
     def curve(part: str, label: str) -> np.ndarray:
         return np.array([float(r["y"]) for r in rows if (r["part"], r["label"]) == (part, label)])
 
-    order = ["regret of DOM-I", panels.TIGHTEST, panels.SUFFERED]
-    order += [panels.THEOREM_EXACT, panels.THEOREM]
+    order = ["regret of DOM-I", regret_bound.TIGHTEST, regret_bound.SUFFERED]
+    order += [regret_bound.THEOREM_EXACT, regret_bound.THEOREM]
     for low, high in pairwise(order):
         assert np.all(curve("ring", low) <= curve("ring", high))
-    assert curve("grid", panels.THEOREM_EXACT).size == 0
-    assert curve("grid", panels.THEOREM).size > 0
+    assert curve("grid", regret_bound.THEOREM_EXACT).size == 0
+    assert curve("grid", regret_bound.THEOREM).size > 0
     notes = [r["label"] for r in rows if r["kind"] == "note" and r["part"] == "grid"]
     assert notes[0].endswith("= inf")
     shown = show_figure(plan_figure("tiny", READING), store, 0, 1)
@@ -234,7 +236,8 @@ def test_data_gone_since(store: Store, tmp_path: Path, monkeypatch: pytest.Monke
     def gone(*_: Any) -> None:
         raise DataMissing("gone")
 
-    monkeypatch.setattr(panels, "load_fed", gone)
+    for module in (hindsight, unit):
+        monkeypatch.setattr(module, "load_fed", gone)
     shown = show_figure(plan_figure("tiny", READING), store, 0, 1)
     assert [len(panel.parts) for panel in shown] == [1, 2, 0]
     assert shown[1].parts[0].notes == ("no b*: gone",)
@@ -263,7 +266,7 @@ def test_unknown_figure() -> None:
 
 def test_band_and_limits() -> None:
     """A line is mean and sample deviation; early points do not decide the range of y."""
-    line = panels.line_of("x", [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]))
+    line = axes.line_of("x", [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]))
     np.testing.assert_allclose(line.mean, [2.0, 2.0])
     np.testing.assert_allclose(line.std, [np.sqrt(2.0), 0.0], rtol=1e-5)
     n = 10 * figure.FIRST_SHOWN

@@ -12,11 +12,12 @@ from miniature import SMALL_WALK, small
 
 from omtl.errors import UserError
 from omtl.harness import fanout, plan
+from omtl.harness.code import code_version
 from omtl.harness.plan import Table, plan_table
 from omtl.harness.selection import select
 from omtl.harness.store import Store
 from omtl.harness.table import frame, score_table, spread_of_draws
-from omtl.harness.unit import Result, code_version, compute
+from omtl.harness.unit import Result, compute
 
 BACKENDS = [
     {"backend": "sequential", "jobs": 1},
@@ -148,7 +149,7 @@ def test_the_best_of_rivals_is_taken(store: Store) -> None:
 
 def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> None:
     """A comment or docstring keeps stored units valid; a changed line does not."""
-    monkeypatch.setattr("omtl.harness.unit.ROOT", tmp_path)
+    monkeypatch.setattr("omtl.harness.code.ROOT", tmp_path)
     package = tmp_path / "omtl"
     package.mkdir()
 

@@ -96,7 +96,15 @@ class Case(NamedTuple):
     def shape(self) -> Shape:
         """What a learner is told."""
         X = self.tasks.X
-        return Shape(len(self.tasks.names), X.shape[1], self.mixing, sparse.issparse(X))
+        counts = np.bincount(self.tasks.task[self.stream.example], minlength=len(self.tasks.names))
+        return Shape(
+            n_tasks=len(self.tasks.names),
+            n_features=X.shape[1],
+            mixing=self.mixing,
+            sparse=sparse.issparse(X),
+            n_rounds=self.stream.start.size - 1,
+            n_examples=tuple(counts.tolist()),
+        )
 
     @property
     def sparse(self) -> Case:
@@ -182,7 +190,7 @@ def compare(learner: Any, case: Case, plain: bool = True) -> None:
     for this in (case, case.sparse):
         for compiled in (True, False) if plain else (True,):
             got = recorded(learner, this, compiled)
-            trace = play(learner, examples_of(this.tasks), this.stream, this.shape, compiled)
+            trace, _ = play(learner, examples_of(this.tasks), this.stream, this.shape, compiled)
             assert_trace_is_of(trace, got, this)
             for e, step in enumerate(steps):
                 assert abs(got.scores[e] - step.score) <= TOLERANCE * size[e], (
@@ -562,15 +570,15 @@ def test_plays_share_nothing(learner: Any) -> None:
     given = [case.tasks.X, case.tasks.y, case.tasks.task, *case.stream, case.mixing]
     copies = [array.copy() for array in given]
     examples = examples_of(case.tasks)
-    first = play(learner, examples, case.stream, case.shape)
+    first, _ = play(learner, examples, case.stream, case.shape)
     scores = recorded(learner, case).scores
-    second = play(learner, examples, case.stream, case.shape)
+    second, _ = play(learner, examples, case.stream, case.shape)
     for one, other in zip(first, second, strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(scores, recorded(learner, case).scores)
     for array, copy in zip(given, copies, strict=True):
         np.testing.assert_array_equal(array, copy)
-    slow = play(learner, examples, case.stream, case.shape, compiled=False)
+    slow, _ = play(learner, examples, case.stream, case.shape, compiled=False)
     for one, other in zip(first, slow, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9)
 
@@ -603,7 +611,9 @@ def test_names_of_tasks_do_not_matter(learner: Any) -> None:
     )
     before, after = recorded(learner, case), recorded(learner, renamed)
     np.testing.assert_allclose(after.scores, before.scores, rtol=1e-9, atol=1e-9)
-    one, other = (play(learner, examples_of(c.tasks), c.stream, c.shape) for c in (case, renamed))
+    one, other = (
+        play(learner, examples_of(c.tasks), c.stream, c.shape)[0] for c in (case, renamed)
+    )
     tied = tasks.task[stream.example[np.abs(before.scores) <= TOLERANCE]]
     ties = np.bincount(tied, minlength=4)
     assert np.all(np.abs(other.mistakes[new] - one.mistakes) <= ties)
@@ -641,7 +651,7 @@ def test_an_empty_row_is_not_learnt_from(learner: Any) -> None:
     case.tasks.X[empty] = 0.0
     got = recorded(learner, case)
     np.testing.assert_array_equal(got.scores[2:4], 0.0)
-    trace = play(learner, examples_of(case.tasks), case.stream, case.shape)
+    trace, _ = play(learner, examples_of(case.tasks), case.stream, case.shape)
     assert trace.updates.sum() == got.fired.sum() <= case.stream.example.size - 2
 
 

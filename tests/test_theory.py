@@ -13,13 +13,13 @@ from scipy import sparse
 from scipy.optimize import linprog, minimize_scalar
 from sklearn.svm import LinearSVC
 
-from omtl import theory
 from omtl.errors import UserError
 from omtl.learners.dom import DOM1
 from omtl.networks import adjacency, full, metropolis_weights, mixing_matrix, ring
 from omtl.play import examples_of, play
 from omtl.rules import Shape
 from omtl.streams import Stream, Tasks, rounds
+from omtl.theory import comparators, dom
 
 THOROUGH = settings(
     max_examples=40,
@@ -58,19 +58,19 @@ def random_tasks(rng: np.random.Generator, m: int, n: int, d: int, noise: float)
 def test_norm_is_that_of_the_kronecker_product(seed: int, m: int, b: float) -> None:
     """‖u‖²_B is uᵀ (B ⊗ I) u, B the inverse of eq. 10, and C of eq. 17 is 1."""
     U = random_weights(seed, m, 1.0)
-    B = np.linalg.inv(theory.relation_inverse(m, b))
+    B = np.linalg.inv(dom.relation_inverse(m, b))
     u = U.ravel()
-    assert theory.square_norm_B(U, b) == pytest.approx(u @ np.kron(B, np.eye(3)) @ u, rel=1e-8)
-    ratios = np.linalg.eigvalsh(theory.relation_inverse(m, b)) / np.linalg.eigvalsh(B)[::-1]
-    assert theory.norm_ratio(b) == pytest.approx(math.sqrt(ratios.max()))
-    diagonal = theory.relation_inverse(m, b)[0, 0]
-    assert theory.gradient_bound(2.0, b, m) == pytest.approx(2.0 * math.sqrt(diagonal))
+    assert dom.square_norm_B(U, b) == pytest.approx(u @ np.kron(B, np.eye(3)) @ u, rel=1e-8)
+    ratios = np.linalg.eigvalsh(dom.relation_inverse(m, b)) / np.linalg.eigvalsh(B)[::-1]
+    assert dom.norm_ratio(b) == pytest.approx(math.sqrt(ratios.max()))
+    diagonal = dom.relation_inverse(m, b)[0, 0]
+    assert dom.gradient_bound(2.0, b, m) == pytest.approx(2.0 * math.sqrt(diagonal))
 
 
 def test_no_norm_for_negative_b() -> None:
     """A negative b is refused."""
     with pytest.raises(ValueError, match="negative"):
-        theory.norm_ratio(-0.5)
+        dom.norm_ratio(-0.5)
 
 
 @THOROUGH
@@ -80,27 +80,27 @@ def test_optimal_b(seed: int, m: int, alike: float) -> None:
     U = random_weights(seed, m, alike)
 
     def bound(b: float) -> float:
-        return theory.gradient_bound(1.0, b, m) ** 2 * theory.square_norm_B(U, b)
+        return dom.gradient_bound(1.0, b, m) ** 2 * dom.square_norm_B(U, b)
 
-    found = theory.b_minimiser(U)
+    found = dom.b_minimiser(U)
     searched = minimize_scalar(bound, bounds=(0.0, 2.0 * found + 10.0), method="bounded").x
     assert bound(found) <= min(bound(searched), bound(0.0), *map(bound, range(300))) * SLACK
     norm, spread = np.sum(U**2), np.sum((U - U.mean(axis=0)) ** 2)
     if norm > m / (m - 1) * spread:
-        assert theory.b_star(U) == pytest.approx(math.sqrt((m - 1) * (norm - spread) / spread))
-        assert theory.b_star(U) == pytest.approx(found + 1.0)
+        assert dom.b_star(U) == pytest.approx(math.sqrt((m - 1) * (norm - spread) / spread))
+        assert dom.b_star(U) == pytest.approx(found + 1.0)
     else:
-        assert theory.b_star(U) == found == 0.0
+        assert dom.b_star(U) == found == 0.0
 
 
 def test_printed_b_star_is_not_the_minimiser() -> None:
     """A worked example of remark 2: m = 2, u = (1, ½), where the least is at √9 − 1 = 2."""
     U = np.array([[1.0], [0.5]])
-    assert theory.b_minimiser(U) == pytest.approx(2.0)
-    assert theory.b_star(U) == pytest.approx(3.0)
+    assert dom.b_minimiser(U) == pytest.approx(2.0)
+    assert dom.b_star(U) == pytest.approx(3.0)
 
     def square(b: float) -> float:
-        return theory.gradient_bound(1.0, b, 2) ** 2 * theory.square_norm_B(U, b)
+        return dom.gradient_bound(1.0, b, 2) ** 2 * dom.square_norm_B(U, b)
 
     assert square(2.0) == pytest.approx(1.0)
     assert square(3.0) == pytest.approx(1.015625)
@@ -108,9 +108,9 @@ def test_printed_b_star_is_not_the_minimiser() -> None:
 
 def test_optimal_b_at_the_edges() -> None:
     """Equal tasks want b = ∞; a single task, or none with weights, wants nothing."""
-    assert theory.b_star(np.ones((3, 2))) == math.inf
-    assert theory.b_star(np.ones((1, 2))) == 0.0
-    assert theory.b_star(np.zeros((3, 2))) == 0.0
+    assert dom.b_star(np.ones((3, 2))) == math.inf
+    assert dom.b_star(np.ones((1, 2))) == 0.0
+    assert dom.b_star(np.zeros((3, 2))) == 0.0
 
 
 # The network
@@ -130,31 +130,31 @@ def stochastic(draw: st.DrawFn, smallest: int = 1) -> np.ndarray:
 def test_lemma_1(mixing: np.ndarray) -> None:
     """The printed constants bound the powers of the network, and Δ from them its exact one."""
     m = mixing.shape[0]
-    constants = theory.lemma1(mixing)
+    constants = dom.lemma1(mixing)
     for power in (1, 2, 3, 10, 100):
         bound = constants.theta * constants.beta**power
-        assert theory.deviation(mixing, power) <= bound * SLACK
-    exact = theory.exact_delta(mixing)
-    assert 2.0 <= exact <= theory.delta_of(constants, m)
+        assert dom.deviation(mixing, power) <= bound * SLACK
+    exact = dom.exact_delta(mixing)
+    assert 2.0 <= exact <= dom.delta_of(constants, m)
     sums = [np.abs(np.linalg.matrix_power(mixing, k) - 1.0 / m).sum(axis=1) for k in range(1, 2000)]
     assert exact == pytest.approx(np.sum(sums, axis=0).max() + 2.0, rel=1e-6)
 
 
 def test_known_networks() -> None:
     """All at once needs no time; a grid of equal weights and a periodic ring never get there."""
-    assert theory.exact_delta(mixing_matrix(9, "full")) == pytest.approx(2.0)
-    assert theory.is_doubly_stochastic(mixing_matrix(9, "ring"))
-    assert not theory.is_doubly_stochastic(mixing_matrix(9, "grid"))
-    assert theory.exact_delta(mixing_matrix(9, "grid")) == math.inf
-    assert theory.exact_delta(mixing_matrix(4, "ring", include_self=False)) == math.inf
+    assert dom.exact_delta(mixing_matrix(9, "full")) == pytest.approx(2.0)
+    assert dom.is_doubly_stochastic(mixing_matrix(9, "ring"))
+    assert not dom.is_doubly_stochastic(mixing_matrix(9, "grid"))
+    assert dom.exact_delta(mixing_matrix(9, "grid")) == math.inf
+    assert dom.exact_delta(mixing_matrix(4, "ring", include_self=False)) == math.inf
 
 
 def test_lemma_1_prefers_the_ring() -> None:
     """The printed Δ is larger on the full network than on a ring, against remark 3."""
     whole, around = mixing_matrix(9, "full"), mixing_matrix(9, "ring")
-    assert theory.delta_of(theory.lemma1(whole), 9) > theory.delta_of(theory.lemma1(around), 9)
-    assert theory.exact_delta(whole) < theory.exact_delta(around)
-    assert theory.lemma1(whole, period=3).beta > theory.lemma1(whole).beta
+    assert dom.delta_of(dom.lemma1(whole), 9) > dom.delta_of(dom.lemma1(around), 9)
+    assert dom.exact_delta(whole) < dom.exact_delta(around)
+    assert dom.lemma1(whole, period=3).beta > dom.lemma1(whole).beta
 
 
 # The regret
@@ -170,7 +170,7 @@ class Losses(NamedTuple):
 def plain_dom1(tasks: Tasks, stream: Stream, mixing: np.ndarray, eta: float, b: float) -> Losses:
     """Play algorithm 1 as it is written, round by round."""
     m = mixing.shape[0]
-    inverse = theory.relation_inverse(m, b)
+    inverse = dom.relation_inverse(m, b)
     u = np.zeros((m, m, tasks.X.shape[1]))
     totals = np.zeros((stream.start.size - 1, 2))
     for t in range(stream.start.size - 1):
@@ -205,40 +205,40 @@ def test_bounds_hold(seed: int, mixing: np.ndarray, eta: float, b: float, noise:
     stream = rounds(tasks, rng, rng, n_nodes=m)
     lost = plain_dom1(tasks, stream, mixing, eta, b)
     examples = examples_of(tasks)
-    trace = play(DOM1(eta, b), examples, stream, Shape(m, 4, mixing), compiled=False)
+    trace, _ = play(DOM1(eta, b), examples, stream, Shape(m, 4, mixing), compiled=False)
     np.testing.assert_allclose(trace.checkpoint_loss, lost.suffered, rtol=1e-9, atol=1e-9)
-    comparators = [theory.best_fixed(tasks, ridge).weights for ridge in (1e-6, 0.1, 10.0)]
-    comparators += [np.zeros((m, 4)), rng.standard_normal((m, 4))]
-    for U in comparators:
-        fixed = theory.at_checkpoints(theory.hinge_losses(tasks, U), stream)
+    fixed_weights = [comparators.best_fixed(tasks, ridge).weights for ridge in (1e-6, 0.1, 10.0)]
+    fixed_weights += [np.zeros((m, 4)), rng.standard_normal((m, 4))]
+    for U in fixed_weights:
+        fixed = comparators.at_checkpoints(comparators.hinge_losses(tasks, U), stream)
 
         def bound(delta: float, U: np.ndarray = U) -> np.ndarray:
-            return theory.theorem4_bound(
+            return dom.theorem4_bound(
                 stream.checkpoint,
-                square_norm=theory.square_norm_B(U, b),
+                square_norm=dom.square_norm_B(U, b),
                 eta=eta,
-                gradient=theory.gradient_bound(math.sqrt(examples.square_norm.max()), b, m),
-                ratio=theory.norm_ratio(b),
+                gradient=dom.gradient_bound(math.sqrt(examples.square_norm.max()), b, m),
+                ratio=dom.norm_ratio(b),
                 delta=delta,
                 n_tasks=m,
             )
 
-        exact = theory.exact_delta(mixing)
+        exact = dom.exact_delta(mixing)
         assert np.all(lost.suffered - fixed <= bound(0.0) * SLACK)
         assert np.all(lost.uncombined - fixed <= bound(exact) * SLACK)
-        assert np.all(bound(exact) <= bound(theory.delta_of(theory.lemma1(mixing), m)) * SLACK)
+        assert np.all(bound(exact) <= bound(dom.delta_of(dom.lemma1(mixing), m)) * SLACK)
 
 
 def test_remark_1() -> None:
     """Remark 1's η is the best one, and gives m L ‖u‖ √(T (1 + 4 C Δ)), not what is printed."""
     given = {"square_norm": 7.0, "gradient": 1.5, "ratio": 1.0, "delta": 3.0}
     n_rounds, m = 50.0, 4
-    eta = theory.best_eta(n_rounds, **given)
-    best = theory.theorem4_bound(n_rounds, eta=eta, n_tasks=m, **given)
+    eta = dom.best_eta(n_rounds, **given)
+    best = dom.theorem4_bound(n_rounds, eta=eta, n_tasks=m, **given)
     assert best == pytest.approx(m * 1.5 * math.sqrt(n_rounds * (1.0 + 12.0) * 7.0))
     assert best > 2.0 * m * 1.5 * math.sqrt((n_rounds + 12.0) * 7.0)
     for other in (0.9 * eta, 1.1 * eta):
-        assert best < theory.theorem4_bound(n_rounds, eta=other, n_tasks=m, **given)
+        assert best < dom.theorem4_bound(n_rounds, eta=other, n_tasks=m, **given)
 
 
 # The comparator
@@ -264,12 +264,12 @@ def test_best_fixed_has_the_least_loss(seed: int, noise: float, as_sparse: bool)
     X = np.asarray(tasks.X)
     if as_sparse:
         tasks = Tasks(sparse.csr_array(X), tasks.y, tasks.task, tasks.names)
-    found = theory.best_fixed(tasks, ridge=1e-9)
+    found = comparators.best_fixed(tasks, ridge=1e-9)
     for k in range(3):
         mine = tasks.task == k
         least = least_hinge(X[mine], tasks.y[mine])
         assert found.losses[mine].sum() == pytest.approx(least, abs=1e-4)
-        assert found.gap[k] <= theory.GAP * (1.0 + found.losses[mine].sum() + 1.0)
+        assert found.gap[k] <= comparators.GAP * (1.0 + found.losses[mine].sum() + 1.0)
 
 
 def test_best_fixed_is_the_shortest_without_loss() -> None:
@@ -277,7 +277,7 @@ def test_best_fixed_is_the_shortest_without_loss() -> None:
     tasks = Tasks(
         np.array([[1.0, 0.0], [-2.0, 0.0]]), np.array([1.0, -1.0]), np.zeros(2, dtype=int), ("one",)
     )
-    np.testing.assert_allclose(theory.best_fixed(tasks).weights, [[1.0, 0.0]], atol=1e-4)
+    np.testing.assert_allclose(comparators.best_fixed(tasks).weights, [[1.0, 0.0]], atol=1e-4)
 
 
 @pytest.mark.parametrize("ridge", [0.01, 1.0, 30.0])
@@ -285,7 +285,7 @@ def test_ridge_is_that_of_a_support_vector_machine(ridge: float) -> None:
     """With a ridge λ it is scikit-learn's linear SVM with C = 1/λ and no intercept."""
     rng = np.random.default_rng(5)
     tasks = random_tasks(rng, 1, 60, 5, 0.2)
-    w, gap = theory.hinge_minimiser(tasks.X, tasks.y, ridge)
+    w, gap = comparators.hinge_minimiser(tasks.X, tasks.y, ridge)
     machine = LinearSVC(
         loss="hinge", C=1.0 / ridge, fit_intercept=False, tol=1e-10, max_iter=1_000_000
     )
@@ -298,9 +298,9 @@ def test_losses_follow_the_stream() -> None:
     rng = np.random.default_rng(2)
     tasks = random_tasks(rng, 3, 12, 4, 0.1)
     stream = rounds(tasks, rng, rng, n_nodes=3, n_checkpoints=4)
-    losses = theory.hinge_losses(tasks, rng.standard_normal((3, 4)))
+    losses = comparators.hinge_losses(tasks, rng.standard_normal((3, 4)))
     by_hand = [losses[stream.example[: stream.start[t]]].sum() for t in stream.checkpoint]
-    np.testing.assert_allclose(theory.at_checkpoints(losses, stream), by_hand)
+    np.testing.assert_allclose(comparators.at_checkpoints(losses, stream), by_hand)
     assert by_hand[-1] == pytest.approx(losses.sum())
 
 
@@ -308,12 +308,12 @@ def test_wrong_use() -> None:
     """A ridge of 0 and a task without examples are said to be wrong."""
     one = Tasks(np.ones((1, 2)), np.ones(1), np.zeros(1, dtype=int), ("one", "two"))
     with pytest.raises(UserError, match="two has no examples"):
-        theory.best_fixed(one)
+        comparators.best_fixed(one)
     with pytest.raises(UserError, match="must be positive"):
-        theory.best_fixed(one, ridge=0.0)
+        comparators.best_fixed(one, ridge=0.0)
 
 
 def test_theorem_on_named_networks() -> None:
     """The networks of the paper that assumption 2 holds on are those of equal degrees."""
     for n, edges in ((9, full(9)), (9, ring(9)), (4, ring(4))):
-        assert theory.is_doubly_stochastic(mixing_matrix(n, edges=edges))
+        assert dom.is_doubly_stochastic(mixing_matrix(n, edges=edges))

@@ -13,13 +13,13 @@ import numpy as np
 import pandas as pd
 
 from data_fetchers.fetch import DataMissing
-from omtl.config import choose, load_option
+from omtl.config import load_option
 from omtl.files import write_whole
 from omtl.harness import fanout
 from omtl.harness.fanout import Failure, why_lacking
-from omtl.harness.panels import (
+from omtl.harness.panels import kind_of
+from omtl.harness.panels.axes import (
     DIGITS,
-    KINDS,
     Axes,
     Line,
     PlannedLine,
@@ -167,14 +167,14 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
     numbers = published(description["published"]) if "published" in description else []
     panels = []
     for panel in description["panels"]:
-        choose("kind of panel", panel["kind"], list(KINDS))
+        kind_of(panel["kind"])
         lines = tuple(
             PlannedLine(
                 line,
                 Experiment.compose(
                     line["algorithm"],
-                    panel["dataset"],
-                    description["protocol"],
+                    line.get("dataset", panel["dataset"]),
+                    panel.get("protocol", description["protocol"]),
                     line.get("network"),
                     reading,
                 ),
@@ -213,7 +213,7 @@ def show_panel(
     parts: list[Axes] = []
     if played:
         try:
-            parts = KINDS[panel.description["kind"]](panel, played, rule)
+            parts = kind_of(panel.description["kind"])(panel, played, rule)
         except DataMissing as fault:  # the units are stored, but a formula needs the data
             missing.append(str(fault))
     return Shown(

@@ -11,7 +11,8 @@ from typing import Any
 
 from omtl.config import apply_reading, choose, grid_points, load_option, read_yaml
 from omtl.errors import UserError
-from omtl.harness.unit import Unit, is_synthetic
+from omtl.harness.loading import is_synthetic
+from omtl.harness.unit import Unit
 from omtl.paths import EXPERIMENTS, RESULTS
 
 FRESH_DRAWS_FROM = 1
@@ -185,7 +186,7 @@ def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
             Experiment.compose(
                 algorithm,
                 column["dataset"],
-                description["protocol"],
+                column.get("protocol", description["protocol"]),
                 row.get("network"),
                 reading,
             )

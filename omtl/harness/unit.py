@@ -6,31 +6,22 @@ any time, in any order.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import time
 from dataclasses import asdict, dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from importlib import import_module
-from pathlib import Path
-from threading import Lock
 from typing import Any, get_type_hints
 
 import numpy as np
 
-import data_fetchers
-from omtl import streams
 from omtl.config import grid_points
 from omtl.errors import UserError
-from omtl.networks import mixing_matrix
-from omtl.ops import SparseRows
-from omtl.paths import ROOT
-from omtl.play import play
-from omtl.preparation import Fed, fed, in_order, prepare
-from omtl.rules import Shape
+from omtl.harness.code import code_version
+from omtl.harness.loading import load_fed, module_of
+from omtl.protocols.setting import Setting
 from omtl.seeds import generator
-from omtl.streams import Stream, Tasks
 
 FORMAT = 1
 """Version of what a unit's result holds; part of its key."""
@@ -78,8 +69,7 @@ class Unit:
             "code": {
                 "learner": code_version(self.algorithm["learner"].rpartition(".")[0]),
                 "data": code_version(module_of(self.dataset).__name__),
-                "play": code_version("omtl.play"),
-                "preparation": code_version("omtl.preparation"),
+                "protocol": code_version(self.protocol["module"]),
             },
             "format": FORMAT,
         }
@@ -93,68 +83,14 @@ class Unit:
 
 @dataclass(frozen=True)
 class Result:
-    """What a unit leaves: arrays by name, and facts about the run.
+    """What a unit leaves: its protocol's arrays by name, and facts about the run.
 
-    Arrays (P points of the grid, K tasks, C checkpoints): ``mistakes`` and ``updates`` (P, K),
-    ``checkpoint_mistakes`` and ``checkpoint_loss`` (P, C), ``diverged`` (P,), ``examples`` (K,),
-    ``seen`` (C,): the number of examples up to each checkpoint.
+    All protocols have ``diverged`` (P,): for each point of the grid, the number of scores that were
+    not finite.
     """
 
     arrays: dict[str, np.ndarray]
     facts: dict[str, Any]
-
-
-def module_of(dataset: dict[str, Any]) -> Any:
-    """Return the module of a data set: of its own name, or the one that it names."""
-    return data_fetchers.data_set(dataset.get("module", dataset["name"]))
-
-
-@lru_cache
-def code_version(module: str) -> str:
-    """Return a hash of a module's code and of the project's code that it imports.
-
-    Comments, docstrings and layout do not count: a unit stays valid when only they change.
-    """
-    digest = hashlib.sha256()
-    seen: set[str] = set()
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        path = _source_of(name)
-        if name in seen or path is None:
-            continue
-        seen.add(name)
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        waiting += _imports_of(tree)
-        digest.update(ast.dump(_without_docstrings(tree)).encode())
-    return digest.hexdigest()
-
-
-def _source_of(module: str) -> Path | None:
-    """Return the file of one of the project's modules whose code makes results."""
-    if module in ("omtl.errors", "omtl.paths", "data_fetchers.fetch"):
-        return None  # they decide what is said and where files are, never a number
-    place = ROOT / Path(*module.split("."))
-    path = place.with_suffix(".py")
-    return path if path.exists() and module.split(".")[0] in ("omtl", "data_fetchers") else None
-
-
-def _imports_of(tree: ast.Module) -> list[str]:
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-    return sorted(found)
-
-
-def _without_docstrings(tree: ast.Module) -> ast.Module:
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    for node in ast.walk(tree):
-        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
-    return tree
 
 
 def learner_class(path: str) -> type:
@@ -194,109 +130,38 @@ def new_learner(algorithm: dict[str, Any], point: dict[str, Any]) -> Any:
         raise UserError(f"algorithm {algorithm['name']}: {point} does not fit: {fault}") from fault
 
 
-_LOADED: dict[str, Fed | UserError] = {}
-_LOADING = Lock()
-
-DATA_SETS_IN_MEMORY = 4
-
-
-def load_fed(dataset: dict[str, Any], seed: int, draw: int) -> Fed:
-    """Return a data set as learners are fed it; the last few stay in memory.
+def setting_of(unit: Unit) -> Setting:
+    """Return what a unit's protocol is given: its data, network and random generators.
 
     Raises
     ------
     UserError
-        If its files cannot be had, or an option is wrong.
+        If the data cannot be had, or an option is wrong.
     """
-    module = module_of(dataset)
-    options = dict(dataset["options"])
-    synthetic = getattr(module, "SYNTHETIC", False)
-    if synthetic:
-        options["rng"] = generator(seed, of="draw", dataset=dataset["name"], draw=draw)
-    name = json.dumps([dataset, *([seed, draw] if synthetic else [])], sort_keys=True)
-    with _LOADING:
-        if name not in _LOADED:
-            while len(_LOADED) >= DATA_SETS_IN_MEMORY:
-                _LOADED.pop(next(iter(_LOADED)))
-            _LOADED[name] = _load(module, options, dataset)
-        loaded = _LOADED[name]
-    if isinstance(loaded, UserError):
-        raise loaded
-    return loaded
-
-
-def _load(module: Any, options: dict[str, Any], dataset: dict[str, Any]) -> Fed | UserError:
-    """Load and prepare; return a fault, so that it is met once and not in each unit."""
-    try:
-        return fed(prepare(module.load(**options), dataset["normalise"], dataset["bias"]))
-    except UserError as fault:
-        return fault
-    except TypeError as fault:
-        return UserError(f"dataset {dataset['name']}: {fault}")
-
-
-def is_synthetic(dataset: dict[str, Any]) -> bool:
-    """Whether the data set is drawn by us, so that the authors' draw is another one."""
-    return getattr(module_of(dataset), "SYNTHETIC", False)
-
-
-def n_nodes_of(unit: Unit, tasks: Tasks) -> int:
-    """Return the number of nodes: what the network says, or one a task."""
-    asked = (unit.network or {}).get("n_nodes")
-    return len(tasks.names) if asked is None else asked
-
-
-def mixing_of(unit: Unit, tasks: Tasks) -> np.ndarray:
-    """Return the combination weights of a unit's network."""
-    network = {k: v for k, v in (unit.network or {}).items() if k not in ("name", "n_nodes")}
-    return mixing_matrix(n_nodes_of(unit, tasks), **network)
-
-
-def stream_of(unit: Unit, tasks: Tasks) -> Stream:
-    """Return the stream of a unit's repeat, the same for every learner."""
-    n_nodes = n_nodes_of(unit, tasks)
-    axes = {"dataset": unit.dataset["name"], "repeat": unit.repeat, "draw": unit.draw}
-    makers = {"rounds": streams.rounds}
-    kind = unit.protocol.get("stream", unit.protocol["name"])
-    if kind not in makers:
-        raise UserError(f"protocol: no stream {kind!r}; choose from {', '.join(makers)}")
-    return makers[kind](
-        tasks,
-        shuffle=generator(unit.seed, of="shuffle", **axes),
-        deal=generator(unit.seed, of="deal", n_nodes=n_nodes, **axes),
-        n_nodes=n_nodes,
-        n_checkpoints=unit.protocol["checkpoints"],
+    axes: dict[str, Any] = {
+        "dataset": unit.dataset["name"],
+        "repeat": unit.repeat,
+        "draw": unit.draw,
+    }
+    return Setting(
+        source=load_fed(unit.dataset, unit.seed, unit.draw),
+        protocol=unit.protocol,
+        network=unit.network,
+        rng=lambda of, **more: generator(unit.seed, of=of, **axes, **more),
     )
 
 
 def compute(unit: Unit) -> Result:
     """Play the whole grid of a unit."""
     started = time.perf_counter()
-    source = load_fed(unit.dataset, unit.seed, unit.draw)
-    tasks = source.tasks
-    stream = stream_of(unit, tasks)
-    examples, ordered = in_order(source, stream)
-    shape = Shape(
-        n_tasks=len(tasks.names),
-        n_features=tasks.X.shape[1],
-        mixing=mixing_of(unit, tasks),
-        sparse=isinstance(examples.rows, SparseRows),
-    )
-    traces = [
-        play(new_learner(unit.algorithm, point), examples, ordered, shape)
-        for point in grid_points(unit.algorithm)
-    ]
-    arrays = {
-        name: np.stack([getattr(trace, name) for trace in traces])
-        for name in ("mistakes", "updates", "checkpoint_mistakes", "checkpoint_loss")
-    }
-    arrays["diverged"] = np.array([trace.diverged[0] for trace in traces])
-    arrays["examples"] = np.bincount(tasks.task, minlength=len(tasks.names))
-    arrays["seen"] = stream.start[stream.checkpoint]
+    setting = setting_of(unit)
+    points = grid_points(unit.algorithm)
+    learners = (new_learner(unit.algorithm, point) for point in points)
+    arrays = import_module(unit.protocol["module"]).play_grid(learners, setting)
     facts = {
         "unit": unit.identity,
-        "data_sha256": source.sha256,
-        "task_names": tasks.names,
+        "data_sha256": setting.source.sha256,
+        "task_names": setting.tasks.names,
         "seconds": time.perf_counter() - started,
     }
     return Result(arrays, facts)

@@ -2,8 +2,8 @@
 
 A multi-task perceptron whose interaction matrix A is learnt with the weights W (one column a task):
 where task k errs on (x, y), w^j ← w^j + y (A⁻¹)_{j,k} x for every task j, and then A is learnt from
-WᵀW. The tasks learn alone (A = I) until round `start_after`, which is the paper's EPOCH: the
-relation is no better than the weights that it is learnt from.
+WᵀW. The tasks learn alone (A = I) for a share of the rounds, the paper's EPOCH, and for the first
+round at least: the relation is no better than the weights that it is learnt from.
 
 The equations are from general knowledge of the paper, whose text was not at hand:
 
@@ -58,6 +58,8 @@ class Relationships(NamedTuple):
         Sums of the components of each weight vector.
     axes, along : ndarray of shape (n_tasks, n_tasks)
         The eigenvectors of `learnt` as rows, and `learnt` along these.
+    together_from : ndarray of shape (1,), int64
+        The round from which on the relation is learnt and used.
     """
 
     net: Diffusion
@@ -67,9 +69,10 @@ class Relationships(NamedTuple):
     sums: np.ndarray
     axes: np.ndarray
     along: np.ndarray
+    together_from: np.ndarray
 
 
-def unrelated(shape: Shape, learnt: np.ndarray) -> Relationships:
+def unrelated(shape: Shape, learnt: np.ndarray, epoch: float) -> Relationships:
     """Return zero weights of tasks that learn alone."""
     m = shape.n_tasks
     return Relationships(
@@ -80,6 +83,7 @@ def unrelated(shape: Shape, learnt: np.ndarray) -> Relationships:
         sums=np.zeros(m),
         axes=np.eye(m),
         along=np.zeros((m, m)),
+        together_from=np.array([max(1, math.ceil(epoch * shape.n_rounds))]),
     )
 
 
@@ -238,8 +242,8 @@ class OMTLCovariance(NamedTuple):
 
     Parameters
     ----------
-    start_after : int
-        Rounds in which the tasks learn alone.
+    epoch : float
+        Share of the rounds in which the tasks learn alone (at least the first).
     rate : float
         Learning rate of the weights; with ``margin = 0`` and ``normalise`` it changes no
         prediction.
@@ -249,14 +253,14 @@ class OMTLCovariance(NamedTuple):
         Whether A⁻¹ is used with trace n_tasks. Without, steps grow with the square of the weights.
     """
 
-    start_after: int
+    epoch: float
     rate: float = 1.0
     margin: float = 0.0
     normalise: bool = True
 
     def new_state(self, shape: Shape) -> Relationships:
         """Return zero weights and A = I."""
-        return unrelated(shape, np.eye(shape.n_tasks))
+        return unrelated(shape, np.eye(shape.n_tasks), self.epoch)
 
     def score(self, state: Relationships, rows: Any, event: Event) -> float:
         """Return w^k·x."""
@@ -269,7 +273,7 @@ class OMTLCovariance(NamedTuple):
         plan(state, rows, event, self.rate * y)
         m = state.sums.size
         d = state.net.vectors.size // m
-        if event.round >= self.start_after:
+        if event.round >= state.together_from[0]:
             for i in range(m):
                 for j in range(m):
                     both = state.gram[i, j] - state.sums[i] * state.sums[j] / d
@@ -278,7 +282,7 @@ class OMTLCovariance(NamedTuple):
         total = row_sum(rows, event.example)
         for j in range(m):
             state.sums[j] += state.net.steps[j] * total
-        take(state, rows, event, event.round < self.start_after)
+        take(state, rows, event, event.round < state.together_from[0])
         return True
 
 
@@ -293,8 +297,8 @@ class OMTLLogDet(NamedTuple):
     ----------
     eta : float
         Learning rate η ≥ 0 of the relation; 0 learns each task alone.
-    start_after : int
-        Rounds in which the tasks learn alone.
+    epoch : float
+        Share of the rounds in which the tasks learn alone (at least the first).
     rate : float
         Learning rate of the weights; with ``margin = 0``, the same as another η.
     margin : float
@@ -304,14 +308,14 @@ class OMTLLogDet(NamedTuple):
     """
 
     eta: float
-    start_after: int
+    epoch: float
     rate: float = 1.0
     margin: float = 0.0
     normalise: bool = True
 
     def new_state(self, shape: Shape) -> Relationships:
         """Return zero weights and A = I."""
-        return unrelated(shape, np.eye(shape.n_tasks))
+        return unrelated(shape, np.eye(shape.n_tasks), self.epoch)
 
     def score(self, state: Relationships, rows: Any, event: Event) -> float:
         """Return w^k·x."""
@@ -323,12 +327,12 @@ class OMTLLogDet(NamedTuple):
             return False
         plan(state, rows, event, self.rate * y)
         m = state.sums.size
-        if event.round >= self.start_after:
+        if event.round >= state.together_from[0]:
             for i in range(m):
                 for j in range(m):
                     state.learnt[i, j] += self.eta * state.gram[i, j]
             use(state, state.learnt, self.normalise)
-        take(state, rows, event, event.round < self.start_after)
+        take(state, rows, event, event.round < state.together_from[0])
         return True
 
 
@@ -344,8 +348,8 @@ class OMTLVonNeumann(NamedTuple):
     ----------
     eta : float
         Learning rate η ≥ 0 of the relation; 0 learns each task alone.
-    start_after : int
-        Rounds in which the tasks learn alone.
+    epoch : float
+        Share of the rounds in which the tasks learn alone (at least the first).
     rate : float
         Learning rate of the weights; with ``margin = 0``, the same as another η.
     margin : float
@@ -353,13 +357,13 @@ class OMTLVonNeumann(NamedTuple):
     """
 
     eta: float
-    start_after: int
+    epoch: float
     rate: float = 1.0
     margin: float = 0.0
 
     def new_state(self, shape: Shape) -> Relationships:
         """Return zero weights and log A = 0."""
-        return unrelated(shape, np.zeros((shape.n_tasks, shape.n_tasks)))
+        return unrelated(shape, np.zeros((shape.n_tasks, shape.n_tasks)), self.epoch)
 
     def score(self, state: Relationships, rows: Any, event: Event) -> float:
         """Return w^k·x."""
@@ -371,10 +375,10 @@ class OMTLVonNeumann(NamedTuple):
             return False
         plan(state, rows, event, self.rate * y)
         m = state.sums.size
-        if event.round >= self.start_after:
+        if event.round >= state.together_from[0]:
             for i in range(m):
                 for j in range(m):
                     state.learnt[i, j] += self.eta * state.gram[i, j]
             use_exponential(state)
-        take(state, rows, event, event.round < self.start_after)
+        take(state, rows, event, event.round < state.together_from[0])
         return True

@@ -273,6 +273,10 @@ class ROMPGD(NamedTuple):
         state.shared.example[k] = x
         return True
 
+    def findings(self, state: Parts) -> dict[str, np.ndarray]:
+        """Return which tasks are outliers: those whose q is not zero, shape (n_tasks,)."""
+        return {"outlier": state.outlier_norms.square > 0.0}
+
     def close_round(self, state: Parts, rows: Any) -> None:
         """Take the step of u (eq. 6)."""
         shared = state.shared
@@ -362,6 +366,10 @@ class ROMRDA(NamedTuple):
         state.shared.label[k] = y
         state.shared.example[k] = x
         return True
+
+    def findings(self, state: DualAverages) -> dict[str, np.ndarray]:
+        """Return which tasks are outliers: those whose q is not zero, shape (n_tasks,)."""
+        return {"outlier": state.outlier_factor > 0.0}
 
     def close_round(self, state: DualAverages, rows: Any) -> None:
         """Take in the round's gradients (eqs. 14 and 20 to 22)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -32,7 +33,7 @@ def omtl_covariance(
     rounds: Rounds,
     n_tasks: int,
     n_features: int,
-    start_after: int,
+    epoch: float,
     rate: float,
     margin: float,
     normalise: bool,
@@ -42,8 +43,8 @@ def omtl_covariance(
     Parameters
     ----------
     rounds : sequence of sequences of Given
-    n_tasks, n_features, start_after : int
-    rate, margin : float
+    n_tasks, n_features : int
+    epoch, rate, margin : float
     normalise : bool
     """
 
@@ -54,7 +55,7 @@ def omtl_covariance(
         return np.atleast_2d(np.cov(W))
 
     alone = np.eye(n_tasks)
-    return _perceptrons(rounds, alone, n_features, rate, margin, start_after, learn, normalise)
+    return _perceptrons(rounds, alone, n_features, rate, margin, epoch, learn, normalise)
 
 
 def omtl_logdet(
@@ -62,7 +63,7 @@ def omtl_logdet(
     n_tasks: int,
     n_features: int,
     eta: float,
-    start_after: int,
+    epoch: float,
     rate: float,
     margin: float,
     normalise: bool,
@@ -72,8 +73,8 @@ def omtl_logdet(
     Parameters
     ----------
     rounds : sequence of sequences of Given
-    n_tasks, n_features, start_after : int
-    eta, rate, margin : float
+    n_tasks, n_features : int
+    eta, epoch, rate, margin : float
     normalise : bool
     """
 
@@ -81,7 +82,7 @@ def omtl_logdet(
         return last + eta * W @ W.T
 
     alone = np.eye(n_tasks)
-    return _perceptrons(rounds, alone, n_features, rate, margin, start_after, learn, normalise)
+    return _perceptrons(rounds, alone, n_features, rate, margin, epoch, learn, normalise)
 
 
 def omtl_von_neumann(
@@ -89,7 +90,7 @@ def omtl_von_neumann(
     n_tasks: int,
     n_features: int,
     eta: float,
-    start_after: int,
+    epoch: float,
     rate: float,
     margin: float,
 ) -> Steps:
@@ -98,8 +99,8 @@ def omtl_von_neumann(
     Parameters
     ----------
     rounds : sequence of sequences of Given
-    n_tasks, n_features, start_after : int
-    eta, rate, margin : float
+    n_tasks, n_features : int
+    eta, epoch, rate, margin : float
     """
     log_A = np.zeros((n_tasks, n_tasks))
 
@@ -112,7 +113,7 @@ def omtl_von_neumann(
         return vectors @ np.diag(np.exp(values - values.max())) @ vectors.T
 
     alone = np.eye(n_tasks)
-    return _perceptrons(rounds, alone, n_features, rate, margin, start_after, learn, True)
+    return _perceptrons(rounds, alone, n_features, rate, margin, epoch, learn, True)
 
 
 def _perceptrons(
@@ -121,7 +122,7 @@ def _perceptrons(
     n_features: int,
     rate: float,
     margin: float,
-    start_after: int | None,
+    epoch: float | None,
     learn: Learn,
     normalise: bool = False,
 ) -> Steps:
@@ -137,7 +138,7 @@ def _perceptrons(
             if fired:
                 before = w.reshape(n_tasks, n_features)
                 w = w + rate * y * np.kron(used, np.eye(n_features)) @ phi
-                if start_after is not None and t >= start_after:
+                if epoch is not None and t >= max(1, math.ceil(epoch * len(rounds))):
                     inverse = learn(inverse, before)
                     if not normalise:
                         used = inverse

@@ -1,0 +1,63 @@
+"""Loading data sets, each once, as learners are fed them."""
+
+from __future__ import annotations
+
+import json
+from threading import Lock
+from typing import Any
+
+import data_fetchers
+from omtl.errors import UserError
+from omtl.preparation import Fed, fed, prepare
+from omtl.seeds import generator
+
+
+def module_of(dataset: dict[str, Any]) -> Any:
+    """Return the module of a data set: of its own name, or the one that it names."""
+    return data_fetchers.data_set(dataset.get("module", dataset["name"]))
+
+
+_LOADED: dict[str, Fed | UserError] = {}
+_LOADING = Lock()
+
+DATA_SETS_IN_MEMORY = 4
+
+
+def load_fed(dataset: dict[str, Any], seed: int, draw: int) -> Fed:
+    """Return a data set as learners are fed it; the last few stay in memory.
+
+    Raises
+    ------
+    UserError
+        If its files cannot be had, or an option is wrong.
+    """
+    module = module_of(dataset)
+    options = dict(dataset["options"])
+    synthetic = getattr(module, "SYNTHETIC", False)
+    if synthetic:
+        options["rng"] = generator(seed, of="draw", dataset=dataset["name"], draw=draw)
+    name = json.dumps([dataset, *([seed, draw] if synthetic else [])], sort_keys=True)
+    with _LOADING:
+        if name not in _LOADED:
+            while len(_LOADED) >= DATA_SETS_IN_MEMORY:
+                _LOADED.pop(next(iter(_LOADED)))
+            _LOADED[name] = _load(module, options, dataset)
+        loaded = _LOADED[name]
+    if isinstance(loaded, UserError):
+        raise loaded
+    return loaded
+
+
+def _load(module: Any, options: dict[str, Any], dataset: dict[str, Any]) -> Fed | UserError:
+    """Load and prepare; return a fault, so that it is met once and not in each unit."""
+    try:
+        return fed(prepare(module.load(**options), dataset["normalise"], dataset["bias"]))
+    except UserError as fault:
+        return fault
+    except TypeError as fault:
+        return UserError(f"dataset {dataset['name']}: {fault}")
+
+
+def is_synthetic(dataset: dict[str, Any]) -> bool:
+    """Whether the data set is drawn by us, so that the authors' draw is another one."""
+    return getattr(module_of(dataset), "SYNTHETIC", False)

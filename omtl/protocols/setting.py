@@ -1,0 +1,99 @@
+"""What a protocol is given for one repeat: data, its own config, a network, random generators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from omtl import streams
+from omtl.errors import UserError
+from omtl.networks import mixing_matrix
+from omtl.ops import SparseRows
+from omtl.play import Examples
+from omtl.preparation import Fed
+from omtl.rules import Shape
+from omtl.streams import Stream, Tasks
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One repeat, the same for every learner.
+
+    Parameters
+    ----------
+    source : Fed
+        The data set as learners are fed it.
+    protocol : mapping
+        Resolved config of the group ``protocol``.
+    network : mapping or None
+        Resolved config of the network; None for a centralised learner.
+    rng : callable
+        ``rng(of, **axes)`` gives the generator of the repeat for a purpose, such as ``"shuffle"``.
+    """
+
+    source: Fed
+    protocol: Mapping[str, Any]
+    network: Mapping[str, Any] | None
+    rng: Callable[..., np.random.Generator]
+
+    @property
+    def tasks(self) -> Tasks:
+        """The examples."""
+        return self.source.tasks
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes: what the network says, or one a task."""
+        asked = (self.network or {}).get("n_nodes")
+        return len(self.tasks.names) if asked is None else asked
+
+    @cached_property
+    def mixing(self) -> np.ndarray:
+        """Combination weights of the network, shape (n_nodes, n_nodes)."""
+        network = {k: v for k, v in (self.network or {}).items() if k not in ("name", "n_nodes")}
+        return mixing_matrix(self.n_nodes, **network)
+
+    @cached_property
+    def stream(self) -> Stream:
+        """The stream of the repeat.
+
+        Raises
+        ------
+        UserError
+            If the protocol names none that is known.
+        """
+        makers = {"rounds": self._rounds, "lifelong": self._lifelong}
+        kind = self.protocol["stream"]
+        if kind not in makers:
+            raise UserError(f"protocol: no stream {kind!r}; choose from {', '.join(makers)}")
+        return makers[kind]()
+
+    def _rounds(self) -> Stream:
+        return streams.rounds(
+            self.tasks,
+            shuffle=self.rng("shuffle"),
+            deal=self.rng("deal", n_nodes=self.n_nodes),
+            n_nodes=self.n_nodes,
+            n_checkpoints=self.protocol["checkpoints"],
+        )
+
+    def _lifelong(self) -> Stream:
+        return streams.lifelong(self.tasks, shuffle=self.rng("shuffle"))
+
+    def shape(self, examples: Examples, stream: Stream) -> Shape:
+        """Return what a learner is told of examples and their stream before the first round."""
+        n_tasks = len(self.tasks.names)
+        counts = np.bincount(examples.task[stream.example], minlength=n_tasks)
+        return Shape(
+            n_tasks=n_tasks,
+            n_features=self.tasks.X.shape[1],
+            mixing=self.mixing,
+            sparse=isinstance(examples.rows, SparseRows),
+            n_rounds=stream.start.size - 1,
+            n_examples=tuple(counts.tolist()),
+            seed=int(self.rng("learner").integers(2**31)),
+        )
