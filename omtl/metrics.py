@@ -26,6 +26,8 @@ class Metric:
     of : callable
         ``of(arrays, point, task)`` gives the number of one repeat; `task` is a task's number, or
         None for all tasks.
+    timing : bool
+        Whether it is a time, which another machine's cannot be compared with.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Metric:
     lower_is_better: bool
     worst: float
     of: Callable[[Arrays, int, int | None], float]
+    timing: bool = False
 
 
 def error(arrays: Arrays, point: int, task: int | None) -> float:
@@ -48,10 +51,34 @@ def ace(arrays: Arrays, point: int, task: int | None) -> float:
     return float(np.mean(rates if task is None else rates[task]))
 
 
+def auc(arrays: Arrays, point: int, task: int | None) -> float:
+    """Return the area under the ROC curve on held-out examples: the mean over the tasks.
+
+    A task whose held-out examples are all of one class has none, and does not count.
+    """
+    areas = arrays["auc"][point]
+    return float(np.nanmean(areas) if task is None else areas[task])
+
+
+def nsv(arrays: Arrays, point: int, task: int | None) -> float:
+    """Return the number of support vectors: examples that changed the weights."""
+    updates = arrays["updates"][point]
+    return float(np.sum(updates) if task is None else updates[task])
+
+
+def seconds(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG001
+    """Return the processor seconds of a play."""
+    return float(arrays["seconds"][point])
+
+
 METRICS = {
     metric.name: metric
     for metric in (
         Metric("error", "%", lower_is_better=True, worst=100.0, of=error),
         Metric("ace", "%", lower_is_better=True, worst=100.0, of=ace),
+        Metric("auc", "", lower_is_better=False, worst=0.0, of=auc),
+        Metric("nsv", "examples", lower_is_better=True, worst=np.inf, of=nsv),
+        Metric("seconds", "s", lower_is_better=True, worst=np.inf, of=seconds, timing=True),
+        Metric("time", "s", lower_is_better=True, worst=np.inf, of=seconds, timing=True),
     )
 }

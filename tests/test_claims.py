@@ -67,8 +67,29 @@ def test_claims_name_published_cells(paper: str, claim: dict) -> None:
     """A claim compares cells of its paper's table."""
     assert claim["table"].startswith(f"{paper}-")
     rows = published(claim["table"])
-    cells = {(row["dataset"], row["task"], row["algorithm"]) for row in rows}
+    cells = {(row["dataset"], row["task"], row["metric"], row["algorithm"]) for row in rows}
     for part in claim["all"]:
+        compared = next(part[rows] for rows in ("lower", "higher", "ratio") if rows in part)
+        metric = part.get("metric", claim.get("metric", "error"))
         for task in part.get("tasks", ["all"]):
-            for name in (*part["lower"], *part["than"]):
-                assert (part["dataset"], task, name) in cells
+            for name in (*compared, *part["than"]):
+                assert (part["dataset"], task, metric, name) in cells
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        ({"higher": ["B"], "than": ["A"]}, HOLDS),
+        ({"higher": ["A"], "than": ["B"]}, FAILS),
+        ({"lower": ["A"], "than": ["B"], "by": 5}, HOLDS),
+        ({"lower": ["A"], "than": ["B"], "by": 20}, FAILS),
+        ({"higher": ["B"], "than": ["A"], "by": 10}, UNDECIDED),
+        ({"ratio": ["B"], "than": ["A"], "at_least": 1.5}, HOLDS),
+        ({"ratio": ["B"], "than": ["A"], "at_least": 1.5, "at_most": 1.7}, FAILS),
+        ({"ratio": ["B"], "than": ["A"], "at_least": 2.0}, UNDECIDED),
+    ],
+)
+def test_margins_and_ratios(part: dict, expected: str) -> None:
+    """A claim may name a margin, a ratio, and either direction."""
+    cells = [scored("A", [10.0, 11.0, 9.0]), scored("B", [20.0, 21.0, 19.5])]
+    assert outcome_of(judge_claim({"all": [{"dataset": "D", **part}]}, cells)) == expected

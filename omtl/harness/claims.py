@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ import yaml
 from scipy import stats
 
 from omtl.harness.table import Scored
-from omtl.metrics import METRICS
 from omtl.paths import EXPERIMENTS
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
@@ -25,24 +25,22 @@ COLUMNS = ("paper", "claim", "place", "says", "reading", "outcome", "comparisons
 
 @dataclass(frozen=True)
 class Comparison:
-    """One learner's number below another's on a data set, and how sure that is.
+    """What a claim says of two learners on a data set, and how sure it is on our numbers.
 
-    `low` and `high` bound the mean of the paired differences (lower − than) over the repeats.
+    `low` and `high` bound the mean over the repeats of the paired difference, or the ratio, that
+    `relation` names.
     """
 
-    dataset: str
-    lower: str
-    than: str
+    relation: str
     outcome: str
     low: float = np.nan
     high: float = np.nan
 
     def __str__(self) -> str:
         """Return the comparison as text."""
-        relation = f"{self.dataset}: {self.lower} < {self.than}"
         if np.isnan(self.low):
-            return f"{relation} {self.outcome} (not run)"
-        return f"{relation} {self.outcome} [{self.low:.3f}, {self.high:.3f}]"
+            return f"{self.relation} {self.outcome} (not run)"
+        return f"{self.relation} {self.outcome} [{self.low:.3f}, {self.high:.3f}]"
 
 
 def claims_of(paper: str) -> list[dict[str, Any]]:
@@ -52,15 +50,28 @@ def claims_of(paper: str) -> list[dict[str, Any]]:
 
 
 def compare(
-    dataset: str, lower: Scored | None, than: Scored | None, names: tuple[str, str]
+    relation: str,
+    one: Scored | None,
+    other: Scored | None,
+    bounds: tuple[float, float],
+    ratio: bool,
 ) -> Comparison:
-    """Return whether one cell's number is below another's over the repeats that they share."""
-    if lower is None or than is None or not lower.values.size or not than.values.size:
-        return Comparison(dataset, *names, UNDECIDED)
-    difference = lower.values - than.values
-    low, high = _interval(difference)
-    outcome = HOLDS if high < 0.0 else FAILS if low > 0.0 else UNDECIDED
-    return Comparison(dataset, *names, outcome, low, high)
+    """Return whether the mean difference, or ratio, of two cells lies between bounds.
+
+    Both cells have the same repeats: the differences are paired. A ratio is the geometric mean of
+    those of the repeats.
+    """
+    if one is None or other is None or not one.values.size or not other.values.size:
+        return Comparison(relation, UNDECIDED)
+    if ratio:
+        low, high = np.exp(_interval(np.log(one.values / other.values)))
+    else:
+        low, high = _interval(one.values - other.values)
+    least, most = bounds
+    if least < low and high < most:
+        return Comparison(relation, HOLDS, low, high)
+    outside = high < least or low > most
+    return Comparison(relation, FAILS if outside else UNDECIDED, low, high)
 
 
 def _interval(difference: np.ndarray) -> tuple[float, float]:
@@ -72,25 +83,39 @@ def _interval(difference: np.ndarray) -> tuple[float, float]:
     return mean - float(half), mean + float(half)
 
 
+def _told(part: Mapping[str, Any]) -> tuple[str, str, tuple[float, float]]:
+    """Return which rows a part of a claim compares, its sign, and between what bounds they lie."""
+    by = float(part.get("by", 0.0))
+    if "lower" in part:
+        return "lower", "<", (-np.inf, -by)
+    if "higher" in part:
+        return "higher", ">", (by, np.inf)
+    return "ratio", "/", (float(part.get("at_least", 0.0)), float(part.get("at_most", np.inf)))
+
+
 def judge_claim(claim: Mapping[str, Any], scored: Sequence[Scored]) -> list[Comparison]:
-    """Return the outcome of each of a claim's comparisons; a part may name its tasks."""
-    by_place = {
-        (s.cell.dataset, s.cell.task, s.cell.algorithm): s
-        for s in scored
-        if s.cell.metric == claim.get("metric", "error") and METRICS[s.cell.metric].lower_is_better
-    }
-    return [
-        compare(
-            part["dataset"] if task == "all" else f"{part['dataset']} {task}",
-            by_place.get((part["dataset"], task, lower)),
-            by_place.get((part["dataset"], task, than)),
-            (lower, than),
-        )
-        for part in claim["all"]
-        for task in part.get("tasks", ["all"])
-        for lower in part["lower"]
-        for than in part["than"]
-    ]
+    """Return the outcome of each of a claim's comparisons.
+
+    A part compares each of its rows `lower`, `higher` (by at least `by`) or `ratio` (`at_least`,
+    `at_most`) with each of `than`, on its `dataset`, for each of its `tasks`.
+    """
+    by_place = {(s.cell.dataset, s.cell.task, s.cell.metric, s.cell.algorithm): s for s in scored}
+    found = []
+    for part in claim["all"]:
+        rows, sign, bounds = _told(part)
+        metric = part.get("metric", claim.get("metric", "error"))
+        for task, one, other in product(part.get("tasks", ["all"]), part[rows], part["than"]):
+            place = part["dataset"] if task == "all" else f"{part['dataset']} {task}"
+            of, than = (
+                by_place.get((part["dataset"], task, metric, name)) for name in (one, other)
+            )
+            relation = f"{place}: {one} {sign} {other}"
+            if rows == "ratio":
+                relation += f" in [{bounds[0]:g}, {bounds[1]:g}]"
+            elif "by" in part:
+                relation += f" by {part['by']:g}"
+            found.append(compare(relation, of, than, bounds, ratio=rows == "ratio"))
+    return found
 
 
 def outcome_of(comparisons: Sequence[Comparison]) -> str:

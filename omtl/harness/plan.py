@@ -13,6 +13,7 @@ from omtl.config import apply_reading, choose, grid_points, load_option, read_ya
 from omtl.errors import UserError
 from omtl.harness.loading import is_synthetic
 from omtl.harness.unit import Unit
+from omtl.metrics import METRICS
 from omtl.paths import EXPERIMENTS, RESULTS
 
 FRESH_DRAWS_FROM = 1
@@ -81,7 +82,8 @@ class Cell:
     """A published number and the experiment that should give it.
 
     `selection` is the config of a selection rule of the cell's own, where it has one. `rivals` are
-    the other experiments where the paper prints the best of several.
+    the other experiments where the paper prints the best of several. `chooser` is the experiment by
+    whose results the hyper-parameters are chosen, where it is not the cell's own.
     """
 
     dataset: str
@@ -94,6 +96,7 @@ class Cell:
     kind: str = "value"
     selection: dict[str, Any] | None = field(default=None, repr=False)
     rivals: tuple[Experiment, ...] = field(default=(), repr=False)
+    chooser: Experiment | None = field(default=None, repr=False)
 
     def each_rival(self) -> list[Cell]:
         """Return the cell once for each experiment that it may take its number from."""
@@ -124,7 +127,9 @@ class Table:
     def units(self, seed: int, n_repeats: int) -> list[Unit]:
         """Return all units that the table needs, repeat after repeat."""
         needed: list[tuple[int, Unit]] = []
-        for experiment in (e for cell in self.cells for e in (cell.experiment, *cell.rivals)):
+        choosers = [cell.chooser for cell in self.cells if cell.chooser is not None]
+        played = [e for cell in self.cells for e in (cell.experiment, *cell.rivals)]
+        for experiment in (*choosers, *played):
             needed += enumerate(experiment.repeats(seed, n_repeats))
             for number, draw in enumerate(experiment.fresh_draws(seed, *self.draws(n_repeats))):
                 needed += [(number, unit) for unit in draw]
@@ -182,16 +187,15 @@ def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
                 "no row and column of the table's description"
             )
         names = row["algorithm"] if isinstance(row["algorithm"], list) else [row["algorithm"]]
-        experiment, *rivals = (
-            Experiment.compose(
-                algorithm,
-                column["dataset"],
-                column.get("protocol", description["protocol"]),
-                row.get("network"),
-                reading,
-            )
-            for algorithm in names
-        )
+
+        def compose(
+            algorithm: str, row: dict[str, Any] = row, column: dict[str, Any] = column
+        ) -> Experiment:
+            protocol = column.get("protocol", description["protocol"])
+            network = row.get("network")
+            return Experiment.compose(algorithm, column["dataset"], protocol, network, reading)
+
+        experiment, *rivals = map(compose, names)
         place = {key: number[key] for key in ("dataset", "algorithm", "task", "metric")}
         cells.append(
             Cell(
@@ -200,7 +204,8 @@ def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
                 std=number["std"],
                 experiment=experiment,
                 rivals=tuple(rivals),
-                kind=column.get("kind", "value"),
+                chooser=compose(description["chosen_by"]) if "chosen_by" in description else None,
+                kind="timing" if METRICS[number["metric"]].timing else column.get("kind", "value"),
                 selection=load_option("selection", row["selection"])
                 if "selection" in row
                 else None,

@@ -19,11 +19,24 @@ def oracle(
 ) -> np.ndarray:
     """Choose the point with the fewest mistakes over all repeats, in hindsight.
 
-    The rule may name the `tasks` whose mistakes count, from 1.
+    The rule may name the `tasks` whose mistakes count, from 1; or, under `most`, an array by point
+    and task whose mean is to be the highest instead.
     """
     tasks = [task - 1 for task in rule.get("tasks", [])] or slice(None)
+    if "most" in rule:
+        gains = np.array([result.arrays[rule["most"]][:, tasks] for result in results])
+        return np.full(len(results), _fewest(-np.nanmean(gains, axis=(0, 2)), results))
     total = sum(result.arrays["mistakes"][:, tasks].sum(axis=1) for result in results)
     return np.full(len(results), _fewest(total, results))
+
+
+def cross_validation(
+    results: Sequence[Result],
+    points: Sequence[Mapping[str, Any]],  # noqa: ARG001
+    rule: Mapping[str, Any],  # noqa: ARG001
+) -> np.ndarray:
+    """Choose for each repeat the point that is best on held-out parts of its training examples."""
+    return np.array([_fewest(-result.arrays["validation"], [result]) for result in results])
 
 
 def prefix(
@@ -60,7 +73,12 @@ def _fewest(mistakes: np.ndarray, results: Sequence[Result]) -> int:
     return int(np.argmin(np.where(diverged > 0, np.inf, mistakes)))
 
 
-RULES = {"oracle": oracle, "prefix": prefix, "fixed": fixed}
+RULES = {
+    "oracle": oracle,
+    "prefix": prefix,
+    "fixed": fixed,
+    "cross_validation": cross_validation,
+}
 
 
 def select(

@@ -76,13 +76,24 @@ class Scored:
 
 
 def values_of(
-    cell: Cell, results: list[Result], rule: dict[str, Any]
+    cell: Cell, results: list[Result], rule: dict[str, Any], by: list[Result] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a cell's number in each repeat, and the points that the rule chose."""
+    """Return a cell's number in each repeat, and the points that the rule chose.
+
+    The rule looks at `results`, or at those of the cell's chooser in `by`.
+    """
     metric = METRICS[cell.metric]
     rule = cell.selection or rule
     task = None if cell.task == "all" else int(cell.task.removeprefix("task")) - 1
-    chosen = select(results, cell.experiment.points, rule)
+    points = cell.experiment.points
+    if cell.chooser is None or by is None:
+        chosen = select(results, points, rule)
+    else:
+        wanted = [cell.chooser.points[p] for p in select(by, cell.chooser.points, rule)]
+        names = list(cell.chooser.algorithm["grid"])
+        chosen = np.array(
+            [[all(p[n] == w[n] for n in names) for p in points].index(True) for w in wanted]
+        )
     values = [metric.of(r.arrays, int(p), task) for r, p in zip(results, chosen, strict=True)]
     diverged = [r.arrays["diverged"][p] > 0 for r, p in zip(results, chosen, strict=True)]
     return np.where(diverged, metric.worst, values), chosen
@@ -143,10 +154,18 @@ def score_cell(
     if len(results) < n_repeats:
         why = why_lacking(units, len(results), failed)
         return Scored(cell, np.array([]), judge(*published, None), why=why)
-    values, chosen = values_of(cell, results, rule)
+    by = None
+    if cell.chooser is not None:
+        by = loaded(cell.chooser.repeats(seed, n_repeats))
+        if len(by) < n_repeats:
+            why = (
+                f"{cell.chooser.algorithm['label']}, by which its parameters are chosen, is lacking"
+            )
+            return Scored(cell, np.array([]), judge(*published, None), why=why)
+    values, chosen = values_of(cell, results, rule, by)
     std = float(values.std(ddof=1)) if values.size > 1 else 0.0
     fresh = [loaded(draw) for draw in cell.experiment.fresh_draws(seed, *table.draws(n_repeats))]
-    data_std = spread_of_draws(cell, [draw for draw in fresh if draw], rule, std)
+    data_std = 0.0 if cell.chooser else spread_of_draws(cell, [d for d in fresh if d], rule, std)
     return Scored(
         cell,
         values,
