@@ -146,7 +146,11 @@ def weighted(counts: sparse.csr_array, value: str = "count") -> sparse.csr_array
 
 
 def one_against_all(
-    category: np.ndarray, one: int, negatives: str = "all", sample_seed: int = 0
+    category: np.ndarray,
+    one: int,
+    negatives: str = "all",
+    sample_seed: int = 0,
+    per_task: int | None = None,
 ) -> np.ndarray:
     """Return the rows of a category's task, in the file's order.
 
@@ -161,6 +165,9 @@ def one_against_all(
         positives (all, if there are fewer), sampled without replacement.
     sample_seed : int
         Decides the sample, apart for each category: it is the same whichever others are tasks.
+    per_task : int, optional
+        So many of these examples at most, sampled without replacement: half of them positive where
+        the negatives are balanced, whatever the share is where they are not; else all.
     """
     positive = np.flatnonzero(category == one)
     negative = np.flatnonzero(category != one)
@@ -168,7 +175,19 @@ def one_against_all(
         rng = generator(sample_seed, of="negatives", dataset=NAME, category=one)
         n_sampled = min(positive.size, negative.size)
         negative = rng.choice(negative, size=n_sampled, replace=False)
+    if per_task is not None:
+        rng = generator(sample_seed, of="examples", dataset=NAME, category=one)
+        if negatives == "balanced":
+            positive = _some(positive, per_task - per_task // 2, rng)
+            negative = _some(negative, per_task // 2, rng)
+        else:
+            return np.sort(_some(np.concatenate([positive, negative]), per_task, rng))
     return np.sort(np.concatenate([positive, negative]))
+
+
+def _some(rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a sample of rows, all if there are no more than `size`."""
+    return rng.choice(rows, size=min(size, rows.size), replace=False)
 
 
 def load(
@@ -178,6 +197,7 @@ def load(
     negatives: str = "all",
     sample_seed: int = 0,
     value: str = "count",
+    per_task: int | None = None,
 ) -> Tasks:
     """Fetch the file if need be, and make a task of each category.
 
@@ -188,7 +208,7 @@ def load(
     categories : int, optional
         How many categories are tasks, the largest ones; else all 30. The documents of the others
         are negatives nonetheless.
-    negatives, sample_seed
+    negatives, sample_seed, per_task
         As of `one_against_all`.
     value : {"count", "presence", "tfidf"}
         As of `weighted`, over all documents.
@@ -212,12 +232,16 @@ def load(
     n_tasks = n_all if categories is None else categories
     if not 1 <= n_tasks <= n_all:
         raise UserError(f"{NAME}: categories must be 1 to {n_all}, not {categories}.")
+    if per_task is not None and per_task < 2:
+        raise UserError(f"{NAME}: per_task must be at least 2, not {per_task}.")
 
     documents = parse(fetch(NAME, FILES[0], home=home).read_bytes())
     expect_counts(NAME, _expected(), _counts(documents))
 
     ones = range(1, n_tasks + 1)
-    rows = [one_against_all(documents.category, one, negatives, sample_seed) for one in ones]
+    rows = [
+        one_against_all(documents.category, one, negatives, sample_seed, per_task) for one in ones
+    ]
     order = np.concatenate(rows)
     task = np.repeat(np.arange(n_tasks), [len(row) for row in rows])
     y = np.where(documents.category[order] == task + 1, 1.0, -1.0)

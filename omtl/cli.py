@@ -100,7 +100,7 @@ def readings_command(options: argparse.Namespace) -> int:
     from omtl.config import load_option, resolve_jobs
     from omtl.files import write_whole
     from omtl.harness.plan import describe
-    from omtl.harness.readings import search
+    from omtl.harness.readings import answers_of_other_tables, search
     from omtl.harness.store import Store
     from omtl.paths import CONF, RESULTS
 
@@ -112,6 +112,7 @@ def readings_command(options: argparse.Namespace) -> int:
     csv = RESULTS / "readings" / f"{options.table}.csv"
     write_whole(csv, record.to_csv(index=False, lineterminator="\n"))
     config = CONF / "reading" / paper / "as_published.yaml"
+    answers |= answers_of_other_tables(paper, options.table)
     found = yaml.safe_dump(
         {"name": "as_published", "paper": paper, "answers": answers}, sort_keys=False
     )
@@ -122,6 +123,36 @@ def readings_command(options: argparse.Namespace) -> int:
     )
     write_whole(config, head + found)
     print(f"written: {_shown(csv)} {_shown(config)}")
+    return 0
+
+
+def search_command(options: argparse.Namespace) -> int:
+    """Tell what searching its large grids would cost a table whose grids are played in full."""
+    from omtl.config import load_option, named_reading
+    from omtl.harness.plan import plan_table
+    from omtl.harness.report import folder_for, write_rows
+    from omtl.harness.search import cost_of
+    from omtl.harness.store import Store
+
+    wanted = wanted_of(options)
+    paper = options.table.split("-")[0]
+    table = plan_table(options.table, named_reading(paper, wanted.reading))
+    if any(cell.search for cell in table.cells):
+        raise UserError(f"{options.table} is searched itself; name a table played in full")
+    rows = cost_of(
+        table,
+        load_option("search", options.search),
+        Store.default(),
+        wanted.parallel,
+        wanted.seed,
+        wanted.repeats or table.description["repeats"],
+        wanted.selection or table.description["selection"],
+    )
+    folder = folder_for(wanted.is_full(table.description), "search")
+    path = folder / f"{options.table}.csv"
+    write_rows(path, rows)
+    print(rows.iloc[:, :9].to_string(index=False))
+    print(f"written: {_shown(path)}")
     return 0
 
 
@@ -171,6 +202,10 @@ def parser() -> argparse.ArgumentParser:
     readings = add("readings", readings_command, "search the readings of a table")
     readings.add_argument("table", metavar="TABLE")
     add_run_options(readings)
+    search = add("search", search_command, "tell what searching large grids costs a table")
+    search.add_argument("table", metavar="TABLE")
+    search.add_argument("--search", default="halving", help="a name in conf/search")
+    add_run_options(search)
     return top
 
 

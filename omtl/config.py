@@ -63,6 +63,19 @@ def named_reading(paper: str, name: str) -> dict[str, Any]:
     return load_option("reading", known[choose("reading", name, sorted(known))])
 
 
+def for_column(reading: Mapping[str, Any], column: str) -> dict[str, Any]:
+    """Return a reading with only its answers to questions that can move a column of a table."""
+    if not reading["answers"]:
+        return dict(reading)
+    asked = questions(reading["paper"])
+    moving = {
+        question: answer
+        for question, answer in reading["answers"].items()
+        if question not in asked or column in asked[question]["columns"]
+    }
+    return {**reading, "answers": moving}
+
+
 def patch_of(reading: Mapping[str, Any]) -> dict[str, Any]:
     """Return the config values that a reading's answers set.
 
@@ -91,12 +104,17 @@ def apply_reading(parts: Mapping[str, Any], reading: Mapping[str, Any]) -> dict[
     Parameters
     ----------
     parts : mapping
-        The configs by group: algorithm, dataset, protocol, network.
+        The configs by group: algorithm, dataset, protocol, network, selection.
     reading : mapping
         A reading's config.
     """
+    return patched(parts, patch_of(reading))
+
+
+def patched(parts: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return configs with values set in them, by ``group.name.path.to.value``."""
     changed = deepcopy(dict(parts))
-    for key, value in patch_of(reading).items():
+    for key, value in patch.items():
         group, name, *path = key.split(".")
         target = changed.get(group)
         if target is None or name not in ("*", target["name"]):
@@ -108,10 +126,14 @@ def apply_reading(parts: Mapping[str, Any], reading: Mapping[str, Any]) -> dict[
 
 
 def grid_points(algorithm: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the hyper-parameters of each point of an algorithm's grid, last name fastest."""
+    """Return the hyper-parameters of each point of an algorithm's grid, last name fastest.
+
+    Where the algorithm says `only`, it is the points of these numbers.
+    """
     grid = algorithm["grid"]
     fixed = algorithm["fixed"]
-    return [fixed | dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    points = [fixed | dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    return [points[number] for number in algorithm.get("only", range(len(points)))]
 
 
 def resolve_jobs(parallel: Mapping[str, Any], jobs: int | None = None) -> dict[str, Any]:

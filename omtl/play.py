@@ -30,6 +30,8 @@ class Trace(NamedTuple):
         Wrong predictions, and examples that changed the weights, by task.
     checkpoint_mistakes : ndarray of shape (n_checkpoints,), int64
         Wrong predictions of all tasks up to each checkpoint.
+    checkpoint_by_task : ndarray of shape (n_checkpoints, n_tasks), int64
+        The same by task.
     checkpoint_loss : ndarray of shape (n_checkpoints,), float64
         Cumulative hinge loss up to each checkpoint.
     diverged : ndarray of shape (1,), int64
@@ -39,6 +41,7 @@ class Trace(NamedTuple):
     mistakes: np.ndarray
     updates: np.ndarray
     checkpoint_mistakes: np.ndarray
+    checkpoint_by_task: np.ndarray
     checkpoint_loss: np.ndarray
     diverged: np.ndarray
 
@@ -54,6 +57,7 @@ def new_trace(n_tasks: int, n_checkpoints: int) -> Trace:
         mistakes=np.zeros(n_tasks, dtype=np.int64),
         updates=np.zeros(n_tasks, dtype=np.int64),
         checkpoint_mistakes=np.zeros(n_checkpoints, dtype=np.int64),
+        checkpoint_by_task=np.zeros((n_checkpoints, n_tasks), dtype=np.int64),
         checkpoint_loss=np.zeros(n_checkpoints),
         diverged=np.zeros(1, dtype=np.int64),
     )
@@ -87,6 +91,8 @@ def play_slowly(learner: Any, state: Any, examples: Examples, stream: Stream, tr
         close_round(learner, state, examples.rows)
         if passed < stream.checkpoint.size and t + 1 == stream.checkpoint[passed]:
             trace.checkpoint_mistakes[passed] = wrong
+            for k in range(trace.mistakes.size):
+                trace.checkpoint_by_task[passed, k] = trace.mistakes[k]
             trace.checkpoint_loss[passed] = lost
             passed += 1
 

@@ -11,12 +11,17 @@ A learner is a ``NamedTuple`` of its hyper-parameters with the methods
 ``update(self, state, rows, event, y, score)``
     learning from the label, of a row that is not empty; returns whether the learner took a step;
 ``close_round(self, state, rows)``
-    after the updates of a round.
+    after the updates of a round;
+``penalty(self, state)``
+    the regulariser r(W) of the weights as they are, where the objective has one: what is added to
+    the losses of a round by a protocol that measures the objective;
+``proximity(self, state)``
+    what the algorithm adds to that regulariser in a round to hold its weights near 0.
 
 ``findings(self, state)``
     what it has learnt besides weights, such as relations of tasks: arrays by name.
 
-The last two and `open_round` may be left out. The methods run as they stand in Python (the slow
+The last four and `open_round` may be left out. The methods run as they stand in Python (the slow
 path), and inside one compiled loop that serves every learner: numba picks a rule by the learner's
 type. Compiled or not, they may use numpy, `omtl.ops` and functions that numba can compile.
 """
@@ -109,6 +114,21 @@ def close_round(self: Any, state: Any, rows: Any) -> None:
     getattr(type(self), "close_round", _rest)(self, state, rows)
 
 
+def _nothing(self: Any, state: Any) -> float:  # noqa: ARG001
+    """Return the penalty of a learner that has none."""
+    return 0.0
+
+
+def penalty(self: Any, state: Any) -> float:
+    """Return the learner's regulariser of its weights, 0 if it has none."""
+    return getattr(type(self), "penalty", _nothing)(self, state)
+
+
+def proximity(self: Any, state: Any) -> float:
+    """Return what the learner adds to its regulariser in this round, 0 if nothing."""
+    return getattr(type(self), "proximity", _nothing)(self, state)
+
+
 def findings(learner: Any, state: Any) -> dict[str, np.ndarray]:
     """Return what a learner has learnt besides weights, by name; nothing if it does not tell."""
     tell = getattr(learner, "findings", None)
@@ -147,3 +167,13 @@ def _update(self, state, rows, event, y, score):  # noqa: ARG001
 @overload(close_round, jit_options=BORROWED)
 def _close_round(self, state, rows):  # noqa: ARG001
     return _bare(getattr(self.instance_class, "close_round", _rest))
+
+
+@overload(penalty, jit_options=BORROWED)
+def _penalty(self, state):  # noqa: ARG001
+    return _bare(getattr(self.instance_class, "penalty", _nothing))
+
+
+@overload(proximity, jit_options=BORROWED)
+def _proximity(self, state):  # noqa: ARG001
+    return _bare(getattr(self.instance_class, "proximity", _nothing))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -135,4 +136,26 @@ def lifelong(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
         example=example,
         node=np.zeros(example.size, dtype=np.int64),
         checkpoint=np.concatenate([ends[:-1], last, ends[-1:]]).astype(np.int64),
+    )
+
+
+def first_part(stream: Stream, share: float) -> Stream:
+    """Return the first rounds of a stream, `share` of them, with its last round a checkpoint.
+
+    Parameters
+    ----------
+    stream : Stream
+    share : float
+        More than 0; the whole stream for 1.
+    """
+    n_rounds = math.ceil(share * (stream.start.size - 1))
+    if n_rounds >= stream.start.size - 1:
+        return stream
+    n_events = stream.start[n_rounds]
+    earlier = stream.checkpoint[stream.checkpoint < n_rounds]
+    return Stream(
+        start=stream.start[: n_rounds + 1],
+        example=stream.example[:n_events],
+        node=stream.node[:n_events],
+        checkpoint=np.append(earlier, n_rounds),
     )

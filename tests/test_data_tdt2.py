@@ -112,11 +112,24 @@ def test_negatives_are_sampled_apart_for_each_category() -> None:
 
 
 @pytest.mark.usefixtures("tiny")
+def test_a_task_may_have_fewer_examples() -> None:
+    """So many at most, half of them positive where the negatives are balanced."""
+    few = data_fetchers.load("tdt2", per_task=2)
+    assert np.bincount(few.task).tolist() == [2, 2, 2]
+    even = data_fetchers.load("tdt2", per_task=2, negatives="balanced")
+    assert np.bincount(even.task).tolist() == [2, 2, 2]
+    assert [float(even.y[even.task == k].sum()) for k in range(3)] == [0, 0, 0]
+    many = data_fetchers.load("tdt2", per_task=100)
+    assert many.sha256 == data_fetchers.load("tdt2").sha256
+
+
+@pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"categories": 0}, "categories must be 1 to 3, not 0"),
         ({"categories": 4}, "categories must be 1 to 3, not 4"),
+        ({"per_task": 1}, "per_task must be at least 2, not 1"),
         ({"negatives": "some"}, "'some' is not among all, balanced"),
         ({"value": "binary"}, "'binary' is not among count, presence, tfidf"),
     ],

@@ -106,6 +106,32 @@ def test_selection_rules() -> None:
         select(results, points, {"rule": "oracel"})
 
 
+def test_targets_of_the_oracle() -> None:
+    """The fewest mistakes in all, of some tasks, of the worst task, or the most of an array."""
+    results = [fake([[0, 6], [4, 4], [6, 1]])]
+    results[0].arrays["auc"] = np.array([[0.9, np.nan], [0.5, 0.6], [0.8, 0.8]])
+    points: list[dict] = [{}, {}, {}]
+
+    def chosen(**rule: object) -> int:
+        return int(select(results, points, {"rule": "oracle", **rule})[0])
+
+    assert chosen() == chosen(target="total") == 0
+    assert chosen(target="worst_task") == 1
+    assert chosen(tasks=[2]) == 2
+    assert chosen(most="auc") == 0
+
+
+def test_cross_validation_chooses_for_each_repeat() -> None:
+    """The point with the best validation score of the repeat, or of all, if it did not diverge."""
+    results = [fake([[1, 1], [1, 1]]), fake([[1, 1], [1, 1]]), fake([[1, 1], [1, 1]])]
+    for result, scores in zip(results, ([0.2, 0.9], [0.8, 0.1], [0.3, 0.7]), strict=True):
+        result.arrays["validation"] = np.array(scores)
+    results[2].arrays["diverged"][1] = 1
+    rule = {"rule": "cross_validation", "for": "repeat"}
+    assert select(results, [{}, {}], rule).tolist() == [1, 0, 0]
+    assert select(results[:2], [{}, {}], {**rule, "for": "all"}).tolist() == [0, 0]
+
+
 def test_a_point_that_diverged_is_not_chosen() -> None:
     """However few its mistakes."""
     result = fake([[0, 0], [9, 9]])

@@ -104,6 +104,9 @@ etas = st.one_of(st.just(0.0), powers(-6.0, 1.0))
 LEARNERS = {
     "ROM-PGD": st.builds(ROMPGD, powers(-6.0, -1.0), weights, weights, weights),
     "ROM-PGD, large steps": st.builds(ROMPGD, powers(-1.0, 1.0), weights, weights, weights),
+    "ROM-PGD, every round": st.builds(
+        ROMPGD, powers(-3.0, 0.0), weights, weights, powers(-2, 1), st.just(True)
+    ),
     "ROM-PGD, few outliers": st.builds(ROMPGD, powers(-3.0, 0.0), weights, weights, powers(-1, 1)),
     "ROM-RDA": st.builds(ROMRDA, powers(-3.0, 3.0), weights, weights, weights),
     "ROM-RDA, few outliers": st.builds(ROMRDA, powers(-3, 3), weights, weights, powers(-1.5, 1)),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from omtl.streams import Stream, Tasks, checkpoints, rounds
+from omtl.streams import Stream, Tasks, checkpoints, first_part, lifelong, rounds
 
 THOROUGH = settings(max_examples=150, deadline=None, derandomize=True, database=None)
 sizes_of_tasks = st.lists(st.integers(0, 9), min_size=1, max_size=7).filter(any)
@@ -147,6 +147,40 @@ def test_checkpoints_of_a_stream() -> None:
     """A stream's checkpoints are those of its rounds, not of its events."""
     stream = stream_of(tasks_of([10, 4]), n_checkpoints=4)
     np.testing.assert_array_equal(stream.checkpoint, [3, 5, 8, 10])
+
+
+def test_lifelong() -> None:
+    """Tasks come one after the other, each whole; the last one has a checkpoint an example."""
+    tasks = tasks_of([3, 5, 4])
+    orders = set()
+    for seed in range(20):
+        stream = lifelong(tasks, np.random.default_rng(seed))
+        assert sorted(stream.example) == list(range(12))
+        np.testing.assert_array_equal(stream.start, np.arange(13))
+        came = tasks.task[stream.example]
+        order = [int(k) for k in dict.fromkeys(came)]
+        sizes = [3, 5, 4]
+        np.testing.assert_array_equal(came, np.repeat(order, [sizes[k] for k in order]))
+        ends = np.cumsum([sizes[k] for k in order])
+        last = np.arange(ends[1] + 1, 13)
+        np.testing.assert_array_equal(stream.checkpoint, [*ends[:2], *last])
+        orders.add(tuple(order))
+    assert len(orders) == 6
+
+
+@given(st.integers(1, 40), st.integers(1, 12), st.floats(0.001, 1.0))
+def test_first_part(n_rounds: int, n_checkpoints: int, share: float) -> None:
+    """The first part of a stream is its beginning, and ends with a checkpoint."""
+    stream = stream_of(tasks_of([n_rounds, 1]), n_checkpoints=n_checkpoints)
+    part = first_part(stream, share)
+    kept = part.start.size - 1
+    assert kept - 1 < share * n_rounds <= kept or kept == n_rounds
+    np.testing.assert_array_equal(part.start, stream.start[: kept + 1])
+    np.testing.assert_array_equal(part.example, stream.example[: part.start[-1]])
+    np.testing.assert_array_equal(part.node, stream.node[: part.start[-1]])
+    assert part.checkpoint[-1] == kept
+    assert np.all(np.diff(part.checkpoint) > 0)
+    assert set(part.checkpoint[:-1]) <= set(stream.checkpoint)
 
 
 def dense() -> Tasks:

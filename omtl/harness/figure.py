@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,28 +13,33 @@ import numpy as np
 import pandas as pd
 
 from data_fetchers.fetch import DataMissing
-from omtl.config import load_option
 from omtl.files import write_whole
 from omtl.harness import fanout
+from omtl.harness.claims import ledger_of_figure
 from omtl.harness.fanout import Failure, why_lacking
 from omtl.harness.panels import kind_of
 from omtl.harness.panels.axes import (
     DIGITS,
     Axes,
+    HeatMap,
     Line,
     PlannedLine,
     PlannedPanel,
     Played,
     Reference,
 )
-from omtl.harness.plan import Experiment, describe, published
+from omtl.harness.plan import Experiment, describe, plan_table, published, rule_of
+from omtl.harness.report import write_rows
+from omtl.harness.search import play
 from omtl.harness.store import Store
+from omtl.harness.table import score_table
 from omtl.harness.unit import Unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
     from matplotlib.figure import Figure as Canvas
     from matplotlib.figure import SubFigure
+    from matplotlib.transforms import Transform
 
 COLUMNS = (
     "figure",
@@ -68,6 +73,18 @@ PUBLISHED: dict[str, Any] = {
     "linestyle": "none",
 }
 """How published values are marked."""
+
+ERROR_BARS: dict[str, Any] = {"fmt": "none", "elinewidth": 0.8, "capsize": 2.0}
+"""How deviations at the points of a line are drawn."""
+
+ROOM = 0.07
+"""Room left and right of lines with error bars, as a part of their range."""
+
+BESIDE = 2.5
+"""How far the bars of two lines at the same point are from each other, in points."""
+
+COLOURS = "cividis"
+"""The colours of heat maps: the same to all kinds of colour vision, and ascending in grey."""
 
 DOTS_PER_INCH = 200
 
@@ -143,7 +160,7 @@ class Shown:
 
     Parameters
     ----------
-    parts : tuple of Axes
+    parts : tuple of Axes or HeatMap
         Its axes, which share y; none where all its data are missing.
     missing : tuple of str
         What is missing, and why.
@@ -151,8 +168,13 @@ class Shown:
 
     label: str
     title: str
-    parts: tuple[Axes, ...]
+    parts: tuple[Axes | HeatMap, ...]
     missing: tuple[str, ...] = ()
+
+    @property
+    def axes(self) -> list[Axes]:
+        """Those of the parts that have lines."""
+        return [part for part in self.parts if isinstance(part, Axes)]
 
 
 def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
@@ -168,18 +190,21 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
     panels = []
     for panel in description["panels"]:
         kind_of(panel["kind"])
+        # A panel with several protocols has each line once under each.
+        names = panel.get("protocols", [panel.get("protocol", description.get("protocol"))])
         lines = tuple(
             PlannedLine(
                 line,
                 Experiment.compose(
                     line["algorithm"],
                     line.get("dataset", panel["dataset"]),
-                    panel.get("protocol", description["protocol"]),
+                    protocol,
                     line.get("network"),
                     reading,
                 ),
             )
             for line in panel["lines"]
+            for protocol in names
         )
         finals = {
             number["algorithm"]: float(number["mean"])
@@ -188,6 +213,48 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
         }
         panels.append(PlannedPanel(panel, lines, finals))
     return Figure(description, dict(reading), tuple(panels))
+
+
+def as_chosen(
+    figure: Figure,
+    store: Store,
+    parallel: dict[str, Any],
+    seed: int,
+    n_repeats: int,
+    selection: str,
+) -> Figure:
+    """Return a figure whose learners have the hyper-parameters that a table chooses for them.
+
+    The table is that of the description's ``chosen_in``; its cells that belong to the lines are
+    computed where the store lacks them. A line keeps its own where its cell cannot be run.
+    """
+    table = plan_table(figure.description["chosen_in"], figure.reading)
+    places = {
+        (panel.description["published"], line.description["published"])
+        for panel in figure.panels
+        for line in panel.lines
+    }
+    table = replace(
+        table, cells=[cell for cell in table.cells if (cell.dataset, cell.algorithm) in places]
+    )
+    outcome = play(table, store, parallel, seed, n_repeats, selection)
+    scored = score_table(table, store, seed, n_repeats, outcome.failed, selection)
+    chosen = {(s.cell.dataset, s.cell.algorithm): s for s in scored if s.values.size}
+
+    def narrowed(panel: PlannedPanel, line: PlannedLine) -> PlannedLine:
+        place = panel.description["published"], line.description["published"]
+        if place not in chosen:
+            return line
+        experiment = chosen[place].cell.experiment
+        point = experiment.points.index(chosen[place].params)
+        same = replace(experiment, protocol=line.experiment.protocol).only([point])
+        return replace(line, experiment=same)
+
+    panels = tuple(
+        replace(panel, lines=tuple(narrowed(panel, line) for line in panel.lines))
+        for panel in figure.panels
+    )
+    return replace(figure, panels=panels)
 
 
 def show_panel(
@@ -210,7 +277,7 @@ def show_panel(
         why = why_lacking(units, len(results), failed)
         lacking.setdefault(why, []).append(line.label)
     missing = [f"{', '.join(dict.fromkeys(labels))}: {why}" for why, labels in lacking.items()]
-    parts: list[Axes] = []
+    parts: list[Axes | HeatMap] = []
     if played:
         try:
             parts = kind_of(panel.description["kind"])(panel, played, rule)
@@ -242,7 +309,7 @@ def show_figure(
     selection : str, optional
         A rule of the group ``selection``; the figure's own by default.
     """
-    rule = load_option("selection", selection or figure.description["selection"])
+    rule = rule_of(selection or figure.description["selection"], figure.reading)
     return [
         show_panel(panel, store, rule, seed, n_repeats, failed or {}) for panel in figure.panels
     ]
@@ -251,9 +318,10 @@ def show_figure(
 def frame(figure: Figure, shown: Sequence[Shown], selection: str) -> pd.DataFrame:
     """Return the rows of a figure's csv: every number that is drawn, as text.
 
-    The column `kind` tells lines of played runs (``run``) from formulas (``theory``), vertical
-    lines (``reference``), published values (``published``), ``note`` and ``missing``; the text of
-    the last two is the label.
+    The column `kind` tells lines of played runs (``run``) from formulas (``theory``), weights of a
+    heat map (``weight``; the label is the row, x the column, from 1), vertical lines
+    (``reference``), published values (``published``), ``note`` and ``missing``; the text of the
+    last two is the label.
     """
 
     def number(value: float) -> str:
@@ -267,6 +335,18 @@ def frame(figure: Figure, shown: Sequence[Shown], selection: str) -> pd.DataFram
             rows.append(row + ("",) * (len(COLUMNS) - len(row)))
 
         for part in panel.parts:
+            if isinstance(part, HeatMap):
+                for (i, j), mean in np.ndenumerate(part.mean):
+                    place = (f"{part.y_label} {i + 1}", part.x_label, str(j + 1))
+                    values = (
+                        number(float(mean)),
+                        number(float(part.std[i, j])),
+                        str(part.n_repeats),
+                    )
+                    add("weight", part.title, *place, *values, part.params)
+                for note in part.notes:
+                    add("note", part.title, note)
+                continue
             for line in part.lines:
                 params = line.params * (line.x.size if len(line.params) == 1 else 1)
                 kind = "theory" if line.is_theory else "run"
@@ -305,7 +385,7 @@ def draw(figure: Figure, shown: Sequence[Shown], subtitle: str) -> Canvas:
 
 def styles_of(shown: Sequence[Shown]) -> dict[str, dict[str, Any]]:
     """Return how each line of a figure is drawn, by its label; the strongest styles come last."""
-    lines = [line for panel in shown for part in panel.parts for line in part.lines]
+    lines = [line for panel in shown for part in panel.axes for line in part.lines]
     styles: dict[str, dict[str, Any]] = {}
     for is_theory, kinds in ((False, STYLES), (True, THEORY_STYLES)):
         labels = list(dict.fromkeys(line.label for line in lines if line.is_theory == is_theory))
@@ -330,11 +410,15 @@ def draw_panel(panel: Shown, place: SubFigure, styles: Mapping[str, dict[str, An
         return
     axes = place.subplots(1, len(panel.parts), sharey=True, squeeze=False)[0]
     axes[0].set_ylabel(panel.parts[0].y_label)
-    axes[0].set_yscale(panel.parts[0].y_scale)
-    if panel.parts[0].y_scale == "linear":
-        axes[0].set_ylim(*limits_of(panel.parts))
+    if panel.axes:
+        axes[0].set_yscale(panel.axes[0].y_scale)
+        if panel.axes[0].y_scale == "linear":
+            axes[0].set_ylim(*limits_of(panel.axes))
     for part, on in zip(panel.parts, axes, strict=True):
-        draw_axes(part, on, styles)
+        if isinstance(part, HeatMap):
+            draw_heat_map(part, on)
+        else:
+            draw_axes(part, on, styles)
     if why:
         place.supxlabel(why, fontsize=SMALL, color="#a03000")
 
@@ -363,14 +447,29 @@ def draw_axes(part: Axes, on: Drawn, styles: Mapping[str, dict[str, Any]]) -> No
     if part.ticks:
         on.set_xticks(part.ticks, [f"{tick:g}" for tick in part.ticks], fontsize=SMALL)
         on.minorticks_off()
+    if part.error_bars:  # what stands aside is not seen by the drawing's own limits
+        first, last = (f(float(f(line.x)) for line in part.lines) for f in (min, max))
+        room = ROOM * (last - first) or 1.0
+        on.set_xlim(first - room, last + room)
     for i, line in enumerate(part.lines):
         few = line.x.size <= 2 * MARKERS
         marked = None if few else (i / len(part.lines) / MARKERS, 1.0 / MARKERS)
         style = styles[line.label]
-        on.plot(line.x, line.mean, markevery=marked, zorder=3 + i / 100, **style)
+        beside = aside(i, len(part.lines), on) if part.error_bars else on.transData
+        on.plot(
+            *(line.x, line.mean), markevery=marked, zorder=3 + i / 100, transform=beside, **style
+        )
         low, high = line.mean - line.std, line.mean + line.std
         if part.y_scale == "log":
             low = np.where(low > 0.0, low, line.mean)
+        if part.error_bars:
+            on.errorbar(
+                *(line.x, line.mean, [line.mean - low, high - line.mean]),
+                color=style["color"],
+                transform=beside,
+                **ERROR_BARS,
+            )
+            continue
         on.fill_between(line.x, low, high, color=style["color"], alpha=0.18, linewidth=0)
     for mark in part.marks:
         color = styles[mark.label]["color"]
@@ -379,6 +478,41 @@ def draw_axes(part: Axes, on: Drawn, styles: Mapping[str, dict[str, Any]]) -> No
     for i, reference in enumerate(sorted(part.references)):
         last = i == len(part.references) - 1
         draw_reference(reference, on, part.lines[0], alone=len(part.references) == 1, last=last)
+
+
+def aside(i: int, n: int, on: Drawn) -> Transform:
+    """Return the transformation of data for line i of n, so that their bars stand side by side."""
+    from matplotlib.transforms import offset_copy
+
+    return offset_copy(
+        on.transData, fig=on.get_figure(root=True), x=BESIDE * (i - (n - 1) / 2.0), units="points"
+    )
+
+
+def draw_heat_map(part: HeatMap, on: Drawn) -> None:
+    """Draw a matrix with its groups named and bounded; the colours end at the largest weight
+    between two different rows and columns, as those on the diagonal would drown the others."""
+    n = part.mean.shape[0]
+    apart = part.mean[~np.eye(n, dtype=bool)]
+    image = on.imshow(
+        part.mean, cmap=COLOURS, vmin=0.0, vmax=float(apart.max()), interpolation="nearest"
+    )
+    on.set_title(part.title, fontsize=LOOK["axes.labelsize"], pad=2.0 * SMALL)
+    on.grid(False)
+    ticks = [i for i in range(n) if i % 2 == 0]
+    for axis in (on.xaxis, on.yaxis):
+        axis.set_ticks(ticks, [str(i + 1) for i in ticks], fontsize=SMALL)
+    ends = np.cumsum(list(part.groups.values()))
+    for end in ends[:-1]:
+        on.axhline(end - 0.5, color="white", linewidth=1.2)
+        on.axvline(end - 0.5, color="white", linewidth=1.2)
+    for name, end, size in zip(part.groups, ends, part.groups.values(), strict=True):
+        middle = end - 0.5 - size / 2.0
+        on.text(*(middle, -0.8, name), ha="center", va="bottom", fontsize=SMALL, color="#444444")
+    on.set_xlabel("\n".join([part.x_label, *part.notes[:1]]), fontsize=LOOK["xtick.labelsize"])
+    bar = on.figure.colorbar(image, ax=on, shrink=0.8, extend="max", pad=0.02)
+    bar.set_label(part.unit, fontsize=SMALL)
+    bar.ax.tick_params(labelsize=SMALL)
 
 
 def draw_reference(reference: Reference, on: Drawn, line: Line, *, alone: bool, last: bool) -> None:
@@ -410,7 +544,7 @@ def draw_legend(
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], label=label, **style) for label, style in styles.items()]
-    if any(part.marks for panel in shown for part in panel.parts):
+    if any(part.marks for panel in shown for part in panel.axes):
         handles.append(Line2D([], [], label="published final rate", color="#444444", **PUBLISHED))
     if handles:
         canvas.legend(
@@ -492,6 +626,13 @@ def make_figure(
     figure = plan_figure(name, reading)
     n_repeats = n_repeats or figure.description["repeats"]
     selection = selection or figure.description["selection"]
+    if "chosen_in" in figure.description:
+        figure = as_chosen(figure, store, parallel, seed, n_repeats, selection)
     outcome = fanout.run(figure.units(seed, n_repeats), store, parallel)
     shown = show_figure(figure, store, seed, n_repeats, outcome.failed, selection)
-    return write_figure(figure, shown, selection, seed, n_repeats, folder)
+    paths = write_figure(figure, shown, selection, seed, n_repeats, folder)
+    claims = ledger_of_figure(figure.description["paper"], figure.id, reading["name"], shown)
+    if len(claims):
+        paths.append(folder / f"{figure.id}.claims.csv")
+        write_rows(paths[-1], claims)
+    return paths

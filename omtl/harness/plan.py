@@ -9,7 +9,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from omtl.config import apply_reading, choose, grid_points, load_option, read_yaml
+from omtl.config import (
+    apply_reading,
+    choose,
+    for_column,
+    grid_points,
+    load_option,
+    patched,
+    read_yaml,
+)
 from omtl.errors import UserError
 from omtl.harness.loading import is_synthetic
 from omtl.harness.unit import Unit
@@ -31,9 +39,14 @@ class Experiment:
 
     @staticmethod
     def compose(
-        algorithm: str, dataset: str, protocol: str, network: str | None, reading: Mapping[str, Any]
+        algorithm: str,
+        dataset: str,
+        protocol: str,
+        network: str | None,
+        reading: Mapping[str, Any],
+        patch: Mapping[str, Any] | None = None,
     ) -> Experiment:
-        """Load the configs by name and set a reading's answers in them.
+        """Load the configs by name, and set a table's own values and a reading's answers in them.
 
         Raises
         ------
@@ -49,13 +62,18 @@ class Experiment:
             if network is None:
                 raise UserError(f"algorithm {algorithm} learns on a network; name one")
             parts["network"] = load_option("network", network)
-        changed = apply_reading(parts, reading)
+        changed = apply_reading(patched(parts, patch or {}), reading)
         return Experiment(**({"network": None} | changed))
 
     @cached_property
     def points(self) -> list[dict[str, Any]]:
         """The points of the algorithm's grid."""
         return grid_points(self.algorithm)
+
+    def only(self, points: list[int]) -> Experiment:
+        """Return the experiment with some points of its grid, by their numbers in it."""
+        mine = self.algorithm.get("only", range(len(self.points)))
+        return replace(self, algorithm={**self.algorithm, "only": [mine[p] for p in points]})
 
     def unit(self, seed: int, repeat: int, draw: int = 0) -> Unit:
         """Return the unit of a repeat."""
@@ -83,7 +101,9 @@ class Cell:
 
     `selection` is the config of a selection rule of the cell's own, where it has one. `rivals` are
     the other experiments where the paper prints the best of several. `chooser` is the experiment by
-    whose results the hyper-parameters are chosen, where it is not the cell's own.
+    whose results the hyper-parameters are chosen, where it is not the cell's own. `reading` has the
+    answers that can move the cell's column. `search` is the config of the search of a large grid,
+    where it is not played in full.
     """
 
     dataset: str
@@ -97,6 +117,8 @@ class Cell:
     selection: dict[str, Any] | None = field(default=None, repr=False)
     rivals: tuple[Experiment, ...] = field(default=(), repr=False)
     chooser: Experiment | None = field(default=None, repr=False)
+    reading: dict[str, Any] = field(default_factory=lambda: {"answers": {}}, repr=False)
+    search: dict[str, Any] | None = field(default=None, repr=False)
 
     def each_rival(self) -> list[Cell]:
         """Return the cell once for each experiment that it may take its number from."""
@@ -125,7 +147,7 @@ class Table:
         return min(asked["count"], n_repeats), min(asked["repeats"], n_repeats)
 
     def units(self, seed: int, n_repeats: int) -> list[Unit]:
-        """Return all units that the table needs, repeat after repeat."""
+        """Return all units that the cells need, repeat after repeat."""
         needed: list[tuple[int, Unit]] = []
         choosers = [cell.chooser for cell in self.cells if cell.chooser is not None]
         played = [e for cell in self.cells for e in (cell.experiment, *cell.rivals)]
@@ -167,6 +189,11 @@ def published(table: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def rule_of(name: str, reading: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a selection rule's config under a reading."""
+    return apply_reading({"selection": load_option("selection", name)}, reading)["selection"]
+
+
 def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
     """Return a table's cells under a reading, in the paper's order.
 
@@ -188,12 +215,22 @@ def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
             )
         names = row["algorithm"] if isinstance(row["algorithm"], list) else [row["algorithm"]]
 
+        here = for_column(reading, column["published"])
+
         def compose(
-            algorithm: str, row: dict[str, Any] = row, column: dict[str, Any] = column
+            algorithm: str,
+            row: dict[str, Any] = row,
+            column: dict[str, Any] = column,
+            here: dict[str, Any] = here,
         ) -> Experiment:
-            protocol = column.get("protocol", description["protocol"])
-            network = row.get("network")
-            return Experiment.compose(algorithm, column["dataset"], protocol, network, reading)
+            return Experiment.compose(
+                algorithm,
+                column["dataset"],
+                column.get("protocol", description["protocol"]),
+                row.get("network"),
+                here,
+                column.get("patch"),
+            )
 
         experiment, *rivals = map(compose, names)
         place = {key: number[key] for key in ("dataset", "algorithm", "task", "metric")}
@@ -206,9 +243,9 @@ def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
                 rivals=tuple(rivals),
                 chooser=compose(description["chosen_by"]) if "chosen_by" in description else None,
                 kind="timing" if METRICS[number["metric"]].timing else column.get("kind", "value"),
-                selection=load_option("selection", row["selection"])
-                if "selection" in row
-                else None,
+                selection=rule_of(row["selection"], here) if "selection" in row else None,
+                reading=here,
+                search=load_option("search", column["search"]) if "search" in column else None,
             )
         )
     return Table(description, dict(reading), cells)

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from omtl.config import named_reading, questions
+from omtl.config import load_option, named_reading, options, questions
 from omtl.errors import UserError
-from omtl.harness.fanout import run
-from omtl.harness.plan import plan_table
+from omtl.harness.plan import describe, plan_table
+from omtl.harness.search import play
 from omtl.harness.store import Store
 from omtl.harness.table import score_table
 from omtl.harness.verdict import MATCH, NEAR, OFF
@@ -77,8 +77,17 @@ def search(
     """
     plan = plan_table(table, named_reading(table.split("-")[0], "as_written"))
     paper = plan.description["paper"]
-    asked = questions(paper)
-    columns = [column["published"] for column in plan.description["columns"]]
+    # Stand-in data are not to be brought close to what other data gave.
+    columns = [
+        column["published"]
+        for column in plan.description["columns"]
+        if column.get("kind") != "substitute"
+    ]
+    asked = {
+        name: {**question, "columns": moved}
+        for name, question in questions(paper).items()
+        if (moved := [column for column in question["columns"] if column in columns])
+    }
     trials: dict[tuple[str, str], Trial] = {}
 
     def distances(answers: dict[str, str], moved: list[str]) -> np.ndarray:
@@ -114,6 +123,20 @@ def search(
     return _departures(asked, answers), record
 
 
+def answers_of_other_tables(paper: str, table: str) -> dict[str, str]:
+    """Return the answers of a paper's ``as_published`` that cannot move a table's columns."""
+    columns = {column["published"] for column in describe("table", table)["columns"]}
+    known = options("reading")
+    if f"{paper}/as_published" not in known:
+        return {}
+    asked = questions(paper)
+    return {
+        name: answer
+        for name, answer in load_option("reading", f"{paper}/as_published")["answers"].items()
+        if columns.isdisjoint(asked[name]["columns"])
+    }
+
+
 def standard_error(values: np.ndarray) -> float:
     """Return the standard error of the mean of one number a repeat; 0 for a single repeat."""
     return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
@@ -141,7 +164,7 @@ def _try(
         cells=[cell for cell in plan.cells if cell.dataset == column],
         description={**plan.description, "draws": {"count": 0, "repeats": 0}},
     )
-    outcome = run(plan.units(seed, n_repeats), store, parallel)
+    outcome = play(plan, store, parallel, seed, n_repeats, plan.description["selection"])
     scored = score_table(plan, store, seed, n_repeats, outcome.failed)
     gaps = [
         np.abs(s.values - float(s.cell.mean)) / abs(float(s.cell.mean))

@@ -12,11 +12,12 @@ import pandas as pd
 from rich.console import Console
 
 from omtl.config import named_reading
-from omtl.harness import fanout, plan
+from omtl.harness import plan
 from omtl.harness.claims import ledger
 from omtl.harness.layout import lay_out
 from omtl.harness.render import show
-from omtl.harness.report import folder_for, write_table
+from omtl.harness.report import folder_for, write_rows, write_table
+from omtl.harness.search import play, record
 from omtl.harness.store import Store
 from omtl.harness.table import Scored, frame, score_table
 
@@ -80,7 +81,7 @@ def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -
     n_repeats = wanted.repeats or description["repeats"]
     selection = wanted.selection or description["selection"]
     started = time.perf_counter()
-    outcome = fanout.run(table.units(wanted.seed, n_repeats), store, wanted.parallel)
+    outcome = play(table, store, wanted.parallel, wanted.seed, n_repeats, selection)
     scored = score_table(table, store, wanted.seed, n_repeats, outcome.failed, selection)
     layout = lay_out(table, scored, selection, wanted.seed, n_repeats)
     show(layout, console)
@@ -104,5 +105,9 @@ def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -
     rows = frame(table, scored, selection)
     folder = folder_for(wanted.is_full(description))
     paths = write_table(table, rows, scored, layout, claims, facts, folder)
+    if any(cell.search for cell in table.cells):
+        points = record(table, store, wanted.seed, n_repeats, selection)
+        write_rows(folder / f"{table.id}.search.csv", points)
+        paths.append(folder / f"{table.id}.search.csv")
     broken = any(not failure.missing_data for failure in outcome.failed.values())
     return Reproduced(scored, claims, paths, broken)

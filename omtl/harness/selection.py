@@ -12,30 +12,48 @@ from omtl.errors import UserError
 from omtl.harness.unit import Result
 
 
+def costs(results: Sequence[Result], rule: Mapping[str, Any]) -> np.ndarray:
+    """Return what each point costs in hindsight: its mistakes over all repeats, shape (n_points,).
+
+    The rule may name the `tasks` whose mistakes count, from 1; a `target` ``worst_task``, so that
+    it is the highest error rate of a task that counts; or, under `most`, an array by point and task
+    whose mean is to be the highest instead. A point that diverged costs infinitely much.
+    """
+    tasks = [task - 1 for task in rule.get("tasks", [])] or slice(None)
+    if "most" in rule:
+        gains = np.array([result.arrays[rule["most"]][:, tasks] for result in results])
+        cost = -np.nanmean(gains, axis=(0, 2))
+    else:
+        mistakes = sum(result.arrays["mistakes"][:, tasks] for result in results)
+        if rule.get("target", "total") == "worst_task":
+            cost = np.max(mistakes / results[0].arrays["examples"][tasks], axis=1)
+        else:
+            cost = np.sum(mistakes, axis=1)
+    diverged = sum(result.arrays["diverged"] for result in results)
+    return np.where(diverged > 0, np.inf, cost)
+
+
 def oracle(
     results: Sequence[Result],
     points: Sequence[Mapping[str, Any]],  # noqa: ARG001
     rule: Mapping[str, Any],
 ) -> np.ndarray:
-    """Choose the point with the fewest mistakes over all repeats, in hindsight.
-
-    The rule may name the `tasks` whose mistakes count, from 1; or, under `most`, an array by point
-    and task whose mean is to be the highest instead.
-    """
-    tasks = [task - 1 for task in rule.get("tasks", [])] or slice(None)
-    if "most" in rule:
-        gains = np.array([result.arrays[rule["most"]][:, tasks] for result in results])
-        return np.full(len(results), _fewest(-np.nanmean(gains, axis=(0, 2)), results))
-    total = sum(result.arrays["mistakes"][:, tasks].sum(axis=1) for result in results)
-    return np.full(len(results), _fewest(total, results))
+    """Choose the first point that costs least over all repeats, in hindsight (`costs`)."""
+    return np.full(len(results), int(np.argmin(costs(results, rule))))
 
 
 def cross_validation(
     results: Sequence[Result],
     points: Sequence[Mapping[str, Any]],  # noqa: ARG001
-    rule: Mapping[str, Any],  # noqa: ARG001
+    rule: Mapping[str, Any],
 ) -> np.ndarray:
-    """Choose for each repeat the point that is best on held-out parts of its training examples."""
+    """Choose for each repeat the point that is best on held-out parts of its training examples.
+
+    Where the rule says ``for: all``, the point that is best over the repeats, for all of them.
+    """
+    if rule["for"] == "all":
+        mean = np.mean([result.arrays["validation"] for result in results], axis=0)
+        return np.full(len(results), _fewest(-mean, results))
     return np.array([_fewest(-result.arrays["validation"], [result]) for result in results])
 
 

@@ -83,3 +83,17 @@ class Store:
             path.replace(aside)
         print(f"{path}: damaged, set aside as {aside.name}; to be computed again", file=sys.stderr)
         return None
+
+
+class Loaded:
+    """What the store has, each unit read once: cells of one experiment share their units."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._read: dict[str, Result | None] = {}
+
+    def __call__(self, units: list[Unit]) -> list[Result]:
+        for unit in units:
+            if unit.key not in self._read:
+                self._read[unit.key] = self._store.load(unit)
+        return [result for unit in units if (result := self._read[unit.key]) is not None]

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from omtl.config import load_option
 from omtl.harness.fanout import Failure, why_lacking
-from omtl.harness.plan import Cell, Table
+from omtl.harness.plan import Cell, Table, rule_of
+from omtl.harness.search import searched
 from omtl.harness.selection import select
-from omtl.harness.store import Store
-from omtl.harness.unit import Result, Unit
+from omtl.harness.store import Loaded, Store
+from omtl.harness.unit import Result
 from omtl.harness.verdict import judge
 from omtl.metrics import METRICS
 
@@ -51,6 +51,8 @@ class Scored:
         Standard deviation of our mean over fresh draws of synthetic data; 0 for real data.
     params : dict
         The chosen hyper-parameters (those most often chosen, where the rule chooses by repeat).
+    found : dict of str to ndarray
+        What the learner tells of its final states, by task: the mean over the repeats.
     why : str
         Why the cell was not run; empty if it was.
     """
@@ -61,6 +63,7 @@ class Scored:
     data_std: float = 0.0
     params: dict[str, Any] = field(default_factory=dict)
     data_sha256: str = ""
+    found: dict[str, np.ndarray] = field(default_factory=dict)
     seconds: float = 0.0
     why: str = ""
 
@@ -99,6 +102,18 @@ def values_of(
     return np.where(diverged, metric.worst, values), chosen
 
 
+def found_by_task(results: list[Result], chosen: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what learners tell of each task at the chosen points, the mean over the repeats."""
+    n_tasks = len(results[0].facts["task_names"])
+    return {
+        name.removeprefix("found_"): np.mean(
+            [r.arrays[name][p] for r, p in zip(results, chosen, strict=True)], axis=0
+        )
+        for name, values in results[0].arrays.items()
+        if name.startswith("found_") and values.shape[1:] == (n_tasks,)
+    }
+
+
 def spread_of_draws(
     cell: Cell, draws: list[list[Result]], rule: dict[str, Any], shuffle_std: float
 ) -> float:
@@ -114,30 +129,22 @@ def spread_of_draws(
     return float(np.sqrt(max(0.0, np.var(means, ddof=1) - shuffles)))
 
 
-class _Loaded:
-    """What the store has, each unit read once: cells of one experiment share their units."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._read: dict[str, Result | None] = {}
-
-    def __call__(self, units: list[Unit]) -> list[Result]:
-        for unit in units:
-            if unit.key not in self._read:
-                self._read[unit.key] = self._store.load(unit)
-        return [result for unit in units if (result := self._read[unit.key]) is not None]
-
-
 def score_cell(
     table: Table,
     cell: Cell,
-    loaded: _Loaded,
+    loaded: Loaded,
     rule: dict[str, Any],
     seed: int,
     n_repeats: int,
     failed: Mapping[str, Failure],
 ) -> Scored:
     """Return a cell with our number for it; where it has rivals, of the best over all tasks."""
+    if cell.search is not None:
+        found = searched(cell, loaded, cell.selection or rule, seed, n_repeats)
+        if found is None:
+            mean, std = float(cell.mean), float(cell.std) if cell.std else None
+            return Scored(cell, np.array([]), judge(mean, std, None), why="the search is not done")
+        return score_cell(table, found, loaded, rule, seed, n_repeats, failed)
     if cell.rivals:
         sign = 1.0 if METRICS[cell.metric].lower_is_better else -1.0
 
@@ -173,6 +180,7 @@ def score_cell(
         data_std=data_std,
         params=cell.experiment.points[int(np.bincount(chosen).argmax())],
         data_sha256=results[0].facts["data_sha256"],
+        found=found_by_task(results, chosen),
         seconds=sum(result.facts["seconds"] for result in results),
     )
 
@@ -198,10 +206,11 @@ def score_table(
     selection : str, optional
         A rule of the group ``selection``; the table's own by default.
     """
-    rule = load_option("selection", selection or table.description["selection"])
-    loaded = _Loaded(store)
+    name = selection or table.description["selection"]
+    loaded = Loaded(store)
     return [
-        score_cell(table, cell, loaded, rule, seed, n_repeats, failed or {}) for cell in table.cells
+        score_cell(table, cell, loaded, rule_of(name, cell.reading), seed, n_repeats, failed or {})
+        for cell in table.cells
     ]
 
 

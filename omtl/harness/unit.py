@@ -58,7 +58,8 @@ class Unit:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that determines the result, without the labels that only people read."""
-        algorithm = {k: self.algorithm[k] for k in ("learner", "fixed", "grid")}
+        made_of = ("learner", "fixed", "grid", "only")
+        algorithm = {k: self.algorithm[k] for k in made_of if k in self.algorithm}
         dataset = {k: v for k, v in self.dataset.items() if k != "label"}
         network = self.network and {k: v for k, v in self.network.items() if k != "name"}
         return asdict(self) | {
@@ -147,7 +148,8 @@ def setting_of(unit: Unit) -> Setting:
         source=load_fed(unit.dataset, unit.seed, unit.draw),
         protocol=unit.protocol,
         network=unit.network,
-        rng=lambda of, **more: generator(unit.seed, of=of, **axes, **more),
+        rng=lambda of, **more: generator(unit.seed, of=of, **(axes | more)),
+        repeat=unit.repeat,
     )
 
 
@@ -156,8 +158,16 @@ def compute(unit: Unit) -> Result:
     started = time.perf_counter()
     setting = setting_of(unit)
     points = grid_points(unit.algorithm)
+    protocol = import_module(unit.protocol["module"])
+    kind = learner_class(unit.algorithm["learner"])
+    lacking = [method for method in getattr(protocol, "NEEDS", ()) if not hasattr(kind, method)]
+    if lacking:
+        raise UserError(
+            f"algorithm {unit.algorithm['name']} has no {' and no '.join(lacking)}, which protocol "
+            f"{unit.protocol['name']} needs; choose another protocol"
+        )
     learners = (new_learner(unit.algorithm, point) for point in points)
-    arrays = import_module(unit.protocol["module"]).play_grid(learners, setting)
+    arrays = protocol.play_grid(learners, setting)
     facts = {
         "unit": unit.identity,
         "data_sha256": setting.source.sha256,

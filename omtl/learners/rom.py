@@ -68,6 +68,15 @@ def zero_shared(shape: Shape) -> Shared:
 
 
 @register_jitable(**BORROWED)
+def sum_of_squares(w):
+    """Return the squared norm of a vector."""
+    total = 0.0
+    for e in range(w.size):
+        total += w[e] * w[e]
+    return total
+
+
+@register_jitable(**BORROWED)
 def learn_together(shared, rows, step):
     """Add `step` times the label times the example of every task that has a loss."""
     for i in range(shared.label.size):
@@ -78,7 +87,7 @@ def learn_together(shared, rows, step):
 
 @register_jitable(**BORROWED)
 def keep_norm(norms, k, scale, w, step, product, square_norm, unseen):
-    """Follow scale · w = v + step · x, where `product` is v·x; return the new squared norm.
+    """Follow the squared norm of scale · w = v + step · x, where `product` is v·x.
 
     `square_norm` is that of x, and `unseen` the part of it in features that the rows do not have.
     """
@@ -88,12 +97,8 @@ def keep_norm(norms, k, scale, w, step, product, square_norm, unseen):
     norms.error[k] += ROUNDING * (norms.square[k] + abs(cross) + fresh)
     norms.square[k] += cross + fresh
     if norms.error[k] > WORST_ERROR * norms.square[k]:
-        total = 0.0
-        for e in range(w.size):
-            total += w[e] * w[e]
-        norms.square[k] = scale * scale * total + norms.unseen[k]
+        norms.square[k] = scale * scale * sum_of_squares(w) + norms.unseen[k]
         norms.error[k] = ROUNDING * norms.square[k]
-    return norms.square[k]
 
 
 def unseen_square_norm(rows: Rows, i: int, square_norm: float) -> float:
@@ -165,28 +170,19 @@ class Parts(NamedTuple):
 
 
 @register_jitable(**BORROWED)
-def outlier_step(state, rows, event, step, threshold):
-    """Add `step` times the example to q, and shorten it by `threshold` (eqs. 8 and 10)."""
-    k, x = event.task, event.example
+def shorten_own(state, k, factor):
+    """Divide p of a task by `factor` (eq. 7)."""
+    state.own_scale[k] /= factor
+    if state.own_scale[k] < SMALLEST_SCALE:
+        rescale(state.own[k], state.own_scale[k])
+        state.own_scale[k] = 1.0
+
+
+@register_jitable(**BORROWED)
+def shorten_outlier(state, rows, k, threshold):
+    """Shorten q of a task, which is not zero, by `threshold` (eq. 10)."""
     norms = state.outlier_norms
-    if norms.square[k] == 0.0 and abs(step) * math.sqrt(event.square_norm) <= threshold:
-        return
-    axpy(step / state.outlier_scale[k], rows, x, state.outlier[k])
-    n_rows = state.outlier_n_rows[k]
-    if n_rows < state.outlier_rows.shape[1]:
-        state.outlier_rows[k, n_rows] = x
-    state.outlier_n_rows[k] = n_rows + 1
-    square = keep_norm(
-        norms,
-        k,
-        state.outlier_scale[k],
-        state.outlier[k],
-        step,
-        state.outlier_product[0],
-        event.square_norm,
-        unseen_square_norm(rows, x, event.square_norm),
-    )
-    norm = math.sqrt(max(0.0, square))
+    norm = math.sqrt(max(0.0, norms.square[k]))
     if norm <= threshold:
         forget(state.outlier[k], rows, state.outlier_rows[k], state.outlier_n_rows[k])
         state.outlier_n_rows[k] = 0
@@ -205,6 +201,31 @@ def outlier_step(state, rows, event, step, threshold):
         state.outlier_scale[k] = 1.0
 
 
+@register_jitable(**BORROWED)
+def outlier_step(state, rows, event, step, threshold):
+    """Add `step` times the example to q, and shorten it by `threshold` (eqs. 8 and 10)."""
+    k, x = event.task, event.example
+    norms = state.outlier_norms
+    if norms.square[k] == 0.0 and abs(step) * math.sqrt(event.square_norm) <= threshold:
+        return
+    axpy(step / state.outlier_scale[k], rows, x, state.outlier[k])
+    n_rows = state.outlier_n_rows[k]
+    if n_rows < state.outlier_rows.shape[1]:
+        state.outlier_rows[k, n_rows] = x
+    state.outlier_n_rows[k] = n_rows + 1
+    keep_norm(
+        norms,
+        k,
+        state.outlier_scale[k],
+        state.outlier[k],
+        step,
+        state.outlier_product[0],
+        event.square_norm,
+        unseen_square_norm(rows, x, event.square_norm),
+    )
+    shorten_outlier(state, rows, k, threshold)
+
+
 class ROMPGD(NamedTuple):
     """ROM-PGD (ROM paper, section II.C, algorithm 1): proximal gradient steps.
 
@@ -212,7 +233,9 @@ class ROMPGD(NamedTuple):
     p^i ← (p^i + η y x) / (1 + β η) (eq. 7), and q̂ = q^i + η y x is shortened by η γ,
     q^i ← max(0, 1 − η γ / ‖q̂‖) q̂ (eqs. 8 and 10); where it has none, both stay as they are. At the
     end of each round u ← (u + (η / m) Σ y x) / (1 + α η / m) (eq. 6), a sum over the tasks with a
-    loss; u shrinks in every round, and m is the number of all tasks.
+    loss; u shrinks in every round, and m is the number of all tasks. With `every_round`, p^i and
+    q^i take these steps in every round too, with gradient 0 where there is no loss: so they do in
+    eqs. 3 to 5, of which lemma 2 is, but not in algorithm 1.
 
     Cost per example: O(nonzeros), amortised; per round: O(n_tasks).
 
@@ -224,12 +247,15 @@ class ROMPGD(NamedTuple):
         Weights α, β ≥ 0 of ½‖u‖² and of ½‖p^i‖².
     gamma : float
         Weight γ ≥ 0 of the group lasso ‖q^i‖.
+    every_round : bool
+        Whether p and q shrink in rounds without loss too.
     """
 
     eta: float
     alpha: float
     beta: float
     gamma: float
+    every_round: bool = False
 
     def new_state(self, shape: Shape) -> Parts:
         """Return zero weights."""
@@ -264,10 +290,7 @@ class ROMPGD(NamedTuple):
         k, x = event.task, event.example
         step = self.eta * y
         axpy(step / state.own_scale[k], rows, x, state.own[k])
-        state.own_scale[k] /= 1.0 + self.beta * self.eta
-        if state.own_scale[k] < SMALLEST_SCALE:
-            rescale(state.own[k], state.own_scale[k])
-            state.own_scale[k] = 1.0
+        shorten_own(state, k, 1.0 + self.beta * self.eta)
         outlier_step(state, rows, event, step, self.eta * self.gamma)
         state.shared.label[k] = y
         state.shared.example[k] = x
@@ -277,9 +300,24 @@ class ROMPGD(NamedTuple):
         """Return which tasks are outliers: those whose q is not zero, shape (n_tasks,)."""
         return {"outlier": state.outlier_norms.square > 0.0}
 
+    def penalty(self, state: Parts) -> float:
+        """Return r_1(W) = α/2 ‖u‖² + β/2 Σ‖p^i‖² + γ Σ‖q^i‖, in O(n_tasks · n_features)."""
+        shared = state.shared
+        total = 0.5 * self.alpha * shared.scale[0] ** 2 * sum_of_squares(shared.vector)
+        for i in range(state.own_scale.size):
+            total += 0.5 * self.beta * state.own_scale[i] ** 2 * sum_of_squares(state.own[i])
+            total += self.gamma * math.sqrt(max(0.0, state.outlier_norms.square[i]))
+        return total
+
     def close_round(self, state: Parts, rows: Any) -> None:
         """Take the step of u (eq. 6)."""
         shared = state.shared
+        if self.every_round:
+            for i in range(shared.label.size):
+                if shared.label[i] == 0.0:
+                    shorten_own(state, i, 1.0 + self.beta * self.eta)
+                    if state.outlier_norms.square[i] != 0.0:
+                        shorten_outlier(state, rows, i, self.eta * self.gamma)
         rate = self.eta / shared.label.size
         learn_together(shared, rows, rate)
         shared.scale[0] /= 1.0 + self.alpha * rate
@@ -370,6 +408,25 @@ class ROMRDA(NamedTuple):
     def findings(self, state: DualAverages) -> dict[str, np.ndarray]:
         """Return which tasks are outliers: those whose q is not zero, shape (n_tasks,)."""
         return {"outlier": state.outlier_factor > 0.0}
+
+    def penalty(self, state: DualAverages) -> float:
+        """Return r_1(W) = α/2 ‖u‖² + β/2 Σ‖p^i‖² + γ Σ‖q^i‖, in O(n_tasks + n_features)."""
+        shared = state.shared
+        total = 0.5 * self.alpha * shared.scale[0] ** 2 * sum_of_squares(shared.vector)
+        for i in range(state.own_factor.size):
+            square = max(0.0, state.own_norms.square[i])
+            total += 0.5 * self.beta * state.own_factor[i] ** 2 * square
+            total += self.gamma * state.outlier_factor[i] * math.sqrt(square)
+        return total
+
+    def proximity(self, state: DualAverages) -> float:
+        """Return θ_t/(2t) ‖W‖² of eq. 12, t being the round that is played."""
+        shared = state.shared
+        square = shared.scale[0] ** 2 * sum_of_squares(shared.vector)
+        for i in range(state.own_factor.size):
+            factors = state.own_factor[i] ** 2 + state.outlier_factor[i] ** 2
+            square += factors * max(0.0, state.own_norms.square[i])
+        return 0.5 * self.kappa / math.sqrt(state.rounds[0] + 1.0) * square
 
     def close_round(self, state: DualAverages, rows: Any) -> None:
         """Take in the round's gradients (eqs. 14 and 20 to 22)."""

@@ -13,7 +13,11 @@ from omtl.preparation import in_order
 from omtl.protocols.setting import Setting
 from omtl.rules import findings
 
-BY_POINT = tuple(name for name in Trace._fields if name != "diverged")
+NEEDS = ("score", "update")
+"""What a learner must have to be played."""
+
+BY_POINT = ("mistakes", "updates", "checkpoint_mistakes", "checkpoint_loss")
+"""Arrays of a trace that are kept; `checkpoint_by_task` too where the protocol says `by_task`."""
 
 
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
@@ -25,8 +29,9 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         With P learners, K tasks and C checkpoints: ``mistakes`` and ``updates`` (P, K),
         ``checkpoint_mistakes`` and ``checkpoint_loss`` (P, C), ``diverged`` (P,), ``examples``
         (K,), ``seen`` (C,): the number of examples up to each checkpoint; ``found_<name>``
-        (P, ...): what the learners tell of their final states; and ``seconds`` (P,) where the
-        protocol is ``timed``.
+        (P, ...): what the learners tell of their final states; ``checkpoint_by_task`` (P, C, K) and
+        ``seen_by_task`` (C, K) where the protocol says ``by_task``; and ``seconds`` (P,) where it
+        is ``timed``.
     """
     stream = setting.stream
     examples, ordered = in_order(setting.source, stream)
@@ -42,9 +47,15 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         seconds.append(time.perf_counter() - started)
         traces.append(trace)
         found.append(findings(learner, state))
-    arrays = {name: np.stack([getattr(trace, name) for trace in traces]) for name in BY_POINT}
+    by_task = setting.protocol.get("by_task", False)
+    kept = (*BY_POINT, "checkpoint_by_task") if by_task else BY_POINT
+    arrays = {name: np.stack([getattr(trace, name) for trace in traces]) for name in kept}
     arrays["diverged"] = np.array([trace.diverged[0] for trace in traces])
     arrays["examples"] = np.array(shape.n_examples)
     arrays["seen"] = stream.start[stream.checkpoint]
+    if by_task:
+        parts = np.split(examples.task, arrays["seen"][:-1])
+        counts = [np.bincount(part, minlength=shape.n_tasks) for part in parts]
+        arrays["seen_by_task"] = np.cumsum(counts, axis=0)
     arrays |= {f"found_{name}": np.stack([one[name] for one in found]) for name in found[0]}
     return arrays | ({"seconds": np.array(seconds)} if timed else {})

@@ -32,13 +32,17 @@ class Setting:
     network : mapping or None
         Resolved config of the network; None for a centralised learner.
     rng : callable
-        ``rng(of, **axes)`` gives the generator of the repeat for a purpose, such as ``"shuffle"``.
+        ``rng(of, **axes)`` gives the generator of the repeat for a purpose, such as ``"shuffle"``;
+        with ``repeat=0``, one that all repeats have in common.
+    repeat : int
+        The repeat's number.
     """
 
     source: Fed
     protocol: Mapping[str, Any]
     network: Mapping[str, Any] | None
     rng: Callable[..., np.random.Generator]
+    repeat: int = 0
 
     @property
     def tasks(self) -> Tasks:
@@ -70,7 +74,8 @@ class Setting:
         kind = self.protocol["stream"]
         if kind not in makers:
             raise UserError(f"protocol: no stream {kind!r}; choose from {', '.join(makers)}")
-        return makers[kind]()
+        stream = makers[kind]()
+        return streams.first_part(stream, self.protocol.get("share", 1.0))
 
     def _rounds(self) -> Stream:
         return streams.rounds(

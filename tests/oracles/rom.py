@@ -20,31 +20,36 @@ def rom_pgd(
     alpha: float,
     beta: float,
     gamma: float,
+    every_round: bool = False,
 ) -> Generator[Step, None, np.ndarray]:
-    """Yield the steps of algorithm 1.
+    """Yield the steps of algorithm 1, or of eqs. 6, 7 and 10 in every round.
 
     Parameters
     ----------
     rounds : sequence of sequences of Given
     n_tasks, n_features : int
     eta, alpha, beta, gamma : float
+    every_round : bool
     """
     u = np.zeros(n_features)
     P = np.zeros((n_tasks, n_features))
     Q = np.zeros((n_tasks, n_features))
     for given in rounds:
         gradients = np.zeros((n_tasks, n_features))
+        stepping = set(range(n_tasks)) if every_round else set()
         for x, y, i, _ in given:
             score = float((u + P[i] + Q[i]) @ x)
             fired = max(0.0, 1.0 - y * score) > 0.0 and bool(x.any())
             if fired:
                 gradients[i] = -y * x
-                P[i] = (P[i] - eta * gradients[i]) / (1.0 + beta * eta)  # eq. 7
-                hat = Q[i] - eta * gradients[i]  # eq. 8
-                norm = np.linalg.norm(hat)
-                if norm > 0.0:
-                    Q[i] = max(0.0, 1.0 - eta * gamma / norm) * hat  # eq. 10
+                stepping.add(i)
             yield Step(score, fired, abs(y * score - 1.0))
+        for i in stepping:
+            P[i] = (P[i] - eta * gradients[i]) / (1.0 + beta * eta)  # eq. 7
+            hat = Q[i] - eta * gradients[i]  # eq. 8
+            norm = np.linalg.norm(hat)
+            if norm > 0.0:
+                Q[i] = max(0.0, 1.0 - eta * gamma / norm) * hat  # eq. 10
         u = (u - eta / n_tasks * gradients.sum(axis=0)) / (1.0 + alpha * eta / n_tasks)  # eq. 6
     return Q
 

@@ -1,0 +1,165 @@
+"""What is proved of ROM's two algorithms, in numbers (ROM paper, section III).
+
+Lemmas, theorems and equations are those of Zhang et al., ICDM 2016 ("ROM"). The regret is eq. 1's,
+of hinge losses plus r_1(W) = α/2 ‖u‖² + β/2 ‖P‖² + γ ‖Q‖_{2,1}, and G_t is the gradient of round
+t's losses alone, by (u, P, Q): both algorithms take the regulariser exactly, not by its gradient.
+
+Each bound is given as printed and as it can be proved. They differ in three things.
+
+Lemma 2 supposes one step size. The paper has U of shape (d, 1), but eq. 6 steps u by η/m, that is
+in the norm ‖W‖²_m = m ‖u‖² + ‖P‖² + ‖Q‖², whose dual is ‖Σ g^i‖²/m + 2 Σ ‖g^i‖². With the proof of
+composite mirror descent in that norm, R_T ≤ ‖W‖²_m/(2η) + r_1(W_0) + (η/2) Σ ‖G_t‖²_{m*}. As
+printed, with ‖W‖²/η and ‖G_t‖², it follows for m ≤ 2 only, and is false for m = 5. It holds for any
+m where U is read as (d, m), u once for every task, which is what the weighted norm is.
+
+Lemma 2 is of eqs. 6, 7 and 10 in every round, but algorithm 1 leaves p^i and q^i where task i has
+no loss: then r_1 of weights that are no longer needed may be paid for in each round, and the regret
+can grow linearly.
+
+Lemma 5 sums 1/θ_τ for τ = 1 … T. Round t is played with weights that were made with θ_{t−1}, so it
+has to be 1/θ_{t−1}, with θ_1 in the place of θ_0, as in Xiao's (2009). Theorem 6 is not affected,
+1 + Σ_{τ<T} 1/√τ being at most 2 √T. Lemmas 4 and 5 have r_2 where Xiao has r_1: with the term
+θ_t/(2t) ‖W_t‖² of r_2 counted in they are false too.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from omtl.theory.rom_comparator import Weights
+
+
+def square_norm(weights: Weights) -> float:
+    """Return ‖W‖² = ‖u‖² + ‖P‖² + ‖Q‖², with U of shape (d, 1) as in section II.B."""
+    return sum(weights.squares)
+
+
+def weighted_square_norm(weights: Weights) -> float:
+    """Return ‖W‖²_m = m ‖u‖² + ‖P‖² + ‖Q‖², in which eqs. 6, 7 and 10 take one step of size η."""
+    u, p, q = weights.squares
+    return weights.P.shape[0] * u + p + q
+
+
+# ROM-PGD
+
+
+def lemma2_printed(*, eta: float, square: float, gradients: float) -> float:
+    """Return lemma 2's bound ‖W‖²/η + (η/2) Σ ‖G_t‖² of weights that start at 0.
+
+    Parameters
+    ----------
+    eta : float
+        The learning rate η that was played.
+    square : float
+        ‖W‖² (`square_norm`).
+    gradients : float
+        Σ_t ‖G_t‖² over the rounds that were played.
+    """
+    return square / eta + 0.5 * eta * gradients
+
+
+def lemma2(*, eta: float, square: float, gradients: float) -> float:
+    """Return what lemma 2 should be, ‖W‖²_m/(2η) + (η/2) Σ ‖G_t‖²_{m*}, from weights 0.
+
+    It holds for every fixed W where p and q take their steps in every round.
+
+    Parameters
+    ----------
+    eta : float
+        The learning rate η that was played.
+    square : float
+        ‖W‖²_m (`weighted_square_norm`).
+    gradients : float
+        Σ_t (‖Σ g^i‖²/m + 2 Σ ‖g^i‖²).
+    """
+    return 0.5 * square / eta + 0.5 * eta * gradients
+
+
+def theorem3_eta(n_rounds: float, *, square: float, gradient: float) -> float:
+    """Return η = √2 ‖W_*‖/(G_* √T), at which `lemma2_printed` gives theorem 3; it is not printed.
+
+    Parameters
+    ----------
+    n_rounds : float
+        T.
+    square, gradient : float
+        ‖W_*‖² and G_*².
+    """
+    return math.sqrt(2.0 * square / (gradient * n_rounds))
+
+
+def theorem3_printed(n_rounds: float, *, square: float, gradient: float) -> float:
+    """Return theorem 3's bound G_* √(2 ‖W_*‖²) √T; parameters as of `theorem3_eta`."""
+    return math.sqrt(2.0 * square * gradient * n_rounds)
+
+
+def best_eta(n_rounds: float, *, square: float, gradient: float) -> float:
+    """Return η = ‖W_*‖_m/(G √T), which minimises `lemma2` for gradients of norm G or less.
+
+    Parameters
+    ----------
+    n_rounds : float
+        T.
+    square, gradient : float
+        ‖W_*‖²_m and G², the largest ‖Σ g^i‖²/m + 2 Σ ‖g^i‖² of a round.
+    """
+    return math.sqrt(square / (gradient * n_rounds))
+
+
+def theorem3(n_rounds: float, *, square: float, gradient: float) -> float:
+    """Return what theorem 3 should be, G ‖W_*‖_m √T; parameters as of `best_eta`."""
+    return math.sqrt(square * gradient * n_rounds)
+
+
+# ROM-RDA
+
+
+def inverse_thetas(n_rounds: int, kappa: float) -> np.ndarray:
+    """Return 1/θ_τ = 1/(κ √τ) for τ = 1 … T, shape (n_rounds,)."""
+    return 1.0 / (kappa * np.sqrt(np.arange(1, n_rounds + 1)))
+
+
+def lemma5_printed(n_rounds: int, *, kappa: float, square: float, gradient: float) -> float:
+    """Return lemma 5's bound θ_T D² + (G_*²/2) Σ_{τ=1}^T 1/θ_τ, for θ_τ = κ √τ.
+
+    Parameters
+    ----------
+    n_rounds : int
+        T.
+    kappa : float
+        κ that was played.
+    square : float
+        ‖W‖² (`square_norm`) of the weights that are compared with, the least that D² ≥ ‖W‖²/2
+        allows.
+    gradient : float
+        G_*², the largest ‖G_t‖².
+    """
+    thetas = float(inverse_thetas(n_rounds, kappa).sum())
+    return 0.5 * kappa * math.sqrt(n_rounds) * square + 0.5 * gradient * thetas
+
+
+def lemma5(n_rounds: int, *, kappa: float, square: float, gradient: float) -> float:
+    """Return what lemma 5 should be, θ_T ‖W‖²/2 + (G_*²/2) (1/θ_1 + Σ_{τ=1}^{T−1} 1/θ_τ).
+
+    It bounds the regret with r_1; parameters as of `lemma5_printed`.
+    """
+    inverse = inverse_thetas(n_rounds, kappa)
+    thetas = float(inverse[0] + inverse[:-1].sum())
+    return 0.5 * kappa * math.sqrt(n_rounds) * square + 0.5 * gradient * thetas
+
+
+def theorem6(n_rounds: float, *, kappa: float, square: float, gradient: float) -> float:
+    """Return theorem 6's bound (κ D² + G_*²/κ) √T; parameters as of `lemma5_printed`."""
+    return (0.5 * kappa * square + gradient / kappa) * math.sqrt(n_rounds)
+
+
+def best_kappa(*, square: float, gradient: float) -> float:
+    """Return κ = G_*/D, which minimises `theorem6` and makes it 2 G_* D √T (section III.C)."""
+    return math.sqrt(2.0 * gradient / square)
+
+
+def proximities(n_rounds: int, kappa: float, square: float) -> float:
+    """Return Σ_t θ_t/(2t) ‖W‖², what r_2 has more than r_1, of fixed weights over T rounds."""
+    return 0.5 * kappa * square * float(np.sum(1.0 / np.sqrt(np.arange(1, n_rounds + 1))))
