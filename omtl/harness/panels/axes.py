@@ -82,6 +82,8 @@ class Line:
         For all x, or for each, the hyper-parameters behind the number.
     is_theory : bool
         Whether it is computed from formulas instead of being played.
+    values : ndarray of shape (n_repeats, n)
+        The numbers of the repeats, not rounded, for claims.
     """
 
     label: str
@@ -91,6 +93,7 @@ class Line:
     n_repeats: int
     params: tuple[str, ...] = ("",)
     is_theory: bool = False
+    values: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), repr=False, compare=False)
 
 
 class Reference(NamedTuple):
@@ -121,6 +124,8 @@ class Axes:
         What a reader must know before reading the lines, such as an assumption that does not hold.
     notes : tuple of str
         What else belongs to the numbers; written, not drawn.
+    error_bars : bool
+        Whether deviations are drawn as bars at the points, not as bands.
     """
 
     x_label: str
@@ -133,6 +138,42 @@ class Axes:
     marks: tuple[Mark, ...] = ()
     title: str = ""
     warning: str = ""
+    notes: tuple[str, ...] = ()
+    error_bars: bool = False
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """A matrix of weights between things, such as tasks, in groups.
+
+    Parameters
+    ----------
+    title : str
+    x_label, y_label : str
+        What columns and rows are.
+    unit : str
+        What the weights are.
+    mean, std : ndarray of shape (n, n)
+        Mean and standard deviation over the repeats.
+    groups : dict of str to int
+        How many rows, and columns, belong to each group, in their order.
+    n_repeats : int
+        Number of repeats behind each weight.
+    params : str
+        The hyper-parameters, as text.
+    notes : tuple of str
+        What else belongs to the numbers; the first is drawn too.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    unit: str
+    mean: np.ndarray
+    std: np.ndarray
+    groups: dict[str, int]
+    n_repeats: int
+    params: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -147,7 +188,7 @@ def line_of(label: str, x: Any, values: np.ndarray, **more: Any) -> Line:
     mean = values.mean(axis=0)
     std = values.std(axis=0, ddof=1) if n_repeats > 1 else np.zeros(values.shape[1])
     std = np.where(std > ROUNDING * np.abs(mean), std, 0.0)
-    return Line(label, rounded(x), rounded(mean), rounded(std), n_repeats, **more)
+    return Line(label, rounded(x), rounded(mean), rounded(std), n_repeats, values=values, **more)
 
 
 def points_with(played: Played, name: str, value: Any) -> list[int]:

@@ -1,0 +1,72 @@
+"""How well a matrix of relations between tasks shows groups of tasks that are known."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+NO_WEIGHT = 1e-12
+"""Sum of weights below which a task counts as related to none."""
+
+
+def contrast(eta: np.ndarray, group: np.ndarray) -> float:
+    """Return by how much tasks weigh their own group's other tasks more than the other groups'.
+
+    The mean weight of two different tasks of a group, less that of two tasks of different groups,
+    in units of the mean weight of two different tasks: 0 where the groups make no difference, and
+    for two groups of equal size at most about 2, where there is no weight between them. nan where
+    no task has any weight for another.
+
+    Parameters
+    ----------
+    eta : ndarray of shape (n_tasks, n_tasks)
+        How much task k learns from task j, not negative; its diagonal does not count.
+    group : ndarray of shape (n_tasks,), int64
+        Two groups or more, of two tasks or more.
+    """
+    apart = ~np.eye(group.size, dtype=bool)
+    same = group[:, None] == group[None, :]
+    mean = float(eta[apart].mean())
+    if mean <= NO_WEIGHT:
+        return float("nan")
+    return float((eta[same & apart].mean() - eta[~same].mean()) / mean)
+
+
+def two_clusters(eta: np.ndarray) -> np.ndarray:
+    """Return the two clusters of tasks that spectral clustering finds, 0 or 1, shape (n_tasks,).
+
+    Affinity is (η + ηᵀ)/2 without its diagonal; a task is put by the sign of its part of the second
+    eigenvector of the normalised Laplacian (Shi, Malik, PAMI 2000; von Luxburg, Statistics and
+    Computing 2007, section 4).
+
+    Cost: O(n_tasks³).
+    """
+    affinity = (eta + eta.T) / 2.0
+    np.fill_diagonal(affinity, 0.0)
+    degree = affinity.sum(axis=1)
+    scale = 1.0 / np.sqrt(np.where(degree > NO_WEIGHT, degree, 1.0))
+    laplacian = np.eye(degree.size) - scale[:, None] * affinity * scale
+    # The first eigenvector is known, and of value 0. It is moved to the other end of the spectrum,
+    # so that where the tasks fall apart it does not mix with the others of that value.
+    first = np.sqrt(np.maximum(degree, 0.0))
+    first /= np.linalg.norm(first) or 1.0
+    _, vectors = linalg.eigh(laplacian + 2.0 * np.outer(first, first))
+    return (vectors[:, 0] * scale > 0.0).astype(np.int64)
+
+
+def adjusted_rand(found: np.ndarray, group: np.ndarray) -> float:
+    """Return the adjusted Rand index of two partitions (Hubert, Arabie, 1985).
+
+    1 for the same partition, 0 on average for one that is found by chance.
+    """
+    table = np.array(
+        [[np.sum((found == a) & (group == b)) for b in set(group)] for a in set(found)]
+    )
+
+    def pairs(counts: np.ndarray) -> float:
+        return float(np.sum(counts * (counts - 1)) / 2.0)
+
+    both, mine, its = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
+    chance = mine * its / pairs(np.array([found.size]))
+    most = (mine + its) / 2.0
+    return 1.0 if most == chance else (both - chance) / (most - chance)

@@ -1,0 +1,402 @@
+"""Batch learners of many tasks (Murugesan, Liu, Carbonell, Yang, NIPS 2016, "OSMTL", section 2.3).
+
+A batch learner is a ``NamedTuple`` of its hyper-parameters with the one method
+
+``fit(self, examples, rng)``
+    learning from all examples of a training set (`omtl.streams.Tasks`) at once; returns `Fit`.
+
+It is no online learner (`omtl.rules`): it has no state, and nothing of it is compiled.
+
+All of them minimise, over the weights w_m of one or more models, Σ_m Σ_i c_mi ℓ(y_i w_m·x_i) +
+ridge/2 ‖w_m‖², where the learners differ in the weights c, and some choose these too. The paper
+leaves the minimisation to "off-the-shelf solvers"; here it is L-BFGS-B as SciPy keeps it, on all
+models together (`minimise`). Two things are added to what is printed. One is the ridge: on data of
+few positives a minimiser of the bare hinge loss calls everything negative, by a margin of 1, and
+ranks nothing. The other is the smoothing, as L-BFGS-B wants derivatives: ℓ is the hinge loss with
+a parabola of a small `width` in the place of its corner (Chapelle, Neural Computation 2007,
+"training a support vector machine in the primal"), which is lower by at most width/2. Weights of
+tasks are found by that same ℓ, so that each step of an alternation minimises the same objective.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg, optimize, sparse
+
+from omtl.errors import UserError
+from omtl.streams import Tasks
+
+WIDTH = 0.1
+"""Default width of the parabola at the corner of the hinge loss, in units of the margin."""
+
+MOST_FEATURES = 500
+"""With more features than these the problem is solved as it stands, without scaling it first."""
+
+LEAST_SPREAD = 1e-9
+"""Part of the mean squared feature that is added to all squares before scaling."""
+
+STOP: dict[str, Any] = {"maxiter": 200, "maxfun": 400, "maxcor": 20, "ftol": 1e-7, "gtol": 1e-5}
+"""When L-BFGS-B stops: its own options."""
+
+
+class Fit(NamedTuple):
+    """What a batch learner has learnt.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_tasks, n_features)
+        w_k, by which task k scores.
+    eta : ndarray of shape (n_tasks, n_tasks)
+        How much task k learnt from the examples of task j; rows sum to 1.
+    objective : ndarray of shape (n_rounds,)
+        What is minimised, after each round of the alternation.
+    """
+
+    weights: np.ndarray
+    eta: np.ndarray
+    objective: np.ndarray
+
+
+def smooth_hinge(margins: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smooth hinge loss of margins z = y w·x, and minus its derivative in z.
+
+    ℓ(z) = 0 for z ≥ 1, (1 − z)² / (2 width) for 1 − width ≤ z < 1, 1 − z − width/2 below.
+    """
+    short = np.subtract(1.0, margins)
+    np.maximum(short, 0.0, out=short)
+    slope = np.minimum(short / width, 1.0)
+    short -= (0.5 * width) * slope
+    short *= slope
+    return short, slope
+
+
+class Training:
+    """A training set, laid out for the solver.
+
+    Parameters
+    ----------
+    examples : Tasks
+        At least one example of each task.
+    ridge : float
+        Ridge ≥ 0 of each model.
+    width : float
+        Width > 0 of the smoothing (`smooth_hinge`).
+
+    Raises
+    ------
+    UserError
+        If a task has no examples, or a value is out of its range.
+    """
+
+    def __init__(self, examples: Tasks, ridge: float, width: float) -> None:
+        if not (ridge >= 0.0 and width > 0.0):
+            raise UserError(f"ridge={ridge} must not be negative, and width={width} positive")
+        self.examples, self.ridge, self.width = examples, ridge, width
+        self.n_tasks = len(examples.names)
+        self.counts = np.bincount(examples.task, minlength=self.n_tasks).astype(float)
+        if not self.counts.all():
+            name = examples.names[int(np.argmin(self.counts))]
+            raise UserError(f"{name} has no training examples; ask for more of each task")
+        self.basis = _basis(examples.X)
+        signed = (
+            sparse.diags_array(examples.y) @ examples.X
+            if sparse.issparse(examples.X)
+            else examples.y[:, None] * examples.X
+        )
+        self.signed = signed if self.basis is None else signed @ self.basis
+        self.to_task = np.eye(self.n_tasks)[examples.task] / self.counts[examples.task, None]
+
+    def per_example(self, eta: np.ndarray) -> np.ndarray:
+        """Return the weight c of each example for each model, shape (n_examples, n_models).
+
+        It is η_mj / N_j for an example of task j, so that Σ_i c_mi ℓ_i = Σ_j η_mj L_j(w_m).
+        """
+        return self.to_task @ eta.T
+
+    def losses(self, W: np.ndarray) -> np.ndarray:
+        """Return L_j(w_m), each task's mean loss under each model, shape (n_models, n_tasks)."""
+        loss, _ = smooth_hinge(
+            self.examples.y[:, None] * np.asarray(self.examples.X @ W.T), self.width
+        )
+        return (self.to_task.T @ loss).T
+
+    def norms(self, W: np.ndarray) -> np.ndarray:
+        """Return ridge/2 ‖w_m‖² of each model, shape (n_models,)."""
+        return 0.5 * self.ridge * np.einsum("md,md->m", W, W)
+
+    def minimise(self, eta: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
+        """Return argmin_W Σ_m Σ_j η_mj L_j(w_m) + ridge/2 ‖w_m‖², shape (n_models, n_features).
+
+        Cost: O(n_models · nonzeros) a step, some tens of steps.
+
+        Parameters
+        ----------
+        eta : ndarray of shape (n_models, n_tasks)
+        start : ndarray of shape (n_models, n_features), optional
+            Where to start; the result is no worse. Zero by default.
+        """
+        c = self.per_example(eta)
+        n_models, n_features = eta.shape[0], self.examples.X.shape[1]
+        B = self.basis
+
+        def objective(v: np.ndarray) -> tuple[float, np.ndarray]:
+            V = v.reshape(n_models, n_features)
+            W = V if B is None else V @ B.T
+            loss, slope = smooth_hinge(np.asarray(self.signed @ V.T), self.width)
+            slope *= c
+            pull = self.ridge * (W if B is None else W @ B)
+            return (
+                float(np.vdot(c, loss) + self.norms(W).sum()),
+                (pull - (self.signed.T @ slope).T).ravel(),
+            )
+
+        first = np.zeros((n_models, n_features))
+        if start is not None:
+            first = (
+                start
+                if B is None
+                else linalg.solve_triangular(B, start.T, lower=False, check_finite=False).T
+            )
+        found = optimize.minimize(
+            objective, first.ravel(), jac=True, method="L-BFGS-B", options=STOP
+        )
+        V = found.x.reshape(n_models, n_features)
+        return V if B is None else V @ B.T
+
+
+def _basis(X: np.ndarray | sparse.csr_array) -> np.ndarray | None:
+    """Return the upper triangular B for which the columns of X B are orthogonal and of mean
+    square 1, nearly; None where there are too many features, or X is sparse."""
+    if sparse.issparse(X) or X.shape[1] > MOST_FEATURES:
+        return None
+    square = X.T @ X / X.shape[0]
+    square[np.diag_indices_from(square)] += LEAST_SPREAD * (np.trace(square) / len(square) or 1.0)
+    return linalg.solve_triangular(linalg.cholesky(square), np.eye(len(square)), lower=False)
+
+
+class ITL(NamedTuple):
+    """Independent task learning: each task learns from its own examples (section 3.2).
+
+    w_k = argmin L_k(w) + ridge/2 ‖w‖², which is eq. 1 with η = I.
+
+    Cost: O(n_tasks · nonzeros) a step of the solver.
+
+    Parameters
+    ----------
+    ridge : float
+        Ridge ≥ 0, in units of the mean loss.
+    width : float
+        Width of the smoothing.
+    """
+
+    ridge: float
+    width: float = WIDTH
+
+    def fit(self, examples: Tasks, rng: np.random.Generator) -> Fit:  # noqa: ARG002
+        """Learn each task on its own."""
+        training = Training(examples, self.ridge, self.width)
+        eta = np.eye(training.n_tasks)
+        W = training.minimise(eta)
+        return Fit(W, eta, np.array([_value(training, W, eta)]))
+
+
+class STL(NamedTuple):
+    """Single task learning: one model of all tasks' examples, pooled (section 3.2).
+
+    Cost: O(nonzeros) a step of the solver.
+
+    Parameters
+    ----------
+    ridge : float
+        Ridge ≥ 0, in units of the mean loss over all examples.
+    width : float
+        Width of the smoothing.
+    """
+
+    ridge: float
+    width: float = WIDTH
+
+    def fit(self, examples: Tasks, rng: np.random.Generator) -> Fit:  # noqa: ARG002
+        """Learn all tasks as one."""
+        training = Training(examples, self.ridge, self.width)
+        eta = training.counts[None, :] / training.counts.sum()
+        W = training.minimise(eta)
+        m = training.n_tasks
+        return Fit(np.tile(W, (m, 1)), np.tile(eta, (m, 1)), np.array([_value(training, W, eta)]))
+
+
+class SHAMO(NamedTuple):
+    """Shared hypotheses: M models, of which each task takes one (Crammer, Mansour, NIPS 2012).
+
+    Like k-means: each model is learnt from the pooled examples of the tasks that have it, then each
+    task takes the model with the least loss on its examples, until no task changes. The objective,
+    which neither step raises, is Σ_k N_k (L_k(w_m(k)) + ridge/2 ‖w_m(k)‖²) / Σ_k N_k; a task's
+    choice looks at the model's norm too, without which it might. A model that no task has stays as
+    it is. At first tasks are dealt to the models at random. Written from the OSMTL paper's account
+    (section 1.1); the original learns and chooses on two halves of the examples in its analysis.
+
+    Cost: O(M · nonzeros) a step of the solver, some rounds of it.
+
+    Parameters
+    ----------
+    M : int
+        Number of models.
+    ridge : float
+        Ridge ≥ 0, in units of the mean loss over a model's examples.
+    width : float
+        Width of the smoothing.
+    rounds : int
+        Rounds after which it ends in any case.
+    """
+
+    M: int
+    ridge: float
+    width: float = WIDTH
+    rounds: int = 50
+
+    def fit(self, examples: Tasks, rng: np.random.Generator) -> Fit:
+        """Learn the models and who takes which.
+
+        Raises
+        ------
+        UserError
+            If there are fewer tasks than models, or no model.
+        """
+        training = Training(examples, self.ridge, self.width)
+        m, counts = training.n_tasks, training.counts
+        if not 1 <= self.M <= m:
+            raise UserError(f"M={self.M} must be at least 1 and at most the {m} tasks")
+        model = rng.permutation(m) % self.M
+        W = np.zeros((self.M, examples.X.shape[1]))
+        values: list[float] = []
+        for _ in range(self.rounds):
+            shares = np.zeros((self.M, m))
+            shares[model, np.arange(m)] = counts
+            has = shares.sum(axis=1) > 0.0
+            shares[has] /= shares[has].sum(axis=1, keepdims=True)
+            W[has] = training.minimise(shares[has], W[has])
+            cost = training.losses(W) + training.norms(W)[:, None]
+            last, model = model, np.argmin(cost, axis=0)
+            # A tie keeps the model that the task had.
+            model = np.where(cost[model, np.arange(m)] < cost[last, np.arange(m)], model, last)
+            values.append(float(counts @ cost[model, np.arange(m)] / counts.sum()))
+            if np.array_equal(model, last):
+                break
+        together = (model[:, None] == model[None, :]) * counts
+        return Fit(W[model], together / together.sum(axis=1, keepdims=True), np.array(values))
+
+
+class SMTLExponential(NamedTuple):
+    """SMTL-e: weights and relations of tasks in turn (algorithm 1; eqs. 3 to 6).
+
+    With η = α I + (1 − α) P, from uniform rows p_k: w_k = argmin Σ_j η_kj L_j(w) + ridge/2 ‖w‖²,
+    then p_kj ∝ exp(−(1 − α) L_j(w_k) / λ), until P changes by no more than `tolerance`. The
+    objective (eq. 4, and the ridge), summed over k, is never raised by either.
+
+    Cost: O(n_tasks · nonzeros) a step of the solver, some rounds of it.
+
+    Parameters
+    ----------
+    alpha : float
+        Concentration 0 ≤ α ≤ 1 on the own task.
+    lam : float
+        Smoothness λ > 0 of the attentions.
+    ridge : float
+        Ridge ≥ 0, in units of the mean loss.
+    width : float
+        Width of the smoothing.
+    rounds : int
+        Rounds after which it ends in any case.
+    tolerance : float
+        Largest change of P at which it has converged.
+    """
+
+    alpha: float
+    lam: float
+    ridge: float
+    width: float = WIDTH
+    rounds: int = 20
+    tolerance: float = 1e-3
+
+    def attend(self, losses: np.ndarray, P: np.ndarray) -> np.ndarray:  # noqa: ARG002
+        """Return the attentions to tasks with these losses (eq. 6)."""
+        logit = -(1.0 - self.alpha) / self.lam * losses
+        raised = np.exp(logit - logit.max(axis=1, keepdims=True))
+        return raised / raised.sum(axis=1, keepdims=True)
+
+    def fit(self, examples: Tasks, rng: np.random.Generator) -> Fit:  # noqa: ARG002
+        """Learn weights and relations."""
+        return _alternate(self, examples)
+
+
+class SMTLThreshold(NamedTuple):
+    """SMTL-t: as SMTL-e, with p_kj ∝ (λ − L_j(w_k))_+ in place of eq. 6 (section 3.2).
+
+    Where no L_j(w_k) is below λ this is 0 / 0, of which the paper says nothing: p_k then stays.
+
+    Cost: as SMTL-e.
+
+    Parameters
+    ----------
+    alpha, ridge, width, rounds, tolerance
+        As of `SMTLExponential`.
+    lam : float
+        Threshold λ > 0 of the losses.
+    """
+
+    alpha: float
+    lam: float
+    ridge: float
+    width: float = WIDTH
+    rounds: int = 20
+    tolerance: float = 1e-3
+
+    def attend(self, losses: np.ndarray, P: np.ndarray) -> np.ndarray:
+        """Return the attentions to tasks with these losses."""
+        left = np.maximum(0.0, self.lam - losses)
+        total = left.sum(axis=1, keepdims=True)
+        return np.where(total > 0.0, left / np.where(total > 0.0, total, 1.0), P)
+
+    def fit(self, examples: Tasks, rng: np.random.Generator) -> Fit:  # noqa: ARG002
+        """Learn weights and relations."""
+        return _alternate(self, examples)
+
+
+def _alternate(learner: SMTLExponential | SMTLThreshold, examples: Tasks) -> Fit:
+    """Learn weights for the relations, then relations for the weights, until these stand still.
+
+    The last weights belong to the relations that are returned.
+
+    Raises
+    ------
+    UserError
+        If α or λ is out of its range.
+    """
+    alpha, lam = learner.alpha, learner.lam
+    if not (0.0 <= alpha <= 1.0 and lam > 0.0):
+        raise UserError(f"alpha={alpha} must be between 0 and 1, and lam={lam} positive")
+    training = Training(examples, learner.ridge, learner.width)
+    m = training.n_tasks
+    P, W = np.full((m, m), 1.0 / m), None
+    values: list[float] = []
+    for _ in range(learner.rounds):
+        eta = alpha * np.eye(m) + (1.0 - alpha) * P
+        W = training.minimise(eta, W)
+        values.append(_value(training, W, eta) - lam * _entropy(P))
+        last, P = P, learner.attend(training.losses(W), P)
+        if np.abs(P - last).max() <= learner.tolerance:
+            break
+    assert W is not None, "there is a first round"
+    return Fit(W, eta, np.array(values))
+
+
+def _value(training: Training, W: np.ndarray, eta: np.ndarray) -> float:
+    """Return Σ_m Σ_j η_mj L_j(w_m) + ridge/2 ‖w_m‖²."""
+    return float(np.vdot(eta, training.losses(W)) + training.norms(W).sum())
+
+
+def _entropy(P: np.ndarray) -> float:
+    """Return Σ_k H(p_k), in nats."""
+    return float(-np.sum(P * np.log(np.where(P > 0.0, P, 1.0))))

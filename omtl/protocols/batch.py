@@ -1,0 +1,92 @@
+"""Fit on training examples, then score those held out (the OSMTL paper, section 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from omtl.errors import UserError
+from omtl.learners.batch import Fit
+from omtl.preparation import with_unit_rows
+from omtl.protocols.setting import Setting
+from omtl.protocols.splits import areas, folds, split
+from omtl.streams import Tasks
+
+
+def taken(tasks: Tasks, which: np.ndarray) -> Tasks:
+    """Return some of the examples."""
+    return replace(tasks, X=tasks.X[which], y=tasks.y[which], task=tasks.task[which])
+
+
+def areas_of(fit: Fit, held_out: Tasks) -> np.ndarray:
+    """Return the area under the ROC curve of each task, shape (n_tasks,); nan for one class."""
+    n_tasks = len(held_out.names)
+    scores = np.empty(held_out.y.size)
+    for k in range(n_tasks):
+        mine = held_out.task == k
+        scores[mine] = held_out.X[mine] @ fit.weights[k]
+    return areas(np.nan_to_num(scores), held_out.y, held_out.task, n_tasks)
+
+
+def mean_area(found: list[np.ndarray]) -> float:
+    """Return the mean of all areas that there are; nan if there are none."""
+    every = np.concatenate(found)
+    every = every[np.isfinite(every)]
+    return float(every.mean()) if every.size else float("nan")
+
+
+def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
+    """Fit each learner on the training examples of a repeat, and score its test examples.
+
+    Training sets of several sizes are nested, where they are not stratified.
+
+    Returns
+    -------
+    dict of str to ndarray
+        With P learners and K tasks: ``auc`` (P, K), nan for a task without both classes in the
+        test; ``found_eta`` (P, K, K), how much task k learnt from task j; ``diverged`` (P,), the
+        number of weights that are not finite; ``examples`` (K,), how many were learnt from; and
+        ``validation`` (P,), the mean area over the tasks and the held-out parts of a
+        cross-validation, where the protocol has `folds`: a small held-out part often has one class
+        only, and no area.
+
+    Raises
+    ------
+    UserError
+        If a learner is no batch learner, or the protocol does not fit the data.
+    """
+    protocol, tasks = setting.protocol, setting.tasks
+    stratified = protocol["stratified"]
+    train, test = split(tasks, protocol["n_train"], stratified, setting.rng("split"))
+    pairs = [(train, test)]
+    if protocol["folds"]:
+        pairs += folds(tasks, train, protocol["folds"], stratified, setting.rng("folds"))
+    shorten = with_unit_rows if protocol["unit_rows_to_learn"] else lambda part: part
+    parts = [(shorten(taken(tasks, learnt)), taken(tasks, held_out)) for learnt, held_out in pairs]
+    area, eta, validation, diverged = [], [], [], []
+    for learner in learners:
+        if not hasattr(learner, "fit"):
+            raise UserError(
+                f"protocol {protocol['name']}: {type(learner).__name__} learns online; choose a "
+                "protocol of streams for it"
+            )
+        fits = [
+            learner.fit(learnt, setting.rng("learner", part=number))
+            for number, (learnt, _) in enumerate(parts)
+        ]
+        found = [areas_of(fit, held_out) for fit, (_, held_out) in zip(fits, parts, strict=True)]
+        area.append(found[0])
+        eta.append(fits[0].eta)
+        if protocol["folds"]:
+            validation.append(mean_area(found[1:]))
+        diverged.append(sum(int(np.sum(~np.isfinite(fit.weights))) for fit in fits))
+    arrays = {
+        "auc": np.stack(area),
+        "found_eta": np.stack(eta),
+        "diverged": np.array(diverged),
+        "examples": np.bincount(tasks.task[train], minlength=len(tasks.names)),
+    }
+    return arrays | ({"validation": np.array(validation)} if validation else {})

@@ -1,0 +1,283 @@
+"""The batch protocol, the panels of its figure, and what they say of clusters of tasks."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score, roc_auc_score
+
+from omtl.clusters import adjusted_rand, contrast, two_clusters
+from omtl.config import load_option
+from omtl.errors import UserError
+from omtl.harness import figure
+from omtl.harness.figure import make_figure, plan_figure, show_figure
+from omtl.harness.panels.axes import HeatMap
+from omtl.harness.plan import Experiment
+from omtl.harness.selection import select
+from omtl.harness.store import Store
+from omtl.harness.unit import compute, setting_of
+from omtl.learners.batch import ITL, STL
+from omtl.protocols import batch
+from omtl.protocols.splits import folds, split
+
+READING: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
+SERIAL = {"backend": "sequential", "jobs": 1}
+BATCH = ("itl", "stl", "shamo", "smtl_t", "smtl_e")
+
+
+class Small(Experiment):
+    """Batch experiments on four small tasks."""
+
+    @staticmethod
+    def compose(
+        algorithm: str, dataset: str, protocol: str, network: str | None, reading: Mapping[str, Any]
+    ) -> Experiment:
+        """Compose the real experiment and make it small."""
+        experiment = Experiment.compose(algorithm, dataset, protocol, network, reading)
+        experiment.dataset["options"].update(n_tasks=4, n_examples=60, n_features=4)
+        experiment.protocol["n_train"] //= 4
+        experiment.protocol["folds"] = 2
+        grid = experiment.algorithm["grid"]
+        for name, values in {"M": [2, 3], "alpha": [0.2, 0.8], "lam": [0.1]}.items():
+            if name in grid:
+                grid[name] = values
+        return experiment
+
+
+def small(algorithm: str, protocol: str = "batch_80") -> Experiment:
+    """Return a small experiment."""
+    return Small.compose(algorithm, "random_walk", protocol, None, READING)
+
+
+TINY: dict[str, Any] = {
+    "id": "tiny",
+    "paper": "osmtl",
+    "title": "A tiny figure",
+    "protocol": "batch_80",
+    "selection": "cv5",
+    "repeats": 2,
+    "columns": 2,
+    "panels": [
+        {
+            "kind": "training_size",
+            "label": "a",
+            "title": "Sizes",
+            "dataset": "random_walk",
+            "protocols": ["batch_80", "batch_40"],
+            "lines": [{"algorithm": "itl"}, {"algorithm": "smtl_e"}],
+        },
+        {
+            "kind": "relationship",
+            "label": "b",
+            "title": "Relations",
+            "dataset": "random_walk",
+            "groups": {"left": 2, "right": 2},
+            "lines": [{"algorithm": "smtl_e"}],
+        },
+    ],
+}
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Let every figure be the tiny one; return its description."""
+    monkeypatch.setattr(figure, "describe", lambda _kind, _name: TINY)
+    monkeypatch.setattr(figure, "Experiment", Small)
+    return TINY
+
+
+@pytest.mark.parametrize("algorithm", BATCH)
+def test_every_batch_algorithm_runs(algorithm: str) -> None:
+    """In miniature; what it leaves has the shapes that are promised, and the same bits again."""
+    experiment = small(algorithm)
+    arrays = compute(experiment.unit(0, 0)).arrays
+    P = len(experiment.points)
+    assert {name: array.shape for name, array in arrays.items()} == {
+        "auc": (P, 4),
+        "found_eta": (P, 4, 4),
+        "diverged": (P,),
+        "examples": (4,),
+        "validation": (P,),
+    }
+    assert arrays["examples"].tolist() == [20] * 4
+    np.testing.assert_allclose(arrays["found_eta"].sum(axis=2), 1.0)
+    again = compute(experiment.unit(0, 0)).arrays
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, again[name])
+    other = compute(experiment.unit(0, 1)).arrays
+    assert not np.array_equal(arrays["auc"], other["auc"])
+
+
+def test_areas_are_those_of_held_out_examples() -> None:
+    """Worked out again with the learner alone: the test, and each fold of the cross-validation."""
+    unit = small("itl").unit(0, 3)
+    setting = setting_of(unit)
+    tasks = setting.tasks
+    train, test = split(tasks, 20, False, setting.rng("split"))
+
+    def again(learnt: np.ndarray, held_out: np.ndarray) -> np.ndarray:
+        learner = ITL(**unit.algorithm["fixed"])
+        fit = learner.fit(batch.taken(tasks, learnt), np.random.default_rng(0))
+        found = np.full(4, np.nan)
+        for k in range(4):
+            mine = held_out[tasks.task[held_out] == k]
+            if len(set(tasks.y[mine])) == 2:
+                found[k] = roc_auc_score(tasks.y[mine], tasks.X[mine] @ fit.weights[k])
+        return found
+
+    arrays = compute(unit).arrays
+    np.testing.assert_allclose(arrays["auc"][0], again(train, test))
+    parts = folds(tasks, train, 2, False, setting.rng("folds"))
+    np.testing.assert_allclose(
+        arrays["validation"][0], np.nanmean([again(*part) for part in parts])
+    )
+
+
+def test_smaller_training_sets_are_parts_of_larger_ones() -> None:
+    """So that what differs between sizes is the size."""
+    setting = setting_of(small("itl").unit(0, 0))
+    sets = [set(split(setting.tasks, n, False, setting.rng("split"))[0]) for n in (10, 20, 40)]
+    assert sets[0] < sets[1] < sets[2]
+
+
+def test_training_rows_of_unit_norm() -> None:
+    """Only what is learnt from is divided by its norms."""
+    experiment = small("stl")
+    experiment.protocol["unit_rows_to_learn"] = True
+    setting = setting_of(experiment.unit(0, 0))
+    tasks = setting.tasks
+    train, test = split(tasks, 20, False, setting.rng("split"))
+    learnt = batch.taken(tasks, train)
+    learnt.X[:] = learnt.X / np.linalg.norm(learnt.X, axis=1, keepdims=True)
+    fit = STL(**experiment.algorithm["fixed"]).fit(learnt, np.random.default_rng(0))
+    np.testing.assert_allclose(
+        compute(experiment.unit(0, 0)).arrays["auc"][0],
+        batch.areas_of(fit, batch.taken(tasks, test)),
+    )
+
+
+def test_online_learners_are_refused() -> None:
+    """In one sentence that says what to do."""
+    with pytest.raises(UserError, match="PassiveAggressive learns online; choose a protocol"):
+        compute(small("pa").unit(0, 0))
+
+
+def test_areas_that_are_not_there_do_not_count() -> None:
+    """A part of one class only has none; where no part has one, there is no mean."""
+    nothing = np.full(2, np.nan)
+    assert batch.mean_area([np.array([0.5, np.nan]), np.array([0.9, 1.0])]) == pytest.approx(0.8)
+    assert np.isnan(batch.mean_area([nothing, nothing]))
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a figure's csv."""
+    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+
+
+@pytest.mark.usefixtures("tiny")
+def test_figure_end_to_end(store: Store, tmp_path: Path) -> None:
+    """Sizes and weights in the csv are those of the store; a second drawing has the same bytes."""
+    first, again = (
+        make_figure("tiny", READING, store=store, parallel=SERIAL, n_repeats=2, folder=folder)
+        for folder in (tmp_path / "one", tmp_path / "two")
+    )
+    for one, two in zip(first, again, strict=True):
+        assert one.read_bytes() == two.read_bytes()
+    rows = rows_of(first[-1])
+    experiment = small("smtl_e")
+    results = [compute(experiment.unit(0, repeat)) for repeat in range(2)]
+    chosen = select(results, experiment.points, load_option("selection", "cv5"))
+    areas = [np.nanmean(r.arrays["auc"][p]) for r, p in zip(results, chosen, strict=True)]
+    sizes = [r for r in rows if r["panel"] == "a" and r["label"] == "SMTL-e"]
+    assert [r["x"] for r in sizes] == ["10", "20"]
+    assert float(sizes[1]["y"]) == pytest.approx(np.mean(areas), rel=1e-5)
+    assert float(sizes[1]["y_std"]) == pytest.approx(np.std(areas, ddof=1), rel=1e-5, abs=1e-9)
+    eta = np.mean([r.arrays["found_eta"][p] for r, p in zip(results, chosen, strict=True)], axis=0)
+    weights = [r for r in rows if r["kind"] == "weight"]
+    found = np.array([float(r["y"]) for r in weights]).reshape(4, 4)
+    np.testing.assert_allclose(found, eta, rtol=1e-5)
+    assert (weights[6]["label"], weights[6]["x"]) == ("task 2", "3")
+    notes = [r["label"] for r in rows if r["kind"] == "note"]
+    assert notes[0].startswith("contrast ")
+    assert "adjusted Rand index" in notes[0]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_heat_map_of_wrong_groups_or_nothing(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Groups that do not add up are said to be wrong; what is not stored is missing."""
+    shown = show_figure(plan_figure("tiny", READING), store, 0, 1)
+    assert [panel.parts for panel in shown] == [(), ()]
+    assert shown[0].missing == ("ITL, SMTL-e: 0 of 1 repeats are stored",)
+    panel = {**TINY["panels"][1], "groups": {"left": 1, "right": 2}}
+    monkeypatch.setattr(figure, "describe", lambda _kind, _name: {**TINY, "panels": [panel]})
+    with pytest.raises(UserError, match="groups of 3 tasks, but 4 tasks"):
+        make_figure("tiny", READING, store=store, parallel=SERIAL, n_repeats=1, folder=tmp_path)
+
+
+def test_heat_map_is_drawn_with_its_groups() -> None:
+    """Every group is named, and the colours leave out the diagonal."""
+    from matplotlib.figure import Figure as Canvas
+
+    mean = np.full((4, 4), 0.1) + np.eye(4)
+    mean[0, 1] = 0.3
+    part = HeatMap("T", "columns", "rows", "weight", mean, 0.0 * mean, {"a": 3, "b": 1}, 2)
+    on = Canvas().subplots()
+    figure.draw_heat_map(part, on)
+    assert [text.get_text() for text in on.texts] == ["a", "b"]
+    assert on.images[0].get_clim() == (0.0, 0.3)
+    assert len(on.lines) == 2
+
+
+# How clusters are seen
+
+
+def blocks(within: float, between: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return relations of 10 and 9 tasks, and their groups."""
+    group = np.repeat([0, 1], [10, 9])
+    eta = np.where(group[:, None] == group[None, :], within, between)
+    return eta + 5.0 * np.eye(19), group
+
+
+def test_contrast() -> None:
+    """Nothing without a difference, in units of the mean weight, whatever the diagonal."""
+    assert contrast(*blocks(0.2, 0.2)) == pytest.approx(0.0)
+    eta, group = blocks(0.3, 0.1)
+    apart = ~np.eye(19, dtype=bool)
+    assert contrast(eta, group) == pytest.approx(0.2 / eta[apart].mean())
+    assert contrast(7.0 * eta, group) == pytest.approx(contrast(eta, group))
+    assert contrast(*blocks(0.1, 0.3)) < 0.0
+    assert np.isnan(contrast(np.eye(19), group))
+
+
+def test_two_clusters() -> None:
+    """Blocks are found, in any order of the tasks, and even where no weight is between them."""
+    rng = np.random.default_rng(0)
+    for between in (0.2, 0.0):
+        eta, group = blocks(0.3, between)
+        eta = eta + 0.02 * rng.random(eta.shape) * (eta > 0.0)
+        order = rng.permutation(19)
+        found = two_clusters(eta[np.ix_(order, order)])
+        assert adjusted_rand(found, group[order]) == pytest.approx(1.0)
+    assert set(two_clusters(np.eye(5))) <= {0, 1}
+
+
+def test_adjusted_rand() -> None:
+    """As scikit-learn has it; chance is 0 on average."""
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1], [10, 9])
+    values = []
+    for _ in range(300):
+        found = rng.integers(0, 2, 19)
+        values.append(adjusted_rand(found, group))
+        assert values[-1] == pytest.approx(adjusted_rand_score(group, found))
+    assert abs(np.mean(values)) < 0.02
+    assert adjusted_rand(1 - group, group) == pytest.approx(1.0)
+    assert adjusted_rand(np.zeros(19, dtype=int), np.zeros(19, dtype=int)) == 1.0

@@ -1,0 +1,281 @@
+"""Theorem 1 and corollary 2 of the OSMTL paper, held against plays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from miniature import SMALL_WALK
+from oracles import Given, Steps
+from oracles import osmtl as oracle
+
+from omtl.errors import UserError
+from omtl.harness import figure
+from omtl.harness.fanout import run
+from omtl.harness.panels import smoothed_regret
+from omtl.harness.plan import Experiment
+from omtl.harness.store import Store
+from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
+from omtl.networks import mixing_matrix
+from omtl.play import examples_of, play
+from omtl.rules import Shape
+from omtl.streams import Stream, Tasks, rounds
+from omtl.theory import comparators, osmtl
+
+THOROUGH = settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
+)
+SLACK = 1e-9
+
+
+def problem(seed: int, m: int, n: int, d: int, noise: float) -> tuple[Tasks, Stream]:
+    """Return tasks of linear labels, some flipped, of unequal sizes, and their rounds."""
+    rng = np.random.default_rng(seed)
+    task = np.concatenate([np.arange(m), rng.integers(0, m, m * (n - 1))])
+    X = rng.standard_normal((task.size, d)) * rng.uniform(0.2, 3.0)
+    U = rng.standard_normal(d) + rng.standard_normal((m, d))
+    flip = np.where(rng.random(task.size) < noise, -1.0, 1.0)
+    y = flip * np.where(np.einsum("ij,ij->i", X, U[task]) > 0.0, 1.0, -1.0)
+    tasks = Tasks(X, y, task, tuple(f"task {k}" for k in range(m)))
+    return tasks, rounds(tasks, rng, rng, n_checkpoints=task.size)
+
+
+def by_round(tasks: Tasks, stream: Stream) -> list[list[Given]]:
+    """Return the stream as the oracles meet it."""
+    return [
+        [Given(tasks.X[i], tasks.y[i], int(tasks.task[i]), 0) for i in stream.example[a:b]]
+        for a, b in zip(stream.start[:-1], stream.start[1:], strict=True)
+    ]
+
+
+def suffered(steps: Steps, tasks: Tasks, stream: Stream) -> np.ndarray:
+    """Return each round's loss of each task's own weights, shape (n_rounds, n_tasks)."""
+    scores = np.array([step.score for step in steps])
+    t = np.repeat(np.arange(stream.start.size - 1), np.diff(stream.start))
+    losses = np.zeros((stream.start.size - 1, len(tasks.names)))
+    y, task = tasks.y[stream.example], tasks.task[stream.example]
+    losses[t, task] = np.maximum(0.0, 1.0 - y * scores)
+    return losses
+
+
+def bound_of(tasks: Tasks, stream: Stream, U: np.ndarray, C: float, alpha: float) -> np.ndarray:
+    """Return theorem 1's bound after each round, shape (n_tasks, n_rounds)."""
+    return osmtl.theorem1_bound(
+        np.arange(1, stream.start.size),
+        square_norm=np.sum(U**2, axis=1),
+        fixed=osmtl.fixed_losses(tasks, stream, U),
+        C=C,
+        alpha=alpha,
+        largest_norm=float(np.linalg.norm(tasks.X, axis=1).max()),
+    )
+
+
+def test_fixed_losses_are_those_of_the_definitions() -> None:
+    """One by one, with tasks that sit out."""
+    tasks, stream = problem(3, 4, 5, 3, 0.2)
+    U = np.random.default_rng(1).standard_normal((4, 3))
+    found = osmtl.fixed_losses(tasks, stream, U)
+    for t, given_now in enumerate(by_round(tasks, stream)):
+        for k in range(4):
+            own = [max(0.0, 1.0 - g.y * (U[k] @ g.x)) for g in given_now if g.task == k]
+            rest = [max(0.0, 1.0 - g.y * (U[k] @ g.x)) for g in given_now if g.task != k]
+            assert found.own[t, k] == pytest.approx(sum(own))
+            assert found.others[t, k] == pytest.approx(max(rest, default=0.0))
+
+
+@THOROUGH
+@given(
+    seed=st.integers(0, 10_000),
+    m=st.integers(1, 5),
+    n=st.integers(1, 25),
+    noise=st.sampled_from([0.0, 0.2, 0.5]),
+    C=st.floats(0.01, 3.0),
+    alpha=st.floats(0.05, 1.0),
+    lam=st.sampled_from([0.05, 1.0, 50.0]),
+    any_task=st.booleans(),
+    threshold=st.booleans(),
+)
+def test_theorem_1_bounds_each_tasks_regret(
+    seed: int,
+    m: int,
+    n: int,
+    noise: float,
+    C: float,
+    alpha: float,
+    lam: float,
+    any_task: bool,
+    threshold: bool,
+) -> None:
+    """After each round, against the best weights in hindsight, none, and random ones."""
+    tasks, stream = problem(seed, m, n, 3, noise)
+    more: tuple[Any, ...] = (C, alpha, lam, 1.0, any_task, False)
+    given_all = by_round(tasks, stream)
+    steps = (
+        oracle.osmtl_t(given_all, m, 3, *more, False, False)
+        if threshold
+        else oracle.osmtl_e(given_all, m, 3, *more)
+    )
+    losses = suffered(steps, tasks, stream)
+    rng = np.random.default_rng(seed)
+    best = comparators.best_fixed(tasks, 1e-3).weights
+    for U in (best, np.zeros((m, 3)), 3.0 * rng.standard_normal((m, 3))):
+        regret = np.cumsum(losses - osmtl.fixed_losses(tasks, stream, U).own, axis=0).T
+        assert np.all(regret <= bound_of(tasks, stream, U, C, alpha) + SLACK)
+
+
+def test_the_bound_is_reached() -> None:
+    """One task, one example: w = 0 suffers 1, w* = x/‖x‖² nothing, and C = 1/‖x‖² is best."""
+    x = np.array([[0.0, 2.0]])
+    tasks = Tasks(x, np.ones(1), np.zeros(1, dtype=np.int64), ("a",))
+    stream = rounds(tasks, np.random.default_rng(0), np.random.default_rng(0))
+    bound = bound_of(tasks, stream, x / 4.0, C=0.25, alpha=1.0)
+    steps = oracle.osmtl_e(by_round(tasks, stream), 1, 2, 0.25, 1.0, 1.0, 1.0, False, False)
+    np.testing.assert_allclose(bound, suffered(steps, tasks, stream))
+
+
+def test_learning_from_mistakes_only_breaks_the_printed_theorem() -> None:
+    """With one x and one label the passive learner is right ever after, and suffers all the same;
+    the learner of algorithm 2 on the same rounds stays below the bound."""
+    T = 400
+    tasks = Tasks(np.ones((T, 1)), np.ones(T), np.zeros(T, dtype=np.int64), ("a",))
+    stream = rounds(tasks, np.random.default_rng(0), np.random.default_rng(0), n_checkpoints=T)
+    C, alpha = osmtl.corollary2_rates(T)
+    U = np.ones((1, 1))
+    bound = bound_of(tasks, stream, U, C, alpha)[0, -1]
+    regrets = {}
+    for margin in (0.0, 1.0):
+        steps = oracle.osmtl_e(by_round(tasks, stream), 1, 1, C, alpha, 1.0, margin, False, False)
+        regrets[margin] = suffered(steps, tasks, stream).sum()
+    assert regrets[0.0] == pytest.approx(1.0 + (T - 1) * (1.0 - C))
+    assert regrets[0.0] > 10.0 * bound
+    assert regrets[1.0] <= bound
+
+
+@THOROUGH
+@given(seed=st.integers(0, 10_000), m=st.integers(1, 5), n=st.integers(1, 40))
+def test_corollary_2_is_theorem_1_at_its_rates(seed: int, m: int, n: int) -> None:
+    """No less, by the slack of (1 + √T)² ≤ 4 T; and its rates are those of the learner."""
+    tasks, stream = problem(seed, m, n, 3, 0.2)
+    T = stream.start.size - 1
+    U = np.random.default_rng(seed).standard_normal((m, 3))
+    C, alpha = osmtl.corollary2_rates(T)
+    state = OSMTLExponential(1.0, 1.0, 1.0, by_horizon=True).new_state(
+        Shape(m, 3, mixing_matrix(m), n_rounds=T)
+    )
+    np.testing.assert_allclose(state.rates, [C, alpha])
+    square_norm = np.sum(U**2, axis=1)
+    R = float(np.linalg.norm(tasks.X, axis=1).max())
+    corollary = osmtl.corollary2_bound(
+        T, square_norm=square_norm, fixed=osmtl.fixed_losses(tasks, stream, U), largest_norm=R
+    )
+    theorem = bound_of(tasks, stream, U, C, alpha)[:, -1]
+    assert np.all(theorem <= corollary * (1.0 + SLACK))
+    slack = R**2 * (2.0 * math.sqrt(T) - (1.0 + math.sqrt(T)) ** 2 / (2.0 * math.sqrt(T)))
+    np.testing.assert_allclose(corollary - theorem, slack, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("learner", [OSMTLExponential, OSMTLThreshold])
+def test_compiled_plays_stay_below_the_bound(learner: type) -> None:
+    """The sum over the tasks of what the compiled learner suffers, at corollary 2's rates."""
+    tasks, stream = problem(5, 6, 60, 8, 0.1)
+    T = stream.start.size - 1
+    shape = Shape(6, 8, mixing_matrix(6), n_rounds=T)
+    one = learner(1.0, 1.0, 0.5, margin=1.0, by_horizon=True)
+    trace, _ = play(one, examples_of(tasks), stream, shape)
+    U = comparators.best_fixed(tasks).weights
+    lost = comparators.at_checkpoints(comparators.hinge_losses(tasks, U), stream)
+    bound = bound_of(tasks, stream, U, *osmtl.corollary2_rates(T)).sum(axis=0)
+    assert np.all(trace.checkpoint_loss - lost <= bound)
+    assert (trace.checkpoint_loss - lost)[-1] > 0.0
+
+
+def test_no_concentration_proves_nothing() -> None:
+    """At α = 0 the bound is infinite."""
+    tasks, stream = problem(0, 2, 3, 3, 0.0)
+    assert np.all(np.isinf(bound_of(tasks, stream, np.ones((2, 3)), 1.0, 0.0)))
+
+
+def test_panel_takes_the_rates_that_were_played(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the horizon, or as they are; and what the theorem supposes of the steps."""
+    tasks, stream = problem(0, 2, 3, 3, 0.0)
+    setting = type("Setting", (), {"stream": stream, "tasks": tasks})
+    monkeypatch.setattr(smoothed_regret, "setting_of", lambda _unit: setting)
+    point = {"C": 2.0, "alpha": 0.5, "margin": 0.0}
+    nobody: Any = None
+    assert smoothed_regret.rates_of(nobody, point) == (2.0, 0.5)
+    C, alpha = osmtl.corollary2_rates(stream.start.size - 1)
+    by_horizon = smoothed_regret.rates_of(nobody, point | {"by_horizon": True})
+    np.testing.assert_allclose(by_horizon, (2.0 * C, 0.5 * alpha))
+    assert not smoothed_regret.is_proved(point)
+    assert smoothed_regret.is_proved(point | {"margin": 1.0})
+    assert smoothed_regret.is_proved(point | {"any_task": True})
+
+
+DRAWN: dict[str, Any] = {
+    "id": "tiny",
+    "paper": "osmtl",
+    "title": "A tiny figure",
+    "protocol": "rounds",
+    "selection": "oracle",
+    "repeats": 2,
+    "panels": [
+        {
+            "kind": "smoothed_regret",
+            "label": "a",
+            "title": "Regret",
+            "dataset": "random_walk",
+            "ridges": [1e-6, 1.0, 100.0],
+            "lines": [
+                {"algorithm": "osmtl_e_corollary", "title": "margins"},
+                {"algorithm": "osmtl_e_corollary_mistakes", "title": "mistakes"},
+            ],
+        },
+    ],
+}
+
+
+class Small(Experiment):
+    """Experiments on a small random walk."""
+
+    @staticmethod
+    def compose(
+        algorithm: str, dataset: str, protocol: str, network: str | None, reading: Mapping[str, Any]
+    ) -> Experiment:
+        """Compose the real experiment and make it small."""
+        experiment = Experiment.compose(algorithm, dataset, protocol, network, reading)
+        experiment.dataset["options"].update(SMALL_WALK)
+        return experiment
+
+
+def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In their order; and says where nothing is proved."""
+    monkeypatch.setattr(figure, "describe", lambda _kind, _name: DRAWN)
+    monkeypatch.setattr(figure, "Experiment", Small)
+    planned = figure.plan_figure("tiny", {"name": "as_written", "paper": None, "answers": {}})
+    run(planned.units(0, 2), store, {"backend": "sequential", "jobs": 1}, quiet=True)
+    proved, unproved = figure.show_figure(planned, store, 0, 2)[0].axes
+    assert (proved.warning, unproved.warning) == ("", "nothing is proved")
+    by_label = {line.label: line.mean for line in proved.lines}
+    order = ["regret of OSMTL-e", smoothed_regret.TIGHTEST, smoothed_regret.THEOREM]
+    for low, high in pairwise(order):
+        assert np.all(by_label[low] <= by_label[high])
+    assert not any("above" in note for note in proved.notes)
+    assert proved.notes[1].startswith("corollary 2 after all rounds: ")
+    assert float(proved.notes[1].rpartition(" ")[2]) >= by_label[smoothed_regret.THEOREM][-1]
+    alone = {**DRAWN["panels"][0], "lines": [{"algorithm": "pa"}]}
+    monkeypatch.setattr(figure, "describe", lambda _kind, _name: {**DRAWN, "panels": [alone]})
+    wrong = figure.plan_figure("tiny", {"name": "as_written", "paper": None, "answers": {}})
+    run(wrong.units(0, 1), store, {"backend": "sequential", "jobs": 1}, quiet=True)
+    with pytest.raises(UserError, match="has no C, alpha and margin"):
+        figure.show_figure(wrong, store, 0, 1)
