@@ -23,6 +23,7 @@ from scipy.io import loadmat
 from scipy.io.matlab import MatReadError
 
 from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._sampling import sampled
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.errors import UserError
 from omtl.streams import Tasks
@@ -136,7 +137,14 @@ def task_name(field: int) -> str:
     return f"field {field} ({'foliated' if field < FIRST_DESERT else 'desert'})"
 
 
-def load(*, home: Path | None = None, tasks: str | Sequence[int] = "all") -> Tasks:
+def load(
+    *,
+    home: Path | None = None,
+    tasks: str | Sequence[int] = "all",
+    per_task: int | None = None,
+    sample_seed: int = 0,
+    positives: float | None = None,
+) -> Tasks:
     """Fetch the file if need be, and make a task of each field.
 
     Parameters
@@ -145,6 +153,12 @@ def load(*, home: Path | None = None, tasks: str | Sequence[int] = "all") -> Tas
         The folder of all data sets, as of `data_fetchers.fetch.fetch`.
     tasks : {"all", "osmtl19"} or sequence of int
         A choice of ``SUBSETS``, or the fields' numbers, from 1, in the tasks' order.
+    per_task : int, optional
+        Examples kept of each task, drawn uniformly without replacement; else all.
+    sample_seed : int
+        Decides the draw.
+    positives : float, optional
+        Share of landmines among those kept; else as they are drawn.
 
     Returns
     -------
@@ -157,7 +171,7 @@ def load(*, home: Path | None = None, tasks: str | Sequence[int] = "all") -> Tas
     DataMissing
         The file is to be had nowhere.
     UserError
-        A task is unknown, or the file parses to other counts than it must.
+        A task is unknown or too small, or the file parses to other counts than it must.
     """
     if isinstance(tasks, str):
         chosen(NAME, "tasks", [tasks], SUBSETS)
@@ -171,7 +185,8 @@ def load(*, home: Path | None = None, tasks: str | Sequence[int] = "all") -> Tas
     rows = [np.flatnonzero(places.field == field) for field in fields]
     order = np.concatenate(rows)
     task = np.repeat(np.arange(len(fields)), [len(row) for row in rows])
-    return Tasks(places.X[order], places.y[order], task, tuple(map(task_name, fields)))
+    whole = Tasks(places.X[order], places.y[order], task, tuple(map(task_name, fields)))
+    return sampled(NAME, whole, per_task, sample_seed, positives)
 
 
 def _expected() -> dict[str, int]:

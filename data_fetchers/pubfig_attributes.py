@@ -26,6 +26,7 @@ from scipy.io import loadmat
 from scipy.io.matlab import MatReadError
 
 from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._sampling import sampled
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.errors import UserError
 from omtl.streams import Tasks
@@ -134,7 +135,13 @@ def parse(content: bytes) -> Images:
     return Images(X, person, has, attributes)
 
 
-def load(*, home: Path | None = None, attributes: Sequence[str] | None = None) -> Tasks:
+def load(
+    *,
+    home: Path | None = None,
+    attributes: Sequence[str] | None = None,
+    per_task: int | None = None,
+    sample_seed: int = 0,
+) -> Tasks:
     """Fetch the file if need be, and make a task of each attribute.
 
     Parameters
@@ -143,6 +150,10 @@ def load(*, home: Path | None = None, attributes: Sequence[str] | None = None) -
         The folder of all data sets, as of `data_fetchers.fetch.fetch`.
     attributes : sequence of str, optional
         The attributes, in the tasks' order; else all 11, in the order of ``POSITIVES``.
+    per_task : int, optional
+        Examples kept of each task, drawn uniformly without replacement; else all.
+    sample_seed : int
+        Decides the draw.
 
     Returns
     -------
@@ -163,12 +174,13 @@ def load(*, home: Path | None = None, attributes: Sequence[str] | None = None) -
 
     columns = [images.attributes.index(name) for name in names]
     has = images.has[images.person][:, columns]
-    return Tasks(
+    whole = Tasks(
         np.tile(images.X, (len(names), 1)),
         np.where(has.T.ravel(), 1.0, -1.0),
         np.repeat(np.arange(len(names)), len(images.X)),
         names,
     )
+    return sampled(NAME, whole, per_task, sample_seed)
 
 
 def _expected() -> dict[str, int]:

@@ -23,6 +23,7 @@ from scipy.io import loadmat
 from scipy.io.matlab import MatReadError
 
 from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._sampling import sampled
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.errors import UserError
 from omtl.streams import Tasks
@@ -120,7 +121,12 @@ def parse(content: bytes) -> Emails:
 
 
 def load(
-    *, home: Path | None = None, users: Sequence[str] | None = None, value: str = "count"
+    *,
+    home: Path | None = None,
+    users: Sequence[str] | None = None,
+    value: str = "count",
+    per_task: int | None = None,
+    sample_seed: int = 0,
 ) -> Tasks:
     """Fetch the file if need be, and make a task of each inbox.
 
@@ -133,6 +139,10 @@ def load(
     value : {"count", "presence", "frequency"}
         Whether an entry is how often the word is in the e-mail, or 1, or the word's share of the
         e-mail's words.
+    per_task : int, optional
+        Examples kept of each task, drawn uniformly without replacement; else all.
+    sample_seed : int
+        Decides the draw.
 
     Returns
     -------
@@ -161,7 +171,7 @@ def load(
     elif value == "frequency":
         X.data = X.data / np.repeat(X.sum(axis=1), np.diff(X.indptr))
     task = np.repeat(np.arange(len(names)), [len(row) for row in rows])
-    return Tasks(X, emails.y[order], task, names)
+    return sampled(NAME, Tasks(X, emails.y[order], task, names), per_task, sample_seed)
 
 
 def _expected() -> dict[str, int]:

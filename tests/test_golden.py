@@ -12,7 +12,7 @@ from golden_records import GOLDEN, RECORDS, Records, forms
 from omtl.harness.diagnosis import diagnoses
 from omtl.harness.plan import descriptions, published
 from omtl.harness.table import COLUMNS
-from omtl.harness.verdict import MISSING, OFF, judge
+from omtl.harness.verdict import MISSING, OFF, SUBSTITUTE, TIMING, judge
 from omtl.paths import RESULTS
 
 REPRODUCED = [
@@ -45,7 +45,8 @@ def test_reproduced_tables_hold_together(path) -> None:
         ours, ours_std = float(row["ours_mean"]), float(row["ours_std"])
         assert float(row["delta"]) == pytest.approx(ours - mean, abs=1e-3)
         # Fresh draws of synthetic data can only turn near or off into match.
-        if (stated := row["verdict"]) != judge(mean, std, ours, ours_std):
+        stated = row["verdict"]
+        if stated not in (SUBSTITUTE, TIMING) and stated != judge(mean, std, ours, ours_std):
             assert stated == "match"
         assert json.loads(row["params"]) is not None
 

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from numba import njit
-from oracles import Given, Step, Steps, centralised, interaction, network, rom
+from oracles import Given, Step, Steps, centralised, interaction, lifelong, network, osmtl, rom
 from scipy import sparse
 
 import omtl.learners
@@ -27,7 +27,10 @@ from omtl.learners import coml, diffusion, dom, passive_aggressive, perceptron
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.coml import COML
 from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
+from omtl.learners.lifelong import AKLO, OGD
 from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann
+from omtl.learners.osgl import OSGL, OSGLImplicit
+from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD, ROMRDA
@@ -165,10 +168,18 @@ def oracle_steps(learner: Any, case: Case) -> Steps:
         OMTLVonNeumann: interaction.omtl_von_neumann,
         ROMPGD: rom.rom_pgd,
         ROMRDA: rom.rom_rda,
+        OSGL: osmtl.osgl,
+        OSGLImplicit: osmtl.osgl_implicit,
+        OSMTLExponential: osmtl.osmtl_e,
+        OSMTLThreshold: osmtl.osmtl_t,
+        OGD: lifelong.ogd,
+        AKLO: lifelong.aklo,
     }
     of = oracles[type(learner)]
     shape = case.shape
-    known = {"A": shape.mixing} if of.__module__ == network.__name__ else {}
+    known: dict[str, Any] = {"A": shape.mixing} if of.__module__ == network.__name__ else {}
+    if of is lifelong.aklo:
+        known = {"n_examples": shape.n_examples, "seed": shape.seed}
     return of(case.given, shape.n_tasks, shape.n_features, **known, **learner._asdict())
 
 

@@ -159,9 +159,14 @@ def _try(
 ) -> Trial:
     reading = {"name": "trial", "paper": paper, "answers": answers}
     plan = plan_table(table, reading)
+    halving = load_option("search", "halving")  # large grids in full would make trials too dear
     plan = replace(
         plan,
-        cells=[cell for cell in plan.cells if cell.dataset == column],
+        cells=[
+            replace(cell, search=cell.search or halving)
+            for cell in plan.cells
+            if cell.dataset == column
+        ],
         description={**plan.description, "draws": {"count": 0, "repeats": 0}},
     )
     outcome = play(plan, store, parallel, seed, n_repeats, plan.description["selection"])

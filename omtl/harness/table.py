@@ -115,16 +115,24 @@ def found_by_task(results: list[Result], chosen: np.ndarray) -> dict[str, np.nda
 
 
 def spread_of_draws(
-    cell: Cell, draws: list[list[Result]], rule: dict[str, Any], shuffle_std: float
+    cell: Cell,
+    draws: list[list[Result]],
+    rule: dict[str, Any],
+    shuffle_std: float,
+    by: list[list[Result]] | None = None,
 ) -> float:
     """Return the standard deviation of a cell's mean over fresh draws of the data.
 
     What the shuffles add to the means of so few repeats is taken off: `shuffle_std` is the standard
-    deviation of one repeat.
+    deviation of one repeat. `by` has the results of the cell's chooser on the same draws, where it
+    has one.
     """
     if len(draws) < 2:
         return 0.0
-    means = [values_of(cell, results, rule)[0].mean() for results in draws]
+    means = [
+        values_of(cell, results, rule, None if by is None else by[number])[0].mean()
+        for number, results in enumerate(draws)
+    ]
     shuffles = np.mean([shuffle_std**2 / len(results) for results in draws])
     return float(np.sqrt(max(0.0, np.var(means, ddof=1) - shuffles)))
 
@@ -171,8 +179,11 @@ def score_cell(
             return Scored(cell, np.array([]), judge(*published, None), why=why)
     values, chosen = values_of(cell, results, rule, by)
     std = float(values.std(ddof=1)) if values.size > 1 else 0.0
-    fresh = [loaded(draw) for draw in cell.experiment.fresh_draws(seed, *table.draws(n_repeats))]
-    data_std = 0.0 if cell.chooser else spread_of_draws(cell, [d for d in fresh if d], rule, std)
+    fresh, judges = (
+        [got for draw in e.fresh_draws(seed, *table.draws(n_repeats)) if (got := loaded(draw))]
+        for e in (cell.experiment, cell.chooser or cell.experiment)
+    )
+    data_std = spread_of_draws(cell, fresh, rule, std, judges if cell.chooser else None)
     return Scored(
         cell,
         values,

@@ -1,0 +1,89 @@
+"""Tasks of two kinds with Gaussian examples in the plane: the AKLO paper's syn1 and syn2.
+
+Nothing is fetched. Half of the tasks are of each kind (25 and 25 in the paper). Task T has the
+boundary a_T = a + ε_T (1, 1) through the origin, with one ε_T for both components, and
+y = sign(a_T·x). In syn1 the kinds differ in where their examples lie and in a: [10, 10] and
+[−1, 1], [20, 5] and [−¼, 1], so that a goes through the middle of the examples. In syn2 the
+examples of all tasks lie in one place, and the second kind has the opposite labels.
+
+The paper does not say where syn2's examples lie: `mean` is ours, [10, 10] as in syn1's first kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from data_fetchers._checks import chosen
+from data_fetchers.fetch import RemoteFile
+from omtl.streams import Tasks
+
+NAME = "lifelong_gaussians"
+FILES: tuple[RemoteFile, ...] = ()
+CITATION = ""
+LICENCE = "none needed: drawn here"
+SYNTHETIC = True
+
+SCALES = {"variance": 0.5, "std": 1.0}
+"""The power of a size that is a standard deviation, by what the size is."""
+
+KINDS = ("shifted", "opposite")
+
+
+def load(
+    *,
+    home: Path | None = None,  # noqa: ARG001 - nothing is kept
+    rng: np.random.Generator,
+    kinds: str = "shifted",
+    n_tasks: int = 50,
+    n_examples: int = 100,
+    means: Sequence[Sequence[float]] = ((10.0, 10.0), (20.0, 5.0)),
+    boundaries: Sequence[Sequence[float]] = ((-1.0, 1.0), (-0.25, 1.0)),
+    spread: float = 1e-3,
+    spread_is: str = "variance",
+) -> Tasks:
+    """Draw the tasks and their examples.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Decides the draw.
+    kinds : {"shifted", "opposite"}
+        Whether the second kind has its own place and boundary (syn1), or the first kind's with the
+        opposite labels (syn2).
+    n_tasks, n_examples : int
+        Numbers of tasks, the first half of them of the first kind, and of examples of each task.
+    means : sequence of two pairs of float
+        Where the examples of each kind lie; their covariance is I.
+    boundaries : sequence of two pairs of float
+        a of each kind.
+    spread : float
+        Size of ε_T.
+    spread_is : {"variance", "std"}
+        What `spread` is of.
+
+    Returns
+    -------
+    Tasks
+        X : ndarray of shape (n_tasks · n_examples, 2).
+
+    Raises
+    ------
+    UserError
+        An option is none of those that there are.
+    """
+    chosen(NAME, "kinds", [kinds], KINDS)
+    chosen(NAME, "spread_is", [spread_is], SCALES)
+    second = np.arange(n_tasks) >= (n_tasks + 1) // 2
+    place = (second if kinds == "shifted" else np.zeros(n_tasks, dtype=bool)).astype(int)
+    side = np.where(second & (kinds == "opposite"), -1.0, 1.0)
+    epsilon = spread ** SCALES[spread_is] * rng.standard_normal(n_tasks)
+    a = side[:, None] * (np.asarray(boundaries, dtype=float)[place] + epsilon[:, None])
+    task = np.repeat(np.arange(n_tasks), n_examples)
+    X = np.asarray(means, dtype=float)[place][task]
+    X = X + rng.standard_normal((n_tasks * n_examples, 2))
+    y = np.where(np.einsum("ij,ij->i", X, a[task]) > 0.0, 1.0, -1.0)
+    names = tuple(f"task {k + 1} (kind {1 + int(second[k])})" for k in range(n_tasks))
+    return Tasks(X, y, task, names)

@@ -1,0 +1,92 @@
+"""Keeping a knowledge base: saving what a lifelong learner knows, and going on with it later."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from omtl.errors import UserError
+from omtl.files import write_whole
+from omtl.learners.lifelong import Knowledge
+
+BY_COLUMN = ("scale", "seen", "alpha_sum")
+
+
+def save_knowledge(state: Knowledge, path: Path) -> None:
+    """Write a knowledge base to a file, whole or not at all.
+
+    Parameters
+    ----------
+    state : Knowledge
+        The state that a play of `omtl.learners.lifelong.AKLO` left, at any example.
+    path : Path
+        The file; by custom it ends in ``.npz``.
+    """
+    content = io.BytesIO()
+    np.savez_compressed(content, allow_pickle=False, **state._asdict())
+    write_whole(path, content.getvalue())
+
+
+def load_knowledge(path: Path) -> Knowledge:
+    """Return the knowledge base of a file, to be played on as it was or to `resume` with.
+
+    Raises
+    ------
+    UserError
+        If there is no such file, or it holds none.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+    except OSError as fault:
+        raise UserError(f"{path}: cannot be read ({fault.strerror or fault})") from fault
+    except (BadZipFile, ValueError, EOFError, TypeError) as fault:
+        raise UserError(
+            f"{path}: holds no knowledge base; give a file of save_knowledge"
+        ) from fault
+    if set(arrays) != set(Knowledge._fields):
+        raise UserError(f"{path}: holds no knowledge base; give a file of save_knowledge")
+    return Knowledge(**arrays)
+
+
+def resume(known: Knowledge, state: Knowledge) -> Knowledge:
+    """Put what is known into a new state, which may have room for more tasks; return that.
+
+    Tasks keep their numbers: those to come have numbers that no task had before.
+
+    Parameters
+    ----------
+    known : Knowledge
+        A knowledge base, as of `load_knowledge`.
+    state : Knowledge
+        What the learner's ``new_state`` returned for all tasks, past and to come.
+
+    Raises
+    ------
+    UserError
+        If there are other features, or fewer tasks, than are known.
+    """
+    begun = np.flatnonzero(known.column >= 0)
+    n = begun.size
+    if known.total.shape[0] != state.total.shape[0]:
+        raise UserError(
+            f"knowledge: {known.total.shape[0]} features are known, the new examples have "
+            f"{state.total.shape[0]}; give rows with the same features"
+        )
+    if n and begun[-1] >= state.column.size:
+        raise UserError(
+            f"knowledge: task {begun[-1]} is known, and there are only {state.column.size} tasks; "
+            "count the past ones too"
+        )
+    state.total[:, :n] = known.total[:, :n]
+    state.losses[:n, :n] = known.losses[:n, :n]
+    for name in BY_COLUMN:
+        getattr(state, name)[:n] = getattr(known, name)[:n]
+    state.column[begun] = known.column[begun]
+    state.horizon[begun] = known.horizon[begun]
+    state.n_begun[:] = known.n_begun
+    state.random[:] = known.random
+    return state

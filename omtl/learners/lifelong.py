@@ -1,0 +1,385 @@
+"""Lifelong online learning (Shui, Hedhli, Gagné, "Accumulating knowledge for lifelong online
+learning", "AKLO"): tasks come one after the other, and each finds a base of past classifiers.
+
+The classifier of a task learns by online gradient steps on ℓ(w) + ½ λ ‖w‖² with η_t = 1 / (λ t),
+w ← (1 − η_t λ) w + η_t y x where y w·x < 1, and without the last term elsewhere (algorithm 1,
+lines 8 to 13). From w = 0 that is w_{t+1} = Σ y x / (λ t) over the examples that it learnt from up
+to t: the sum and its scale are what is kept, and a step costs O(nonzeros).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload, register_jitable
+
+from omtl.errors import UserError
+from omtl.ops import BORROWED, DenseRows, Rows, axpy, dot
+from omtl.rules import Event, Shape
+
+CLIP_SUM, CLIP_EACH, CLIP_NONE, CLIP_SIGN = range(4)
+"""Where what the base says is clipped: the weighted sum (eq. 2), each classifier within it,
+nothing; or each classifier says its sign."""
+
+SQUARE, ZERO_ONE, HINGE = range(3)
+"""Errors by which past classifiers are weighed: (T(w·x) − y)² (algorithm 2, line 3), wrong or not,
+the hinge loss."""
+
+LINEAR, HYPERBOLIC = range(2)
+"""How the base's share α_t falls from 1: 1 − (1 − last) (t − 1) / N, or 1 / (1 + (t − 1) / N)."""
+
+
+@register_jitable(**BORROWED)
+def clipped(value, how):
+    """Return what a classifier of confidence `value` says: T_[−1,1] of it, itself or its sign."""
+    if how == CLIP_NONE:
+        return value
+    if how == CLIP_SIGN:
+        return 1.0 if value > 0.0 else -1.0 if value < 0.0 else 0.0
+    return min(1.0, max(-1.0, value))
+
+
+@register_jitable(**BORROWED)
+def learns(margin, y, value):
+    """Return whether a step is due: y w·x is below the margin, or the sign is not y."""
+    return y * value < margin or y * value <= 0.0
+
+
+def check(lam: float, codes: dict[str, tuple[int, int]]) -> None:
+    """Raise UserError where λ is not positive, or a code not from 0 to its greatest."""
+    if not lam > 0.0:
+        raise UserError(f"lam={lam} must be positive")
+    for name, (code, most) in codes.items():
+        if not 0 <= code <= most:
+            raise UserError(f"{name}={code} is not known; choose from 0 to {most}")
+
+
+class OwnSums(NamedTuple):
+    """Classifiers, by task or one for all: ``scale[k]`` times ``total[k]``, after ``seen[k]``."""
+
+    total: np.ndarray
+    scale: np.ndarray
+    seen: np.ndarray
+
+
+class OGD(NamedTuple):
+    """Online gradient descent, the AKLO paper's ITOL (a classifier a task) and TOL (`pooled`).
+
+    ITOL learns each task from scratch, TOL goes on with one classifier and one count of steps.
+
+    Cost per example: O(nonzeros).
+
+    Parameters
+    ----------
+    lam : float
+        λ > 0 of ½ λ ‖w‖² and of η_t.
+    pooled : bool
+        Whether all tasks share a classifier.
+    shift : int
+        η_t = 1 / (λ (t + shift)); 0 in the paper.
+    margin : float
+        A step is due where y w·x is below it; 1 in the paper, 0 for mistakes only.
+    """
+
+    lam: float
+    pooled: bool = False
+    shift: int = 0
+    margin: float = 1.0
+
+    def new_state(self, shape: Shape) -> OwnSums:
+        """Return zero classifiers; raise UserError where λ is not positive."""
+        check(self.lam, {})
+        n = 1 if self.pooled else shape.n_tasks
+        return OwnSums(np.zeros((n, shape.n_features)), np.zeros(n), np.zeros(n))
+
+    def score(self, state: OwnSums, rows: Any, event: Event) -> float:
+        """Return w·x."""
+        k = 0 if self.pooled else event.task
+        return state.scale[k] * dot(state.total[k], rows, event.example)
+
+    def update(self, state: OwnSums, rows: Any, event: Event, y: float, score: float) -> bool:
+        """Take the gradient step; one that only shortens w is none."""
+        k = 0 if self.pooled else event.task
+        fired = learns(self.margin, y, score)
+        if fired:
+            axpy(y, rows, event.example, state.total[k])
+        state.seen[k] += 1.0
+        state.scale[k] = 1.0 / (self.lam * (state.seen[k] + self.shift))
+        return fired
+
+
+def products(columns: np.ndarray, n: int, rows: Rows, i: int, out: np.ndarray) -> None:
+    """Write the inner products of row `i` with the first `n` columns, in one pass over the row."""
+    if isinstance(rows, DenseRows):
+        out[:n] = rows.X[i] @ columns[:, :n]
+    else:
+        part = slice(rows.indptr[i], rows.indptr[i + 1])
+        out[:n] = rows.values[part] @ columns[rows.indices[part], :n]
+
+
+def add_to_column(a: float, rows: Rows, i: int, columns: np.ndarray, k: int) -> None:
+    """Add `a` times row `i` to column `k`, in place."""
+    axpy(a, rows, i, columns[:, k])
+
+
+# The compiled twins. Numba wants the argument names of the functions above, and no annotations.
+
+
+@overload(products, jit_options=BORROWED)
+def _products(columns, n, rows, i, out):  # noqa: ARG001
+    def dense(columns, n, rows, i, out):
+        for k in range(n):
+            out[k] = 0.0
+        for f in range(columns.shape[0]):
+            value = rows.X[i, f]
+            for k in range(n):
+                out[k] += value * columns[f, k]
+
+    def compressed(columns, n, rows, i, out):
+        for k in range(n):
+            out[k] = 0.0
+        for e in range(rows.indptr[i], rows.indptr[i + 1]):
+            value, f = rows.values[e], np.uint32(rows.indices[e])
+            for k in range(n):
+                out[k] += value * columns[f, k]
+
+    return dense if rows.instance_class is DenseRows else compressed
+
+
+@overload(add_to_column, jit_options=BORROWED)
+def _add_to_column(a, rows, i, columns, k):  # noqa: ARG001
+    def dense(a, rows, i, columns, k):
+        for f in range(columns.shape[0]):
+            columns[f, k] += a * rows.X[i, f]
+
+    def compressed(a, rows, i, columns, k):
+        for e in range(rows.indptr[i], rows.indptr[i + 1]):
+            columns[np.uint32(rows.indices[e]), k] += a * rows.values[e]
+
+    return dense if rows.instance_class is DenseRows else compressed
+
+
+class Knowledge(NamedTuple):
+    """The knowledge base: a classifier a task, each in a column of its own, in order of arrival.
+
+    Task k has column ``column[k]`` (−1 until it begins), and the columns before it are its base.
+    With c that column, its classifier is ``scale[c]`` times ``total[:, c]``, after ``seen[c]``
+    examples; ``losses[c, j]`` is what the past classifier j has lost on it, and ``alpha_sum[c]``
+    the sum of α that its ε is of. ``horizon[k]`` is N_k, or 0 where that is not known.
+
+    `product` and `share` are of the example that was last scored: the columns' products with it,
+    and the weights p of the base. `random` is the state of the generator that sampling draws from.
+    """
+
+    total: np.ndarray
+    scale: np.ndarray
+    seen: np.ndarray
+    losses: np.ndarray
+    alpha_sum: np.ndarray
+    column: np.ndarray
+    horizon: np.ndarray
+    n_begun: np.ndarray
+    product: np.ndarray
+    share: np.ndarray
+    random: np.ndarray
+
+
+@register_jitable(**BORROWED)
+def alpha(fading, last, t, horizon):
+    """Return the base's share α_t on the t-th example of a task of so many; 1 / √t if unknown."""
+    if horizon == 0:
+        return 1.0 / math.sqrt(t)
+    gone = min(1.0, (t - 1.0) / horizon)
+    if fading == HYPERBOLIC:
+        return 1.0 / (1.0 + gone)
+    return 1.0 - (1.0 - last) * gone
+
+
+@register_jitable(**BORROWED)
+def begin(learner, state, k):
+    """Give task k the next column; Σ α is over the task, or over the first interval I_0."""
+    c = state.n_begun[0]
+    state.column[k] = c
+    state.n_begun[0] = c + 1
+    for t in range(1, max(1, state.horizon[k]) + 1):
+        state.alpha_sum[c] += alpha(learner.fading, learner.alpha_last, t, state.horizon[k])
+
+
+@register_jitable(**BORROWED)
+def weigh(learner, state, c):
+    """Write the weights p ∝ exp(−ε L) of the base (algorithm 2, line 5), or equal ones."""
+    if learner.uniform:
+        for j in range(c):
+            state.share[j] = 1.0 / c
+        return
+    epsilon = learner.epsilon_factor * math.sqrt(math.log(c) / (8.0 * state.alpha_sum[c]))
+    least = state.losses[c, 0]
+    for j in range(1, c):
+        least = min(least, state.losses[c, j])
+    total = 0.0
+    for j in range(c):
+        state.share[j] = math.exp(-epsilon * (state.losses[c, j] - least))
+        total += state.share[j]
+    for j in range(c):
+        state.share[j] /= total
+
+
+@register_jitable(**BORROWED)
+def uniform(state):
+    """Return a number in [0, 1), and go on (xorshift64, Marsaglia 2003)."""
+    x = state.random[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    state.random[0] = x
+    return (x >> np.uint64(11)) * 2.0**-53
+
+
+@register_jitable(**BORROWED)
+def drawn(state, c):
+    """Return a past classifier's column, drawn by its weight p."""
+    left = uniform(state)
+    for j in range(c):
+        left -= state.share[j]
+        if left < 0.0:
+            return j
+    return c - 1
+
+
+class AKLO(NamedTuple):
+    """AKLO Sum and AKLO Sample, Unif Sum and Unif Sample (AKLO paper, algorithms 1 and 2).
+
+    The t-th example x of a task gets the score (1 − α_t) T(w·x) + α_t O(x), where T clips to
+    [−1, 1], w is the task's own classifier, α_t falls from 1, and O is what the base of the past
+    classifiers w^(i) says: T(Σ p(i) w^(i)·x) (eq. 2), or T(w^(i)·x) of one i drawn by p (eq. 3).
+    p(i) ∝ exp(−ε L(i)) with L(i) = Σ (T(w^(i)·x) − y)² over the task so far and
+    ε = √(log T / (8 Σ α)), T the number of past classifiers (algorithm 2, theorem 1). The first
+    task has no base, and is scored by its own classifier.
+
+    Where the horizon N is not known, or `doubling` says not to use it, L is set to 0 whenever t is
+    a power of two, and ε = √(log T / (8 Σ_{j ≤ 2^m} α_j)) for t in [2^m, 2^(m+1)) (theorem 2). The
+    paper asks there for any α_1 = 1 that does not rise, and names none: α_t = 1 / √t is ours.
+
+    In a stream whose tasks alternate, the base of a task are the tasks that began before it, as far
+    as they have come.
+
+    Cost per example: O(nonzeros · T), of which all past predictions are one product of the row with
+    a matrix that has a row a feature.
+
+    Parameters
+    ----------
+    lam : float
+        λ > 0 of ½ λ ‖w‖² and of η_t.
+    sample : bool
+        Whether the base speaks by one past classifier, drawn by p (AKLO Sample, Unif Sample).
+    uniform : bool
+        Whether all p(i) are 1 / T (Unif Sum, Unif Sample).
+    doubling : bool
+        Whether to do without the horizon.
+    clip : int
+        Where O is clipped: 0 the sum (eq. 2), 1 each past classifier within it, 2 nowhere, 3 each
+        says its sign.
+    own_clip : int
+        What the own classifier says: 0 or 1 T(w·x) (algorithm 1, line 3), 2 w·x, 3 its sign.
+    fading : int
+        α_t is 0 linear, 1 − (1 − alpha_last) (t − 1) / N (the paper's, with alpha_last 0);
+        1 hyperbolic, 1 / (1 + (t − 1) / N).
+    alpha_last : float
+        What the linear α_t falls towards.
+    loss : int
+        L sums 0 the clipped square (algorithm 2, line 3), 1 mistakes, 2 hinge losses.
+    epsilon_factor : float
+        What ε is multiplied by; 1 in the paper.
+    shift : int
+        η_t = 1 / (λ (t + shift)); 0 in the paper.
+    margin : float
+        The own classifier takes a step where y w·x is below it; 1 in the paper, 0 for mistakes.
+    """
+
+    lam: float
+    sample: bool = False
+    uniform: bool = False
+    doubling: bool = False
+    clip: int = CLIP_SUM
+    own_clip: int = CLIP_SUM
+    fading: int = LINEAR
+    alpha_last: float = 0.0
+    loss: int = SQUARE
+    epsilon_factor: float = 1.0
+    shift: int = 0
+    margin: float = 1.0
+
+    def new_state(self, shape: Shape) -> Knowledge:
+        """Return a base without knowledge; raise UserError where a parameter is none there is."""
+        codes = {"clip": CLIP_SIGN, "own_clip": CLIP_SIGN, "fading": HYPERBOLIC, "loss": HINGE}
+        check(self.lam, {name: (getattr(self, name), most) for name, most in codes.items()})
+        n = shape.n_tasks
+        known = np.zeros(n, dtype=np.int64)
+        if shape.n_examples and not self.doubling:
+            known[:] = shape.n_examples
+        rng = np.random.default_rng(shape.seed)
+        return Knowledge(
+            total=np.zeros((shape.n_features, n)),
+            scale=np.zeros(n),
+            seen=np.zeros(n, dtype=np.int64),
+            losses=np.zeros((n, n)),
+            alpha_sum=np.zeros(n),
+            column=np.full(n, -1, dtype=np.int64),
+            horizon=known,
+            n_begun=np.zeros(1, dtype=np.int64),
+            product=np.zeros(n),
+            share=np.zeros(n),
+            random=rng.integers(1, 2**64, size=1, dtype=np.uint64),
+        )
+
+    def score(self, state: Knowledge, rows: Any, event: Event) -> float:
+        """Return (1 − α_t) T(w·x) + α_t O(x)."""
+        k = event.task
+        if state.column[k] < 0:
+            begin(self, state, k)
+        c = state.column[k]
+        products(state.total, c + 1, rows, event.example, state.product)
+        own = clipped(state.scale[c] * state.product[c], self.own_clip)
+        if c == 0:
+            return own
+        weigh(self, state, c)
+        base = 0.0
+        if self.sample:
+            j = drawn(state, c)
+            base = clipped(state.scale[j] * state.product[j], self.clip)
+        else:
+            each = CLIP_NONE if self.clip == CLIP_SUM else self.clip
+            for j in range(c):
+                base += state.share[j] * clipped(state.scale[j] * state.product[j], each)
+            if self.clip == CLIP_SUM:
+                base = clipped(base, CLIP_SUM)
+        a = alpha(self.fading, self.alpha_last, state.seen[c] + 1, state.horizon[k])
+        return (1.0 - a) * own + a * base
+
+    def update(self, state: Knowledge, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
+        """Weigh the past classifiers by the label, then take the own one's gradient step."""
+        k = event.task
+        c = state.column[k]
+        for j in range(c):
+            value = state.scale[j] * state.product[j]
+            if self.loss == ZERO_ONE:
+                state.losses[c, j] += 0.0 if y * value > 0.0 else 1.0
+            elif self.loss == HINGE:
+                state.losses[c, j] += max(0.0, 1.0 - y * value)
+            else:
+                gap = clipped(value, CLIP_EACH) - y
+                state.losses[c, j] += gap * gap
+        fired = learns(self.margin, y, state.scale[c] * state.product[c])
+        if fired:
+            add_to_column(y, rows, event.example, state.total, c)
+        state.seen[c] += 1
+        t = state.seen[c]
+        state.scale[c] = 1.0 / (self.lam * (t + self.shift))
+        if state.horizon[k] == 0 and (t & (t + 1)) == 0:  # the next one begins an interval
+            for j in range(c):
+                state.losses[c, j] = 0.0
+            for s in range((t + 1) // 2 + 1, t + 2):
+                state.alpha_sum[c] += alpha(self.fading, self.alpha_last, s, 0)
+        return fired
