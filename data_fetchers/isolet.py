@@ -25,6 +25,7 @@ from scipy.io import loadmat
 from scipy.io.matlab import MatReadError
 
 from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._reduction import components as on_components
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.errors import UserError
 from omtl.streams import Tasks
@@ -137,7 +138,13 @@ def parse(content: bytes) -> tuple[np.ndarray, np.ndarray]:
     return X, label
 
 
-def load(*, home: Path | None = None, groups: Sequence[str] | None = None) -> Classes:
+def load(
+    *,
+    home: Path | None = None,
+    groups: Sequence[str] | None = None,
+    letters: str | None = None,
+    components: int | None = None,
+) -> Classes:
     """Fetch the files if need be, and make a task of each group.
 
     Parameters
@@ -146,21 +153,27 @@ def load(*, home: Path | None = None, groups: Sequence[str] | None = None) -> Cl
         The folder of all data sets, as of `data_fetchers.fetch.fetch`.
     groups : sequence of str, optional
         The groups, in the tasks' order; else all, in the order of ``GROUPS``.
+    letters : str, optional
+        The letters whose recordings are taken; else all.
+    components : int, optional
+        On how many of the principal axes of all recordings that are taken; else the 617 features.
 
     Returns
     -------
     Classes
-        X : ndarray of shape (n_recordings, 617). The label is 1 for A to 26 for Z. The rows of a
-        task are in its file's order.
+        X : ndarray of shape (n_recordings, 617 or `components`). The label is 1 for A to 26 for Z.
+        The rows of a task are in its file's order.
 
     Raises
     ------
     DataMissing
         A file is to be had nowhere.
     UserError
-        A group is unknown, or the files parse to other counts than they must.
+        A group or letter is unknown, there are not so many axes, or the files parse to other counts
+        than they must.
     """
     names = chosen(NAME, "groups", GROUPS if groups is None else groups, GROUPS)
+    spoken = chosen(NAME, "letters", LETTERS if letters is None else letters, tuple(LETTERS))
 
     parsed = [parse(fetch(NAME, file, home=home).read_bytes()) for file in FILES]
     recordings = dict(zip(GROUPS, parsed, strict=True))
@@ -169,6 +182,10 @@ def load(*, home: Path | None = None, groups: Sequence[str] | None = None) -> Cl
     X = np.concatenate([recordings[name][0] for name in names])
     label = np.concatenate([recordings[name][1] for name in names])
     task = np.repeat(np.arange(len(names)), [len(recordings[name][1]) for name in names])
+    taken = np.isin(label, [LETTERS.index(letter) + 1 for letter in spoken])
+    X, label, task = X[taken], label[taken], task[taken]
+    if components is not None:
+        X = on_components(NAME, X, components)
     return Classes(X, label, task, names)
 
 

@@ -28,6 +28,8 @@ import numpy as np
 from scipy import sparse
 
 from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._reduction import components as on_components
+from data_fetchers._reduction import most_common
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from data_fetchers.isolet import Classes
 from omtl.errors import UserError
@@ -167,7 +169,13 @@ def newsgroups_of(task: str) -> tuple[int, ...]:
 
 
 def load(
-    *, home: Path | None = None, tasks: Sequence[str] | None = None, value: str = "count"
+    *,
+    home: Path | None = None,
+    tasks: Sequence[str] | None = None,
+    value: str = "count",
+    per_newsgroup: int | None = None,
+    words: int | None = None,
+    components: int | None = None,
 ) -> Classes:
     """Fetch the file if need be, and make a task of each hierarchy.
 
@@ -179,11 +187,18 @@ def load(
         The hierarchies, in the tasks' order; else all, in the order of ``TASKS``.
     value : {"count", "presence"}
         Whether an entry is how often the word is in the message, or 1.
+    per_newsgroup : int, optional
+        How many messages of each newsgroup are taken, the first in the file; else all.
+    words : int, optional
+        How many words are taken, those in most of the messages that are taken; else all.
+    components : int, optional
+        On how many of the principal axes of all messages that are taken; else the words themselves.
 
     Returns
     -------
     Classes
-        X : csr_array of shape (n_messages, 62061). The label is the newsgroup's number, from 1, as
+        X : csr_array of shape (n_messages, 62061 or `words`), or ndarray of shape
+        (n_messages, `components`). The label is the newsgroup's number, from 1, as
         ``NEWSGROUPS`` names them. The rows of a task are in the file's order.
 
     Raises
@@ -201,12 +216,27 @@ def load(
     expect_counts(NAME, _expected(), _counts(messages))
 
     rows = [np.flatnonzero(np.isin(messages.label, newsgroups_of(name))) for name in names]
+    for number, least in (("per_newsgroup", per_newsgroup), ("words", words)):
+        if least is not None and least < 1:
+            raise UserError(f"{NAME}: {number}={least} must be a positive number.")
+    if per_newsgroup is not None:
+        rows = [_first_of_each(messages.label, each, per_newsgroup) for each in rows]
     order = np.concatenate(rows)
     X = messages.X[order]
     if value == "presence":
         X.data = np.ones_like(X.data)
+    if words is not None:
+        X = most_common(X, words)
+    if components is not None:
+        X = on_components(NAME, X, components)
     task = np.repeat(np.arange(len(names)), [len(row) for row in rows])
     return Classes(X, messages.label[order], task, names)
+
+
+def _first_of_each(label: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
+    """Return the first n of the rows of each label, in their order."""
+    first = [rows[label[rows] == each][:n] for each in np.unique(label[rows])]
+    return np.sort(np.concatenate(first))
 
 
 def _expected() -> dict[str, int]:

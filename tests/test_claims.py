@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from miniature import small
 
+from omtl.config import named_reading
 from omtl.harness.claims import FAILS, HOLDS, UNDECIDED, claims_of, judge_claim, outcome_of
+from omtl.harness.figure import plan_figure
 from omtl.harness.plan import Cell, published
 from omtl.harness.table import Scored
 from omtl.paths import EXPERIMENTS
@@ -56,6 +58,17 @@ def test_turning_a_comparison_round_turns_its_outcome(pairs: list[tuple[float, f
     assert outcome(b, a) == turned[outcome(a, b)]
 
 
+def assert_names_lines(paper: str, claim: dict) -> None:
+    """Assert that a claim's panels and lines are those of its figure."""
+    figure = plan_figure(claim["figure"], named_reading(paper, "as_written"))
+    assert figure.description["paper"] == paper
+    lines = {p.description["label"]: {line.label for line in p.lines} for p in figure.panels}
+    for part in claim["all"]:
+        compared = next(part[rows] for rows in ("lower", "higher", "ratio") if rows in part)
+        assert {*compared, *part["than"]} <= lines[part["panel"]]
+        assert part["at"]
+
+
 PAPERS = sorted(path.parent.name for path in EXPERIMENTS.glob("*/claims.yaml"))
 CLAIMS = [(paper, claim) for paper in PAPERS for claim in claims_of(paper)]
 
@@ -64,7 +77,10 @@ CLAIMS = [(paper, claim) for paper in PAPERS for claim in claims_of(paper)]
     ("paper", "claim"), CLAIMS, ids=[f"{paper}-{claim['id']}" for paper, claim in CLAIMS]
 )
 def test_claims_name_published_cells(paper: str, claim: dict) -> None:
-    """A claim compares cells of its paper's table."""
+    """A claim compares cells of its paper's table, or lines of one of its figures."""
+    if "figure" in claim:
+        assert_names_lines(paper, claim)
+        return
     assert claim["table"].startswith(f"{paper}-")
     rows = published(claim["table"])
     cells = {(row["dataset"], row["task"], row["metric"], row["algorithm"]) for row in rows}

@@ -75,6 +75,28 @@ def test_groups_become_tasks() -> None:
 
 
 @pytest.mark.usefixtures("tiny")
+def test_letters_may_be_chosen() -> None:
+    classes = isolet.load(letters="B")
+    assert classes.label.tolist() == [2, 2, 2, 2]
+    assert classes.task.tolist() == [0, 0, 1, 1]
+    assert classes.X[:, 0].tolist() == [1, 1, 5, 5]
+    with pytest.raises(UserError, match="'C' is not among A, B"):
+        isolet.load(letters="AC")
+
+
+@pytest.mark.usefixtures("tiny")
+def test_rows_may_be_projected_on_their_principal_axes() -> None:
+    whole, reduced = isolet.load().X, isolet.load(components=1).X
+    _, _, axes = np.linalg.svd(whole - whole.mean(axis=0))
+    np.testing.assert_allclose(np.abs(reduced[:, 0]), np.abs(whole @ axes[0]), rtol=1e-9)
+    both = isolet.load(components=2).X
+    np.testing.assert_allclose(both @ both.T, whole @ whole.T, rtol=1e-9)
+    for wrong in (0, 3):
+        with pytest.raises(UserError, match=f"components={wrong} must be from 1 to 2"):
+            isolet.load(components=wrong)
+
+
+@pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize(
     ("groups", "message"),
     [(["isolet2"], "'isolet2' is not among isolet1, isolet5"), ([], "choose one or more")],

@@ -79,9 +79,30 @@ def test_hierarchies_become_tasks() -> None:
 
 
 @pytest.mark.usefixtures("tiny")
+def test_messages_and_words_may_be_fewer() -> None:
+    first = news20.load(per_newsgroup=1)
+    assert first.label.tolist() == [1, 3, 2]
+    assert dense(first) == [[0, 3, 0, 0], [1, 0, 0, 2], [0, 0, 0, 1]]
+    # Word 4 is in two of the messages, 1 and 2 in one each, and 3 in none.
+    assert dense(news20.load(words=2)) == [[0, 0], [2, 1], [0, 0], [1, 0]]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_rows_may_be_projected_on_their_principal_axes() -> None:
+    whole = news20.load(tasks=["comp"]).X.toarray()
+    _, _, axes = np.linalg.svd(whole - whole.mean(axis=0))
+    reduced = news20.load(tasks=["comp"], components=2).X
+    np.testing.assert_allclose(np.abs(reduced), np.abs(whole @ axes[:2].T), atol=1e-9)
+    with pytest.raises(UserError, match="components=3 must be from 1 to 2"):
+        news20.load(tasks=["comp"], components=3)
+
+
+@pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"per_newsgroup": 0}, "per_newsgroup=0 must be a positive number"),
+        ({"words": 0}, "words=0 must be a positive number"),
         ({"tasks": ["alt"]}, "'alt' is not among comp, sci"),
         ({"tasks": []}, "choose one or more"),
         ({"value": "tfidf"}, "'tfidf' is not among count, presence"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,9 @@ from scipy import stats
 
 from omtl.harness.table import Scored
 from omtl.paths import EXPERIMENTS
+
+if TYPE_CHECKING:
+    from omtl.harness.figure import Shown
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 
@@ -28,13 +31,17 @@ class Comparison:
     """What a claim says of two learners on a data set, and how sure it is on our numbers.
 
     `low` and `high` bound the mean over the repeats of the paired difference, or the ratio, that
-    `relation` names.
+    `relation` names. `differences` are those of the repeats, of which the mean must be between
+    `bounds`; those of a `ratio` are of logarithms, and so are its bounds.
     """
 
     relation: str
     outcome: str
     low: float = np.nan
     high: float = np.nan
+    differences: np.ndarray = field(default_factory=lambda: np.empty(0), compare=False, repr=False)
+    bounds: tuple[float, float] = field(default=(-np.inf, np.inf), compare=False, repr=False)
+    ratio: bool = field(default=False, compare=False, repr=False)
 
     def __str__(self) -> str:
         """Return the comparison as text."""
@@ -51,27 +58,31 @@ def claims_of(paper: str) -> list[dict[str, Any]]:
 
 def compare(
     relation: str,
-    one: Scored | None,
-    other: Scored | None,
+    one: np.ndarray | None,
+    other: np.ndarray | None,
     bounds: tuple[float, float],
     ratio: bool,
 ) -> Comparison:
-    """Return whether the mean difference, or ratio, of two cells lies between bounds.
+    """Return whether the mean difference, or ratio, of two cells or points lies between bounds.
 
-    Both cells have the same repeats: the differences are paired. A ratio is the geometric mean of
-    those of the repeats.
+    Both have a number for each of the same repeats: the differences are paired. A ratio is the
+    geometric mean of those of the repeats.
     """
-    if one is None or other is None or not one.values.size or not other.values.size:
+    if one is None or other is None or not one.size or not other.size:
         return Comparison(relation, UNDECIDED)
+    differences, (least, most) = one - other, bounds
     if ratio:
-        low, high = np.exp(_interval(np.log(one.values / other.values)))
+        with np.errstate(divide="ignore"):
+            differences, least, most = np.log(one / other), np.log(least), np.log(most)
+        low, high = np.exp(_interval(differences))
     else:
-        low, high = _interval(one.values - other.values)
-    least, most = bounds
-    if least < low and high < most:
-        return Comparison(relation, HOLDS, low, high)
-    outside = high < least or low > most
-    return Comparison(relation, FAILS if outside else UNDECIDED, low, high)
+        low, high = _interval(differences)
+    outcome = UNDECIDED
+    if bounds[0] < low and high < bounds[1]:
+        outcome = HOLDS
+    elif high < bounds[0] or low > bounds[1]:
+        outcome = FAILS
+    return Comparison(relation, outcome, low, high, differences, (least, most), ratio)
 
 
 def _interval(difference: np.ndarray) -> tuple[float, float]:
@@ -99,16 +110,65 @@ def judge_claim(claim: Mapping[str, Any], scored: Sequence[Scored]) -> list[Comp
     A part compares each of its rows `lower`, `higher` (by at least `by`) or `ratio` (`at_least`,
     `at_most`) with each of `than`, on its `dataset`, for each of its `tasks`.
     """
-    by_place = {(s.cell.dataset, s.cell.task, s.cell.metric, s.cell.algorithm): s for s in scored}
+    values = {
+        (s.cell.dataset, s.cell.task, s.cell.metric, s.cell.algorithm): s.values for s in scored
+    }
+
+    def places(part: Mapping[str, Any]) -> list[Place]:
+        metric, dataset = part.get("metric", claim.get("metric", "error")), part["dataset"]
+        return [
+            (
+                dataset if task == "all" else f"{dataset} {task}",
+                {name: v for (*at, name), v in values.items() if at == [dataset, task, metric]},
+            )
+            for task in part.get("tasks", ["all"])
+        ]
+
+    return _judged(claim, places)
+
+
+def judge_claim_on_figure(claim: Mapping[str, Any], shown: Sequence[Shown]) -> list[Comparison]:
+    """Return the outcome of each of a claim's comparisons of lines of a figure.
+
+    A part compares lines, as `judge_claim` does rows, in its `panel`, in those of its axes whose
+    titles are in `parts` (all of them by default), at each x of `at`.
+    """
+    values = {
+        (panel.label, part.title, float(x), line.label): line.values[:, i]
+        for panel in shown
+        for part in panel.axes
+        for line in part.lines
+        if line.values.size
+        for i, x in enumerate(line.x)
+    }
+    titles = {panel.label: [part.title for part in panel.axes] for panel in shown}
+
+    def places(part: Mapping[str, Any]) -> list[Place]:
+        panel = part["panel"]
+        return [
+            (
+                f"{title} at {x:g}" if title else f"({panel}) at {x:g}",
+                {name: v for (*at, name), v in values.items() if at == [panel, title, float(x)]},
+            )
+            for title, x in product(part.get("parts", titles.get(panel, [""])), part["at"])
+        ]
+
+    return _judged(claim, places)
+
+
+Place = tuple[str, dict[str, np.ndarray]]
+"""Where things are compared: what it is called, and by name the numbers of the repeats."""
+
+
+def _judged(
+    claim: Mapping[str, Any], places: Callable[[Mapping[str, Any]], list[Place]]
+) -> list[Comparison]:
+    """Return the outcome of each of a claim's comparisons, in each of the places of its parts."""
     found = []
     for part in claim["all"]:
         rows, sign, bounds = _told(part)
-        metric = part.get("metric", claim.get("metric", "error"))
-        for task, one, other in product(part.get("tasks", ["all"]), part[rows], part["than"]):
-            place = part["dataset"] if task == "all" else f"{part['dataset']} {task}"
-            of, than = (
-                by_place.get((part["dataset"], task, metric, name)) for name in (one, other)
-            )
+        for (place, values), one, other in product(places(part), part[rows], part["than"]):
+            of, than = values.get(one), values.get(other)
             relation = f"{place}: {one} {sign} {other}"
             if rows == "ratio":
                 relation += f" in [{bounds[0]:g}, {bounds[1]:g}]"
@@ -126,10 +186,27 @@ def outcome_of(comparisons: Sequence[Comparison]) -> str:
 
 def ledger(paper: str, table: str, reading: str, scored: Sequence[Scored]) -> pd.DataFrame:
     """Return the rows of the claims ledger that a table's cells decide."""
+    return _ledger(paper, reading, "table", table, lambda claim: judge_claim(claim, scored))
+
+
+def ledger_of_figure(paper: str, figure: str, reading: str, shown: Sequence[Shown]) -> pd.DataFrame:
+    """Return the rows of the claims ledger that a figure's lines decide."""
+    return _ledger(
+        paper, reading, "figure", figure, lambda claim: judge_claim_on_figure(claim, shown)
+    )
+
+
+def _ledger(
+    paper: str,
+    reading: str,
+    kind: str,
+    name: str,
+    judge: Callable[[Mapping[str, Any]], list[Comparison]],
+) -> pd.DataFrame:
     rows = []
     for claim in claims_of(paper):
-        if claim["table"] == table:
-            parts = judge_claim(claim, scored)
+        if claim.get(kind) == name:
+            parts = judge(claim)
             text = "; ".join(str(part) for part in parts)
             says = " ".join(claim["says"].split())
             rows.append(

@@ -177,6 +177,18 @@ class Shown:
         return [part for part in self.parts if isinstance(part, Axes)]
 
 
+@dataclass(frozen=True)
+class Made:
+    """A figure that was made: its claims and files.
+
+    `broken` says whether units failed for another reason than missing data.
+    """
+
+    claims: pd.DataFrame
+    paths: list[Path]
+    broken: bool
+
+
 def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
     """Return a figure's panels under a reading.
 
@@ -426,8 +438,8 @@ def draw_panel(panel: Shown, place: SubFigure, styles: Mapping[str, dict[str, An
 def limits_of(parts: Sequence[Axes]) -> tuple[float, float]:
     """Return the range of y without the first checkpoints, where one mistake is many per cent."""
     ends = [mark.y for part in parts for mark in part.marks]
-    for line in (line for part in parts for line in part.lines):
-        first = line.x.size // FIRST_SHOWN
+    for shown, line in ((each, line) for each in parts for line in each.lines):
+        first = 0 if shown.error_bars else line.x.size // FIRST_SHOWN
         ends += [float(np.min((line.mean - line.std)[first:]))]
         ends += [float(np.max((line.mean + line.std)[first:]))]
     margin = 0.04 * (max(ends) - min(ends)) or 0.5
@@ -597,8 +609,8 @@ def make_figure(
     n_repeats: int | None = None,
     selection: str | None = None,
     folder: Path,
-) -> list[Path]:
-    """Compute the units that a figure lacks, draw it, and return the paths of its files.
+) -> Made:
+    """Compute the units that a figure lacks, draw it, and write its files.
 
     Parameters
     ----------
@@ -635,4 +647,5 @@ def make_figure(
     if len(claims):
         paths.append(folder / f"{figure.id}.claims.csv")
         write_rows(paths[-1], claims)
-    return paths
+    broken = any(not failure.missing_data for failure in outcome.failed.values())
+    return Made(claims, paths, broken)

@@ -40,7 +40,6 @@ def axes_of(
                 tuple(lines),
                 x_scale=asked.get("scale", "log"),
                 title=one.line.label,
-                error_bars=True,
             )
         )
     return parts

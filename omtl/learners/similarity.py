@@ -1,0 +1,366 @@
+"""Similarities of many tasks learnt online from triplets (Hao et al., IJCAI 2017).
+
+Task k has the similarity S^k(x, x') = xᵀ M^k x' (eq. 1), M^k = I at first. A triplet
+(x, x¹, x²; y) of task t has X = x (x¹ - x²)ᵀ, p = ⟨M^t, X⟩ and the loss [1 - y p]_+. Where the
+label is queried and the loss is positive,
+
+    M^k ← M^k + y τ (A⁻¹)_{k,t} X for all k,   τ = min(C, loss / ‖φ‖²_{A⁻¹})     (eqs. 3 and 4),
+
+with (A⁻¹)_{k,t} = (b + K δ_kt) / ((1 + b) K) and ‖φ‖²_{A⁻¹} = (A⁻¹)_{t,t} ‖x‖² ‖x¹ - x²‖². Each
+M^k is I, a matrix that all tasks share, and one of its own: a step is of rank 1 in two matrices.
+
+Dense triplets are learnt from in blocks: their scores under the matrices before the block are
+matrix products, what the block's own steps add to them are inner products of the triplets, and the
+steps come into the matrices together. This changes nothing but the order of sums, and makes of
+passes over the matrices, which wait for the memory, products that do not. Sparse triplets touch few
+entries of the matrices and are learnt from one by one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numba import njit
+from numba.extending import register_jitable
+from scipy import sparse
+
+from omtl.ops import BORROWED, SparseRows, row_dot, rows_of
+from omtl.triplets import Triplets
+
+
+class Policy(NamedTuple):
+    """What a learner does with a triplet, in numbers.
+
+    Parameters
+    ----------
+    C : float
+        The longest step.
+    own, shared : float
+        How much of a step goes to the task's own matrix, and to the one that all tasks share.
+    weight : float
+        What ‖X‖² is multiplied by where a step is measured.
+    rate, sharpness : float
+        A label is queried with probability rate / (1 + sharpness |p|).
+    """
+
+    C: float
+    own: float
+    shared: float
+    weight: float
+    rate: float = 1.0
+    sharpness: float = 0.0
+
+
+def related(C: float, b: float, n_tasks: int, plain_step: bool) -> Policy:
+    """Return the policy of tasks related by A⁻¹ that queries every label."""
+    shared = b / ((1.0 + b) * n_tasks)
+    own = 1.0 / (1.0 + b)
+    return Policy(C, own, shared, 1.0 if plain_step else own + shared)
+
+
+class OMTRSL(NamedTuple):
+    """Algorithm 1: all labels are queried.
+
+    Cost per triplet: O(d²) for the scores and O(d²) for a step, or O(nonzeros²) of sparse rows.
+
+    Parameters
+    ----------
+    C : float
+        Longest step, C > 0.
+    b : float
+        Relation of the tasks: 0 for none, ∞ for one common matrix.
+    plain_step : bool
+        Measure steps by ‖X‖², without (A⁻¹)_{t,t}.
+    """
+
+    C: float
+    b: float
+    plain_step: bool = False
+
+    def policy(self, n_tasks: int) -> Policy:
+        """Return what is done with a triplet."""
+        return related(self.C, self.b, n_tasks, self.plain_step)
+
+
+class OMTRSLActive(NamedTuple):
+    """Algorithm 2: a label is queried with probability δ / (δ + |p|).
+
+    Cost per triplet: that of `OMTRSL`, steps only where the label is queried.
+
+    Parameters
+    ----------
+    C, b, plain_step
+        As of `OMTRSL`.
+    delta : float
+        Smoothing δ > 0.
+    """
+
+    C: float
+    b: float
+    delta: float
+    plain_step: bool = False
+
+    def policy(self, n_tasks: int) -> Policy:
+        """Return what is done with a triplet."""
+        every = related(self.C, self.b, n_tasks, self.plain_step)
+        return every._replace(sharpness=1.0 / self.delta)
+
+
+class OMTRSLRandom(NamedTuple):
+    """OMTRSL that queries each label with the same probability (section 4.2).
+
+    Cost per triplet: that of `OMTRSLActive`.
+
+    Parameters
+    ----------
+    C, b, plain_step
+        As of `OMTRSL`.
+    rate : float
+        The probability.
+    """
+
+    C: float
+    b: float
+    rate: float
+    plain_step: bool = False
+
+    def policy(self, n_tasks: int) -> Policy:
+        """Return what is done with a triplet."""
+        return related(self.C, self.b, n_tasks, self.plain_step)._replace(rate=self.rate)
+
+
+class OSTRSL(NamedTuple):
+    """OASIS (Chechik et al., JMLR 2010) of each task alone: OMTRSL with b = 0.
+
+    Cost per triplet: O(d²) for the score and O(d²) for a step, or O(nonzeros²) of sparse rows.
+
+    Parameters
+    ----------
+    C : float
+        Longest step, C > 0.
+    """
+
+    C: float
+
+    def policy(self, n_tasks: int) -> Policy:  # noqa: ARG002
+        """Return what is done with a triplet."""
+        return Policy(self.C, own=1.0, shared=0.0, weight=1.0)
+
+
+class OGRSL(NamedTuple):
+    """OASIS (Chechik et al., JMLR 2010) of all tasks as one: a global matrix.
+
+    Cost per triplet: as of `OSTRSL`.
+
+    Parameters
+    ----------
+    C : float
+        Longest step, C > 0.
+    """
+
+    C: float
+
+    @property
+    def pooled(self) -> bool:
+        """Whether all tasks are seen as one."""
+        return True
+
+    def policy(self, n_tasks: int) -> Policy:  # noqa: ARG002
+        """Return what is done with a triplet."""
+        return Policy(self.C, own=0.0, shared=1.0, weight=1.0)
+
+
+class SimilarityLearner(Protocol):
+    """What the learners of this module have."""
+
+    def policy(self, n_tasks: int) -> Policy:
+        """Return what is done with a triplet."""
+
+
+class Taken(NamedTuple):
+    """What became of a block of triplets.
+
+    Shapes: `scores` p and `steps` y τ (n,) float64; `queried` (n,) bool.
+    """
+
+    scores: np.ndarray
+    queried: np.ndarray
+    steps: np.ndarray
+
+
+@register_jitable(**BORROWED)
+def decide(policy, p, y, square_norm, draw):
+    """Return whether the label is queried, and the signed length of the step that follows.
+
+    A triplet whose X is 0 teaches nothing, and would divide by its norm.
+    """
+    queried = draw * (1.0 + policy.sharpness * abs(p)) < policy.rate
+    loss = 1.0 - y * p
+    if not queried or loss <= 0.0 or square_norm == 0.0:
+        return queried, 0.0
+    return queried, y * min(policy.C, loss / (policy.weight * square_norm))
+
+
+@njit(cache=True, nogil=True, **BORROWED)
+def _learn_in_block(policy, products, task, y, draws, taken):
+    """Turn the scores under the matrices before the block into those under its own steps too.
+
+    `products` holds the inner products of the triplets' X, shape (n, n).
+    """
+    for i in range(y.size):
+        p = taken.scores[i]
+        for j in range(i):
+            related = policy.shared
+            if task[j] == task[i]:
+                related += policy.own
+            p += taken.steps[j] * related * products[i, j]
+        queried, step = decide(policy, p, y[i], products[i, i], draws[i])
+        taken.scores[i] = p
+        taken.queried[i] = queried
+        taken.steps[i] = step
+
+
+@register_jitable(**BORROWED)
+def subtract(rows, a, b, columns, values):
+    """Write row a minus row b as ascending columns with their values; return how many there are."""
+    n = 0
+    i, j = rows.indptr[a], rows.indptr[b]
+    while i < rows.indptr[a + 1] or j < rows.indptr[b + 1]:
+        takes_a = j == rows.indptr[b + 1]
+        takes_b = i == rows.indptr[a + 1]
+        if not takes_a and not takes_b:
+            takes_a = rows.indices[i] <= rows.indices[j]
+            takes_b = rows.indices[j] <= rows.indices[i]
+        values[n] = 0.0
+        if takes_a:
+            columns[n] = rows.indices[i]
+            values[n] += rows.values[i]
+            i += 1
+        if takes_b:
+            columns[n] = rows.indices[j]
+            values[n] -= rows.values[j]
+            j += 1
+        n += 1
+    return n
+
+
+@njit(cache=True, nogil=True, **BORROWED)
+def _learn_sparse(policy, rows, triplets, draws, own, shared, columns, values, taken):
+    """Learn from triplets of sparse rows one by one; `columns` and `values` have room for two."""
+    for i in range(triplets.y.size):
+        a, task = triplets.query[i], triplets.task[i]
+        n = subtract(rows, triplets.first[i], triplets.second[i], columns, values)
+        p = row_dot(rows, a, triplets.first[i]) - row_dot(rows, a, triplets.second[i])
+        square_x = square_v = 0.0
+        for m in range(n):
+            square_v += values[m] * values[m]
+        for e in range(rows.indptr[a], rows.indptr[a + 1]):
+            r, x = rows.indices[e], rows.values[e]
+            square_x += x * x
+            total = 0.0
+            if policy.shared != 0.0:
+                for m in range(n):
+                    total += shared[r, columns[m]] * values[m]
+            if policy.own != 0.0:
+                for m in range(n):
+                    total += own[task, r, columns[m]] * values[m]
+            p += x * total
+        queried, step = decide(policy, p, triplets.y[i], square_x * square_v, draws[i])
+        taken.scores[i] = p
+        taken.queried[i] = queried
+        taken.steps[i] = step
+        if step == 0.0:
+            continue
+        for e in range(rows.indptr[a], rows.indptr[a + 1]):
+            r, x = rows.indices[e], step * rows.values[e]
+            if policy.shared != 0.0:
+                for m in range(n):
+                    shared[r, columns[m]] += policy.shared * x * values[m]
+            if policy.own != 0.0:
+                for m in range(n):
+                    own[task, r, columns[m]] += policy.own * x * values[m]
+
+
+class Similarities:
+    """The matrices of all tasks while they are learnt: I + `shared` + `own[k]`.
+
+    Parameters
+    ----------
+    policy : Policy
+    X : ndarray or csr_array of shape (n_examples, n_features)
+    n_tasks : int
+    """
+
+    def __init__(self, policy: Policy, X: np.ndarray | sparse.csr_array, n_tasks: int) -> None:
+        d = X.shape[1]
+        self.policy = policy
+        self.X = X
+        self.shared = np.zeros((d, d) if policy.shared else (1, 1))
+        self.own = np.zeros((n_tasks, d, d) if policy.own else (1, 1, 1))
+        if isinstance(X, sparse.csr_array):
+            rows = rows_of(X)
+            assert isinstance(rows, SparseRows)
+            self._rows = rows
+            room = 2 * int(np.diff(X.indptr).max(initial=0))
+            self._columns, self._values = np.empty(room, dtype=np.int32), np.empty(room)
+
+    def matrix(self, task: int) -> np.ndarray:
+        """Return M of a task, shape (n_features, n_features)."""
+        whole = np.eye(self.X.shape[1])
+        if self.policy.shared:
+            whole += self.shared
+        if self.policy.own:
+            whole += self.own[task]
+        return whole
+
+    def learn(self, triplets: Triplets, draws: np.ndarray) -> Taken:
+        """Learn from triplets in their order.
+
+        Parameters
+        ----------
+        triplets : Triplets
+        draws : ndarray of shape (n,)
+            Uniform random numbers that decide on queries.
+        """
+        n = triplets.y.size
+        taken = Taken(np.zeros(n), np.zeros(n, dtype=np.bool_), np.zeros(n))
+        if isinstance(self.X, sparse.csr_array):
+            _learn_sparse(
+                self.policy,
+                self._rows,
+                triplets,
+                draws,
+                self.own,
+                self.shared,
+                self._columns,
+                self._values,
+                taken,
+            )
+        else:
+            self._learn_dense(triplets, draws, taken)
+        return taken
+
+    def _learn_dense(self, triplets: Triplets, draws: np.ndarray, taken: Taken) -> None:
+        policy, task = self.policy, triplets.task
+        Q = self.X[triplets.query]
+        V = self.X[triplets.first] - self.X[triplets.second]
+        of_task = [np.flatnonzero(task == k) for k in range(len(self.own))]
+        R = Q.copy()  # the queries times their matrices
+        if policy.shared:
+            R += Q @ self.shared
+        if policy.own:
+            for k, at in enumerate(of_task):
+                R[at] += Q[at] @ self.own[k]
+        taken.scores[:] = np.einsum("ij,ij->i", R, V)
+        products = (Q @ Q.T) * (V @ V.T)
+        _learn_in_block(policy, products, task, triplets.y, draws, taken)
+        stepped = taken.steps != 0.0
+        if policy.shared and stepped.any():
+            at = np.flatnonzero(stepped)
+            self.shared += (Q[at] * (policy.shared * taken.steps[at, None])).T @ V[at]
+        if policy.own:
+            for k, at in enumerate(of_task):
+                at = at[stepped[at]]
+                if at.size:
+                    self.own[k] += (Q[at] * (policy.own * taken.steps[at, None])).T @ V[at]

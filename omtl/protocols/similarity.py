@@ -1,0 +1,353 @@
+"""Learn similarities from triplets of a training part, rank a test part (the OMTRSL paper).
+
+A repeat is one fold of a cross-validation (section 4.1): the fold is the test part, and the next
+one the validation part. The folds are the same for all repeats of a seed; the triplets are not.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from omtl.errors import UserError
+from omtl.learners.similarity import Similarities, SimilarityLearner
+from omtl.protocols.setting import Setting
+from omtl.protocols.splits import folds
+from omtl.ranking import Quality, quality
+from omtl.streams import checkpoints
+from omtl.triplets import Sampler, Triplets
+
+Matrices = Callable[[int], np.ndarray]
+"""From a task to its matrix M."""
+
+
+class Examples(NamedTuple):
+    """Rows with their classes and tasks, as a learner sees them.
+
+    Shapes: `X` (n, n_features), dense or sparse; `label` and `task` (n,).
+    """
+
+    X: np.ndarray | sparse.csr_array
+    label: np.ndarray
+    task: np.ndarray
+    names: tuple[str, ...]
+
+
+class Trained(NamedTuple):
+    """What training leaves.
+
+    Parameters
+    ----------
+    matrices : callable
+    seconds : float
+        Processor seconds of learning alone.
+    mistakes, updates, queries, examples : ndarray of shape (n_tasks,), int64
+        Wrong predictions, steps, queried labels, and triplets, by task.
+    checkpoint_mistakes, seen : ndarray of shape (n_checkpoints,), int64
+        Wrong predictions of all tasks, and triplets, up to each checkpoint.
+    diverged : int
+        Number of scores that were not finite.
+    by_distance : bool
+        Whether M ranks by the distance (x - x')ᵀ M (x - x'), not by the similarity xᵀ M x'.
+    """
+
+    matrices: Matrices
+    seconds: float
+    mistakes: np.ndarray
+    updates: np.ndarray
+    queries: np.ndarray
+    examples: np.ndarray
+    checkpoint_mistakes: np.ndarray
+    seen: np.ndarray
+    diverged: int
+    by_distance: bool = False
+
+
+COUNTED = ("mistakes", "updates", "queries", "examples", "checkpoint_mistakes", "seen")
+
+
+class Parts(NamedTuple):
+    """Rows of the parts of a repeat.
+
+    Parameters
+    ----------
+    train : ndarray of int64
+        What the matrices that are tested are learnt from.
+    fit, held_out : ndarray of int64
+        What the matrices that are validated are learnt from, and what they are validated on.
+    test : ndarray of int64
+    """
+
+    train: np.ndarray
+    fit: np.ndarray
+    held_out: np.ndarray
+    test: np.ndarray
+
+
+def parts_of(setting: Setting) -> Parts:
+    """Return the parts of a repeat.
+
+    ``protocol.validation`` says what the matrices that are tested are learnt from: all that is not
+    tested (``within``), or what is neither tested nor held out (``apart``).
+
+    Raises
+    ------
+    UserError
+        If that, or the number of folds, is none that can be had.
+    """
+    options = setting.protocol
+    n_folds, kind = options["folds"], options["validation"]
+    if kind not in ("within", "apart"):
+        raise UserError(f"protocol.validation={kind!r} is not known; choose from within, apart")
+    if n_folds < 3:
+        raise UserError(f"protocol.folds={n_folds} must be 3 at least: to learn, validate and test")
+    rows = np.arange(setting.tasks.task.size)
+    dealt = folds(setting.tasks, rows, n_folds, False, setting.rng("folds", repeat=0))
+    at = setting.repeat % n_folds
+    train, test = dealt[at]
+    held_out = dealt[(at + 1) % n_folds][1]
+    fit = np.setdiff1d(train, held_out)
+    return Parts(train if kind == "within" else fit, fit, held_out, test)
+
+
+def classes_of(setting: Setting) -> np.ndarray:
+    """Return the examples' classes.
+
+    Raises
+    ------
+    UserError
+        If the data set has labels instead.
+    """
+    label = getattr(setting.tasks, "label", None)
+    if label is None:
+        raise UserError(
+            f"protocol {setting.protocol['name']}: the examples have no classes, which "
+            "similarities are learnt from; choose a data set that has, such as isolet or news20"
+        )
+    return label
+
+
+def as_seen(setting: Setting, pooled: bool) -> Examples:
+    """Return the examples as they are, or as those of one task.
+
+    ``protocol.pooled_classes`` says whether the classes of tasks that become one are theirs in
+    common (``shared``), or classes of their own (``apart``).
+    """
+    tasks, label = setting.tasks, classes_of(setting)
+    if not pooled:
+        return Examples(tasks.X, label, tasks.task, tasks.names)
+    kind = setting.protocol["pooled_classes"]
+    if kind not in ("shared", "apart"):
+        raise UserError(f"protocol.pooled_classes={kind!r} is not known; choose from shared, apart")
+    if kind == "apart":
+        label = label + tasks.task * (label.max() + 1)
+    return Examples(tasks.X, label, np.zeros_like(tasks.task), ("all",))
+
+
+def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
+    """Train each learner on triplets of a fold's training part, and rank its test part.
+
+    Returns
+    -------
+    dict of str to ndarray
+        With P learners, K tasks (as the learner sees them) and R ranks: ``precision`` and
+        ``average_precision`` (P, R) on the test part, in per cent, means over the tasks, and by
+        task under ``precision_by_task`` and ``average_precision_by_task`` (P, K, R);
+        ``validation`` (P,): precision at R on the validation part; ``seconds`` (P,) of training;
+        ``diverged`` (P,); and of the learners of triplets ``mistakes``, ``updates`` and ``queries``
+        (P, K), ``checkpoint_mistakes`` (P, C), ``examples`` (K,) and ``seen`` (C,): triplets by
+        task, and up to each checkpoint.
+    """
+    parts = parts_of(setting)
+    found: dict[str, list[Any]] = {}
+    warm = False
+    for learner in learners:
+        pooled = getattr(learner, "pooled", False)
+        examples = as_seen(setting, pooled)
+        train = batch if hasattr(learner, "fit") else online
+        if not warm:  # so that no measured training waits for a compiler
+            online_warm(learner, examples, parts.fit, setting)
+            warm = True
+        fitted = train(learner, examples, parts.fit, setting)
+        tested = (
+            fitted if parts.train is parts.fit else train(learner, examples, parts.train, setting)
+        )
+        ranked = examples
+        if pooled and setting.protocol["pooled_ranking"] == "by_task":
+            ranked = as_seen(setting, pooled=False)
+        validated, precise = (
+            qualities(trained, ranked, rows, pooled, setting)
+            for trained, rows in ((fitted, parts.held_out), (tested, parts.test))
+        )
+        for name, value in _arrays(tested, precise).items():
+            found.setdefault(name, []).append(value)
+        found.setdefault("validation", []).append(_mean(validated).precision[-1])
+    arrays = {name: np.stack(values) for name, values in found.items()}
+    return arrays | {name: arrays[name][0] for name in ("examples", "seen") if name in arrays}
+
+
+def _arrays(trained: Trained, by_task: list[Quality]) -> dict[str, Any]:
+    """Return what is kept of one learner."""
+    mean = _mean(by_task)
+    kept = {name: getattr(trained, name) for name in COUNTED if getattr(trained, name).size}
+    return kept | {
+        "precision": mean.precision,
+        "average_precision": mean.average_precision,
+        "precision_by_task": 100.0 * np.stack([one.precision for one in by_task]),
+        "average_precision_by_task": 100.0 * np.stack([one.average_precision for one in by_task]),
+        "seconds": trained.seconds,
+        "diverged": trained.diverged,
+    }
+
+
+def _mean(by_task: list[Quality]) -> Quality:
+    """Return the mean over the tasks, in per cent."""
+    return Quality(*(100.0 * np.mean(each, axis=0) for each in zip(*by_task, strict=True)))
+
+
+def qualities(
+    trained: Trained, examples: Examples, rows: np.ndarray, pooled: bool, setting: Setting
+) -> list[Quality]:
+    """Return how good the rankings of a part are, task by task.
+
+    Parameters
+    ----------
+    trained : Trained
+    examples : Examples
+        With the tasks within which examples are ranked.
+    rows : ndarray of int64
+        The part.
+    pooled : bool
+        Whether there is one matrix for all tasks.
+    setting : Setting
+    """
+    options = setting.protocol
+    found = []
+    for k in range(len(examples.names)):
+        own = rows[examples.task[rows] == k]
+        X, M = examples.X[own], trained.matrices(0 if pooled else k)
+        # Of a distance, what a query has in common with all examples does not change their order.
+        against = square_lengths(X, M) / 2.0 if trained.by_distance else 0.0
+
+        def similarities(
+            part: slice,
+            X: np.ndarray | sparse.csr_array = X,
+            M: np.ndarray = M,
+            against: np.ndarray | float = against,
+        ) -> np.ndarray:
+            return (X @ (X[part] @ M).T).T - against
+
+        found.append(
+            quality(
+                similarities,
+                examples.label[own],
+                options["ranks"],
+                options["with_query"],
+                options["normaliser"],
+            )
+        )
+    return found
+
+
+def square_lengths(X: np.ndarray | sparse.csr_array, M: np.ndarray) -> np.ndarray:
+    """Return xᵀ M x of each row, shape (n,)."""
+    return np.asarray((X * (X @ M)).sum(axis=1), dtype=np.float64).ravel()
+
+
+def stream_of(examples: Examples, rows: np.ndarray, setting: Setting) -> Iterator[Triplets]:
+    """Yield the triplets of a repeat, the same for all learners that see the same tasks."""
+    sampler = Sampler(examples.label, examples.task, rows, examples.names)
+    options = setting.protocol
+    rng = setting.rng("triplets", tasks=len(examples.names), rows=rows.size)
+    return sampler.stream(options["triplets"], options["order"], rng)
+
+
+def online(
+    learner: SimilarityLearner, examples: Examples, rows: np.ndarray, setting: Setting
+) -> Trained:
+    """Train on a stream of triplets.
+
+    Parameters
+    ----------
+    learner : NamedTuple
+        A learner of `omtl.learners.similarity`.
+    examples : Examples
+    rows : ndarray of int64
+        The training part.
+    setting : Setting
+    """
+    n_tasks = len(examples.names)
+    state = Similarities(learner.policy(n_tasks), examples.X, n_tasks)
+    draws = setting.rng("queries")
+    counts = np.zeros((4, n_tasks), dtype=np.int64)  # mistakes, updates, queries, triplets
+    wrong_after, seconds, diverged = [np.zeros(1, dtype=np.int64)], 0.0, 0
+    for triplets in stream_of(examples, rows, setting):
+        drawn = draws.random(triplets.y.size)
+        started = time.thread_time()
+        taken = state.learn(triplets, drawn)
+        seconds += time.thread_time() - started
+        wrong = ~(triplets.y * taken.scores > 0.0)
+        diverged += int(np.count_nonzero(~np.isfinite(taken.scores)))
+        for count, marked in zip(
+            counts, (wrong, taken.steps != 0.0, taken.queried, wrong | True), strict=True
+        ):
+            count += np.bincount(triplets.task[marked], minlength=n_tasks)
+        wrong_after.append(wrong_after[-1][-1] + np.cumsum(wrong))
+    mistakes, updates, queries, seen_of = counts
+    after = np.concatenate(wrong_after)
+    seen = checkpoints(after.size - 1, setting.protocol["checkpoints"])
+    return Trained(
+        state.matrix, seconds, mistakes, updates, queries, seen_of, after[seen], seen, diverged
+    )
+
+
+def online_warm(learner: Any, examples: Examples, rows: np.ndarray, setting: Setting) -> None:
+    """Learn from one block, and forget it."""
+    if not hasattr(learner, "fit"):
+        state = Similarities(learner.policy(len(examples.names)), examples.X, len(examples.names))
+        triplets = next(stream_of(examples, rows, setting))
+        state.learn(triplets, np.zeros(triplets.y.size))
+
+
+def batch(learner: Any, examples: Examples, rows: np.ndarray, setting: Setting) -> Trained:
+    """Train on all examples at once.
+
+    ``protocol.metric_ranks_by`` says whether a metric M ranks by the similarity xᵀ M x' of eq. 1
+    (``product``), or by the distance (x - x')ᵀ M (x - x') (``distance``).
+
+    Parameters
+    ----------
+    learner : NamedTuple
+        With ``fit(X, y, task, n_tasks)``, which returns a metric for each task.
+    examples : Examples
+    rows : ndarray of int64
+        The training part.
+    setting : Setting
+    """
+    kind = setting.protocol["metric_ranks_by"]
+    if kind not in ("product", "distance"):
+        raise UserError(
+            f"protocol.metric_ranks_by={kind!r} is not known; choose from product, distance"
+        )
+    X = examples.X[rows]
+    X = X.toarray() if isinstance(X, sparse.csr_array) else X
+    started = time.thread_time()
+    metrics = learner.fit(X, examples.label[rows], examples.task[rows], len(examples.names))
+    seconds = time.thread_time() - started
+    none = np.zeros(0, dtype=np.int64)
+    return Trained(
+        matrices=lambda task: metrics[task],
+        seconds=seconds,
+        mistakes=none,
+        updates=none,
+        queries=none,
+        examples=none,
+        checkpoint_mistakes=none,
+        seen=none,
+        diverged=int(not np.all(np.isfinite(metrics))),
+        by_distance=kind == "distance",
+    )

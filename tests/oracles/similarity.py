@@ -1,0 +1,94 @@
+"""OMTRSL and OASIS as their papers print them: K dense matrices, one triplet after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Round(NamedTuple):
+    """What a round gives: the score p, whether the label was queried, and the step τ taken."""
+
+    p: float
+    queried: bool
+    tau: float
+
+
+def relation_inverse(n_tasks: int, b: float) -> np.ndarray:
+    """Return A⁻¹ of section 3.2 of the OMTRSL paper."""
+    A_inverse = np.full((n_tasks, n_tasks), b)
+    A_inverse[np.diag_indices(n_tasks)] = b + n_tasks
+    return A_inverse / ((1.0 + b) * n_tasks)
+
+
+def omtrsl(
+    triplets: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray, float, int]],
+    draws: Iterable[float],
+    n_tasks: int,
+    n_features: int,
+    C: float,
+    b: float,
+    delta: float | None = None,
+    rate: float | None = None,
+    plain_step: bool = False,
+) -> tuple[list[Round], np.ndarray]:
+    """Run algorithm 1; algorithm 2 where there is a delta; random queries where there is a rate.
+
+    Parameters
+    ----------
+    triplets : iterable of tuple
+        x, x¹, x², y and the task.
+    draws : iterable of float
+        Uniform numbers; Z_t = 1 where one is below Pr(Z_t = 1).
+    n_tasks, n_features : int
+    C, b : float
+    delta, rate : float, optional
+    plain_step : bool
+        Leave A⁻¹ out of the norm that the step is divided by.
+
+    Returns
+    -------
+    tuple of (list of Round, ndarray)
+        The rounds, and the matrices after them, shape (n_tasks, n_features, n_features).
+    """
+    A_inverse = relation_inverse(n_tasks, b)
+    M = np.stack([np.eye(n_features) for _ in range(n_tasks)])
+    rounds = []
+    for (x, x1, x2, y, t), draw in zip(triplets, draws, strict=True):
+        X = np.outer(x, x1 - x2)
+        p = float(x @ M[t] @ x1 - x @ M[t] @ x2)
+        chance = 1.0
+        if delta is not None:
+            chance = delta / (delta + abs(p))
+        if rate is not None:
+            chance = rate
+        queried = draw < chance
+        loss = max(0.0, 1.0 - y * p)
+        norm = np.sum(X**2) * (1.0 if plain_step else A_inverse[t, t])
+        tau = 0.0
+        if queried and loss > 0.0 and norm > 0.0:
+            tau = min(C, loss / norm)
+            for k in range(n_tasks):
+                M[k] = M[k] + y * tau * A_inverse[k, t] * X
+        rounds.append(Round(p, bool(queried), tau))
+    return rounds, M
+
+
+def oasis(
+    triplets: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray, float]],
+    n_features: int,
+    C: float,
+) -> tuple[list[Round], np.ndarray]:
+    """Run OASIS: W ← W + τ y x (x¹ - x²)ᵀ, τ = min(C, loss / ‖x (x¹ - x²)ᵀ‖²), from W = I."""
+    W = np.eye(n_features)
+    rounds = []
+    for x, x1, x2, y in triplets:
+        V = np.outer(x, x1 - x2)
+        p = float(np.sum(W * V))
+        loss = max(0.0, 1.0 - y * p)
+        tau = min(C, loss / np.sum(V**2)) if loss > 0.0 and np.any(V) else 0.0
+        W = W + tau * y * V
+        rounds.append(Round(p, True, tau))
+    return rounds, W

@@ -1,0 +1,218 @@
+"""LMNN and mtLMNN reach the optimum, and refuse what they cannot use."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from oracles.lmnn import Problem
+from scipy import sparse
+
+from omtl.errors import UserError
+from omtl.learners import lmnn
+from omtl.learners.lmnn import LMNN, MTLMNN, Solution
+
+CLOSE = 3e-4
+"""Relative distance of an objective from its bound; the learners' `tol` is `TOL`."""
+
+TOL = 1e-5
+
+
+def two_tasks(seed: int, n: int = 9) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return a small X, with overlapping classes, y and task.
+
+    Parameters
+    ----------
+    seed : int
+    n : int
+        Examples of each task, three classes in turn.
+    """
+    rng = np.random.default_rng(seed)
+    y = np.arange(2 * n) % 3
+    X = rng.normal(size=(2 * n, 3))
+    X[:, 0] += y
+    return X, y, np.repeat([0, 1], n)
+
+
+def solved(problem: Problem, tol: float = TOL) -> Solution:
+    """Return the learner's solution of an oracle's problem.
+
+    Parameters
+    ----------
+    problem : Problem
+    tol : float
+    """
+    p = problem
+    if p.cone == "one":
+        return LMNN(p.gamma0, p.n_neighbors, p.mu, tol=tol).solve(p.X, p.y)
+    learner = MTLMNN(p.gamma, p.gamma0, p.n_neighbors, p.mu, tol=tol, cone=p.cone)
+    return learner.solve(p.X, p.y, p.task, p.n_tasks)
+
+
+@pytest.mark.parametrize("cone", ["one", "each", "sum"])
+@pytest.mark.parametrize(
+    ("seed", "n_neighbors", "mu", "gamma", "gamma0"),
+    [(1, 2, 0.5, 1.0, 1.0), (2, 1, 0.8, 0.1, 3.0), (3, 1, 0.3, 5.0, 2.0)],
+)
+def test_the_objective_is_the_minimum(
+    cone: str, seed: int, n_neighbors: int, mu: float, gamma: float, gamma0: float
+) -> None:
+    X, y, task = two_tasks(seed)
+    n_tasks = 1 if cone == "one" else 2
+    problem = Problem(X, y, task % n_tasks, n_tasks, n_neighbors, mu, gamma, gamma0, cone)
+    solution = solved(problem)
+    assert solution.converged
+    assert solution.objective == pytest.approx(problem.objective(solution.parts), rel=1e-10)
+    np.testing.assert_allclose(solution.metrics, problem.metrics(solution.parts))
+    bound = problem.bound()
+    assert bound * (1.0 - 1e-9) <= solution.objective <= bound * (1.0 + CLOSE)
+    for matrix in (*solution.parts, *solution.metrics):
+        np.testing.assert_array_equal(matrix, matrix.T)
+        assert np.linalg.eigvalsh(matrix).min() > -1e-9
+
+
+def test_a_problem_solved_by_hand() -> None:
+    """On a line each target is at m, and impostors at 4m, 9m, 9m and 16m: the best m is 1/3."""
+    X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
+    solution = LMNN(n_neighbors=1, tol=1e-6).solve(X, y)
+    assert solution.metrics[0, 0, 0] == pytest.approx(1.0 / 3.0, abs=1e-3)
+    assert solution.objective == pytest.approx(2.0 / 3.0, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("seed", "n", "n_features", "n_classes", "n_neighbors", "known"),
+    [
+        (0, 24, 3, 2, 1, 29.690933293314245),
+        (1, 30, 4, 3, 2, 151.61944387542985),
+        (2, 40, 5, 2, 3, 365.4847074683123),
+    ],
+)
+def test_metric_learn_finds_the_same_objective(
+    seed: int, n: int, n_features: int, n_classes: int, n_neighbors: int, known: float
+) -> None:
+    """`known` is the objective of metric-learn 0.7.0 (with scikit-learn 1.5.2) on these data.
+
+    Its ``LMNN(init="identity", n_neighbors=..., learn_rate=1e-2, convergence_tol=1e-9,
+    max_iter=200000, min_iter=5000)`` descends in L with M = LᵀL, so that it stops at the hinges'
+    kinks a little above the optimum.
+    """
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(n_classes), n // n_classes)
+    X = rng.normal(size=(n, n_features))
+    X[:, 0] += y
+    solution = LMNN(n_neighbors=n_neighbors, tol=TOL).solve(X, y)
+    assert known * (1.0 - 2e-3) <= solution.objective <= known * (1.0 + 1e-5)
+
+
+def test_one_task_shares_its_price_between_the_parts() -> None:
+    """The least gamma0 ‖M_0 - I‖² + gamma ‖M - M_0‖² of one M is LMNN's cost with gammas' mean."""
+    X, y, _ = two_tasks(4)
+    many = MTLMNN(2.0, 3.0, 2, tol=TOL, cone="sum").solve(X, y, np.zeros(len(y), dtype=int), 1)
+    one = LMNN(2.0 * 3.0 / (2.0 + 3.0), 2, tol=TOL).solve(X, y)
+    assert many.objective == pytest.approx(one.objective, rel=CLOSE)
+    np.testing.assert_allclose(many.metrics, one.metrics, atol=0.03)
+
+
+@pytest.mark.parametrize("cone", ["each", "sum"])
+def test_parts_that_cost_too_much_leave_one_metric(cone: str) -> None:
+    """The tasks are the same twice, and M_0 has to serve both: LMNN with half of gamma0."""
+    X, y, _ = two_tasks(5)
+    twice, task = np.vstack([X, X]), np.repeat([0, 1], len(X))
+    many = MTLMNN(1e5, 2.0, 1, tol=1e-6, cone=cone).solve(twice, np.tile(y, 2), task, 2)
+    one = LMNN(1.0, 1, tol=1e-6).solve(X, y)
+    assert many.objective == pytest.approx(2.0 * one.objective, rel=2e-3)
+    np.testing.assert_allclose(many.metrics[0], many.metrics[1], atol=1e-2)
+
+
+def test_the_order_of_the_tasks_and_where_the_data_are_do_not_matter() -> None:
+    X, y, task = two_tasks(6)
+    learner = MTLMNN(1.0, 1.0, 2, tol=1e-6)
+    here = learner.fit(X, y, task, 2)
+    there = learner.fit(X[::-1] + 5.0, y[::-1], 1 - task[::-1], 2)
+    np.testing.assert_allclose(here, there[::-1], atol=0.02)
+
+
+def test_the_objective_never_rises_while_the_hinge_stays() -> None:
+    X, y, task = two_tasks(7, n=60)
+    solution = MTLMNN(0.01, 0.01, 2, tol=1e-4).solve(X, y, task, 2)
+    assert solution.converged
+    assert len(solution.history) > 5
+    for (width, before), (next_width, after) in pairwise(solution.history):
+        assert next_width <= width
+        if next_width == width:
+            assert after <= before * (1.0 + 1e-12)
+
+
+def test_no_impostor_is_missing_from_the_working_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few impostors have a loss at first, and all do once the metric has shrunk to where it is."""
+    X, y, task = two_tasks(8, n=30)
+    X = 5.0 * X
+    monkeypatch.setattr(lmnn, "SEARCH_EVERY", 40)
+    solution = MTLMNN(0.1, 0.1, 2, tol=TOL).solve(X, y, task, 2)
+    problem = Problem(X, y, task, 2, 2, 0.5, 0.1, 0.1, "each")
+    assert solution.objective == pytest.approx(problem.objective(solution.parts), rel=1e-10)
+
+
+def test_neighbours_are_better_than_by_euclidean_distance() -> None:
+    """Of twelve features, one tells the classes in both tasks, and another in each task."""
+    rng = np.random.default_rng(0)
+    n = 200
+    y, task = rng.integers(0, 2, 2 * n), np.repeat([0, 1], n)
+    X = rng.normal(size=(2 * n, 12))
+    X[:, 0] += 2.0 * y
+    X[np.arange(2 * n), 1 + task] += 2.0 * y
+    train = np.arange(2 * n) % 2 == 0
+    metrics = MTLMNN(1.0, 1.0).fit(X[train], y[train], task[train], 2)
+
+    def errors(metric_of: np.ndarray) -> int:
+        wrong = 0
+        for i in np.flatnonzero(~train):
+            away = X[train & (task == task[i])] - X[i]
+            distance = np.einsum("nd,de,ne->n", away, metric_of[task[i]], away)
+            wrong += int(y[train & (task == task[i])][distance.argmin()] != y[i])
+        return wrong
+
+    assert errors(metrics) < 0.7 * errors(np.stack([np.eye(12)] * 2))
+
+
+def test_too_few_steps_are_told() -> None:
+    X, y, task = two_tasks(9)
+    solution = MTLMNN(1.0, 1.0, max_iter=3, n_neighbors=1).solve(X, y, task, 2)
+    assert solution.n_steps == 3
+    assert not solution.converged
+
+
+X, Y, TASK = two_tasks(10)
+
+
+@pytest.mark.parametrize(
+    ("learner", "data", "told"),
+    [
+        (MTLMNN(-1.0, 1.0), (X, Y, TASK, 2), "gamma must be a number from 0, not -1.0"),
+        (MTLMNN(1.0, np.nan), (X, Y, TASK, 2), "gamma0 must be a number from 0, not nan"),
+        (MTLMNN(0.0, 1.0, cone="sum"), (X, Y, TASK, 2), "gamma must be more than 0"),
+        (MTLMNN(1.0, 1.0, cone="all"), (X, Y, TASK, 2), "choose from each, sum"),
+        (MTLMNN(1.0, 1.0, 0), (X, Y, TASK, 2), "n_neighbors must be a whole number from 1"),
+        (MTLMNN(1.0, 1.0, 3), (X, Y, TASK, 2), "class 0 has 3 examples in task 0"),
+        (MTLMNN(1.0, 1.0, mu=1.0), (X, Y, TASK, 2), "mu must be between 0 and 1"),
+        (MTLMNN(1.0, 1.0, tol=0.0), (X, Y, TASK, 2), "tol must be between 0 and 1"),
+        (MTLMNN(1.0, 1.0, max_iter=0), (X, Y, TASK, 2), "max_iter must be a whole number"),
+        (MTLMNN(1.0, 1.0, 1), (X, Y, TASK, 3), "task 2 of 3 has no examples"),
+        (MTLMNN(1.0, 1.0, 1), (X, Y, TASK, 1), "tasks must be from 0 to 0"),
+        (MTLMNN(1.0, 1.0, 1), (X, Y, TASK, 0), "n_tasks must be a whole number from 1"),
+        (MTLMNN(1.0, 1.0, 1), (X[:-1], Y, TASK, 2), "their shapes are"),
+        (MTLMNN(1.0, 1.0, 1), (np.where(X > 1, np.inf, X), Y, TASK, 2), "not finite"),
+        (MTLMNN(1.0, 1.0, 1), (sparse.csr_array(X), Y, TASK, 2), "X is sparse"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(learner: MTLMNN, data: tuple, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        learner.fit(*data)
+
+
+def test_lmnn_refuses_too() -> None:
+    with pytest.raises(UserError, match="gamma0 must be a number from 0"):
+        LMNN(-1.0).fit(X, Y)
+    with pytest.raises(UserError, match="their shapes are"):
+        LMNN().fit(X[:-1], Y)
