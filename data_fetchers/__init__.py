@@ -78,6 +78,11 @@ def load(name: str, **options: Any) -> Tasks:
     return data_set(name).load(**options)
 
 
+def folder_of(one: DataSet) -> str:
+    """Return the folder of a data set's files: its name, or the one that it shares with another."""
+    return getattr(one, "FOLDER", one.NAME)
+
+
 def fetch_all(
     wanted: Iterable[str] | None = None,
     *,
@@ -114,7 +119,7 @@ def fetch_all(
     for one in sets:
         for file in one.FILES:
             try:
-                path = fetch.fetch(one.NAME, file, home=home, mirror=mirror)
+                path = fetch.fetch(folder_of(one), file, home=home, mirror=mirror)
             except DataMissing as fault:
                 missing.append(str(fault))
             else:

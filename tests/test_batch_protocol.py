@@ -184,7 +184,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 def test_figure_end_to_end(store: Store, tmp_path: Path) -> None:
     """Sizes and weights in the csv are those of the store; a second drawing has the same bytes."""
     first, again = (
-        make_figure("tiny", READING, store=store, parallel=SERIAL, n_repeats=2, folder=folder)
+        make_figure("tiny", READING, store=store, parallel=SERIAL, n_repeats=2, folder=folder).paths
         for folder in (tmp_path / "one", tmp_path / "two")
     )
     for one, two in zip(first, again, strict=True):

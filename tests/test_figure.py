@@ -122,7 +122,7 @@ def make(store: Store, folder: Path, **options: Any) -> list[Path]:
     """Make the figure with one repeat."""
     return make_figure(
         "tiny", READING, store=store, parallel=SERIAL, n_repeats=1, folder=folder, **options
-    )
+    ).paths
 
 
 def test_every_figure_can_be_planned() -> None:

@@ -12,8 +12,8 @@ from omtl.paths import EXPERIMENTS
 
 
 def diagnoses(paper: str) -> list[dict[str, Any]]:
-    """Return a paper's diagnoses: each with ``table``, ``reading``, ``dataset``, ``algorithms``
-    (patterns of names) and ``text``."""
+    """Return a paper's diagnoses: each with ``table``, ``readings``, ``dataset``, ``algorithms``
+    (patterns of names) and ``text``, and with ``metrics`` where it is not for all of them."""
     path = EXPERIMENTS / paper / "diagnoses.yaml"
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
 
@@ -26,6 +26,7 @@ def diagnosis_of(table: Table, scored: Scored) -> str | None:
             and table.reading["name"] in entry["readings"]
             and scored.cell.dataset == entry["dataset"]
             and scored.cell.algorithm in entry["algorithms"]
+            and scored.cell.metric in entry.get("metrics", [scored.cell.metric])
         ):
             return " ".join(entry["text"].split())
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +40,8 @@ class Layout:
     lines : tuple of Line
     notes : tuple of str
         What is missing and why, and the diagnoses of cells that are off.
+    digits : int or mapping
+        How many digits are shown after the point, for each metric if they differ.
     """
 
     title: str
@@ -47,7 +49,11 @@ class Layout:
     heads: tuple[str, ...]
     lines: tuple[Line, ...]
     notes: tuple[str, ...]
-    digits: int
+    digits: int | Mapping[str, int]
+
+    def digits_of(self, scored: Scored) -> int:
+        """Return how many digits of a cell are shown after the point."""
+        return self.digits if isinstance(self.digits, int) else self.digits[scored.cell.metric]
 
 
 def counts(scored: Sequence[Scored]) -> str:
@@ -116,16 +122,34 @@ def _notes(table: Table, scored: Sequence[Scored]) -> list[str]:
         elif s.verdict == OFF:
             diagnosis = diagnosis_of(table, s) or "no diagnosis yet"
             reasons.setdefault(f"off: {diagnosis}", []).append(s)
-    return [f"{_places(group, scored)} — {reason}" for reason, group in reasons.items()]
+    notes = [f"{_places(group, scored)} — {reason}" for reason, group in reasons.items()]
+    return [*notes, *_findings(table, scored)]
+
+
+def _findings(table: Table, scored: Sequence[Scored]) -> list[str]:
+    """Return what learners found of the tasks, as the description's ``findings`` put it.
+
+    By name, a phrase that is followed by the tasks and in what share of the repeats.
+    """
+    lines = {}
+    for name, phrase in table.description.get("findings", {}).items():
+        for s in scored:
+            if name in s.found:
+                tasks = [f"{k} ({x:.0%})" for k, x in enumerate(s.found[name], start=1) if x > 0]
+                place = f"{s.cell.algorithm} on {s.cell.dataset}"
+                lines[name, place] = f"{place}: {phrase}: {', '.join(tasks) or 'none'}"
+    return list(lines.values())
 
 
 def _places(group: Sequence[Scored], scored: Sequence[Scored]) -> str:
     """Return where a group of cells is: by data set, the algorithms, or all of them."""
     everywhere = Counter(s.cell.dataset for s in scored)
     by_dataset: dict[str, list[str]] = {}
+    several = len({s.cell.metric for s in scored}) > 1
     for s in group:
-        name = s.cell.algorithm if s.cell.task == "all" else f"{s.cell.algorithm} {s.cell.task}"
-        by_dataset.setdefault(s.cell.dataset, []).append(name)
+        task = "" if s.cell.task == "all" else f" {s.cell.task}"
+        metric = f" {s.cell.metric}" if several else ""
+        by_dataset.setdefault(s.cell.dataset, []).append(f"{s.cell.algorithm}{task}{metric}")
     return "; ".join(
         f"{data}: {'all' if len(names) == everywhere[data] else ', '.join(names)}"
         for data, names in by_dataset.items()

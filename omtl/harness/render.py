@@ -25,12 +25,14 @@ WIDEST = 1000
 MARKS = {MATCH: "✓", NEAR: "~", OFF: "✗", SUBSTITUTE: "≈", TIMING: "t", MISSING: "·"}
 
 
-def _ours(scored: Scored, digits: int) -> str:
-    return "—" if scored.mean is None else spread(scored.mean, scored.std, digits)
+def _ours(layout: Layout, scored: Scored) -> str:
+    if scored.mean is None:
+        return "—"
+    return spread(scored.mean, scored.std, layout.digits_of(scored))
 
 
-def _published(scored: Scored, digits: int) -> str:
-    return spread(scored.cell.mean, scored.cell.std, digits)
+def _published(layout: Layout, scored: Scored) -> str:
+    return spread(scored.cell.mean, scored.cell.std, layout.digits_of(scored))
 
 
 def show(layout: Layout, console: Console) -> None:
@@ -38,7 +40,7 @@ def show(layout: Layout, console: Console) -> None:
     grid = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     grid.add_column("", no_wrap=True)
     for head in layout.heads:
-        grid.add_column(head, justify="right", no_wrap=True)
+        grid.add_column(head.replace(" ", "\n"), justify="right", no_wrap=True)
         grid.add_column("ours", justify="right", no_wrap=True)
         grid.add_column("", no_wrap=True)
     for line in layout.lines:
@@ -49,8 +51,8 @@ def show(layout: Layout, console: Console) -> None:
                 continue
             colour = COLOURS[scored.verdict]
             shown += [
-                Text(_published(scored, layout.digits).replace(" ", "")),
-                Text(_ours(scored, layout.digits).replace(" ", ""), style=colour),
+                Text(_published(layout, scored).replace(" ", "")),
+                Text(_ours(layout, scored).replace(" ", ""), style=colour),
                 Text(MARKS[scored.verdict], style=colour),
             ]
         grid.add_row(*shown)
@@ -77,9 +79,7 @@ def markdown(layout: Layout) -> str:
             lines.append(f"| *{line.label}* |" + " |" * len(layout.heads))
             continue
         cells = [
-            "-"
-            if s is None
-            else f"{_published(s, layout.digits)}, **{_ours(s, layout.digits)}** {s.verdict}"
+            "-" if s is None else f"{_published(layout, s)}, **{_ours(layout, s)}** {s.verdict}"
             for s in line.cells
         ]
         lines.append(f"| {line.label} | " + " | ".join(cells) + " |")
@@ -116,9 +116,9 @@ def latex(layout: Layout) -> str:
             if s is None:
                 cells += ["-", ""]
                 continue
-            ours = escape(_ours(s, layout.digits))
+            ours = escape(_ours(layout, s))
             cells += [
-                escape(_published(s, layout.digits)),
+                escape(_published(layout, s)),
                 rf"\textbf{{{ours}}}" if s.verdict == MATCH else ours,
             ]
         lines.append(f"{escape(line.label)} & " + " & ".join(cells) + r" \\")

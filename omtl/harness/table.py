@@ -104,7 +104,7 @@ def values_of(
 
 def found_by_task(results: list[Result], chosen: np.ndarray) -> dict[str, np.ndarray]:
     """Return what learners tell of each task at the chosen points, the mean over the repeats."""
-    n_tasks = len(results[0].facts["task_names"])
+    n_tasks = len(results[0].facts.get("task_names", ()))
     return {
         name.removeprefix("found_"): np.mean(
             [r.arrays[name][p] for r, p in zip(results, chosen, strict=True)], axis=0

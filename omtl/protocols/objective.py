@@ -151,6 +151,10 @@ def measure(
     return found
 
 
+NEEDS = ("score", "update")
+"""What a learner must have to be played."""
+
+
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
     """Measure the objective of each learner on the stream of a repeat.
 

@@ -1,0 +1,211 @@
+"""Learn on a part of the examples, then score those held out (the OSMTL paper)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from omtl import streams
+from omtl.errors import UserError
+from omtl.ops import BORROWED
+from omtl.play import Examples, Trace, examples_of, play
+from omtl.preparation import Fed, in_order
+from omtl.protocols.setting import Setting
+from omtl.protocols.splits import areas, folds, split
+from omtl.rules import Event, Shape, findings, score
+from omtl.streams import Stream, Tasks
+
+
+def score_slowly(learner: Any, state: Any, examples: Examples, scores: np.ndarray) -> None:
+    """Put the score of each example in `scores`, by a state that learns no more."""
+    for i in range(scores.size):
+        event = Event(0, i, examples.task[i], 0, examples.square_norm[i])
+        scores[i] = score(learner, state, examples.rows, event)
+
+
+score_compiled = njit(cache=True, nogil=True, **BORROWED)(score_slowly)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Examples to learn from in the order in which they come, and examples held out."""
+
+    learnt: Examples
+    stream: Stream
+    shape: Shape
+    held_out: Examples
+
+
+def taken(source: Fed, which: np.ndarray, unit_rows: bool) -> Fed:
+    """Return some of the examples, divided by their norms if that is asked for."""
+    tasks = source.tasks
+    X, square_norm = tasks.X[which], source.square_norm[which]
+    if unit_rows:
+        scale = 1.0 / np.sqrt(np.where(square_norm > 0.0, square_norm, 1.0))
+        X = (
+            sparse.csr_array(sparse.diags_array(scale) @ X)
+            if isinstance(X, sparse.csr_array)
+            else X * scale[:, None]
+        )
+        square_norm = square_norm * scale**2
+    some = Tasks(X, tasks.y[which], tasks.task[which], tasks.names)
+    return Fed(some, square_norm, source.sha256)
+
+
+def part_of(setting: Setting, number: int, learnt: np.ndarray, held_out: np.ndarray) -> Part:
+    """Return a part of a repeat: the whole split is number 0, its folds follow."""
+    source = taken(setting.source, learnt, setting.protocol["unit_rows_to_learn"])
+    stream = STREAMS[setting.protocol["stream"]](source.tasks, setting.rng("shuffle", part=number))
+    examples, ordered = in_order(source, stream)
+    rest = taken(setting.source, held_out, unit_rows=False)
+    return Part(
+        learnt=examples,
+        stream=ordered,
+        shape=setting.shape(examples, ordered),
+        held_out=examples_of(rest.tasks)._replace(square_norm=rest.square_norm),
+    )
+
+
+def in_rounds(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
+    """Return rounds of one example of every task."""
+    return streams.rounds(tasks, shuffle, deal=np.random.default_rng(0), n_checkpoints=1)
+
+
+def pooled(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
+    """Return all examples in one random order, an example a round."""
+    n = tasks.y.size
+    return Stream(
+        start=np.arange(n + 1),
+        example=shuffle.permutation(n),
+        node=np.zeros(n, dtype=np.int64),
+        checkpoint=streams.checkpoints(n, 1),
+    )
+
+
+STREAMS = {"rounds": in_rounds, "pooled": pooled}
+
+
+def parts_of(setting: Setting) -> list[Part]:
+    """Return the split of a repeat, and the parts of its cross-validation if there is one.
+
+    Raises
+    ------
+    UserError
+        If the protocol names a stream or a measure that is not known, or does not fit the data.
+    """
+    protocol = setting.protocol
+    for key, known in (("stream", STREAMS), ("test_by", MEASURES), ("validate_by", MEASURES)):
+        if protocol[key] not in known:
+            raise UserError(
+                f"protocol.{key}={protocol[key]!r} is not known; choose from {', '.join(known)}"
+            )
+    tasks, stratified = setting.tasks, protocol["stratified"]
+    train, test = split(tasks, protocol["n_train"], stratified, setting.rng("split"))
+    pairs = [(train, test)]
+    if protocol["folds"]:
+        pairs += folds(tasks, train, protocol["folds"], stratified, setting.rng("folds"))
+    return [part_of(setting, number, *pair) for number, pair in enumerate(pairs)]
+
+
+def scores_of(learner: Any, state: Any, part: Part) -> tuple[np.ndarray, int]:
+    """Return the scores of the held-out examples, 0 where one is not finite, and how many are not.
+
+    Parameters
+    ----------
+    learner, state
+        A learner and its last state.
+    part : Part
+    """
+    scores = np.empty(part.held_out.y.size)
+    score_compiled(learner, state, part.held_out, scores)
+    wild = ~np.isfinite(scores)
+    return np.where(wild, 0.0, scores), int(np.count_nonzero(wild))
+
+
+def area_of_each(scores: np.ndarray, part: Part) -> np.ndarray:
+    """Return the area under each task's ROC curve, shape (n_tasks,)."""
+    return areas(scores, part.held_out.y, part.held_out.task, part.shape.n_tasks)
+
+
+def area_of_all(scores: np.ndarray, part: Part) -> np.ndarray:
+    """Return the area under the one ROC curve of all examples, for every task."""
+    one_task = np.zeros(scores.size, dtype=np.int64)
+    return np.repeat(areas(scores, part.held_out.y, one_task, 1), part.shape.n_tasks)
+
+
+def accuracy_of_each(scores: np.ndarray, part: Part) -> np.ndarray:
+    """Return each task's share of examples that the sign of the score is right on."""
+    right = part.held_out.y * scores > 0.0
+    n_tasks = part.shape.n_tasks
+    count = np.bincount(part.held_out.task, minlength=n_tasks)
+    return np.bincount(part.held_out.task, weights=right, minlength=n_tasks) / count
+
+
+MEASURES = {"auc": area_of_each, "pooled_auc": area_of_all, "accuracy": accuracy_of_each}
+
+
+NEEDS = ("score", "update")
+"""What a learner must have to be played."""
+
+
+def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
+    """Play each learner on the training examples of a repeat, and score its test examples.
+
+    Returns
+    -------
+    dict of str to ndarray
+        With P learners and K tasks: ``auc`` (P, K), nan for a task without both classes in the
+        test; ``mistakes`` and ``updates`` (P, K) while learning; ``diverged`` (P,), ``examples``
+        (K,); ``validation`` (P,), the mean over tasks and folds of what the protocol has
+        `validate_by`, where it has `folds`; ``found_<name>`` (P, ...): what the learners tell of
+        their final states (``updates``, where they tell of it, is what they count themselves); and
+        ``seconds`` (P,), of the processor for learning and not for the test, where it is `timed`.
+
+    Raises
+    ------
+    UserError
+        If the protocol does not fit the data.
+    """
+    protocol = setting.protocol
+    parts = parts_of(setting)
+    tests, validates = MEASURES[protocol["test_by"]], MEASURES[protocol["validate_by"]]
+    traces: list[Trace] = []
+    area, validation, diverged, seconds, found = [], [], [], [], []
+    for learner in learners:
+        whole, *rest = parts
+        if protocol["timed"] and not traces:
+            play(learner, whole.learnt, whole.stream, whole.shape)  # no measured play compiles
+        started = time.thread_time()
+        trace, state = play(learner, whole.learnt, whole.stream, whole.shape)
+        seconds.append(time.thread_time() - started)
+        scores, wild = scores_of(learner, state, whole)
+        told = findings(learner, state)
+        traces.append(trace._replace(updates=told.pop("updates", trace.updates)))
+        found.append(told)
+        area.append(tests(scores, whole))
+        validated = []
+        for part in rest:
+            other, its_state = play(learner, part.learnt, part.stream, part.shape)
+            scores, its_wild = scores_of(learner, its_state, part)
+            validated.append(np.nanmean(validates(scores, part)))
+            wild += its_wild + int(other.diverged[0])
+        validation.append(np.mean(validated) if validated else np.nan)
+        diverged.append(wild + int(trace.diverged[0]))
+    arrays = {
+        "auc": np.stack(area),
+        "mistakes": np.stack([trace.mistakes for trace in traces]),
+        "updates": np.stack([trace.updates for trace in traces]),
+        "diverged": np.array(diverged),
+        "examples": np.array(parts[0].shape.n_examples),
+    }
+    if protocol["folds"]:
+        arrays["validation"] = np.array(validation)
+    if protocol["timed"]:
+        arrays["seconds"] = np.array(seconds)
+    return arrays | {f"found_{name}": np.stack([one[name] for one in found]) for name in found[0]}
