@@ -1,0 +1,96 @@
+"""Learning curves of single tasks, and figures that take hyper-parameters from a table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from miniature import SMALL_WALK, small
+
+from omtl.config import load_option
+from omtl.errors import UserError
+from omtl.harness import figure
+from omtl.harness.figure import Figure, as_chosen
+from omtl.harness.panels.axes import PlannedLine, PlannedPanel, Played
+from omtl.harness.panels.task_curves import axes_of
+from omtl.harness.plan import Cell, Experiment, Table
+from omtl.harness.store import Store
+from omtl.harness.unit import compute
+
+RULE = {"rule": "oracle"}
+SERIAL = {"backend": "sequential", "jobs": 1}
+
+
+def by_task(algorithm: str) -> Experiment:
+    """Return an algorithm on a small walk whose trace has each task's curve."""
+    return replace(small(algorithm), protocol=load_option("protocol", "rounds_by_task"))
+
+
+def played(algorithm: str, n_repeats: int = 2) -> Played:
+    """Return a line with its units' results."""
+    experiment = by_task(algorithm)
+    units = experiment.repeats(0, n_repeats)
+    return Played(PlannedLine({}, experiment), units, [compute(unit) for unit in units])
+
+
+def panel(**description: Any) -> PlannedPanel:
+    """Return a planned panel."""
+    return PlannedPanel(description, ())
+
+
+def test_a_curve_ends_at_the_tasks_error() -> None:
+    """One pair of axes a task, one line a method; the last point is the task's error rate."""
+    one = played("pm")
+    names = one.results[0].facts["task_names"]
+    parts = axes_of(panel(tasks=[names[2], names[0]]), [one], RULE)
+    assert [part.title for part in parts] == [names[2], names[0]]
+    mistakes = np.array([r.arrays["mistakes"] for r in one.results])
+    point = int(mistakes.sum(axis=(0, 2)).argmin())
+    n = SMALL_WALK["n_examples"]
+    for part, k in zip(parts, (2, 0), strict=True):
+        (line,) = part.lines
+        assert line.x[-1] == n
+        assert line.mean[-1] == pytest.approx(100.0 * mistakes[:, point, k].mean() / n, rel=1e-5)
+
+
+def test_unknown_task() -> None:
+    """A task that is not there is said so, with those that are."""
+    with pytest.raises(UserError, match="no task 'nobody'; there are"):
+        axes_of(panel(tasks=["nobody"]), [played("pm", 1)], RULE)
+
+
+def test_hyper_parameters_from_a_table(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line is played at the one point that the table's cell chooses, under its own protocol."""
+    experiment = small("coml")
+    cell = Cell("Synthetic", "COML", "all", "error", "10", "1", experiment)
+    description = {"id": "t", "selection": "oracle", "draws": {"count": 0, "repeats": 0}}
+    reading: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
+    table = Table(description, reading, [cell])
+    monkeypatch.setattr(figure, "plan_table", lambda _name, _reading: table)
+    line = PlannedLine({"published": "COML"}, by_task("coml"))
+    unknown = PlannedLine({"published": "Nobody"}, by_task("pm"))
+    planned = Figure(
+        {"chosen_in": "t"},
+        reading,
+        (PlannedPanel({"published": "Synthetic"}, (line, unknown)),),
+    )
+    chosen, other = as_chosen(planned, store, SERIAL, 0, 2, "oracle").panels[0].lines
+    results = [compute(unit) for unit in experiment.repeats(0, 2)]
+    best = int(sum(r.arrays["mistakes"].sum(axis=1) for r in results).argmin())
+    assert chosen.experiment.points == [experiment.points[best]]
+    assert chosen.experiment.protocol["name"] == "rounds_by_task"
+    assert other is unknown
+
+
+def test_a_timed_protocol_keeps_seconds() -> None:
+    """The fastest of several plays, and the same mistakes as without."""
+    experiment = small("pm")
+    timed = replace(experiment, protocol={**experiment.protocol, "timed": 2})
+    arrays = compute(timed.unit(0, 0)).arrays
+    plain = compute(experiment.unit(0, 0)).arrays
+    assert arrays["seconds"].shape == (len(experiment.points),)
+    assert (arrays["seconds"] > 0.0).all()
+    assert "seconds" not in plain
+    np.testing.assert_array_equal(arrays["mistakes"], plain["mistakes"])
