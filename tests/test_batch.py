@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import thorough
 from scipy import sparse
 from scipy.optimize import LinearConstraint, minimize
 from sklearn.svm import LinearSVC
@@ -25,14 +26,7 @@ from omtl.learners.batch import (
 )
 from omtl.streams import Tasks
 
-THOROUGH = settings(
-    max_examples=25,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+THOROUGH = thorough(25)
 SEEDS = st.integers(0, 10_000)
 
 

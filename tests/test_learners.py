@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 from oracles import Given, Step, Steps, centralised, interaction, lifelong, network, osmtl, rom
+from profiles import thorough
 from scipy import sparse
 
 import omtl.learners
@@ -45,15 +46,7 @@ TOLERANCE = 1e-9
 
 INFINITY = float("inf")
 
-THOROUGH = settings(
-    max_examples=30,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-    # No shrinking, which takes minutes; add Phase.shrink to make a failure small.
-    phases=[Phase.explicit, Phase.generate],
-)
+THOROUGH = thorough(30)
 
 
 def record(

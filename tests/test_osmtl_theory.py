@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from miniature import SMALL_WALK
 from oracles import Given, Steps
 from oracles import osmtl as oracle
+from profiles import thorough
 
 from omtl.errors import UserError
 from omtl.harness import figure
@@ -28,14 +29,7 @@ from omtl.rules import Shape
 from omtl.streams import Stream, Tasks, rounds
 from omtl.theory import comparators, osmtl
 
-THOROUGH = settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+THOROUGH = thorough(60)
 SLACK = 1e-9
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles import similarity as oracle
+from profiles import thorough
 from scipy import sparse
 
 from data_fetchers.isolet import Classes
@@ -35,14 +36,7 @@ from omtl.protocols.similarity import parts_of, play_grid
 from omtl.seeds import generator
 from omtl.triplets import BLOCK, Sampler, Triplets
 
-THOROUGH = settings(
-    max_examples=40,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+THOROUGH = thorough(40)
 NEAR = 1e-9
 """How near 0 a decision's margin may be for rounding to turn it."""
 

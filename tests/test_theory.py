@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import thorough
 from scipy import sparse
 from scipy.optimize import linprog, minimize_scalar
 from sklearn.svm import LinearSVC
@@ -21,14 +22,7 @@ from omtl.rules import Shape
 from omtl.streams import Stream, Tasks, rounds
 from omtl.theory import comparators, dom
 
-THOROUGH = settings(
-    max_examples=40,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+THOROUGH = thorough(40)
 SEEDS = st.integers(0, 10_000)
 SLACK = 1.0 + 1e-9
 """Of comparisons of sums of rounded numbers."""
