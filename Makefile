@@ -12,7 +12,7 @@ SEED ?= 0
 OPTIONS = --reading '$(READING)' --seed '$(SEED)' $(if $(REPEATS),--repeats '$(REPEATS)') $(if $(JOBS),--jobs '$(JOBS)')
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce reproduce-table reproduce-figure readings data bench test lint lock clean
+.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics verify data bench test lint lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -31,6 +31,15 @@ reproduce: $(VENV)/run ## reproduce every table and figure
 
 readings: $(VENV)/run ## search the readings of a table (TABLE=dom-table1)
 	@$(OMTL) readings '$(TABLE)' $(OPTIONS)
+
+claims: $(VENV)/run ## write the ledger of all claims and the audit of the theorems
+	@$(OMTL) claims
+
+statistics: $(VENV)/run ## test a table's claims, rank its algorithms (TABLE=dom-table1)
+	@$(OMTL) statistics '$(TABLE)' $(OPTIONS)
+
+verify: $(VENV)/run ## play random cells again and demand the stored bits (CELLS=n TABLE=id)
+	@$(OMTL) verify --seed '$(SEED)' $(if $(CELLS),--cells '$(CELLS)') $(if $(TABLE),--table '$(TABLE)')
 
 data: $(VENV)/run ## fetch all data files
 	@$(PYTHON) -m data_fetchers

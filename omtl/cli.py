@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from omtl.errors import UserError
@@ -40,57 +40,166 @@ def table_command(options: argparse.Namespace) -> int:
     return FAILED if done.broken else 0
 
 
-def figure_command(options: argparse.Namespace) -> int:
+def make_one_figure(name: str, wanted: Any, store: Any) -> Any:
     """Compute what a figure lacks, draw it, write its files."""
     from omtl.config import named_reading
     from omtl.harness.figure import make_figure
     from omtl.harness.plan import describe
     from omtl.harness.report import folder_for
-    from omtl.harness.store import Store
 
-    description = describe("figure", options.figure)
-    wanted = wanted_of(options)
-    full = wanted.is_full(description)
-    paths = make_figure(
-        options.figure,
+    description = describe("figure", name)
+    return make_figure(
+        name,
         named_reading(description["paper"], wanted.reading),
-        store=Store.default(),
+        store=store,
         parallel=wanted.parallel,
         seed=wanted.seed,
         n_repeats=wanted.repeats or description["repeats"],
         selection=wanted.selection or description["selection"],
-        folder=folder_for(full, "figures"),
+        folder=folder_for(wanted.is_full(description), "figures"),
     )
+
+
+def figure_command(options: argparse.Namespace) -> int:
+    """Compute what a figure lacks, draw it, write its files."""
+    from omtl.harness.store import Store
+
+    made = make_one_figure(options.figure, wanted_of(options), Store.default())
+    print("written: " + " ".join(_shown(path) for path in made.paths))
+    return FAILED if made.broken else 0
+
+
+def make_one_statistics(name: str, wanted: Any, store: Any) -> list[Any]:
+    """Write the statistics of a table or figure from the store; return the paths."""
+    from omtl.config import named_reading
+    from omtl.harness.plan import describe, descriptions
+    from omtl.harness.statistics import make_statistics
+    from omtl.paths import RESULTS
+
+    description = describe("figure" if name in descriptions("figure") else "table", name)
+    full = wanted.is_full(description)
+    return make_statistics(
+        name,
+        named_reading(description["paper"], wanted.reading),
+        store=store,
+        parallel=wanted.parallel,
+        seed=wanted.seed,
+        n_repeats=wanted.repeats,
+        selection=wanted.selection,
+        folder=RESULTS / "statistics" if full else RESULTS / "partial" / "statistics",
+    )
+
+
+def statistics_command(options: argparse.Namespace) -> int:
+    """Test the claims of a table or figure, corrected for being many; rank its algorithms."""
+    from omtl.harness.store import Store
+
+    paths = make_one_statistics(options.table, wanted_of(options), Store.default())
     print("written: " + " ".join(_shown(path) for path in paths))
     return 0
 
 
-def reproduce_command(options: argparse.Namespace) -> int:
-    """Reproduce all tables, as written and as published, and all figures; sum up."""
-    from collections import Counter
+def claims_command(options: argparse.Namespace) -> int:  # noqa: ARG001
+    """Write the ledger of all claims, and the audit of the theorems, from the files of results."""
+    from omtl.files import write_whole
+    from omtl.harness.ledger import READINGS, claims_ledger, theory_audit
+    from omtl.paths import RESULTS
 
+    ledger, audit = claims_ledger(), theory_audit()
+    for name, rows in (("claims", ledger), ("theory", audit)):
+        write_whole(RESULTS / f"{name}.csv", rows.to_csv(index=False, lineterminator="\n"))
+    for reading in READINGS:
+        for kind in (reading, f"{reading}_corrected"):
+            counts = ledger[kind].replace("", "not tested").value_counts().sort_index()
+            told = ", ".join(f"{outcome} {n}" for outcome, n in counts.items())
+            print(f"{len(ledger)} claims, {kind.replace('_', ' ')}: {told}")
+    print(f"{len(audit)} bounds beside what was measured")
+    print(f"written: {_shown(RESULTS / 'claims.csv')} {_shown(RESULTS / 'theory.csv')}")
+    return 0
+
+
+def verify_command(options: argparse.Namespace) -> int:
+    """Play cells drawn at random from nothing, and demand the bits that are stored."""
+    from omtl.harness.store import Store
+    from omtl.harness.verify import DIFFERENT, append, check, drawn, signed_off
+    from omtl.paths import RESULTS
+
+    checks = []
+    for row in drawn(RESULTS, options.cells, options.seed, options.table):
+        done = check(row, Store.default(), options.seed)
+        checks.append(done)
+        print(f"{done.result}: {done}")
+    append(RESULTS / "verify.csv", signed_off(checks, options.seed))
+    print(f"written: {_shown(RESULTS / 'verify.csv')}")
+    different = sum(done.result == DIFFERENT for done in checks)
+    if different:
+        print(
+            f"omtl: {different} of {len(checks)} cells differ from the store: the stored results "
+            "are damaged, or this machine or its packages compute other bits",
+            file=sys.stderr,
+        )
+    return FAILED if different else 0
+
+
+def reproduce_command(options: argparse.Namespace) -> int:
+    """Reproduce all tables, as written and as published, and all figures; sum up.
+
+    What fails is told in the summary; the rest goes on.
+    """
     from rich.console import Console
 
-    from omtl.harness.layout import counts
-    from omtl.harness.plan import descriptions
+    from omtl.harness.plan import describe, descriptions
     from omtl.harness.reproduce import reproduce_table
     from omtl.harness.store import Store
+    from omtl.harness.summary import Summary
 
-    store, console = Store.default(), Console()
-    summary, broken = [], False
+    store, console, summary = Store.default(), Console(), Summary()
+
+    def attempt(what: str, job: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            done = job(*arguments)
+        except UserError as fault:
+            fault_told = str(fault)
+        except Exception as fault:  # the fault of one must leave the others alone
+            fault_told = f"{type(fault).__name__}: {fault}"
+        else:
+            if getattr(done, "broken", False):
+                summary.failures.append(f"{what}: units failed, as its notes tell")
+            return done
+        summary.failures.append(f"{what}: {fault_told}")
+        print(f"omtl: {what}: {fault_told}", file=sys.stderr)
+        return None
+
+    def test(name: str, wanted: Any) -> None:
+        what = f"statistics of {name}, {wanted.reading}"
+        attempt(what, make_one_statistics, name, wanted, store)
+
     for name in descriptions("table"):
         for reading in ("as_written", "as_published"):
-            done = reproduce_table(name, wanted_of(options, reading), store, console)
-            claims = ", ".join(
-                f"{k} {v}" for k, v in sorted(Counter(done.claims["outcome"]).items())
-            )
-            summary.append(f"{name}, {reading}: {counts(done.scored)}; claims: {claims}")
-            broken = broken or done.broken
+            wanted = wanted_of(options, reading)
+            account = summary.of(describe("table", name)["paper"], reading)
+            what = f"{name}, {reading}"
+            done = attempt(what, reproduce_table, name, wanted, store, console)
+            if done is None:
+                continue
+            account.verdicts.update(scored.verdict for scored in done.scored)
+            account.claims.update(done.claims["outcome"])
+            if any(scored.values.size for scored in done.scored):
+                test(name, wanted)
     for name in descriptions("figure"):
-        options.figure = name
-        figure_command(options)
-    print("\n".join(summary))
-    return FAILED if broken else 0
+        wanted = wanted_of(options)
+        account = summary.of(describe("figure", name)["paper"], wanted.reading)
+        account.figures += 1
+        made = attempt(name, make_one_figure, name, wanted, store)
+        if made is None:
+            continue
+        account.drawn += 1
+        account.claims.update(made.claims["outcome"])
+        if len(made.claims):
+            test(name, wanted)
+    attempt("claims", claims_command, options)
+    print(summary)
+    return FAILED if summary.failures else 0
 
 
 def readings_command(options: argparse.Namespace) -> int:
@@ -199,6 +308,14 @@ def parser() -> argparse.ArgumentParser:
     add_run_options(figure)
     every = add("reproduce", reproduce_command, "reproduce every table and figure")
     add_run_options(every)
+    statistics = add("statistics", statistics_command, "test the claims of a table, rank its rows")
+    statistics.add_argument("table", metavar="TABLE")
+    add_run_options(statistics)
+    add("claims", claims_command, "write the ledger of all claims and the audit of the theorems")
+    verify = add("verify", verify_command, "play random cells again, demand the stored bits")
+    verify.add_argument("--cells", type=positive, default=3, help="how many; default: 3")
+    verify.add_argument("--seed", type=int, default=0, help="of the draw; default: 0")
+    verify.add_argument("--table", help="draw of this table's cells; default: of all tables'")
     readings = add("readings", readings_command, "search the readings of a table")
     readings.add_argument("table", metavar="TABLE")
     add_run_options(readings)

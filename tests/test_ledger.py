@@ -1,0 +1,307 @@
+"""The ledger of claims, the audit of theorems, and the summary of a run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from miniature import small
+
+from omtl import cli
+from omtl.errors import UserError
+from omtl.harness import ledger, plan, reproduce
+from omtl.harness.claims import (
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    Comparison,
+    claims_of,
+    compare,
+    judge_claim,
+    outcome_of,
+)
+from omtl.harness.ledger import (
+    CHANGED,
+    COLUMNS,
+    COMPARISON,
+    NOT_RUN,
+    claims_ledger,
+    papers,
+    predicate,
+    theory_audit,
+)
+from omtl.harness.plan import Cell
+from omtl.harness.report import write_rows
+from omtl.harness.statistics import as_family, judged
+from omtl.harness.summary import Summary
+from omtl.harness.table import Scored
+from omtl.paths import RESULTS
+
+CLAIM: dict[str, Any] = {
+    "id": "a-below",
+    "place": "section 1",
+    "says": "A is\nbelow the others.",
+    "table": "dom-table1",
+    "all": [
+        {"dataset": "D", "lower": ["A"], "than": ["B", "C"]},
+        {"dataset": "E", "lower": ["A"], "than": ["B", "C"]},
+        {"dataset": "E", "ratio": ["A"], "than": ["B"], "at_least": 0.5, "at_most": 0.9},
+    ],
+}
+
+
+def scored(dataset: str, algorithm: str, values: list[float]) -> Scored:
+    """Return a cell with these numbers."""
+    cell = Cell(dataset, algorithm, "all", "error", "1", "0", small("pm"))
+    return Scored(cell, np.array(values), "match")
+
+
+def cells(**values: list[float]) -> list[Scored]:
+    """Return cells of both data sets, by algorithm."""
+    return [scored(data, name, numbers) for data in "DE" for name, numbers in values.items()]
+
+
+def told(
+    reading: str, numbers: list[Scored], results: Path, *, tested: bool, claim: dict[str, Any]
+) -> None:
+    """Write the outcome of a claim, as a reproduced table does, and its tests."""
+    parts = judge_claim(claim, numbers)
+    row = ("dom", claim["id"], "", "", reading, outcome_of(parts), "; ".join(map(str, parts)))
+    names = ("paper", "claim", "place", "says", "reading", "outcome", "comparisons")
+    write_rows(results / "reproduced/dom-table1.claims.csv", pd.DataFrame([row], columns=names))
+    if tested:
+        family = [(claim["id"], part) for part in parts]
+        path = results / "statistics/dom-table1.claims.csv"
+        write_rows(path, as_family("dom", reading, family))
+
+
+@pytest.fixture
+def one_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let there be one paper with one claim."""
+    monkeypatch.setattr(ledger, "papers", lambda: ["dom"])
+    monkeypatch.setattr(ledger, "claims_of", lambda _paper: [CLAIM])
+
+
+GOOD = {
+    "A": [1.0, 2.0, 3.0, 4.0, 5.0],
+    "B": [1.5, 3.0, 4.4, 5.6, 7.1],
+    "C": [2.0, 3.1, 4.2, 5.0, 6],
+}
+
+
+@pytest.mark.usefixtures("one_claim")
+def test_ledger(tmp_path: Path) -> None:
+    """Each reading has its outcome, the corrected one, the counts and the least effect."""
+    bad = {**GOOD, "C": [0.5, 1.0, 2.2, 3.1, 4.3]}
+    told("as_written", cells(**GOOD), tmp_path, tested=True, claim=CLAIM)
+    told("as_published", cells(**bad), tmp_path, tested=True, claim=CLAIM)
+    rows = claims_ledger(tmp_path)
+    assert tuple(rows.columns) == COLUMNS
+    (row,) = rows.to_dict("records")
+    assert row["sentence"] == "A is below the others."
+    assert row["predicate"] == (
+        "error A below each of B, C: on D, E; error A over B at least 0.5 and at most 0.9: on E"
+    )
+    assert (row["as_written"], row["as_written_corrected"]) == (HOLDS, HOLDS)
+    assert row["as_written_comparisons"] == "holds 5"
+    assert (row["as_published"], row["as_published_corrected"]) == (FAILS, FAILS)
+    assert row["as_published_comparisons"] == "fails 2, holds 3"
+    assert row["as_published_least_effect"].startswith("-")
+    assert row["as_published_least_effect"].endswith("(D: A < C)")
+    assert claims_ledger(tmp_path).to_csv() == rows.to_csv()
+
+
+@pytest.mark.usefixtures("one_claim")
+def test_what_the_ledger_does_not_know(tmp_path: Path) -> None:
+    """Nothing run, tests that are lacking or of other numbers, and claims that changed."""
+    row = claims_ledger(tmp_path).iloc[0]
+    assert (row["as_written"], row["as_published_corrected"]) == (NOT_RUN, NOT_RUN)
+    told("as_written", cells(A=[], B=[], C=[]), tmp_path, tested=True, claim=CLAIM)
+    assert claims_ledger(tmp_path).iloc[0]["as_written"] == NOT_RUN
+    told("as_written", cells(**GOOD), tmp_path, tested=False, claim=CLAIM)
+    row = claims_ledger(tmp_path).iloc[0]
+    assert (row["as_written"], row["as_written_corrected"]) == (HOLDS, "")
+    part = cells(**{**GOOD, "C": []})
+    told("as_written", part, tmp_path, tested=True, claim=CLAIM)
+    row = claims_ledger(tmp_path).iloc[0]
+    assert (row["as_written"], row["as_written_corrected"]) == (UNDECIDED, UNDECIDED)
+    assert row["as_written_comparisons"] == "holds 3, not run 2"
+    other = {**CLAIM, "all": CLAIM["all"][:1]}
+    told("as_written", cells(**GOOD), tmp_path, tested=True, claim=other)
+    row = claims_ledger(tmp_path).iloc[0]
+    assert (row["as_written"], row["as_written_comparisons"]) == (NOT_RUN, CHANGED)
+
+
+def test_comparisons_are_read_as_they_are_written() -> None:
+    """Names may have any sign."""
+    written = [
+        compare("D (x=1; y) task1: A-I (Full) < B", np.ones(3), np.zeros(3), (-1, 0), ratio=False),
+        Comparison("Landmine: A / B in [0.85, 1]", UNDECIDED),
+        Comparison("(a) at 3: A > B by 5", HOLDS, -np.inf, 2.0),
+    ]
+    found = COMPARISON.findall("; ".join(map(str, written)))
+    assert [(relation, outcome) for relation, outcome, _ in found] == [
+        (one.relation, one.outcome) for one in written
+    ]
+
+
+def test_every_claim_is_in_the_ledger() -> None:
+    """In words, with its place, decided by a table or figure; whatever was run."""
+    rows = claims_ledger(RESULTS)
+    assert len(rows) == sum(len(claims_of(paper)) for paper in papers()) > 40
+    assert set(rows["paper"]) == {"rom", "osmtl", "dom", "aklo", "omtrsl"}
+    for column in ("place", "sentence", "decided_by", "predicate"):
+        assert (rows[column] != "").all()
+    outcomes = {HOLDS, FAILS, UNDECIDED, NOT_RUN}
+    assert set(rows["as_written"]) | set(rows["as_published"]) <= outcomes
+
+
+def test_predicates_of_figures() -> None:
+    """They name the panel, its parts and the points."""
+    part = {"panel": "a", "parts": ["x"], "higher": ["A"], "than": ["B"], "by": 5, "at": [1, 2]}
+    assert predicate({"figure": "f", "all": [part]}) == "A above B by 5: on panel a, x at 1, 2"
+
+
+def test_judged_names_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only those that the table decides."""
+    monkeypatch.setattr("omtl.harness.statistics.claims_of", lambda _paper: [CLAIM])
+    assert {claim for claim, _ in judged("dom", "table", "dom-table1", cells(**GOOD))} == {
+        "a-below"
+    }
+    assert judged("dom", "table", "rom-table1", cells(**GOOD)) == []
+
+
+def test_theory_audit(tmp_path: Path) -> None:
+    """A row a bound, at the last horizon, with the horizons where it is broken."""
+    names = (
+        "figure",
+        "panel",
+        "part",
+        "reading",
+        "kind",
+        "label",
+        "x_label",
+        "x",
+        "y",
+        "n_repeats",
+    )
+    at = ("dom-figtheorem4", "a", "ring", "as_published")
+    lines = {
+        ("run", "regret"): (4.0, 6.0),
+        ("run", "other"): (99.0, 99.0),
+        ("theory", "bound"): (3.0, 12.0),
+        ("theory", "examples"): (10.0, 20.0),
+    }
+    rows = [
+        (*at, *line, "rounds T", str(x), str(y), "5")
+        for line, values in lines.items()
+        for x, y in zip((10, 20), values, strict=True)
+    ]
+    rows.append((*at, "note", "C = 1", "", "", "", ""))
+    write_rows(tmp_path / "figures/dom-figtheorem4.csv", pd.DataFrame(rows, columns=names))
+    (row,) = theory_audit(tmp_path).to_dict("records")
+    assert (row["dataset"], row["theorem"], row["measure"]) == ("Synthetic", "bound", "regret")
+    assert (row["at"], row["measured"], row["bound"]) == ("rounds T = 20", "6", "12")
+    assert (row["tightness"], row["tightest"], row["trivial"]) == ("0.5", "1.333", "20")
+    assert (row["points_above"], row["points"], row["n_repeats"]) == ("1", "2", "5")
+    assert (row["warning"], row["notes"]) == ("", "C = 1")
+    assert theory_audit(tmp_path / "nowhere").empty
+
+
+def test_summary_is_a_line_for_each_paper_and_reading() -> None:
+    """With what failed below."""
+    summary = Summary()
+    summary.of("rom", "as_published").verdicts.update(["match", "off", "match"])
+    summary.of("rom", "as_written").claims.update([HOLDS, FAILS, HOLDS])
+    summary.of("dom", "as_published").figures = 2
+    summary.failures.append("rom-table2, as_written: no such thing")
+    lines = str(summary).splitlines()
+    assert [line.split()[:2] for line in lines[1:4]] == [
+        ["dom", "as_published"],
+        ["rom", "as_written"],
+        ["rom", "as_published"],
+    ]
+    assert "0 of 2 drawn" in lines[1]
+    assert "3: holds 2, fails 1" in lines[2]
+    assert "3: match 2, off 1" in lines[3]
+    assert lines[4] == "failed: rom-table2, as_written: no such thing"
+
+
+Make = Callable[..., Any]
+
+
+@pytest.fixture
+def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Make]:
+    """Let there be two tables and a figure that take no time; return what makes them."""
+    cell = replace(scored("D", "A", [1.0]), verdict="match")
+    outcomes = pd.DataFrame({"outcome": [HOLDS]})
+    made: dict[str, Make] = {
+        "table": lambda *_: SimpleNamespace(scored=[cell], claims=outcomes, broken=False),
+        "figure": lambda *_: SimpleNamespace(claims=outcomes, paths=[], broken=False),
+    }
+    ids = {"table": ["rom-table1", "rom-table2"], "figure": ["rom-fig1"]}
+    monkeypatch.setattr(plan, "descriptions", lambda kind: dict.fromkeys(ids[kind]))
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: {"paper": "rom"})
+    monkeypatch.setattr(reproduce, "reproduce_table", lambda *args: made["table"](*args))
+    monkeypatch.setattr(cli, "make_one_figure", lambda *args: made["figure"](*args))
+    monkeypatch.setattr(cli, "make_one_statistics", lambda *_: [])
+    monkeypatch.setattr(cli, "claims_command", lambda _options: 0)
+    return made
+
+
+def options() -> argparse.Namespace:
+    """Return the options of `reproduce`."""
+    return cli.parser().parse_args(["reproduce"])
+
+
+def test_reproduce_sums_up(fakes: dict[str, Make], capsys: pytest.CaptureFixture[str]) -> None:
+    """Cells, claims and figures of all, by paper and reading."""
+    assert fakes
+    assert cli.reproduce_command(options()) == 0
+    written, published = capsys.readouterr().out.splitlines()[-2:]
+    assert written.split("  ")[0] == published.split("  ")[0] == "rom"
+    assert "2: match 2" in written
+    assert "2: holds 2" in written
+    assert "3: holds 3" in published
+    assert "1 of 1 drawn" in published
+
+
+@pytest.mark.parametrize("fault", [UserError("no such thing"), ValueError("no such thing")])
+def test_reproduce_goes_on_where_a_table_fails(
+    fault: Exception, fakes: dict[str, Make], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The others are made, the status is 1, and the summary tells why."""
+    whole = fakes["table"]
+
+    def table(name: str, wanted: Any, *rest: Any) -> Any:
+        if (name, wanted.reading) == ("rom-table1", "as_written"):
+            raise fault
+        return whole(name, wanted, *rest)
+
+    fakes["table"] = table
+    assert cli.reproduce_command(options()) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].startswith("failed: rom-table1, as_written: ")
+    assert lines[-1].endswith("no such thing")
+    assert "1: match 1" in lines[-3]
+    assert "2: match 2" in lines[-2]
+
+
+def test_units_that_fail_are_a_failure(
+    fakes: dict[str, Make], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a figure as of a table, alone and among all."""
+    broken = SimpleNamespace(claims=pd.DataFrame({"outcome": []}), paths=[], broken=True)
+    fakes["figure"] = lambda *_: broken
+    assert cli.reproduce_command(options()) == 1
+    monkeypatch.setattr(cli, "make_one_figure", lambda *_: broken)
+    assert cli.main(["figure", "dom-fig2"]) == 1
+    broken.broken = False
+    assert cli.main(["figure", "dom-fig2"]) == 0
