@@ -227,8 +227,8 @@ def readings_command(options: argparse.Namespace) -> int:
     )
     head = (
         "# @package reading\n"
-        f"# Found by `make readings TABLE={options.table}`; every reading that was tried is in\n"
-        f"# results/readings/{options.table}.csv.\n"
+        "# Found by `make readings` on the paper's tables; every reading that was tried is in\n"
+        f"# results/readings/{paper}-*.csv.\n"
     )
     write_whole(config, head + found)
     print(f"written: {_shown(csv)} {_shown(config)}")

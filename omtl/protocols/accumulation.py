@@ -1,0 +1,160 @@
+"""What bounds on AKLO's errors are of: errors of past classifiers on a task, own norms.
+
+Needs learners with a knowledge base (`omtl.learners.lifelong.AKLO`) and a stream of tasks that come
+one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from omtl.errors import UserError
+from omtl.learners.lifelong import AKLO, Knowledge, alpha
+from omtl.ops import BORROWED, square_norms
+from omtl.play import Examples
+from omtl.preparation import in_order
+from omtl.protocols.setting import Setting
+from omtl.rules import Event, Shape, score, update
+from omtl.streams import Stream
+
+NEEDS = ("score", "update")
+
+
+class Accumulated(NamedTuple):
+    """What one play leaves, by task.
+
+    Parameters
+    ----------
+    mistakes : ndarray of shape (n_tasks,), int64
+    longest : ndarray of shape (n_tasks,)
+        Largest ‖w_t‖ that the own classifier predicted with.
+    shares : ndarray of shape (n_tasks, most examples of a task)
+        α_t, 0 after the last.
+    errors, weighed_errors : ndarray of shape (n_tasks, n_tasks)
+        Σ e_t and Σ α_t e_t of each past classifier, in the order of their arrival; e_t is the
+        square of the clipped difference (algorithm 2, line 3), whatever the learner weighs by.
+    n_past : ndarray of shape (n_tasks,), int64
+        Number of past classifiers.
+    diverged : ndarray of shape (1,), int64
+        Number of scores that were not finite.
+    """
+
+    mistakes: np.ndarray
+    longest: np.ndarray
+    shares: np.ndarray
+    errors: np.ndarray
+    weighed_errors: np.ndarray
+    n_past: np.ndarray
+    diverged: np.ndarray
+
+
+def new_accumulated(shape: Shape) -> Accumulated:
+    """Return what is measured before the first example."""
+    n = shape.n_tasks
+    return Accumulated(
+        mistakes=np.zeros(n, dtype=np.int64),
+        longest=np.zeros(n),
+        shares=np.zeros((n, max(shape.n_examples))),
+        errors=np.zeros((n, n)),
+        weighed_errors=np.zeros((n, n)),
+        n_past=np.zeros(n, dtype=np.int64),
+        diverged=np.zeros(1, dtype=np.int64),
+    )
+
+
+def measure_slowly(
+    learner: AKLO, state: Knowledge, examples: Examples, stream: Stream, found: Accumulated
+) -> None:
+    """Play a stream of an example a round and fill in what is measured."""
+    for t in range(stream.example.size):
+        i = stream.example[t]
+        k = examples.task[i]
+        y = examples.y[i]
+        event = Event(t, i, k, 0, examples.square_norm[i])
+        value = score(learner, state, examples.rows, event)
+        c = state.column[k]
+        if not np.isfinite(value):
+            found.diverged[0] += 1
+        if not y * value > 0.0:
+            found.mistakes[k] += 1
+        share = alpha(learner.fading, learner.alpha_last, state.seen[c] + 1, state.horizon[k])
+        found.shares[k, state.seen[c]] = share
+        found.n_past[k] = c
+        for j in range(c):
+            said = min(1.0, max(-1.0, state.scale[j] * state.product[j]))
+            found.errors[k, j] += (said - y) ** 2
+            found.weighed_errors[k, j] += share * (said - y) ** 2
+        square = 0.0
+        for f in range(state.total.shape[0]):
+            square += state.total[f, c] ** 2
+        found.longest[k] = max(found.longest[k], state.scale[c] * np.sqrt(square))
+        update(learner, state, examples.rows, event, y, value)
+
+
+measure_compiled = njit(cache=True, nogil=True, **BORROWED)(measure_slowly)
+
+
+def measure(
+    learner: Any, examples: Examples, stream: Stream, shape: Shape, compiled: bool = True
+) -> Accumulated:
+    """Play a stream of an example a round from a new state and return what is measured.
+
+    Parameters
+    ----------
+    learner : AKLO
+    examples, stream, shape
+        The examples, none of them empty, the order they come in, and what the learner is told.
+    compiled : bool
+        Whether to run in the compiled loop.
+
+    Raises
+    ------
+    UserError
+        If the learner has no knowledge base.
+    """
+    if not isinstance(learner, AKLO):
+        raise UserError(
+            f"protocol accumulation: {type(learner).__name__} has no knowledge base; choose AKLO"
+        )
+    found = new_accumulated(shape)
+    loop = measure_compiled if compiled else measure_slowly
+    loop(learner, learner.new_state(shape), examples, stream, found)
+    return found
+
+
+def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
+    """Measure each learner on the stream of a repeat.
+
+    Returns
+    -------
+    dict of str to ndarray
+        With P learners and K tasks: the arrays of `Accumulated`, (P, …), and ``examples`` and
+        ``place`` (K,): how many examples a task has, and how many tasks came before it.
+
+    Raises
+    ------
+    UserError
+        If a row is empty, or a feature was dropped (`omtl.preparation.fed`), so that norms of
+        weights are not whole.
+    """
+    source = setting.source
+    here = square_norms(source.tasks.X)
+    if not np.allclose(here, source.square_norm, rtol=1e-9, atol=0.0) or not here.all():
+        raise UserError(
+            "protocol accumulation: the data set has empty rows, or features of one example alone, "
+            "which are not fed; it needs a data set without, as norms of the weights miss them"
+        )
+    stream = setting.stream
+    examples, ordered = in_order(source, stream)
+    shape = setting.shape(examples, ordered)
+    found = [measure(learner, examples, ordered, shape) for learner in learners]
+    arrays = {name: np.stack([getattr(one, name) for one in found]) for name in Accumulated._fields}
+    arrays["diverged"] = arrays["diverged"][:, 0]
+    arrays["examples"] = np.array(shape.n_examples)
+    _, first = np.unique(examples.task[ordered.example], return_index=True)
+    arrays["place"] = np.argsort(np.argsort(first))
+    return arrays

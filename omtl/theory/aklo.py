@@ -1,0 +1,348 @@
+"""What is proved of AKLO's errors on one task, in numbers (AKLO paper, theoretical analysis).
+
+Theorems and corollaries are those of Shui, Hedhli, Gagné, "Accumulating knowledge for lifelong
+online learning" ("AKLO"). Task T + 1 has N examples with ‖x‖ ≤ X; T past classifiers w^(j) have the
+errors e_t(w) = (T_[−1,1](w·x) − y)² on it, and ℓ_t is the hinge loss. w** is the past classifier
+with the least Σ e_t, w* has the least Σ ℓ_t of all ‖w‖ ≤ R. The proofs are in a supplement that is
+not at hand; below is what can be proved, and why the print cannot be.
+
+The printed bound of theorem 1 is Σ α_t e_t(w**) + Σ (1 − α_t) ℓ_t(w*) + 4 √(2 log T Σ α_t) +
+λ R² Σ (1 − α_t), for λ = (X + R)/R · √((log N + 1)/N) makes R (X + R) √((log N + 1)/N) = λ R². It
+is false in three ways, each of which alone suffices.
+
+1. Eq. 2 clips the weighted sum. Then one past classifier with a large w·x outvotes the others for
+   as long as its weight p is above their sum of p w·x, though its e_t is 4 at most. It holds where
+   each past classifier is clipped before the sum, and for eq. 3.
+2. α e + (1 − α) ℓ may be less than 1 where the learner errs, as e is a square and ℓ is not. With a
+   base that is right with confidence u = (1 − α)/α and an own classifier that is wrong with
+   confidence 1 it is α (1 − u)² + 2 (1 − α), which is 2 √2 − 2 for α = 1/√2. With 3/2 ℓ in place of
+   ℓ it is 1 at least for every α, and with no less.
+3. 1 − α_t rises, and regret against w*, which is best for the whole task, may come all at its end.
+   The own classifier's regret weighed by b_t = 1 − α_t is no part of its regret; what holds, with
+   W the largest ‖w_t‖ and any u, is (`own_regret`)
+   Σ b_t (ℓ_t(w_t) − ℓ_t(u)) ≤ λ/2 ‖u‖² Σ b_t + λ/2 (‖u‖ + W)² Σ (b_t − b_{t−1}) (t − 1)
+   + X²/(2 λ) (b_1 + Σ_{t ≥ 2} b_t / (t − 1)).
+   It is the sum over t of b_t times the step's inequality for a λ-strongly convex loss, with
+   ‖g + λ w‖² ≤ X² + 2 λ X ‖w‖ + λ² ‖w‖² and λ/2 ‖w_t‖² of the loss set against its last two terms.
+
+If "‖w‖ ≤ R" is to hold of all own classifiers for any data, R ≥ X/λ is needed, and then
+ℓ_t(w*) + λ R² ≥ 1 − R X + R X = 1: the own part of the bound is no less than counting each
+example, Σ (1 − α_t).
+
+The part of the base holds as printed, with room: from (log T)/ε + 2 ε s for the regret after any s
+examples (Hoeffding's lemma for losses in [0, 4]) follows (log T)/ε + 2 ε Σ α_t, as α_t falls. This
+is (5/√2) √(log T Σ α_t) at the printed ε, and 2 √2 √(log T Σ α_t) at twice that, for the printed
+4 √2 √(log T Σ α_t).
+
+Corollary 1 asks for K ≥ (1 + X R)/(γ ζ), ζ being a sum over N examples; what follows from its own
+reasoning is N/(γ ζ), Σ ℓ_t(w*) being N at most, and a factor √(log N + 1) is missing in its other
+condition. Where each past classifier is clipped, K ≥ 3 N/(γ ζ) alone will do: whatever the own
+classifier says, α e + 3 (1 − α) is 1 or more where the learner errs. Corollary 2's
+√(8 Σ α_t² log 1/δ) is right. Theorem 2 has log N for the number of the intervals, which is
+⌊log₂ N⌋ + 1: for N = 1 it has no regret at all.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from omtl.theory.comparators import hinge_minimiser
+
+MISTAKE = 1.5
+"""How often the own hinge loss counts so that a mistake is never worth less than 1."""
+
+RANGE = 4.0
+"""Of the errors e_t."""
+
+EXCESS = 1e-4
+"""By how much more than the least loss w* may lose, relative to 1 + its loss."""
+
+BESIDE = 0.99
+"""By what a ridge is multiplied at which the solver stalls."""
+
+MOST_STEPS = 100
+"""Ridges after which `best_within` gives up; 10 to 30 are usual."""
+
+
+def rate(n: int, *, known: bool = True) -> float:
+    """Return √((log N + 1)/N), or 1 where the horizon is not known: what λ is (X + R)/R times.
+
+    Parameters
+    ----------
+    n : int
+        N, 1 or more.
+    known : bool
+        Whether the learner knows N (theorem 1) or not (theorem 2).
+    """
+    return math.sqrt((math.log(n) + 1.0) / n) if known else 1.0
+
+
+def theorem_lam(n: int, *, radius: float, largest_norm: float, known: bool = True) -> float:
+    """Return λ as theorem 1 or 2 sets it.
+
+    Parameters
+    ----------
+    n, known
+        As of `rate`.
+    radius, largest_norm : float
+        R and X.
+    """
+    return (largest_norm + radius) / radius * rate(n, known=known)
+
+
+def radius_of(lam: float, n: int, *, largest_norm: float, known: bool = True) -> float:
+    """Return the R for which a theorem sets λ to `lam`; infinity where it does for none.
+
+    Parameters
+    ----------
+    lam : float
+        λ that was played. The theorems only ever set it above `rate`.
+    n, largest_norm, known
+        As of `theorem_lam`.
+    """
+    least = rate(n, known=known)
+    return largest_norm * least / (lam - least) if lam > least else math.inf
+
+
+class Bound(NamedTuple):
+    """A bound on the errors of a task, in parts.
+
+    Parameters
+    ----------
+    base, own : float
+        What w** loses, Σ α_t e_t(w**), and w*, Σ (1 − α_t) ℓ_t(w*), as often as it counts.
+    base_regret, own_regret : float
+    deviation : float
+        What sampling adds with probability 1 − δ (corollary 2).
+    """
+
+    base: float
+    own: float
+    base_regret: float
+    own_regret: float
+    deviation: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """The bound."""
+        return sum(self)
+
+
+# The base
+
+
+def base_regret_printed(shares: np.ndarray, n_experts: int, *, known: bool = True) -> float:
+    """Return 4 √(2 log T Σ α_t), times log N in theorem 2.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (N,)
+        α_t.
+    n_experts : int
+        T, 1 or more.
+    known : bool
+        As of `rate`.
+    """
+    regret = 4.0 * math.sqrt(2.0 * math.log(n_experts) * float(shares.sum()))
+    return regret if known else regret * math.log(shares.size)
+
+
+def base_regret(shares: np.ndarray, n_experts: int, *, known: bool = True) -> float:
+    """Return (log T)/ε + 2 ε Σ α_t at the printed ε; in theorem 2 α_{2^m} (log T)/ε + 2 ε Σ α_t of
+    each interval, summed. Parameters as of `base_regret_printed`; α_t must not rise.
+    """
+    if n_experts == 1:
+        return 0.0
+    log = math.log(n_experts)
+
+    def of_interval(part: np.ndarray, tuned_to: float) -> float:
+        epsilon = math.sqrt(log / (8.0 * tuned_to))
+        return float(part[0] * log / epsilon + epsilon * RANGE**2 / 8.0 * part.sum())
+
+    if known:
+        return of_interval(shares, float(shares.sum()))
+    starts = 2 ** np.arange(int(math.log2(shares.size)) + 1)
+    return sum(
+        of_interval(shares[start - 1 : 2 * start - 1], float(shares[:start].sum()))
+        for start in starts
+    )
+
+
+def deviation(shares: np.ndarray, delta: float) -> float:
+    """Return √(8 Σ α_t² log(1/δ)), by which the drawn errors exceed their mean (corollary 2).
+
+    Parameters
+    ----------
+    shares : ndarray of shape (N,)
+        α_t.
+    delta : float
+        δ, the probability with which it may be more.
+    """
+    return math.sqrt(8.0 * float(np.sum(shares**2)) * math.log(1.0 / delta))
+
+
+# The own classifier
+
+
+def own_regret_printed(shares: np.ndarray, *, lam: float, radius: float) -> float:
+    """Return λ R² Σ (1 − α_t), which is R (X + R) √((log N + 1)/N) Σ (1 − α_t) in theorem 1 and
+    R (X + R) Σ (1 − α_t) in theorem 2.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (N,)
+        α_t.
+    lam, radius : float
+        λ as the theorem sets it for R (`theorem_lam`), and R.
+    """
+    return lam * radius**2 * float(np.sum(1.0 - shares))
+
+
+def own_regret(
+    shares: np.ndarray, *, lam: float, norm: float, longest: float, largest_norm: float
+) -> float:
+    """Return what bounds Σ (1 − α_t) (ℓ_t(w_t) − ℓ_t(u)) for any λ, η_t = 1/(λ t) and w_1 = 0.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (N,)
+        α_t, which must not rise.
+    lam : float
+        λ that was played.
+    norm : float
+        ‖u‖.
+    longest : float
+        W, the largest ‖w_t‖ of t = 1 … N.
+    largest_norm : float
+        X.
+    """
+    b = 1.0 - shares
+    before = np.arange(b.size)  # t − 1
+    rising = float(np.diff(b, prepend=0.0) @ before)
+    steps = float(b[0] + np.sum(b[1:] / before[1:]))
+    return (
+        0.5 * lam * norm**2 * float(b.sum())
+        + 0.5 * lam * (norm + longest) ** 2 * rising
+        + 0.5 * largest_norm**2 / lam * steps
+    )
+
+
+# Corollary 1
+
+
+def least_gamma(
+    shares: np.ndarray,
+    n_experts: int,
+    *,
+    least_error: float,
+    radius: float,
+    largest_norm: float,
+    printed: bool,
+) -> float:
+    """Return the least γ for which some K meets corollary 1's conditions; infinity if none does.
+
+    That is at the K of N = t_0, K/(1 + K) = α_N.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (N,)
+        α_t.
+    n_experts : int
+        T.
+    least_error : float
+        ζ = Σ e_t(w**).
+    radius, largest_norm : float
+        R and X.
+    printed : bool
+        With K ≥ max{(1 + X R)/(γ ζ), R (X + R)/(4 γ √(2 log T))}, or with what theorem 1 as printed
+        would give, K ≥ max{N/(γ ζ), R (X + R) √(log N + 1)/(4 γ √(2 log T))}.
+    """
+    last, n = float(shares[-1]), shares.size
+    if last >= 1.0:
+        return 0.0
+    if last <= 0.0 or least_error <= 0.0 or n_experts == 1:
+        return math.inf
+    K = last / (1.0 - last)
+    lost = 1.0 + largest_norm * radius if printed else n
+    learnt = radius * (largest_norm + radius) * (1.0 if printed else math.sqrt(math.log(n) + 1.0))
+    first, second = lost / least_error, learnt / (4.0 * math.sqrt(2.0 * math.log(n_experts)))
+    return max(first, second) / K
+
+
+def corollary1(base: float, shares: np.ndarray, n_experts: int, gamma: float) -> float:
+    """Return (1 + γ) (Σ α_t e_t(w**) + 4 √(2 log T Σ α_t)).
+
+    Parameters
+    ----------
+    base : float
+        Σ α_t e_t(w**).
+    shares, n_experts
+        As of `base_regret_printed`.
+    gamma : float
+        γ.
+    """
+    return (1.0 + gamma) * (base + base_regret_printed(shares, n_experts))
+
+
+# The best fixed weights
+
+
+def best_within(
+    X: np.ndarray | sparse.csr_array, y: np.ndarray, radius: float
+) -> tuple[np.ndarray, float]:
+    """Return w* = argmin Σ max(0, 1 − y w·x) of all ‖w‖ ≤ R, and by how much others may lose less.
+
+    The ridge μ of `hinge_minimiser` is lowered until ‖w_μ‖ is R, or the loss is least; w* is taken
+    from between those on both sides of R. As Σ ℓ + μ/2 ‖w‖² is nowhere less than at w_μ, up to the
+    duality gap, no w within R loses less than that minimum − μ/2 R².
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n_examples, n_features)
+    y : ndarray of shape (n_examples,)
+        Labels, −1 or +1.
+    radius : float
+        R > 0.
+
+    Raises
+    ------
+    ArithmeticError
+        If that stays above `EXCESS`.
+    """
+
+    def lost(w: np.ndarray) -> float:
+        return float(np.maximum(0.0, 1.0 - y * (X @ w)).sum())
+
+    norms = np.sqrt(np.asarray((X * X).sum(axis=1)).ravel())
+    least, most = 0.0, float(norms.sum()) / radius or 1.0  # of which ‖w‖ is R at most
+    ridge, floor = most, 0.0
+    inside = outside = np.zeros(X.shape[1])
+    for _ in range(MOST_STEPS):
+        try:
+            w, gap = hinge_minimiser(X, y, ridge)
+        except ArithmeticError:  # it may stall at a ridge, and not at one beside it
+            ridge *= BESIDE
+            continue
+        over = float(w @ w) - radius**2
+        floor = max(floor, lost(w) + 0.5 * ridge * over - gap)
+        if over <= 0.0:
+            inside, most = w, ridge
+        else:
+            outside, least = w, ridge
+        found = _towards(inside, outside, radius) if least else inside
+        excess = max(0.0, lost(found) - floor)
+        if excess <= EXCESS * (1.0 + floor):
+            return found, excess
+        ridge = math.sqrt(least * most) if least else most / 10.0
+    raise ArithmeticError(f"w* within {radius:.3g} is not found")
+
+
+def _towards(inside: np.ndarray, outside: np.ndarray, radius: float) -> np.ndarray:
+    """Return the point of length R on the way from a point within R to one that is longer."""
+    step = outside - inside
+    a, half, c = step @ step, inside @ step, inside @ inside - radius**2
+    return inside + (math.sqrt(half**2 - a * c) - half) / a * step

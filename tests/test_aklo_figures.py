@@ -1,0 +1,201 @@
+"""AKLO's figures: curves over the tasks, the last task, the bounds; λ as the table chooses it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from omtl.config import named_reading
+from omtl.errors import UserError
+from omtl.harness.figure import as_chosen, plan_figure
+from omtl.harness.panels import last_task, lifelong_error, task_bound
+from omtl.harness.panels.axes import Axes, Line, Mark, PlannedLine, PlannedPanel, Played
+from omtl.harness.plan import Experiment
+from omtl.harness.selection import costs
+from omtl.harness.store import Store
+from omtl.harness.unit import compute, new_learner, setting_of
+from omtl.metrics import METRICS
+from omtl.play import examples_of, play
+from omtl.theory import aklo
+
+READING = named_reading("aklo", "as_written")
+RULE = {"rule": "oracle"}
+SERIAL = {"backend": "sequential", "jobs": 1}
+GRID: dict[str, list[float]] = {"lam": [0.001, 1.0, 30.0]}
+
+
+def experiment(name: str, protocol: str = "lifelong", **fixed: Any) -> Experiment:
+    """Return an algorithm on a small syn1, with a small grid."""
+    found = Experiment.compose(name, "lifelong_syn1", protocol, None, READING)
+    found.dataset["options"].update(n_tasks=6, n_examples=20)
+    found.algorithm["grid"] = GRID
+    found.algorithm["fixed"].update(fixed)
+    return found
+
+
+def axes_of(kind: Any, experiments: Sequence[Experiment], n: int, **described: Any) -> Axes:
+    """Compute the units and return a panel's only axes; lines are published as 1, 2 and so on."""
+    lines = [
+        PlannedLine({"published": str(i), "label": f"line {i}"}, one)
+        for i, one in enumerate(experiments)
+    ]
+    played = [
+        Played(line, units, [compute(unit) for unit in units])
+        for line in lines
+        for units in [line.experiment.repeats(0, n)]
+    ]
+    [part] = kind.axes_of(PlannedPanel(described, tuple(lines), {"0": 12.5}), played, RULE)
+    return part
+
+
+def by_example(one: Experiment, repeat: int, point: int) -> list[np.ndarray]:
+    """Return whether each example was wrong, task by task, from a play stopped after each."""
+    unit = one.unit(0, repeat)
+    setting = setting_of(unit)
+    stream = setting.stream._replace(checkpoint=setting.stream.start[1:])
+    learner = new_learner(unit.algorithm, one.points[point])
+    examples = examples_of(setting.tasks)
+    trace, _ = play(learner, examples, stream, setting.shape(examples, stream))
+    wrong = np.diff(trace.checkpoint_mistakes, prepend=0)
+    met = setting.tasks.task[stream.example]
+    return [wrong[met == k] for k in dict.fromkeys(met.tolist())]
+
+
+def test_average_error_over_the_tasks() -> None:
+    """Is the mean of the rates of the tasks met so far, and in the end the table's number."""
+    ones = [experiment("itol"), experiment("aklo_sum")]
+    part = axes_of(lifelong_error, ones, 2)
+    assert part.marks == (Mark("line 0", 12.5),)
+    assert axes_of(lifelong_error, ones, 1, stand_in=True).marks == ()
+    for one, line in zip(ones, part.lines, strict=True):
+        results = [compute(unit) for unit in one.repeats(0, 2)]
+        point = int(np.argmin(costs(results, RULE)))
+        assert line.x.tolist() == [1, 2, 3, 4, 5, 6]
+        for repeat, curve in enumerate(line.values):
+            rates = [100.0 * task.mean() for task in by_example(one, repeat, point)]
+            np.testing.assert_allclose(curve, np.cumsum(rates) / np.arange(1, 7))
+            final = [METRICS["ace"].of(result.arrays, point, None) for result in results]
+            np.testing.assert_allclose(line.values[:, -1], final)
+
+
+def test_errors_on_the_last_task() -> None:
+    """Of one repeat, example by example, with the λ that is chosen over all repeats."""
+    one = experiment("aklo_sum")
+    for repeat in (0, 1):
+        part = axes_of(last_task, [one], 2, repeat=repeat)
+        [line] = part.lines
+        results = [compute(unit) for unit in one.repeats(0, 2)]
+        last = by_example(one, repeat, int(np.argmin(costs(results, RULE))))[-1]
+        np.testing.assert_array_equal(line.mean, np.cumsum(last))
+        setting = setting_of(one.unit(0, repeat))
+        k = setting.tasks.task[setting.stream.example[-1]]
+        assert part.title == f"last task of repeat {repeat + 1}: {setting.tasks.names[k]}"
+
+
+@pytest.mark.parametrize("kind", [lifelong_error, last_task])
+def test_streams_of_another_kind_are_refused(kind: Any) -> None:
+    """Rounds have no ends of tasks."""
+    with pytest.raises(UserError, match="one after the other"):
+        axes_of(kind, [experiment("itol", "rounds")], 1, repeat=0)
+
+
+def test_lambda_is_the_one_that_itol_has_in_the_table(store: Store) -> None:
+    """Figure 2's learners get what Table 1 chooses, though TOL would choose otherwise."""
+    figure = plan_figure("aklo-fig2", READING)
+    panel = figure.panels[1]
+    lines = tuple(line for line in panel.lines if line.label in ("ITOL", "TOL"))
+    best = {}
+    for line in lines:
+        results = [compute(line.experiment.unit(0, 0))]
+        best[line.label] = line.experiment.points[int(np.argmin(costs(results, RULE)))]["lam"]
+    assert best["ITOL"] != best["TOL"]
+    figure = replace(figure, panels=(replace(panel, lines=lines),))
+    chosen = as_chosen(figure, store, SERIAL, 0, 1, "oracle")
+    for line in chosen.panels[0].lines:
+        assert [point["lam"] for point in line.experiment.points] == [best["ITOL"]]
+
+
+BOUNDED = {
+    "theorem 1": "aklo_sum_each_rates",
+    "corollary 2": "aklo_sample_rates",
+    "theorem 2": "aklo_doubling_rates",
+}
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_bounds_of_tasks(name: str) -> None:
+    """Errors of each λ, bounds of those that the theorem sets; what is proved holds."""
+    one = experiment(BOUNDED[name], "accumulation")
+    part = axes_of(task_bound, [one], 2, delta=0.05)
+    shown: dict[str, Line] = {line.label: line for line in part.lines}
+    assert shown[task_bound.ERRORS].x.tolist() == GRID["lam"]
+    at = [30.0] if name == "theorem 2" else [1.0, 30.0]
+    for label in (task_bound.PRINTED, task_bound.PROVED, task_bound.ALL):
+        assert shown[label].x.tolist() == at
+        assert shown[label].is_theory
+    assert np.all(shown[task_bound.ALL].mean == 20.0)
+    for repeat in (0, 1):
+        for p in range(3):
+            tasks = by_example(one, repeat, p)
+            mean = np.mean([task.sum() for task in tasks[1:]])
+            assert shown[task_bound.ERRORS].values[repeat, p] == pytest.approx(mean)
+    [line] = part.references
+    assert line.x == (1.0 if name == "theorem 2" else pytest.approx(aklo.rate(20)))
+    assert sum("corollary 1" in note for note in part.notes) == (name == "theorem 1")
+    assert all("proved" in note for note in part.notes if note.startswith("λ"))
+    errors = shown[task_bound.ERRORS].values[:, [GRID["lam"].index(lam) for lam in at]]
+    assert np.all(errors <= shown[task_bound.PROVED].values)
+
+
+def test_a_bound_by_hand() -> None:
+    """The parts of one task's bound, from its examples and its past classifiers."""
+    one = experiment("aklo_sum_each_rates", "accumulation")
+    unit = one.unit(0, 0)
+    played = Played(PlannedLine({}, one), [unit], [compute(unit)])
+    p, place = 1, 3
+    got = task_bound.tasks_of(played, 0, p, 0.05)[place - 1]
+    setting = setting_of(unit)
+    met = setting.tasks.task[setting.stream.example]
+    order = list(dict.fromkeys(met.tolist()))
+    past = []
+    for k in order[:place]:
+        w = np.zeros(2)
+        mine = setting.stream.example[met == k]
+        for t, i in enumerate(mine, start=1):
+            x, y = setting.tasks.X[i], setting.tasks.y[i]
+            w = (1.0 - 1.0 / t) * w + (y * x / t if y * (w @ x) < 1.0 else 0.0)  # λ = 1
+        past.append(w)
+    mine = setting.stream.example[met == order[place]]
+    X, y = setting.tasks.X[mine], setting.tasks.y[mine]
+    e = (np.clip(X @ np.array(past).T, -1, 1) - y[:, None]) ** 2
+    shares = 1.0 - np.arange(20) / 20
+    largest = float(np.linalg.norm(setting.tasks.X, axis=1).max())
+    radius = largest * aklo.rate(20) / (1.0 - aklo.rate(20))
+    assert got.printed.base == pytest.approx(shares @ e[:, np.argmin(e.sum(axis=0))])
+    w, _ = aklo.best_within(X, y, radius)
+    own = (1.0 - shares) @ np.maximum(0.0, 1.0 - y * (X @ w))
+    assert got.printed.own == pytest.approx(own)
+    assert got.proved.own == pytest.approx(1.5 * own)
+    assert got.printed.own_regret == pytest.approx(radius**2 * (1.0 - shares).sum())
+    assert got.printed.base_regret == pytest.approx(4 * np.sqrt(2 * np.log(3) * shares.sum()))
+    assert got.printed.total == pytest.approx(sum(got.printed))
+    assert got.n_examples == 20
+
+
+def test_other_learners_have_no_bound() -> None:
+    """What the theorems are not of is refused, and a grid without a λ that they set."""
+    for name, fixed in (
+        ("unif_sum", {}),
+        ("aklo_sum_rates", {"margin": 0.0}),
+        ("aklo_sum_rates", {"shift": 1}),
+    ):
+        with pytest.raises(UserError, match="the theorems are of AKLO"):
+            axes_of(task_bound, [experiment(name, "accumulation", **fixed)], 1, delta=0.05)
+    small = experiment("aklo_sum_rates", "accumulation")
+    small.algorithm["grid"] = {"lam": [0.001]}
+    with pytest.raises(UserError, match="no λ"):
+        axes_of(task_bound, [small], 1, delta=0.05)
