@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -88,8 +90,9 @@ def test_claims_name_published_cells(paper: str, claim: dict) -> None:
         compared = next(part[rows] for rows in ("lower", "higher", "ratio") if rows in part)
         metric = part.get("metric", claim.get("metric", "error"))
         for task in part.get("tasks", ["all"]):
-            for name in (*compared, *part["than"]):
-                assert (part["dataset"], task, metric, name) in cells
+            for named in (*compared, *part["than"]):
+                name, _, elsewhere = named.partition(" on ")
+                assert (elsewhere or part["dataset"], task, metric, name) in cells
 
 
 @pytest.mark.parametrize(
@@ -109,3 +112,13 @@ def test_margins_and_ratios(part: dict, expected: str) -> None:
     """A claim may name a margin, a ratio, and either direction."""
     cells = [scored("A", [10.0, 11.0, 9.0]), scored("B", [20.0, 21.0, 19.5])]
     assert outcome_of(judge_claim({"all": [{"dataset": "D", **part}]}, cells)) == expected
+
+
+def test_a_row_of_another_data_set() -> None:
+    """The same task's numbers elsewhere, under ``<algorithm> on <data set>``."""
+    here, there = scored("A", [10.0, 11.0, 9.0]), scored("A", [20.0, 21.0, 19.5])
+    cells = [here, replace(there, cell=replace(there.cell, dataset="E"))]
+    part = {"dataset": "D", "lower": ["A"], "than": ["A on E"], "by": 5}
+    (comparison,) = judge_claim({"all": [part]}, cells)
+    assert comparison.outcome == HOLDS
+    assert comparison.relation == "D: A < A on E by 5"

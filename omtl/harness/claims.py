@@ -108,7 +108,8 @@ def judge_claim(claim: Mapping[str, Any], scored: Sequence[Scored]) -> list[Comp
     """Return the outcome of each of a claim's comparisons.
 
     A part compares each of its rows `lower`, `higher` (by at least `by`) or `ratio` (`at_least`,
-    `at_most`) with each of `than`, on its `dataset`, for each of its `tasks`.
+    `at_most`) with each of `than`, on its `dataset`, for each of its `tasks`. A row is named by its
+    algorithm; ``<algorithm> on <data set>`` is the same task's row of another data set.
     """
     values = {
         (s.cell.dataset, s.cell.task, s.cell.metric, s.cell.algorithm): s.values for s in scored
@@ -116,13 +117,16 @@ def judge_claim(claim: Mapping[str, Any], scored: Sequence[Scored]) -> list[Comp
 
     def places(part: Mapping[str, Any]) -> list[Place]:
         metric, dataset = part.get("metric", claim.get("metric", "error")), part["dataset"]
-        return [
-            (
-                dataset if task == "all" else f"{dataset} {task}",
-                {name: v for (*at, name), v in values.items() if at == [dataset, task, metric]},
-            )
-            for task in part.get("tasks", ["all"])
-        ]
+        found = []
+        for task in part.get("tasks", ["all"]):
+            rows = {}
+            for (data, its_task, its_metric, name), numbers in values.items():
+                if (its_task, its_metric) == (task, metric):
+                    rows[f"{name} on {data}"] = numbers
+                    if data == dataset:
+                        rows[name] = numbers
+            found.append((dataset if task == "all" else f"{dataset} {task}", rows))
+        return found
 
     return _judged(claim, places)
 

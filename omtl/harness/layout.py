@@ -135,9 +135,11 @@ def _findings(table: Table, scored: Sequence[Scored]) -> list[str]:
     for name, phrase in table.description.get("findings", {}).items():
         for s in scored:
             if name in s.found:
-                tasks = [f"{k} ({x:.0%})" for k, x in enumerate(s.found[name], start=1) if x > 0]
+                share = s.found[name]
+                tasks = [f"{k} ({x:.0%})" for k, x in enumerate(share, start=1) if x > 0]
+                told = "all" if share.min() >= 1.0 else ", ".join(tasks) or "none"
                 place = f"{s.cell.algorithm} on {s.cell.dataset}"
-                lines[name, place] = f"{place}: {phrase}: {', '.join(tasks) or 'none'}"
+                lines[name, place] = f"{place}: {phrase}: {told}"
     return list(lines.values())
 
 
