@@ -26,6 +26,8 @@ class Metric:
     of : callable
         ``of(arrays, point, task)`` gives the number of one repeat; `task` is a task's number, or
         None for all tasks.
+    needs : tuple of str
+        The arrays that it is made of.
     timing : bool
         Whether it is a time, which another machine's cannot be compared with.
     """
@@ -35,6 +37,7 @@ class Metric:
     lower_is_better: bool
     worst: float
     of: Callable[[Arrays, int, int | None], float]
+    needs: tuple[str, ...]
     timing: bool = False
 
 
@@ -71,14 +74,26 @@ def seconds(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG
     return float(arrays["seconds"][point])
 
 
+COUNTS = ("mistakes", "examples")
+
 METRICS = {
     metric.name: metric
     for metric in (
-        Metric("error", "%", lower_is_better=True, worst=100.0, of=error),
-        Metric("ace", "%", lower_is_better=True, worst=100.0, of=ace),
-        Metric("auc", "", lower_is_better=False, worst=0.0, of=auc),
-        Metric("nsv", "examples", lower_is_better=True, worst=np.inf, of=nsv),
-        Metric("seconds", "s", lower_is_better=True, worst=np.inf, of=seconds, timing=True),
-        Metric("time", "s", lower_is_better=True, worst=np.inf, of=seconds, timing=True),
+        Metric("error", "%", lower_is_better=True, worst=100.0, of=error, needs=COUNTS),
+        Metric("ace", "%", lower_is_better=True, worst=100.0, of=ace, needs=COUNTS),
+        Metric("auc", "", lower_is_better=False, worst=0.0, of=auc, needs=("auc",)),
+        Metric("nsv", "examples", lower_is_better=True, worst=np.inf, of=nsv, needs=("updates",)),
+        *(
+            Metric(
+                name,
+                "s",
+                lower_is_better=True,
+                worst=np.inf,
+                of=seconds,
+                needs=("seconds",),
+                timing=True,
+            )
+            for name in ("seconds", "time")
+        ),
     )
 }

@@ -18,10 +18,14 @@ from omtl.errors import UserError
 from omtl.harness.fanout import run
 from omtl.harness.layout import spread
 from omtl.harness.plan import Cell, Experiment
+from omtl.harness.selection import select
 from omtl.harness.store import Store
 from omtl.harness.table import values_of
 from omtl.metrics import METRICS
 from omtl.paths import CONF
+
+DIGITS = {"auc": 4, "nsv": 1}
+"""Digits of a metric that are shown; two of the others."""
 
 
 def experiment_of(config: dict[str, Any]) -> Experiment:
@@ -48,10 +52,22 @@ def answer(config: dict[str, Any]) -> str:
     if outcome.failed:
         raise UserError(next(iter(outcome.failed.values())).reason)
     results = [result for unit in units if (result := store.load(unit)) is not None]
-    metric = METRICS["error"]
-    cell = Cell("", "", "all", metric.name, "", "", experiment)
-    values, chosen = values_of(cell, results, config["selection"])
-    std = values.std(ddof=1) if values.size > 1 else ""
+    rule = config["selection"]
+    chosen = select(results, experiment.points, rule)
+    numbers = []
+    for metric in METRICS.values():
+        if metric.timing or not set(metric.needs) <= results[0].arrays.keys():
+            continue
+        cell = Cell("", "", "all", metric.name, "", "", experiment)
+        values, _ = values_of(cell, results, rule)
+        std = values.std(ddof=1) if values.size > 1 else ""
+        shown = spread(values.mean(), std, DIGITS.get(metric.name, 2))
+        numbers.append(f"{metric.name} {shown} {metric.unit}".strip())
+    if not numbers:
+        raise UserError(
+            f"protocol {experiment.protocol['name']} measures nothing that is one number; "
+            "see the figures of its paper"
+        )
     point = experiment.points[int(chosen[0])] if len(set(chosen.tolist())) == 1 else "by repeat"
     network = ""
     if experiment.network:
@@ -59,8 +75,8 @@ def answer(config: dict[str, Any]) -> str:
         network = f" on {'the given network' if given else experiment.network['name']}"
     return (
         f"{experiment.algorithm['label']}{network}, {experiment.dataset['label']}: "
-        f"{metric.name} {spread(values.mean(), std, 2)} {metric.unit} "
-        f"({values.size} repeats, reading {config['reading']['name']}, "
+        f"{', '.join(numbers)} "
+        f"({len(results)} repeats, reading {config['reading']['name']}, "
         f"{config['selection']['rule']}: {point})"
     )
 

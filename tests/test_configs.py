@@ -66,6 +66,29 @@ def test_every_reading_runs_by_hydra(reading: str, store: Store, monkeypatch) ->
     assert "PM, Synthetic: error" in answer(plain)
 
 
+@pytest.mark.parametrize(
+    ("overrides", "shown"),
+    [
+        (["protocol=heldout", "protocol.n_train=20", "selection=cv5"], ["error", "auc 0.", "nsv"]),
+        (["protocol=batch_20", "algorithm=itl", "selection=cv5"], ["auc 0."]),
+    ],
+)
+def test_what_a_protocol_measures_is_shown(
+    overrides: list[str], shown: list[str], store: Store, monkeypatch
+) -> None:
+    """Each metric that can be had of what was measured, and no other."""
+    monkeypatch.setattr("omtl.run.Store.default", lambda: store)
+    walk = {**SMALL_WALK, "n_examples": 60}
+    small_walk = [f"dataset.options.{key}={value}" for key, value in walk.items()]
+    with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
+        config = compose("config", overrides=["algorithm=pm", *overrides, "repeats=1", *small_walk])
+    plain = OmegaConf.to_container(config, resolve=True)
+    assert isinstance(plain, dict)
+    line = answer(plain)
+    assert all(word in line for word in shown)
+    assert ("error" in line) == ("error" in shown)
+
+
 @pytest.mark.parametrize(("paper", "question", "option"), ANSWERS)
 def test_every_answer_changes_what_it_names(paper: str, question: str, option: str) -> None:
     """Each patch names config values that exist; the literal answer changes nothing."""

@@ -121,6 +121,12 @@ def test_targets_of_the_oracle() -> None:
     assert chosen(most="auc") == 0
 
 
+def test_a_rule_that_needs_what_is_not_measured() -> None:
+    """It is said, with the name of what is lacking."""
+    with pytest.raises(UserError, match="cross_validation needs 'validation'"):
+        select([fake([[1, 1]])], [{}], {"rule": "cross_validation", "for": "repeat"})
+
+
 def test_cross_validation_chooses_for_each_repeat() -> None:
     """The point with the best validation score of the repeat, or of all, if it did not diverge."""
     results = [fake([[1, 1], [1, 1]]), fake([[1, 1], [1, 1]]), fake([[1, 1], [1, 1]])]

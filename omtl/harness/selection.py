@@ -112,6 +112,16 @@ def select(
         The grid's points.
     rule : mapping
         A config of the group ``selection``.
+
+    Raises
+    ------
+    UserError
+        If the rule is unknown, or needs what the results do not have.
     """
     name = choose("selection rule", rule["rule"], list(RULES))
-    return RULES[name](results, points, rule)
+    try:
+        return RULES[name](results, points, rule)
+    except KeyError as fault:
+        raise UserError(
+            f"selection rule {name} needs {fault}, which is not measured here; choose another rule"
+        ) from fault
