@@ -107,7 +107,8 @@ def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -
     paths = write_table(table, rows, scored, layout, claims, facts, folder)
     if any(cell.search for cell in table.cells):
         points = record(table, store, wanted.seed, n_repeats, selection)
-        write_rows(folder / f"{table.id}.search.csv", points)
-        paths.append(folder / f"{table.id}.search.csv")
+        path = folder_for(wanted.is_full(description), "search") / f"{table.id}.points.csv"
+        write_rows(path, points)
+        paths.append(path)
     broken = any(not failure.missing_data for failure in outcome.failed.values())
     return Reproduced(scored, claims, paths, broken)
