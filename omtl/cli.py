@@ -238,13 +238,13 @@ def readings_command(options: argparse.Namespace) -> int:
 def search_command(options: argparse.Namespace) -> int:
     """Tell what searching its large grids would cost a table whose grids are played in full."""
     from omtl.config import load_option, named_reading
-    from omtl.harness.plan import plan_table
+    from omtl.harness.plan import describe, plan_table
     from omtl.harness.report import folder_for, write_rows
     from omtl.harness.search import cost_of
     from omtl.harness.store import Store
 
     wanted = wanted_of(options)
-    paper = options.table.split("-")[0]
+    paper = describe("table", options.table)["paper"]
     table = plan_table(options.table, named_reading(paper, wanted.reading))
     if any(cell.search for cell in table.cells):
         raise UserError(f"{options.table} is searched itself; name a table played in full")

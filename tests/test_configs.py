@@ -146,6 +146,8 @@ def test_wrong_names_list_the_right_ones(call, words: list[str]) -> None:
     [
         (["omtl", "table", "dom-table7"], "dom-table1"),
         (["omtl", "table", ""], "dom-table1"),
+        (["omtl", "search", "nothing"], "dom-table1"),
+        (["omtl", "readings", "nothing"], "dom-table1"),
         (["omtl", "table", "dom-table1", "--reading", "nobody"], "as_written"),
         (["omtl", "table", "dom-table1", "--repeats", "0"], "positive"),
         (["omtl", "table", "dom-table1", "--parallel", "cluster"], "threads"),

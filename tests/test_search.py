@@ -10,10 +10,13 @@ import pytest
 from miniature import small
 
 from omtl.config import grid_points
+from omtl.errors import UserError
+from omtl.harness import fanout
 from omtl.harness.plan import Cell, Table
 from omtl.harness.search import COST, cost_of, play, record, searched, stages
 from omtl.harness.store import Loaded, Store
 from omtl.harness.table import score_table
+from omtl.harness.unit import Result, Unit
 
 SERIAL = {"backend": "sequential", "jobs": 1}
 RULE = {"rule": "oracle"}
@@ -123,3 +126,23 @@ def test_a_cell_whose_search_is_not_done_is_missing(store: Store, missing: int) 
     play(replace(table, cells=[short]), store, SERIAL, 0, 3, "oracle")
     (scored,) = score_table(table, store, 0, 3)
     assert (scored.verdict, scored.why) == ("missing", "the search is not done")
+
+
+def test_a_unit_that_fails_is_tried_once_and_its_reason_is_told(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rung that fails ends the search; nothing is asked for twice."""
+    tried: list[str] = []
+
+    def refuse(unit: Unit) -> Result:
+        tried.append(unit.key)
+        raise UserError("no such data")
+
+    monkeypatch.setattr(fanout, "compute", refuse)
+    large = table_of(SEARCH)
+    table = replace(large, cells=[*large.cells, *table_of(None, "pm").cells])
+    outcome = play(table, store, SERIAL, 0, 2, "oracle")
+    assert len(tried) == len(set(tried)) == len(outcome.failed) == 1 + 2
+    searched_cell, whole = score_table(table, store, 0, 2, outcome.failed)
+    assert (searched_cell.verdict, searched_cell.why) == ("missing", "no such data")
+    assert whole.why == "no such data"

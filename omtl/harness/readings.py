@@ -75,8 +75,8 @@ def search(
     report : callable
         Called with a line of text on each trial.
     """
-    plan = plan_table(table, named_reading(table.split("-")[0], "as_written"))
-    paper = plan.description["paper"]
+    paper = describe("table", table)["paper"]
+    plan = plan_table(table, named_reading(paper, "as_written"))
     # Stand-in data are not to be brought close to what other data gave.
     columns = [
         column["published"]

@@ -58,7 +58,9 @@ def is_searched(experiment: Experiment, search: Mapping[str, Any] | None) -> boo
     return search is not None and len(experiment.points) >= search["from_points"]
 
 
-def stages(cell: Cell, load: Load, rule: Mapping[str, Any], seed: int, n_repeats: int) -> list:
+def stages(
+    cell: Cell, load: Load, rule: Mapping[str, Any], seed: int, n_repeats: int
+) -> list[tuple[Experiment, int]]:
     """Return the experiments that a cell is played in, each with its number of repeats.
 
     The first are the rungs of the search as far as the store has them; the last is the first that
@@ -112,25 +114,26 @@ def play(
     selection : str
         The rule by which points are kept.
     """
-    rungs = max((len(cell.search["rungs"]) for cell in table.cells if cell.search), default=0)
+    large = [cell for cell in table.cells if is_searched(cell.experiment, cell.search)]
+    whole = [cell for cell in table.cells if not is_searched(cell.experiment, cell.search)]
+    units = replace(table, cells=whole).units(seed, n_repeats)
     outcome = Outcome()
-    for _ in range(rungs + 1):
+    asked: set[str] = set()
+    while True:
         load = Loaded(store)
-        units: list[Unit] = []
-        whole = []
-        for cell in table.cells:
-            if not is_searched(cell.experiment, cell.search):
-                whole.append(cell)
-                continue
+        for cell in large:
             rule = cell.selection or rule_of(selection, cell.reading)
             experiment, repeats = stages(cell, load, rule, seed, n_repeats)[-1]
             units += experiment.repeats(seed, repeats)
-        units += replace(table, cells=whole).units(seed, n_repeats)
+        # What was asked for is there now, or has failed and would fail again.
+        units = [unit for unit in units if unit.key not in asked]
+        if not units:
+            return outcome
         part = run(units, store, parallel)
         outcome.computed += part.computed
+        outcome.reused += part.reused
         outcome.failed |= part.failed
-        outcome.reused = part.reused
-    return outcome
+        asked |= {unit.key for unit in units}
 
 
 def record(table: Table, store: Store, seed: int, n_repeats: int, selection: str) -> pd.DataFrame:

@@ -12,11 +12,11 @@ import pandas as pd
 
 from omtl.harness.fanout import Failure, why_lacking
 from omtl.harness.plan import Cell, Table, rule_of
-from omtl.harness.search import searched
+from omtl.harness.search import searched, stages
 from omtl.harness.selection import select
 from omtl.harness.store import Loaded, Store
 from omtl.harness.unit import Result
-from omtl.harness.verdict import judge
+from omtl.harness.verdict import MISSING, judge
 from omtl.metrics import METRICS
 
 COLUMNS = (
@@ -137,6 +137,11 @@ def spread_of_draws(
     return float(np.sqrt(max(0.0, np.var(means, ddof=1) - shuffles)))
 
 
+def not_run(cell: Cell, why: str) -> Scored:
+    """Return a cell for which we have no number."""
+    return Scored(cell, np.array([]), MISSING, why=why)
+
+
 def score_cell(
     table: Table,
     cell: Cell,
@@ -150,8 +155,10 @@ def score_cell(
     if cell.search is not None:
         found = searched(cell, loaded, cell.selection or rule, seed, n_repeats)
         if found is None:
-            mean, std = float(cell.mean), float(cell.std) if cell.std else None
-            return Scored(cell, np.array([]), judge(mean, std, None), why="the search is not done")
+            part, repeats = stages(cell, loaded, cell.selection or rule, seed, n_repeats)[-1]
+            keys = [unit.key for unit in part.repeats(seed, repeats)]
+            reasons = [failed[key].reason for key in keys if key in failed]
+            return not_run(cell, reasons[0] if reasons else "the search is not done")
         return score_cell(table, found, loaded, rule, seed, n_repeats, failed)
     if cell.rivals:
         sign = 1.0 if METRICS[cell.metric].lower_is_better else -1.0
@@ -167,16 +174,13 @@ def score_cell(
     units = cell.experiment.repeats(seed, n_repeats)
     results = loaded(units)
     if len(results) < n_repeats:
-        why = why_lacking(units, len(results), failed)
-        return Scored(cell, np.array([]), judge(*published, None), why=why)
+        return not_run(cell, why_lacking(units, len(results), failed))
     by = None
     if cell.chooser is not None:
         by = loaded(cell.chooser.repeats(seed, n_repeats))
         if len(by) < n_repeats:
-            why = (
-                f"{cell.chooser.algorithm['label']}, by which its parameters are chosen, is lacking"
-            )
-            return Scored(cell, np.array([]), judge(*published, None), why=why)
+            label = cell.chooser.algorithm["label"]
+            return not_run(cell, f"{label}, by which its parameters are chosen, is lacking")
     values, chosen = values_of(cell, results, rule, by)
     std = float(values.std(ddof=1)) if values.size > 1 else 0.0
     fresh, judges = (
