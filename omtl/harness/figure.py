@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -568,6 +568,26 @@ def draw_legend(
         )
 
 
+def render(drawing: Callable[[], Canvas], salt: str) -> dict[str, bytes]:
+    """Return a drawing as svg and png, in the project's look, whatever the user's own settings.
+
+    The same drawing gives the same bytes; `salt` names it, for the ids within the svg.
+    """
+    import matplotlib as mpl
+
+    pictures = {}
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        look: Any = LOOK | {"svg.hashsalt": salt}
+        mpl.rcParams.update(look)
+        canvas = drawing()
+        for form, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
+            content = io.BytesIO()
+            canvas.savefig(content, format=form, dpi=DOTS_PER_INCH, metadata=metadata)
+            pictures[form] = content.getvalue()
+    return pictures
+
+
 def write_figure(
     figure: Figure, shown: Sequence[Shown], selection: str, seed: int, n_repeats: int, folder: Path
 ) -> list[Path]:
@@ -576,26 +596,15 @@ def write_figure(
     The same numbers give the same bytes. Like a table's files, they carry the reading's name unless
     it is the one that comes closest to what is published.
     """
-    import matplotlib as mpl
-
     reading = figure.reading["name"]
     stem = figure.id if reading == "as_published" else f"{figure.id}.{reading}"
     subtitle = f"reading {reading}, selection {selection}, repeats {n_repeats}, seed {seed}"
     table = frame(figure, shown, selection).to_csv(index=False, lineterminator="\n")
-    files = {"csv": table.encode()}
-    with mpl.rc_context():
-        mpl.rcdefaults()  # whatever the user's own settings
-        look: Any = LOOK | {"svg.hashsalt": figure.id}
-        mpl.rcParams.update(look)
-        canvas = draw(figure, shown, subtitle)
-        for form, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
-            content = io.BytesIO()
-            canvas.savefig(content, format=form, dpi=DOTS_PER_INCH, metadata=metadata)
-            files[form] = content.getvalue()
+    pictures = render(lambda: draw(figure, shown, subtitle), figure.id)
     paths = []
-    for form in ("svg", "png", "csv"):
+    for form, content in {**pictures, "csv": table.encode()}.items():
         paths.append(folder / f"{stem}.{form}")
-        write_whole(paths[-1], files[form])
+        write_whole(paths[-1], content)
     return paths
 
 

@@ -29,8 +29,7 @@ def costs(results: Sequence[Result], rule: Mapping[str, Any]) -> np.ndarray:
             cost = np.max(mistakes / results[0].arrays["examples"][tasks], axis=1)
         else:
             cost = np.sum(mistakes, axis=1)
-    diverged = sum(result.arrays["diverged"] for result in results)
-    return np.where(diverged > 0, np.inf, cost)
+    return _barred(cost, results)
 
 
 def oracle(
@@ -85,10 +84,15 @@ def fixed(
     return np.full(len(results), hits[0])
 
 
+def _barred(cost: np.ndarray, results: Sequence[Result]) -> np.ndarray:
+    """Return what each point costs, infinitely much where it ever diverged."""
+    diverged = sum(result.arrays["diverged"] for result in results)
+    return np.where(diverged > 0, np.inf, cost)
+
+
 def _fewest(mistakes: np.ndarray, results: Sequence[Result]) -> int:
     """Return the first point with the fewest mistakes among those that never diverged."""
-    diverged = sum(result.arrays["diverged"] for result in results)
-    return int(np.argmin(np.where(diverged > 0, np.inf, mistakes)))
+    return int(np.argmin(_barred(mistakes, results)))
 
 
 RULES = {

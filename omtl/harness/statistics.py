@@ -10,7 +10,6 @@ dependence, are written beside it.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -443,21 +442,12 @@ def write_diagrams(found: Sequence[Ranking], stem: Path, subtitle: str) -> list[
 
     The same rankings give the same bytes.
     """
-    import matplotlib as mpl
-
-    from omtl.harness.figure import DOTS_PER_INCH, LOOK
+    from omtl.harness.figure import render
 
     paths = []
-    with mpl.rc_context():
-        mpl.rcdefaults()  # whatever the user's own settings
-        look: Mapping[Any, Any] = LOOK | {"svg.hashsalt": stem.name}
-        mpl.rcParams.update(look)
-        canvas = draw(found, subtitle)
-        for form, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
-            content = io.BytesIO()
-            canvas.savefig(content, format=form, dpi=DOTS_PER_INCH, metadata=metadata)
-            paths.append(stem.with_name(f"{stem.name}.{form}"))
-            write_whole(paths[-1], content.getvalue())
+    for form, content in render(lambda: draw(found, subtitle), stem.name).items():
+        paths.append(stem.with_name(f"{stem.name}.{form}"))
+        write_whole(paths[-1], content)
     return paths
 
 

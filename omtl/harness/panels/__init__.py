@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 
 from omtl.config import choose
 
-SHARED = ("axes", "hindsight")
+SHARED = ("axes", "beside_bounds", "hindsight")
 """Modules that are no kind of panel."""
 
 

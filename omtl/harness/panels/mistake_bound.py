@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.errors import UserError
-from omtl.harness.panels.axes import Axes, PlannedPanel, Played, line_of
+from omtl.harness.panels.axes import Axes, PlannedPanel, Played
+from omtl.harness.panels.beside_bounds import curves_of, lines_of, times_above
 from omtl.harness.selection import select
-from omtl.harness.unit import Unit, setting_of
+from omtl.harness.unit import Result, Unit, setting_of
 from omtl.protocols.similarity import as_seen, parts_of, stream_of
 from omtl.theory import omtrsl
 
@@ -50,34 +51,20 @@ def _axes(
         )
     chosen = select(one.results, points, rule)
     measured = f"mistakes of {one.line.label}"
-    found: dict[str, list[np.ndarray]] = {}
-    for unit, result, p in zip(one.units, one.results, map(int, chosen), strict=True):
-        curves = bounds_of(unit, points[p], result.arrays["seen"], ridges, scales)
-        curves = {measured: result.arrays["checkpoint_mistakes"][p], **curves}
-        for label, curve in curves.items():
-            found.setdefault(label, []).append(curve)
-    above = [
-        f"the mistakes are above “{label}” in {count} of {len(chosen)} repeats"
-        for label, curves in found.items()
-        if (count := sum(bool(np.any(m > c)) for m, c in zip(found[measured], curves, strict=True)))
-    ]
+
+    def curves(unit: Unit, result: Result, p: int) -> dict[str, np.ndarray]:
+        bounds = bounds_of(unit, points[p], result.arrays["seen"], ridges, scales)
+        return {measured: result.arrays["checkpoint_mistakes"][p], **bounds}
+
+    found = curves_of(one, chosen, curves)
     return Axes(
         "triplets",
         "mistakes",
-        tuple(
-            line_of(
-                label,
-                one.results[0].arrays["seen"],
-                np.array(curves),
-                params=(one.named(int(np.bincount(chosen).argmax())),),
-                is_theory=label != measured,
-            )
-            for label, curves in found.items()
-        ),
+        lines_of(one, chosen, one.results[0].arrays["seen"], found, measured),
         x_scale="log",
         y_scale="log",
         title=one.line.label,
-        notes=tuple(above),
+        notes=times_above("mistakes are", found, measured),
     )
 
 

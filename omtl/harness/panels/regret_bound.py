@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from omtl.errors import UserError
-from omtl.harness.panels.axes import Axes, PlannedPanel, Played, line_of
+from omtl.harness.panels.axes import Axes, PlannedPanel, Played
+from omtl.harness.panels.beside_bounds import curves_of, lines_of, times_above
 from omtl.harness.panels.hindsight import comparator_of
 from omtl.harness.selection import select
-from omtl.harness.unit import Unit, setting_of
+from omtl.harness.unit import Result, Unit, setting_of
 from omtl.theory import comparators, dom
 
 THEOREM = "Theorem 4, Δ of Lemma 1"
@@ -39,29 +40,17 @@ def regret_of(one: Played, ridges: Sequence[float], rule: Mapping[str, Any]) -> 
         raise UserError(f"regret_bound: {one.line.label} has no eta and b, which the theorem is of")
     chosen = select(one.results, points, rule)
     measured = f"regret of {one.line.label}"
-    found: dict[str, list[np.ndarray]] = {}
-    for unit, result, p in zip(one.units, one.results, map(int, chosen), strict=True):
-        curves = bounds_of(unit, points[p], ridges)
-        against = curves.pop("")
-        for label, curve in {
-            measured: result.arrays["checkpoint_loss"][p] - against,
-            **curves,
-        }.items():
-            found.setdefault(label, []).append(curve)
+
+    def curves(unit: Unit, result: Result, p: int) -> dict[str, np.ndarray]:
+        bounds = bounds_of(unit, points[p], ridges)
+        against = bounds.pop("")
+        return {measured: result.arrays["checkpoint_loss"][p] - against, **bounds}
+
+    found = curves_of(one, chosen, curves)
     unit = one.units[0]
     setting = setting_of(unit)
-    params = (one.named(int(np.bincount(chosen).argmax())),)
-    above = [
-        f"the regret is above “{label}” in {count} of {len(chosen)} repeats"
-        for label, curves in found.items()
-        if (count := sum(bool(np.any(r > c)) for r, c in zip(found[measured], curves, strict=True)))
-    ]
     rounds = setting.stream.checkpoint
-    lines = tuple(
-        line_of(label, rounds, np.array(curves), params=params, is_theory=label != measured)
-        for label, curves in found.items()
-        if np.all(np.isfinite(curves))
-    )
+    drawn = {label: curves for label, curves in found.items() if np.all(np.isfinite(curves))}
     mixing = setting.mixing
     played = constants_of(unit, points[chosen[0]])
     norm = dom.square_norm_B(comparator_of(unit, ridges[0]).weights, float(points[chosen[0]]["b"]))
@@ -81,13 +70,13 @@ def regret_of(one: Played, ridges: Sequence[float], rule: Mapping[str, Any]) -> 
     return Axes(
         "rounds T",
         "regret (hinge loss)",
-        lines,
+        lines_of(one, chosen, rounds, drawn, measured),
         title=one.line.description.get("title", ""),
         x_scale="log",
         y_scale="log",
         # Equal weights on a grid are not doubly stochastic: nothing is proved there.
         warning="" if proved else "assumption 2 fails",
-        notes=(network_constants(mixing), constants, *above),
+        notes=(network_constants(mixing), constants, *times_above("regret is", found, measured)),
     )
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from omtl.errors import UserError
-from omtl.harness.panels.axes import Axes, PlannedPanel, Played, line_of
+from omtl.harness.panels.axes import Axes, PlannedPanel, Played
+from omtl.harness.panels.beside_bounds import curves_of, lines_of, times_above
 from omtl.harness.panels.hindsight import comparator_of
 from omtl.harness.selection import select
-from omtl.harness.unit import Unit, setting_of
+from omtl.harness.unit import Result, Unit, setting_of
 from omtl.theory import comparators, osmtl
 
 THEOREM = "Theorem 1"
@@ -38,31 +39,15 @@ def regret_of(one: Played, ridges: Sequence[float], rule: Mapping[str, Any]) -> 
         raise UserError(f"smoothed_regret: {one.line.label} has no C, alpha and margin")
     chosen = select(one.results, points, rule)
     measured = f"regret of {one.line.label}"
-    found: dict[str, list[np.ndarray]] = {}
-    for unit, result, p in zip(one.units, one.results, map(int, chosen), strict=True):
-        curves = bounds_of(unit, points[p], ridges)
-        against = curves.pop("")
-        regret = result.arrays["checkpoint_loss"][p] - against
-        for label, curve in {measured: regret, **curves}.items():
-            found.setdefault(label, []).append(curve)
+
+    def curves(unit: Unit, result: Result, p: int) -> dict[str, np.ndarray]:
+        bounds = bounds_of(unit, points[p], ridges)
+        against = bounds.pop("")
+        return {measured: result.arrays["checkpoint_loss"][p] - against, **bounds}
+
+    found = curves_of(one, chosen, curves)
     unit, point = one.units[0], points[chosen[0]]
     rounds = setting_of(unit).stream.checkpoint
-    params = (one.named(int(np.bincount(chosen).argmax())),)
-    lines = tuple(
-        line_of(
-            label,
-            rounds,
-            np.array(curves),
-            params=params,
-            is_theory=label != measured,
-        )
-        for label, curves in found.items()
-    )
-    above = [
-        f"the regret is above “{label}” in {count} of {len(chosen)} repeats"
-        for label, curves in found.items()
-        if (count := sum(bool(np.any(r > c)) for r, c in zip(found[measured], curves, strict=True)))
-    ]
     C, alpha = rates_of(unit, point)
     notes = [f"C = {C:.4g}, α = {alpha:.4g}, R = {largest_norm(unit):.4g}"]
     if np.allclose((C, alpha), osmtl.corollary2_rates(setting_of(unit).stream.start.size - 1)):
@@ -71,12 +56,12 @@ def regret_of(one: Played, ridges: Sequence[float], rule: Mapping[str, Any]) -> 
     return Axes(
         "rounds T",
         "regret (hinge loss)",
-        lines,
+        lines_of(one, chosen, rounds, found, measured),
         title=one.line.description.get("title", ""),
         x_scale="log",
         y_scale="log",
         warning="" if is_proved(point) else "nothing is proved",
-        notes=(*notes, *above),
+        notes=(*notes, *times_above("regret is", found, measured)),
     )
 
 
