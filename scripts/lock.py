@@ -9,7 +9,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parents[1] / "requirements"
 FLAGS = "--universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url"
 
-for name in ("build", "run", "test"):
+for name in ("build", "run", "engines", "test"):
     command = ["pip", "compile", f"{name}.in", "--output-file", f"{name}.lock", "--upgrade"]
     unsafe = ["--no-strip-extras", "--quiet"]
     result = subprocess.run(

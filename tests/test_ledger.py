@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -250,21 +249,16 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Make]:
     monkeypatch.setattr(plan, "descriptions", lambda kind: dict.fromkeys(ids[kind]))
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: {"paper": "rom"})
     monkeypatch.setattr(reproduce, "reproduce_table", lambda *args: made["table"](*args))
-    monkeypatch.setattr(cli, "make_one_figure", lambda *args: made["figure"](*args))
-    monkeypatch.setattr(cli, "make_one_statistics", lambda *_: [])
-    monkeypatch.setattr(cli, "claims_command", lambda _options: 0)
+    monkeypatch.setattr(reproduce, "reproduce_figure", lambda *args: made["figure"](*args))
+    monkeypatch.setattr(reproduce, "reproduce_statistics", lambda *_: [])
+    monkeypatch.setattr(ledger, "write_ledgers", lambda: ([], []))
     return made
-
-
-def options() -> argparse.Namespace:
-    """Return the options of `reproduce`."""
-    return cli.parser().parse_args(["reproduce"])
 
 
 def test_reproduce_sums_up(fakes: dict[str, Make], capsys: pytest.CaptureFixture[str]) -> None:
     """Cells, claims and figures of all, by paper and reading."""
     assert fakes
-    assert cli.reproduce_command(options()) == 0
+    assert cli.main(["reproduce"]) == 0
     written, published = capsys.readouterr().out.splitlines()[-2:]
     assert written.split("  ")[0] == published.split("  ")[0] == "rom"
     assert "2: match 2" in written
@@ -286,7 +280,7 @@ def test_reproduce_goes_on_where_a_table_fails(
         return whole(name, wanted, *rest)
 
     fakes["table"] = table
-    assert cli.reproduce_command(options()) == 1
+    assert cli.main(["reproduce"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1].startswith("failed: rom-table1, as_written: ")
     assert lines[-1].endswith("no such thing")
@@ -300,8 +294,8 @@ def test_units_that_fail_are_a_failure(
     """Of a figure as of a table, alone and among all."""
     broken = SimpleNamespace(claims=pd.DataFrame({"outcome": []}), paths=[], broken=True)
     fakes["figure"] = lambda *_: broken
-    assert cli.reproduce_command(options()) == 1
-    monkeypatch.setattr(cli, "make_one_figure", lambda *_: broken)
+    assert cli.main(["reproduce"]) == 1
+    monkeypatch.setattr(reproduce, "reproduce_figure", lambda *_: broken)
     assert cli.main(["figure", "dom-fig2"]) == 1
     broken.broken = False
     assert cli.main(["figure", "dom-fig2"]) == 0

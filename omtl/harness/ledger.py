@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from omtl.files import write_whole
 from omtl.harness.claims import Comparison, claims_of, judge_claim, outcome_of
 from omtl.harness.plan import describe, descriptions
 from omtl.paths import EXPERIMENTS, RESULTS
@@ -228,3 +229,18 @@ def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
                     )
                 )
     return pd.DataFrame(rows, columns=THEORY)
+
+
+def write_ledgers(results: Path = RESULTS) -> tuple[list[str], list[Path]]:
+    """Write the ledger and the audit; return what they tell, in a few lines, and the paths."""
+    claims, audit = claims_ledger(results), theory_audit(results)
+    paths = [results / "claims.csv", results / "theory.csv"]
+    for path, rows in zip(paths, (claims, audit), strict=True):
+        write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
+    told = []
+    for reading in READINGS:
+        for kind in (reading, f"{reading}_corrected"):
+            counts = claims[kind].replace("", "not tested").value_counts().sort_index()
+            outcomes = ", ".join(f"{outcome} {n}" for outcome, n in counts.items())
+            told.append(f"{len(claims)} claims, {kind.replace('_', ' ')}: {outcomes}")
+    return [*told, f"{len(audit)} bounds beside what was measured"], paths

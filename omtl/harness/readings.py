@@ -10,20 +10,24 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from omtl.config import load_option, named_reading, options, questions
 from omtl.errors import UserError
+from omtl.files import write_whole
 from omtl.harness.plan import describe, plan_table
 from omtl.harness.search import play
 from omtl.harness.store import Store
 from omtl.harness.table import score_table
 from omtl.harness.verdict import MATCH, NEAR, OFF
+from omtl.paths import CONF, RESULTS
 
 FARTHEST = 0.25
 """A cell farther off than this share of the published number counts as this far."""
@@ -135,6 +139,27 @@ def answers_of_other_tables(paper: str, table: str) -> dict[str, str]:
         for name, answer in load_option("reading", f"{paper}/as_published")["answers"].items()
         if columns.isdisjoint(asked[name]["columns"])
     }
+
+
+def write_found(table: str, answers: Mapping[str, str], record: pd.DataFrame) -> list[Path]:
+    """Write the record of a search, and its answers as the paper's reading; return the paths."""
+    paper = describe("table", table)["paper"]
+    paths = [
+        RESULTS / "readings" / f"{table}.csv",
+        CONF / "reading" / paper / "as_published.yaml",
+    ]
+    write_whole(paths[0], record.to_csv(index=False, lineterminator="\n"))
+    found = {**answers, **answers_of_other_tables(paper, table)}
+    config = yaml.safe_dump(
+        {"name": "as_published", "paper": paper, "answers": found}, sort_keys=False
+    )
+    head = (
+        "# @package reading\n"
+        "# Found by `make readings` on the paper's tables; every reading that was tried is in\n"
+        f"# results/readings/{paper}-*.csv.\n"
+    )
+    write_whole(paths[1], head + config)
+    return paths
 
 
 def standard_error(values: np.ndarray) -> float:

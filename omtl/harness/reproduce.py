@@ -1,4 +1,4 @@
-"""Reproducing a table from end to end: compute what the store lacks, compare, show, write."""
+"""Reproducing from end to end: compute what the store lacks, compare, show, write."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from rich.console import Console
 from omtl.config import named_reading
 from omtl.harness import plan
 from omtl.harness.claims import ledger
+from omtl.harness.figure import Made, make_figure
 from omtl.harness.layout import lay_out
 from omtl.harness.render import show
 from omtl.harness.report import folder_for, write_rows, write_table
 from omtl.harness.search import play, record
+from omtl.harness.statistics import make_statistics
 from omtl.harness.store import Store
 from omtl.harness.table import Scored, frame, score_table
+from omtl.paths import RESULTS
 
 
 @dataclass(frozen=True)
@@ -112,3 +115,47 @@ def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -
         paths.append(path)
     broken = any(not failure.missing_data for failure in outcome.failed.values())
     return Reproduced(scored, claims, paths, broken)
+
+
+def reproduce_figure(name: str, wanted: Wanted, store: Store) -> Made:
+    """Reproduce a figure and write its files.
+
+    Raises
+    ------
+    UserError
+        On an unknown figure, reading or rule.
+    """
+    description = plan.describe("figure", name)
+    return make_figure(
+        name,
+        named_reading(description["paper"], wanted.reading),
+        store=store,
+        parallel=dict(wanted.parallel),
+        seed=wanted.seed,
+        n_repeats=wanted.repeats or description["repeats"],
+        selection=wanted.selection or description["selection"],
+        folder=folder_for(wanted.is_full(description), "figures"),
+    )
+
+
+def reproduce_statistics(name: str, wanted: Wanted, store: Store) -> list[Path]:
+    """Write the statistics of a table or figure from the store; return the paths.
+
+    Raises
+    ------
+    UserError
+        On an unknown table, figure, reading or rule, or where nothing of it is stored.
+    """
+    kind = "figure" if name in plan.descriptions("figure") else "table"
+    description = plan.describe(kind, name)
+    full = wanted.is_full(description)
+    return make_statistics(
+        name,
+        named_reading(description["paper"], wanted.reading),
+        store=store,
+        parallel=dict(wanted.parallel),
+        seed=wanted.seed,
+        n_repeats=wanted.repeats,
+        selection=wanted.selection,
+        folder=RESULTS / "statistics" if full else RESULTS / "partial" / "statistics",
+    )

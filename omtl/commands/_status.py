@@ -1,0 +1,6 @@
+"""Exit statuses of the command line."""
+
+DONE = 0
+FAILED = 1
+WRONG_USE = 2
+INTERRUPTED = 130

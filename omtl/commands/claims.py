@@ -1,0 +1,25 @@
+"""``omtl claims``: write the ledger of all claims, and the audit of the theorems."""
+
+from __future__ import annotations
+
+import argparse
+
+from omtl.commands._options import tell_written
+from omtl.commands._status import DONE
+
+HELP = "write the ledger of all claims and the audit of the theorems"
+EXAMPLES = ("claims",)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add nothing: all is read from the files of results."""
+
+
+def run(options: argparse.Namespace) -> int:  # noqa: ARG001
+    """Write the ledger and the audit, and tell the outcomes."""
+    from omtl.harness.ledger import write_ledgers
+
+    told, paths = write_ledgers()
+    print("\n".join(told))
+    tell_written(paths)
+    return DONE

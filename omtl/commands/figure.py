@@ -1,0 +1,27 @@
+"""``omtl figure``: reproduce a figure."""
+
+from __future__ import annotations
+
+import argparse
+
+from omtl.commands._options import add_run_options, tell_written, wanted_of
+from omtl.commands._status import DONE, FAILED
+
+HELP = "reproduce a figure"
+EXAMPLES = ("figure dom-fig2", "figure rom-figtheorems --jobs 1")
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add which figure, and how."""
+    command.add_argument("figure", metavar="FIGURE")
+    add_run_options(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compute what a figure lacks, draw it, write its files."""
+    from omtl.harness.reproduce import reproduce_figure
+    from omtl.harness.store import Store
+
+    made = reproduce_figure(options.figure, wanted_of(options), Store.default())
+    tell_written(made.paths)
+    return FAILED if made.broken else DONE

@@ -1,0 +1,28 @@
+"""``omtl reproduce``: reproduce every table and figure."""
+
+from __future__ import annotations
+
+import argparse
+
+from omtl.commands._options import add_run_options, wanted_of
+from omtl.commands._status import DONE, FAILED
+
+HELP = "reproduce every table, as written and as published, and every figure; sum up"
+EXAMPLES = ("reproduce", "reproduce --repeats 2")
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add how all are run; the reading is that of the figures."""
+    add_run_options(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Reproduce all and print the summary; what fails is told in it, the rest goes on."""
+    from rich.console import Console
+
+    from omtl.harness.everything import reproduce_everything
+    from omtl.harness.store import Store
+
+    summary = reproduce_everything(wanted_of(options), Store.default(), Console())
+    print(summary)
+    return FAILED if summary.failures else DONE

@@ -1,0 +1,48 @@
+"""``omtl search``: tell what searching large grids costs a table."""
+
+from __future__ import annotations
+
+import argparse
+
+from omtl.commands._options import add_run_options, tell_written, wanted_of
+from omtl.commands._status import DONE
+
+HELP = "tell what searching large grids, in place of playing them in full, costs a table"
+EXAMPLES = ("search rom-table1",)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add which table and search, and how."""
+    command.add_argument("table", metavar="TABLE")
+    command.add_argument("--search", default="halving", help="a name in conf/search")
+    add_run_options(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Search the grids of a table that is played in full; print and write the differences."""
+    from omtl.config import load_option, named_reading
+    from omtl.errors import UserError
+    from omtl.harness.plan import describe, plan_table
+    from omtl.harness.report import folder_for, write_rows
+    from omtl.harness.search import cost_of
+    from omtl.harness.store import Store
+
+    wanted = wanted_of(options)
+    paper = describe("table", options.table)["paper"]
+    table = plan_table(options.table, named_reading(paper, wanted.reading))
+    if any(cell.search for cell in table.cells):
+        raise UserError(f"{options.table} is searched itself; name a table played in full")
+    rows = cost_of(
+        table,
+        load_option("search", options.search),
+        Store.default(),
+        wanted.parallel,
+        wanted.seed,
+        wanted.repeats or table.description["repeats"],
+        wanted.selection or table.description["selection"],
+    )
+    path = folder_for(wanted.is_full(table.description), "search") / f"{options.table}.csv"
+    write_rows(path, rows)
+    print(rows.iloc[:, :9].to_string(index=False))
+    tell_written([path])
+    return DONE

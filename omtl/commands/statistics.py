@@ -1,0 +1,26 @@
+"""``omtl statistics``: test the claims of a table or figure, rank its algorithms."""
+
+from __future__ import annotations
+
+import argparse
+
+from omtl.commands._options import add_run_options, tell_written, wanted_of
+from omtl.commands._status import DONE
+
+HELP = "test the claims of a table, corrected for being many; rank its algorithms"
+EXAMPLES = ("statistics aklo-table1",)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add which table or figure, and how."""
+    command.add_argument("table", metavar="TABLE")
+    add_run_options(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the statistics of a table or figure from the store."""
+    from omtl.harness.reproduce import reproduce_statistics
+    from omtl.harness.store import Store
+
+    tell_written(reproduce_statistics(options.table, wanted_of(options), Store.default()))
+    return DONE
