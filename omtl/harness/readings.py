@@ -22,12 +22,14 @@ import yaml
 from omtl.config import load_option, named_reading, options, questions
 from omtl.errors import UserError
 from omtl.files import write_whole
+from omtl.harness.importance import page
 from omtl.harness.plan import describe, plan_table
 from omtl.harness.search import play
 from omtl.harness.store import Store
 from omtl.harness.table import score_table
 from omtl.harness.verdict import MATCH, NEAR, OFF
 from omtl.paths import CONF, RESULTS
+from omtl.seeds import generator
 
 FARTHEST = 0.25
 """A cell farther off than this share of the published number counts as this far."""
@@ -67,6 +69,7 @@ def search(
     seed: int,
     n_repeats: int,
     report: Callable[[str], None],
+    draws: int = 0,
 ) -> tuple[dict[str, str], pd.DataFrame]:
     """Return the answers that bring a table closest, and the record of all trials.
 
@@ -78,6 +81,9 @@ def search(
         Where units are, how they are computed, and which repeats are looked at.
     report : callable
         Called with a line of text on each trial.
+    draws : int
+        How many readings, drawn at random, are tried besides: they change nothing in the answers,
+        but tell how much each choice matters away from the path of the search.
     """
     paper = describe("table", table)["paper"]
     plan = plan_table(table, named_reading(paper, "as_written"))
@@ -123,6 +129,11 @@ def search(
             if gains[best].mean() > CERTAINTY * standard_error(gains[best]):
                 answers[name] = best
                 changed = True
+    rng = generator(seed, of="readings", table=table)
+    for _ in range(draws):
+        drawn = {name: str(rng.choice(list(q["options"]))) for name, q in asked.items()}
+        for column in columns:
+            attempt(column, _departures(asked, drawn))
     record = pd.DataFrame([trial.row() for trial in trials.values()])
     return _departures(asked, answers), record
 
@@ -142,13 +153,13 @@ def answers_of_other_tables(paper: str, table: str) -> dict[str, str]:
 
 
 def write_found(table: str, answers: Mapping[str, str], record: pd.DataFrame) -> list[Path]:
-    """Write the record of a search, and its answers as the paper's reading; return the paths."""
+    """Write a search's record, its page, and its answers as the paper's reading."""
     paper = describe("table", table)["paper"]
-    paths = [
+    csv, config_path = (
         RESULTS / "readings" / f"{table}.csv",
         CONF / "reading" / paper / "as_published.yaml",
-    ]
-    write_whole(paths[0], record.to_csv(index=False, lineterminator="\n"))
+    )
+    write_whole(csv, record.to_csv(index=False, lineterminator="\n"))
     found = {**answers, **answers_of_other_tables(paper, table)}
     config = yaml.safe_dump(
         {"name": "as_published", "paper": paper, "answers": found}, sort_keys=False
@@ -158,8 +169,27 @@ def write_found(table: str, answers: Mapping[str, str], record: pd.DataFrame) ->
         "# Found by `make readings` on the paper's tables; every reading that was tried is in\n"
         f"# results/readings/{paper}-*.csv.\n"
     )
-    write_whole(paths[1], head + config)
-    return paths
+    write_whole(config_path, head + config)
+    return [csv, config_path, write_page(table)]
+
+
+def write_page(table: str) -> Path:
+    """Write the page of a recorded search; return its path.
+
+    Raises
+    ------
+    UserError
+        If no search of the table is recorded.
+    """
+    paper = describe("table", table)["paper"]
+    csv = RESULTS / "readings" / f"{table}.csv"
+    if not csv.exists():
+        raise UserError(f"no search of {table} is recorded; run it by: omtl readings {table}")
+    record = pd.read_csv(csv, dtype=str, keep_default_na=False)
+    chosen = named_reading(paper, "as_published")["answers"]
+    path = csv.with_suffix(".md")
+    write_whole(path, page(table, record, questions(paper), chosen))
+    return path
 
 
 def standard_error(values: np.ndarray) -> float:
