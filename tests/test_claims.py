@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from miniature import small
 
-from omtl.config import named_reading
-from omtl.harness.claims import FAILS, HOLDS, UNDECIDED, claims_of, judge_claim, outcome_of
-from omtl.harness.figure import plan_figure
-from omtl.harness.plan import Cell, published
+from omtl.harness.claims import (
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    claims_of,
+    judge_claim,
+    judge_claim_on_figure,
+    outcome_of,
+)
+from omtl.harness.plan import Cell, describe, published
 from omtl.harness.table import Scored
-from omtl.paths import EXPERIMENTS
+from omtl.paths import EXPERIMENTS, RESULTS
 
 EXPERIMENT = small("pm")
 CLAIM = {"all": [{"dataset": "D", "lower": ["A"], "than": ["B"]}]}
@@ -61,14 +71,16 @@ def test_turning_a_comparison_round_turns_its_outcome(pairs: list[tuple[float, f
 
 
 def assert_names_lines(paper: str, claim: dict) -> None:
-    """Assert that a claim's panels and lines are those of its figure."""
-    figure = plan_figure(claim["figure"], named_reading(paper, "as_written"))
-    assert figure.description["paper"] == paper
-    lines = {p.description["label"]: {line.label for line in p.lines} for p in figure.panels}
+    """Assert that a claim's panels, lines and places are those of its figure as drawn."""
+    assert describe("figure", claim["figure"])["paper"] == paper
+    drawn = pd.read_csv(RESULTS / "figures" / f"{claim['figure']}.csv", keep_default_na=False)
+    drawn = drawn[drawn["kind"] == "run"]
+    points = set(zip(drawn["panel"], drawn["label"], drawn["x"].astype(float), strict=True))
     for part in claim["all"]:
         compared = next(part[rows] for rows in ("lower", "higher", "ratio") if rows in part)
-        assert {*compared, *part["than"]} <= lines[part["panel"]]
-        assert part["at"]
+        for named, x in product((*compared, *part["than"]), part["at"]):
+            name, _, elsewhere = named.partition(" at ")
+            assert (part["panel"], name, float(elsewhere or x)) in points
 
 
 PAPERS = sorted(path.parent.name for path in EXPERIMENTS.glob("*/claims.yaml"))
@@ -122,3 +134,19 @@ def test_a_row_of_another_data_set() -> None:
     (comparison,) = judge_claim({"all": [part]}, cells)
     assert comparison.outcome == HOLDS
     assert comparison.relation == "D: A < A on E by 5"
+
+
+def test_the_same_line_elsewhere() -> None:
+    """A figure's line at another x of the same axes, under ``<line> at <x>``."""
+    line = SimpleNamespace(label="A", x=[1.0, 2.0], values=np.array([[5.0, 1.0], [5.5, 1.1]]))
+    other = SimpleNamespace(label="B", x=[2.0], values=np.array([[9.0], [9.5]]))
+    axes: list[Any] = [
+        SimpleNamespace(title="left", lines=[line]),
+        SimpleNamespace(title="right", lines=[other]),
+    ]
+    shown: Any = [SimpleNamespace(label="a", axes=axes)]
+    part = {"panel": "a", "parts": ["left"], "lower": ["A"], "at": [2]}
+    (fewer,) = judge_claim_on_figure({"all": [{**part, "than": ["A at 1"]}]}, shown)
+    assert (fewer.outcome, fewer.relation) == (HOLDS, "left at 2: A < A at 1")
+    (apart,) = judge_claim_on_figure({"all": [{**part, "than": ["B at 2"]}]}, shown)
+    assert apart.outcome == UNDECIDED

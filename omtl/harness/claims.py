@@ -135,7 +135,8 @@ def judge_claim_on_figure(claim: Mapping[str, Any], shown: Sequence[Shown]) -> l
     """Return the outcome of each of a claim's comparisons of lines of a figure.
 
     A part compares lines, as `judge_claim` does rows, in its `panel`, in those of its axes whose
-    titles are in `parts` (all of them by default), at each x of `at`.
+    titles are in `parts` (all of them by default), at each x of `at`; ``<line> at <x>`` is a line
+    of the same axes at another x.
     """
     values = {
         (panel.label, part.title, float(x), line.label): line.values[:, i]
@@ -147,12 +148,17 @@ def judge_claim_on_figure(claim: Mapping[str, Any], shown: Sequence[Shown]) -> l
     }
     titles = {panel.label: [part.title for part in panel.axes] for panel in shown}
 
+    def lines_at(panel: str, title: str, x: float) -> dict[str, np.ndarray]:
+        of_axes = {at: v for at, v in values.items() if at[:2] == (panel, title)}
+        elsewhere = {f"{name} at {its_x:g}": v for (_, _, its_x, name), v in of_axes.items()}
+        return elsewhere | {name: v for (_, _, its_x, name), v in of_axes.items() if its_x == x}
+
     def places(part: Mapping[str, Any]) -> list[Place]:
         panel = part["panel"]
         return [
             (
                 f"{title} at {x:g}" if title else f"({panel}) at {x:g}",
-                {name: v for (*at, name), v in values.items() if at == [panel, title, float(x)]},
+                lines_at(panel, title, float(x)),
             )
             for title, x in product(part.get("parts", titles.get(panel, [""])), part["at"])
         ]
