@@ -12,7 +12,7 @@ SEED ?= 0
 OPTIONS = --reading '$(READING)' --seed '$(SEED)' $(if $(REPEATS),--repeats '$(REPEATS)') $(if $(JOBS),--jobs '$(JOBS)')
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics verify data bench test lint lock clean
+.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics verify data bench test lint audit docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -54,6 +54,12 @@ lint: $(VENV)/test ## check style and types
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy
+
+audit: $(VENV)/test ## check hashes, licences and known vulnerabilities of what is installed
+	@$(PYTHON) scripts/audit.py
+
+docs: $(VENV)/test ## build the documentation in .omtl/docs
+	@$(PYTHON) -m mkdocs --quiet build --strict
 
 lock: $(VENV)/test ## resolve the requirements anew and lock them by hash
 	@$(PYTHON) scripts/lock.py

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import socket
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +14,22 @@ import pytest
 
 from data_fetchers.fetch import RemoteFile
 from omtl.harness.store import Store
+
+
+def loopback_only(event: str, arguments: tuple) -> None:
+    """Refuse connections to other machines, and asking for their addresses."""
+    if event == "socket.connect" and isinstance(arguments[1], tuple):
+        host = arguments[1][0]
+    elif event == "socket.getaddrinfo":
+        host = arguments[0]
+    else:
+        return
+    name = host.decode() if isinstance(host, bytes) else str(host or "")
+    if not name.startswith("127.") and name not in ("", "localhost", "::1", socket.gethostname()):
+        raise RuntimeError(f"a test may not reach {name}")
+
+
+sys.addaudithook(loopback_only)
 
 
 @pytest.fixture
