@@ -72,6 +72,39 @@ def test_the_objective_is_the_minimum(
         assert np.linalg.eigvalsh(matrix).min() > -1e-9
 
 
+@pytest.mark.parametrize(("n", "dense"), [(9, 8), (9, 0), (5, 8), (5, 0)])
+def test_more_features_than_examples(n: int, dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts in a basis of their task's rows reach the same minimum, whatever is multiplied how."""
+    monkeypatch.setattr(lmnn, "DENSE", dense)
+    monkeypatch.setattr(lmnn, "BLOCK", 2)
+    rng = np.random.default_rng(n)
+    y, task = np.arange(2 * n) % 2, np.repeat([0, 1], n)
+    problem = Problem(rng.normal(size=(2 * n, 6)), y, task, 2, 1, 0.5, 1.0, 1.0, "each")
+    solution = solved(problem)
+    assert solution.parts.shape == (3, 6, 6)
+    assert solution.objective == pytest.approx(problem.objective(solution.parts), rel=1e-10)
+    bound = problem.bound()
+    assert bound * (1.0 - 1e-9) <= solution.objective <= bound * (1.0 + CLOSE)
+
+
+@pytest.mark.parametrize("n", [1, 2, 40])
+def test_the_nearest_matrix_in_the_cone(n: int) -> None:
+    """For every number of negative eigenvalues, and for equal ones."""
+    rng = np.random.default_rng(n)
+    basis, _ = np.linalg.qr(rng.normal(size=(n, n)))
+    for n_negative in range(n + 1):
+        for values in (rng.uniform(0.1, 2.0, size=n), np.ones(n)):
+            values[:n_negative] *= -1.0
+            matrix = (basis * values) @ basis.T
+            matrix = 0.5 * (matrix + matrix.T)
+            near = lmnn.nearest_in_cone(matrix)
+            expected = (basis * np.maximum(values, 0.0)) @ basis.T
+            np.testing.assert_allclose(near, expected, rtol=0, atol=1e-12)
+            np.testing.assert_array_equal(near, near.T)
+    for matrix in (np.zeros((n, n)), np.diag(np.arange(n) % 3 - 1.0)):
+        np.testing.assert_allclose(lmnn.nearest_in_cone(matrix), np.maximum(matrix, 0.0), atol=0)
+
+
 def test_a_problem_solved_by_hand() -> None:
     """On a line each target is at m, and impostors at 4m, 9m, 9m and 16m: the best m is 1/3."""
     X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])

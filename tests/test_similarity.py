@@ -26,11 +26,15 @@ from omtl.learners.similarity import (
     OGRSL,
     OMTRSL,
     OSTRSL,
+    STRETCH,
     OMTRSLActive,
     OMTRSLRandom,
     Similarities,
+    stretches,
 )
+from omtl.learners.untrained import Untrained
 from omtl.preparation import fed
+from omtl.protocols import similarity as protocol
 from omtl.protocols.setting import Setting
 from omtl.protocols.similarity import parts_of, play_grid
 from omtl.seeds import generator
@@ -118,6 +122,35 @@ def test_learner_is_its_oracle(name: str) -> None:
             assert_agrees(rounds, M, got, triplets.y, sure)
 
     agree()
+
+
+@THOROUGH
+@given(st.integers(0, 10_000), LEARNERS["OMTRSL"])
+def test_tasks_one_after_the_other(seed: int, learner: OMTRSL) -> None:
+    """Tasks that learn alone for a while, and come back, leave what the oracle has."""
+    n_tasks, d = 3, 4
+    X, triplets, draws = a_problem(seed, n_tasks, d)
+    lengths = np.random.default_rng(seed).multinomial(draws.size, [0.5, 0.1, 0.3, 0.1])
+    triplets = triplets._replace(task=np.repeat([1, 0, 1, 2], lengths))
+    rows = [(X[a], X[i], X[j], y, k) for a, i, j, y, k in zip(*triplets, strict=True)]
+    rounds, M = oracle.omtrsl(rows, draws, n_tasks, d, **learner._asdict())
+    margins = [abs(1.0 - y * r.p) for y, r in zip(triplets.y, rounds, strict=True)]
+    got = learnt(learner, X, triplets, draws, n_tasks)
+    assert_agrees(rounds, M, got, triplets.y, min(margins) > NEAR)
+
+
+def test_stretches_cover_a_block() -> None:
+    """Each is of one task and not too long; tasks that alternate are not told apart."""
+    found = stretches(np.repeat([2, 0, 2], [STRETCH + 1, 3, STRETCH]))
+    assert found == [
+        (0, STRETCH, 2),
+        (STRETCH, STRETCH + 1, 2),
+        (STRETCH + 1, STRETCH + 4, 0),
+        (STRETCH + 4, 2 * STRETCH + 4, 2),
+    ]
+    assert stretches(np.arange(50) % 2) == [(0, 50, None)]
+    assert stretches(np.array([1])) == [(0, 1, 1)]
+    assert stretches(np.arange(BLOCK + 1) % 2) == [(0, BLOCK, None), (BLOCK, BLOCK + 1, None)]
 
 
 @THOROUGH
@@ -302,11 +335,43 @@ def test_what_a_play_leaves(pooled: dict[str, str]) -> None:
     assert arrays["queries"].sum() == 10 * 192
 
 
+@pytest.mark.parametrize("validation", ["within", "apart"])
+def test_steps_that_are_never_capped_are_played_once(
+    validation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A grid leaves what its points leave one by one, but plays no C beyond the longest step."""
+    setting = setting_of(validation=validation, triplets=2)
+    learners = [OMTRSL(C, b) for b in (1.0, 8.0) for C in (0.01, 1e6, 1e9, 0.02)]
+    alone = [play_grid([learner], setting) for learner in learners]
+    trained: list[Any] = []
+    online = protocol.online
+
+    def noted(learner: Any, *rest: Any) -> protocol.Trained:
+        trained.append(learner)
+        return online(learner, *rest)
+
+    monkeypatch.setattr(protocol, "online", noted)
+    together = play_grid(learners, setting)
+    played = [learner for learner in learners if learner.C != 1e9]
+    assert trained == [one for one in played for _ in range(1 + (validation == "within"))]
+    for name in set(together) - {"seconds", "examples", "seen"}:
+        expected = np.concatenate([one[name] for one in alone])
+        np.testing.assert_array_equal(together[name], expected, err_msg=name)
+    assert together["seconds"][1] == together["seconds"][2]
+
+
 def test_learning_helps() -> None:
     """What is learnt ranks better than the identity, which next to no step leaves."""
     arrays = play_grid([OMTRSL(0.01, 2.0), OMTRSL(1e-12, 2.0)], setting_of())
     assert arrays["precision"][0, -1] > arrays["precision"][1, -1] + 5.0
     assert arrays["validation"][0] > arrays["validation"][1] + 3.0
+
+
+def test_the_untrained_similarity_is_where_learning_starts() -> None:
+    """The baseline of ours ranks as learners do whose steps are too short to matter."""
+    none, least = (play_grid([one], setting_of()) for one in (Untrained(), OMTRSL(1e-12, 2.0)))
+    for name in ("precision", "average_precision", "validation"):
+        np.testing.assert_array_equal(none[name], least[name])
 
 
 class Metric:

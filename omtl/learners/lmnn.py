@@ -27,8 +27,9 @@ Both are convex. The solver is a projected gradient method, as those of the auth
 Nesterov's acceleration. The hinge has a quadratic start of some width, [u]_+ → u²/(2 width), so
 that there is a gradient; the width is divided by ten until the objective that it hides is below
 `tol`. The sums over triples are over a working set of impostor pairs, which gains all missing ones
-every few steps, and has none missing at the end. Gradients are XᵀLX with the sparse Laplacian L of
-the graph of targets and impostors.
+every few steps, and has none missing at the end. Gradients are XᵀLX with the Laplacian L of the
+graph of targets and impostors. A part M_t that starts at 0 stays in the span of its task's rows:
+where these are fewer than the features, it is kept in a basis of that span.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from scipy import sparse
+from scipy.linalg import lapack
 
 from omtl.errors import UserError
 
@@ -61,8 +63,20 @@ SHORTER, LONGER = 0.5, 1.05
 ROUNDING = 1e-12
 """Of the objective, relative: less is no rise."""
 
+FEW = 8
+"""Up to this part of all eigenvectors, 1 / FEW, they are cheaper found one by one than together."""
+
+BLOCK = 128
+"""Columns of a symmetric product that are found together."""
+
+DENSE = 8
+"""From this part of all pairs, 1 / DENSE, on, it is cheaper to find the products of all."""
+
 Stack = np.ndarray
 """Symmetric matrices, shape (n_matrices, n_features, n_features)."""
+
+Parts = tuple[np.ndarray, ...]
+"""The solver's variables: symmetric matrices, not all of one size."""
 
 
 class Neighbours(NamedTuple):
@@ -74,6 +88,27 @@ class Neighbours(NamedTuple):
     X: np.ndarray
     y: np.ndarray
     targets: np.ndarray
+
+
+class Span(NamedTuple):
+    """The span of a task's rows, of r dimensions.
+
+    Shapes: `basis` (n_features, r), orthonormal columns; `rows` (n, r), the rows in that basis.
+    """
+
+    basis: np.ndarray
+    rows: np.ndarray
+
+
+class Edges(NamedTuple):
+    """A weighted graph of a task's n examples: edge e from start[e] to end[e].
+
+    Shapes: `start` and `end` (n_edges,), int64; `weight` (n_edges,).
+    """
+
+    start: np.ndarray
+    end: np.ndarray
+    weight: np.ndarray
 
 
 class Distances(NamedTuple):
@@ -90,7 +125,7 @@ class Distances(NamedTuple):
 class Point(NamedTuple):
     """The solver's variables, and the distances of all tasks that follow from them."""
 
-    Z: Stack
+    Z: Parts
     distances: tuple[Distances, ...]
 
 
@@ -99,22 +134,29 @@ class Model(NamedTuple):
 
     Parameters
     ----------
-    start : Stack
+    start : tuple of ndarray
     pace : ndarray of shape (n_matrices,)
         The step of each variable relative to the others'.
     metrics : callable
         From the variables to the tasks' metrics; linear.
+    whole : callable
+        From the variables to those that `Solution` tells.
+    images : callable
+        From the variables and a task to two arrays A and B with A Bᵀ = X M Xᵀ, of the task's rows
+        and metric.
     cost : callable
         From the variables to the regulariser.
     gradient : callable
-        From the variables and the losses' gradients by task to the objective's gradient.
+        From the variables and the tasks' graphs to the objective's gradient.
     """
 
-    start: Stack
+    start: Parts
     pace: np.ndarray
-    metrics: Callable[[Stack], Stack]
-    cost: Callable[[Stack], float]
-    gradient: Callable[[Stack, Stack], Stack]
+    metrics: Callable[[Parts], Stack]
+    whole: Callable[[Parts], Stack]
+    images: Callable[[Parts, int], tuple[np.ndarray, np.ndarray]]
+    cost: Callable[[Parts], float]
+    gradient: Callable[[Parts, list[Edges]], Parts]
 
 
 class Solution(NamedTuple):
@@ -144,53 +186,88 @@ class Solution(NamedTuple):
     converged: bool
 
 
-def one_metric(n_features: int, gamma0: float) -> Model:
+def one_metric(tasks: list[Neighbours], gamma0: float) -> Model:
     """Return the model of one task with the metric M: gamma0 ‖M - I‖².
 
     Parameters
     ----------
-    n_features : int
+    tasks : list of Neighbours
+        One.
     gamma0 : float
     """
-    unit = np.eye(n_features)[None]
+    X = tasks[0].X
+    unit = np.eye(X.shape[1])
     return Model(
-        start=unit,
+        start=(unit,),
         pace=np.ones(1),
-        metrics=lambda Z: Z,
-        cost=lambda Z: gamma0 * squares(Z - unit),
-        gradient=lambda Z, losses: losses + 2.0 * gamma0 * (Z - unit),
+        metrics=np.stack,
+        whole=np.stack,
+        images=lambda Z, t: (X @ Z[0], X),  # noqa: ARG005
+        cost=lambda Z: gamma0 * squares(Z[0] - unit),
+        gradient=lambda Z, graphs: (quadratic_form(X, graphs[0]) + 2.0 * gamma0 * (Z[0] - unit),),
     )
 
 
-def each_in_cone(n_features: int, n_tasks: int, gamma: float, gamma0: float) -> Model:
+def each_in_cone(tasks: list[Neighbours], gamma: float, gamma0: float) -> Model:
     """Return mtLMNN's model whose variables are M_0, M_1, ..., each in the cone.
+
+    M_t starts at 0, and its gradient is of rows of task t: it is kept in a basis of their span
+    where that is smaller than all features.
 
     Parameters
     ----------
-    n_features, n_tasks : int
+    tasks : list of Neighbours
     gamma, gamma0 : float
     """
-    centre = np.zeros((1 + n_tasks, n_features, n_features))
-    centre[0] = np.eye(n_features)
-    weight = np.full(1 + n_tasks, gamma)
-    weight[0] = gamma0
+    n_tasks, unit = len(tasks), np.eye(tasks[0].X.shape[1])
+    spans = [span_of(known.X) for known in tasks]
+    sizes = [len(unit) if span is None else span.basis.shape[1] for span in spans]
 
-    def gradient(Z: Stack, losses: Stack) -> Stack:
-        whole = 2.0 * weight[:, None, None] * (Z - centre)
-        whole[0] += losses.sum(axis=0)
-        whole[1:] += losses
-        return whole
+    def whole(Z: Parts) -> Stack:
+        own = [
+            part if span is None else symmetric_product(span.basis @ part, span.basis)
+            for part, span in zip(Z[1:], spans, strict=True)
+        ]
+        return np.stack([Z[0], *own])
+
+    def metrics(Z: Parts) -> Stack:
+        parts = whole(Z)
+        return parts[0] + parts[1:]
+
+    def images(Z: Parts, t: int) -> tuple[np.ndarray, np.ndarray]:
+        X, span = tasks[t].X, spans[t]
+        if span is None:
+            return X @ (Z[0] + Z[1 + t]), X
+        metric = symmetric_product(span.basis.T @ Z[0], span.basis.T)
+        metric += Z[1 + t]
+        return span.rows @ metric, span.rows
+
+    def gradient(Z: Parts, graphs: list[Edges]) -> Parts:
+        common = 2.0 * gamma0 * (Z[0] - unit)
+        own = []
+        for known, span, part, graph in zip(tasks, spans, Z[1:], graphs, strict=True):
+            if span is None:
+                loss = quadratic_form(known.X, graph)
+                common += loss
+            else:
+                loss = quadratic_form(span.rows, graph)
+                common += symmetric_product(span.basis @ loss, span.basis)
+            loss += 2.0 * gamma * part
+            own.append(loss)
+        return (common, *own)
 
     return Model(
-        start=centre,
+        start=(unit, *(np.zeros((size, size)) for size in sizes)),
         pace=np.append(1.0 / n_tasks, np.ones(n_tasks)),
-        metrics=lambda Z: Z[0] + Z[1:],
-        cost=lambda Z: float(sum(weight[m] * squares(Z[m] - centre[m]) for m in range(len(Z)))),
+        metrics=metrics,
+        whole=whole,
+        images=images,
+        cost=lambda Z: gamma0 * squares(Z[0] - unit) + gamma * sum(squares(part) for part in Z[1:]),
         gradient=gradient,
     )
 
 
-def sum_in_cone(n_features: int, n_tasks: int, gamma: float, gamma0: float) -> Model:
+def sum_in_cone(tasks: list[Neighbours], gamma: float, gamma0: float) -> Model:
     """Return mtLMNN's model whose variables are the sums M_0 + M_t, each in the cone.
 
     The best M_0 for given sums is (gamma0 I + gamma sum_t (M_0 + M_t)) / (gamma0 + n_tasks gamma),
@@ -198,20 +275,34 @@ def sum_in_cone(n_features: int, n_tasks: int, gamma: float, gamma0: float) -> M
 
     Parameters
     ----------
-    n_features, n_tasks : int
+    tasks : list of Neighbours
     gamma, gamma0 : float
     """
-    unit = np.eye(n_features)
+    n_tasks, unit = len(tasks), np.eye(tasks[0].X.shape[1])
 
-    def shared(Z: Stack) -> np.ndarray:
-        return (gamma0 * unit + gamma * Z.sum(axis=0)) / (gamma0 + n_tasks * gamma)
+    def shared(Z: Parts) -> np.ndarray:
+        return (gamma0 * unit + gamma * sum(Z)) / (gamma0 + n_tasks * gamma)
+
+    def cost(Z: Parts) -> float:
+        common = shared(Z)
+        apart = sum(squares(part - common) for part in Z)
+        return gamma0 * squares(common - unit) + gamma * apart
+
+    def gradient(Z: Parts, graphs: list[Edges]) -> Parts:
+        common = shared(Z)
+        return tuple(
+            quadratic_form(known.X, graph) + 2.0 * gamma * (part - common)
+            for known, part, graph in zip(tasks, Z, graphs, strict=True)
+        )
 
     return Model(
-        start=np.repeat(unit[None], n_tasks, axis=0),
+        start=(unit,) * n_tasks,
         pace=np.ones(n_tasks),
-        metrics=lambda Z: Z,
-        cost=lambda Z: gamma0 * squares(shared(Z) - unit) + gamma * squares(Z - shared(Z)),
-        gradient=lambda Z, losses: losses + 2.0 * gamma * (Z - shared(Z)),
+        metrics=np.stack,
+        whole=np.stack,
+        images=lambda Z, t: (tasks[t].X @ Z[t], tasks[t].X),
+        cost=cost,
+        gradient=gradient,
     )
 
 
@@ -222,8 +313,9 @@ class MTLMNN(NamedTuple):
     """Batch learner of a metric for each of many tasks, as of the module's text.
 
     A step costs 1 + n_tasks eigendecompositions, O(n_features³), and for each task's n examples
-    and P impostor pairs O(n n_features² + P n_features). Every tenth step a search for impostors
-    costs O(n² n_features) a task.
+    O(n n_features²) and for its P impostor pairs O(P n_features), or O(n² n_features) for all pairs
+    where that is less. Every tenth step a search for impostors costs O(n² n_features) a task. With
+    the cone "each" the decomposition of a task of n examples is O(n³) where that is less.
 
     Parameters
     ----------
@@ -251,6 +343,13 @@ class MTLMNN(NamedTuple):
     max_iter: int = 1000
     tol: float = 1e-4
     cone: str = "each"
+
+    def warm(self) -> None:
+        """Have all that `fit` runs compiled, by problems with and without impostors."""
+        y = np.repeat([0, 1], self.n_neighbors + 1)
+        for apart in (0.0, 100.0):
+            X = np.arange(float(y.size))[:, None] + apart * y[:, None]
+            self._replace(max_iter=1).fit(X, y, np.zeros_like(y), 1)
 
     def solve(self, X: np.ndarray, y: np.ndarray, task: np.ndarray, n_tasks: int) -> Solution:
         """Learn the metrics, and tell how it went.
@@ -282,7 +381,7 @@ class MTLMNN(NamedTuple):
             raise UserError('mtLMNN: gamma must be more than 0 if cone is "sum".')
         _check_parameters(self)
         tasks = neighbours_of(X, y, task, n_tasks, self.n_neighbors)
-        model = CONES[self.cone](tasks[0].X.shape[1], n_tasks, self.gamma, self.gamma0)
+        model = CONES[self.cone](tasks, self.gamma, self.gamma0)
         return minimise(model, tasks, self.mu, self.max_iter, self.tol)
 
     def fit(self, X: np.ndarray, y: np.ndarray, task: np.ndarray, n_tasks: int) -> np.ndarray:
@@ -319,7 +418,7 @@ class LMNN(NamedTuple):
         """
         _check_parameters(self)
         tasks = neighbours_of(X, y, np.zeros(len(y), dtype=np.int64), 1, self.n_neighbors)
-        model = one_metric(tasks[0].X.shape[1], self.gamma0)
+        model = one_metric(tasks, self.gamma0)
         return minimise(model, tasks, self.mu, self.max_iter, self.tol)
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -387,8 +486,8 @@ def minimise(
     here = objective.at(model.start)
     width = FIRST_WIDTH
     value, slope = objective.value_and_gradient(here, width)
-    size = math.sqrt(squares(slope))
-    step = math.sqrt(squares(model.start)) / size if size > 0.0 else 1.0
+    size = math.sqrt(sum(map(squares, slope)))
+    step = math.sqrt(sum(map(squares, model.start))) / size if size > 0.0 else 1.0
     searched, ahead, age = here, here, 1.0
     recent, history = [value], [(width, value)]
     interval, since, n_steps, converged = SEARCH_EVERY, 0, 0, False
@@ -440,7 +539,7 @@ def minimise(
                 history.append((width, value))
     return Solution(
         model.metrics(here.Z),
-        here.Z,
+        model.whole(here.Z),
         objective.value(here, 0.0),
         history,
         n_steps,
@@ -466,70 +565,71 @@ class Objective:
 
     def forget(self) -> None:
         """Empty the working set."""
-        self.pairs = [np.empty(0, dtype=np.int64) for _ in self.tasks]
-        """By task, each pair of an example i and an impostor l as n i + l."""
+        self.known = [np.zeros((len(known.X),) * 2, dtype=np.bool_) for known in self.tasks]
+        """By task, whether an example and an impostor are in the working set, shape (n, n)."""
+        self.pairs = [np.nonzero(known) for known in self.known]
+        """By task, the examples and the impostors in the working set."""
+        self.first = [np.zeros(len(known) + 1, dtype=np.int64) for known in self.known]
+        """By task, where the pairs of each example start, and where the last one's end."""
 
-    def search(self, Z: Stack) -> int:
+    def search(self, Z: Parts) -> int:
         """Add all pairs with a loss, and return how many were missing."""
         missing = 0
-        for t, (metric, known) in enumerate(zip(self.model.metrics(Z), self.tasks, strict=True)):
-            apart = all_distances(known.X @ metric, known.X)
-            reach = 1.0 + np.take_along_axis(apart, known.targets, axis=1).max(axis=1)
-            near = (apart < reach[:, None]) & (known.y[:, None] != known.y)
-            pairs = np.union1d(self.pairs[t], np.flatnonzero(near))
-            missing += pairs.size - self.pairs[t].size
-            self.pairs[t] = pairs
+        for t, task in enumerate(self.tasks):
+            images, rows = self.model.images(Z, t)
+            found = add_near(symmetric_product(images, rows), task.y, task.targets, self.known[t])
+            if found:
+                self.pairs[t] = np.nonzero(self.known[t])
+                self.first[t][1:] = np.cumsum(self.known[t].sum(axis=1))
+            missing += found
         return missing
 
-    def at(self, Z: Stack) -> Point:
+    def at(self, Z: Parts) -> Point:
         """Return the point with the variables `Z`."""
         distances = []
-        for metric, known, pairs in zip(self.model.metrics(Z), self.tasks, self.pairs, strict=True):
-            n = len(known.X)
-            images = known.X @ metric
-            target = some_distances(
-                images,
-                known.X,
-                np.repeat(np.arange(n), known.targets.shape[1]),
-                known.targets.ravel(),
-            )
-            pair = some_distances(images, known.X, pairs // n, pairs % n)
-            distances.append(Distances(target.reshape(known.targets.shape), pair))
+        for t, (task, pairs) in enumerate(zip(self.tasks, self.pairs, strict=True)):
+            images, rows = self.model.images(Z, t)
+            n = len(rows)
+            if DENSE * pairs[0].size > n * n:
+                products = symmetric_product(images, rows)
+                found = Distances(to_targets(products, task.targets), to_pairs(products, *pairs))
+            else:
+                own = np.einsum("nd,nd->n", images, rows)
+                start = np.repeat(np.arange(n), task.targets.shape[1])
+                target = some_distances(images, rows, own, start, task.targets.ravel())
+                found = Distances(
+                    target.reshape(task.targets.shape), some_distances(images, rows, own, *pairs)
+                )
+            distances.append(found)
         return Point(Z, tuple(distances))
-
-    def excess(self, t: int, point: Point) -> np.ndarray:
-        """Return 1 + d²(i, j) - d²(i, l) by pair (i, l) and target neighbour j."""
-        found = point.distances[t]
-        excess = found.targets[self.pairs[t] // len(self.tasks[t].X)]
-        excess += 1.0 - found.pairs[:, None]
-        return excess
 
     def value(self, point: Point, width: float) -> float:
         """Return the objective with the hinge's quadratic start of a width, which may be 0."""
         total = self.model.cost(point.Z)
-        for t, found in enumerate(point.distances):
-            push, _ = hinge(self.excess(t, point), width)
+        for found, first in zip(point.distances, self.first, strict=True):
+            push = hinge(found.targets, found.pairs, first, width)
             total += (1.0 - self.mu) * found.targets.sum() + self.mu * push
         return float(total)
 
-    def value_and_gradient(self, point: Point, width: float) -> tuple[float, Stack]:
+    def value_and_gradient(self, point: Point, width: float) -> tuple[float, Parts]:
         """Return `value` and its gradient; the width is not 0."""
-        total, losses = self.model.cost(point.Z), []
-        for t, known in enumerate(self.tasks):
-            n, n_neighbors = known.targets.shape
-            push, slope = hinge(self.excess(t, point), width)
-            total += (1.0 - self.mu) * point.distances[t].targets.sum() + self.mu * push
-            active = np.flatnonzero(slope[:, 0] if n_neighbors == 1 else slope.any(axis=1))
-            i, j = self.pairs[t][active] // n, self.pairs[t][active] % n
-            slope = self.mu * slope[active]
-            pull = np.full((n, n_neighbors), 1.0 - self.mu)
-            for k in range(n_neighbors):
-                pull[:, k] += np.bincount(i, weights=slope[:, k], minlength=n)
-            start = np.append(np.repeat(np.arange(n), n_neighbors), i)
-            end = np.append(known.targets.ravel(), j)
-            weight = np.append(pull.ravel(), -slope.sum(axis=1))
-            losses.append(sum_of_outer_products(known.X, start, end, weight))
-        return float(total), self.model.gradient(point.Z, np.stack(losses))
+        total, graphs = self.value(point, width), []
+        for task, found, (start, end), first in zip(
+            self.tasks, point.distances, self.pairs, self.first, strict=True
+        ):
+            n, n_neighbors = task.targets.shape
+            pull, push = slopes(found.targets, found.pairs, first, width)
+            pull *= self.mu
+            pull += 1.0 - self.mu
+            active = np.flatnonzero(push > 0.0)
+            graphs.append(
+                Edges(
+                    np.concatenate([np.repeat(np.arange(n), n_neighbors), start[active]]),
+                    np.concatenate([task.targets.ravel(), end[active]]),
+                    np.concatenate([pull.ravel(), -self.mu * push[active]]),
+                )
+            )
+        return total, self.model.gradient(point.Z, graphs)
 
     def step(self, origin: Point, width: float, step: float) -> tuple[Point, float, float]:
         """Return the next point, its value, and the step's length that led there.
@@ -542,33 +642,96 @@ class Objective:
             The length that is tried first.
         """
         value, gradient = self.value_and_gradient(origin, width)
-        pace = self.model.pace[:, None, None]
         while True:
-            there = self.at(in_cone(origin.Z - step * pace * gradient))
-            moved = there.Z - origin.Z
-            bound = value + np.vdot(gradient, moved) + squares(moved / np.sqrt(pace)) / (2.0 * step)
+            parts, bound = [], value
+            for part, slope, pace in zip(origin.Z, gradient, self.model.pace, strict=True):
+                near = nearest_in_cone(part - (step * pace) * slope)
+                moved = near - part
+                bound += np.vdot(slope, moved) + squares(moved) / (2.0 * step * pace)
+                parts.append(near)
+            there = self.at(tuple(parts))
             found = self.value(there, width)
             if found <= bound + ROUNDING * abs(value):
                 return there, found, step
             step *= SHORTER
 
 
-def hinge(excess: np.ndarray, width: float) -> tuple[float, np.ndarray]:
-    """Return the sum of all [u]_+, and the slopes.
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
+def hinge(targets, pairs, first, width):
+    """Return the sum of [1 + d²(i, j) - d²(i, l)]_+ over pairs (i, l) and target neighbours j.
 
-    The hinge is quadratic in a width from 0 on, and later lower by width / 2.
-
-    Parameters
-    ----------
-    excess : ndarray
-    width : float
+    The hinge is quadratic in a width from 0 on, and later lower by width / 2. The pairs of example
+    i are those from first[i] to first[i + 1].
     """
-    above = np.maximum(excess, 0.0)
-    if width == 0.0:
-        return float(above.sum()), (above > 0.0).astype(np.float64)
-    start = np.minimum(above, width)
-    lower = float(start.sum()) - float(np.vdot(start, start)) / (2.0 * width)
-    return float(above.sum()) - lower, start / width
+    curve = 0.5 / width if width > 0.0 else 0.0
+    total = 0.0
+    for i in range(targets.shape[0]):
+        for k in range(targets.shape[1]):
+            reach = 1.0 + targets[i, k]
+            of_target = 0.0
+            for e in range(first[i], first[i + 1]):
+                above = max(reach - pairs[e], 0.0)
+                start = min(above, width)
+                of_target += above - start + curve * (start * start)
+            total += of_target
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
+def slopes(targets, pairs, first, width):
+    """Return the slopes of `hinge` by the distance of each target, and less those by each pair's.
+
+    Shapes: (n, n_neighbors) and (n_pairs,).
+    """
+    pull, push = np.zeros(targets.shape), np.zeros(pairs.size)
+    for i in range(targets.shape[0]):
+        for k in range(targets.shape[1]):
+            reach = 1.0 + targets[i, k]
+            of_target = 0.0
+            for e in range(first[i], first[i + 1]):
+                slope = min(max(reach - pairs[e], 0.0) / width, 1.0)
+                of_target += slope
+                push[e] += slope
+            pull[i, k] = of_target
+    return pull, push
+
+
+@njit(cache=True, nogil=True)
+def add_near(products, y, targets, known):
+    """Mark the pairs of another class that are nearer than a target's margin; return how many."""
+    added = 0
+    for i in range(y.size):
+        reach = -np.inf
+        for k in range(targets.shape[1]):
+            j = targets[i, k]
+            reach = max(reach, 1.0 + products[i, i] + products[j, j] - 2.0 * products[i, j])
+        for j in range(y.size):
+            apart = products[i, i] + products[j, j] - 2.0 * products[i, j]
+            if apart < reach and y[j] != y[i] and not known[i, j]:
+                known[i, j] = True
+                added += 1
+    return added
+
+
+@njit(cache=True, nogil=True)
+def to_pairs(products, start, end):
+    """Return d² between pairs of examples whose products with the metric between are given."""
+    found = np.empty(start.size)
+    for e in range(start.size):
+        i, j = start[e], end[e]
+        found[e] = products[i, i] + products[j, j] - 2.0 * products[i, j]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def to_targets(products, targets):
+    """Return d² of each example to its target neighbours, as `to_pairs`."""
+    found = np.empty(targets.shape)
+    for i in range(targets.shape[0]):
+        for k in range(targets.shape[1]):
+            j = targets[i, k]
+            found[i, k] = products[i, i] + products[j, j] - 2.0 * products[i, j]
+    return found
 
 
 def along(old: Point, new: Point, beyond: float) -> Point:
@@ -583,7 +746,7 @@ def along(old: Point, new: Point, beyond: float) -> Point:
         return new
     here = 1.0 + beyond
     return Point(
-        here * new.Z - beyond * old.Z,
+        tuple(here * n - beyond * o for o, n in zip(old.Z, new.Z, strict=True)),
         tuple(
             Distances(here * n.targets - beyond * o.targets, here * n.pairs - beyond * o.pairs)
             for o, n in zip(old.distances, new.distances, strict=True)
@@ -591,40 +754,140 @@ def along(old: Point, new: Point, beyond: float) -> Point:
     )
 
 
-def in_cone(Z: Stack) -> Stack:
-    """Return the nearest positive semidefinite matrices to symmetric ones.
+def nearest_in_cone(matrix: np.ndarray) -> np.ndarray:
+    """Return the nearest positive semidefinite matrix to a symmetric one.
+
+    The matrix is made tridiagonal, its negative eigenvalues counted, and of those on the side that
+    has fewer the vectors are found: all that is needed.
 
     Parameters
     ----------
-    Z : Stack
+    matrix : ndarray of shape (n, n)
     """
-    near = np.empty_like(Z)
-    for m, matrix in enumerate(Z):
-        values, vectors = np.linalg.eigh(matrix)
-        n_negative = int(np.searchsorted(values, 0.0))
-        kept = vectors[:, n_negative:]
-        product = (kept * values[n_negative:]) @ kept.T
-        near[m] = 0.5 * (product + product.T)
-    return near
+    n = len(matrix)
+    if n == 1:
+        return np.maximum(matrix, 0.0)
+    reflected, diagonal, beside, tau, _ = lapack.dsytrd(matrix.T, lower=1, lwork=64 * n)
+    n_negative = below_zero(diagonal, beside)
+    negative = 2 * n_negative <= n
+    count = n_negative if negative else n - n_negative
+    if count == 0:
+        return matrix.copy() if negative else np.zeros_like(matrix)
+    first = 0 if negative else n_negative
+    values, vectors = eigenpairs(diagonal, beside, first, count)
+    back, _, _ = lapack.dormqr("L", "N", reflected[1:, :-1], tau, vectors[1:], 64 * count)
+    vectors[1:] = back
+    vectors *= np.sqrt(np.abs(values))
+    product = vectors @ vectors.T
+    return matrix + product if negative else product
 
 
-def sum_of_outer_products(
-    X: np.ndarray, start: np.ndarray, end: np.ndarray, weight: np.ndarray
-) -> np.ndarray:
-    """Return the sum over e of weight_e (x_start - x_end)(x_start - x_end)ᵀ, as XᵀLX.
+@njit(cache=True, nogil=True)
+def below_zero(diagonal, beside):
+    """Return how many eigenvalues of a tridiagonal matrix are negative, by Sylvester's law."""
+    least = 1e-300
+    count, pivot = 0, 1.0
+    for i in range(diagonal.size):
+        pivot = diagonal[i] - (beside[i - 1] * beside[i - 1] / pivot if i > 0 else 0.0)
+        if abs(pivot) < least:
+            pivot = least
+        count += pivot < 0.0
+    return count
+
+
+def eigenpairs(
+    diagonal: np.ndarray, beside: np.ndarray, first: int, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return some eigenvalues of a tridiagonal matrix, in ascending order, with their vectors.
+
+    Parameters
+    ----------
+    diagonal : ndarray of shape (n,)
+    beside : ndarray of shape (n - 1,)
+    first, count : int
+        Which are wanted, from 0.
+    """
+    if FEW * count <= diagonal.size:
+        room = np.append(beside, 0.0)
+        _, values, vectors, failed = lapack.dstemr(
+            diagonal.copy(), room, 2, 0.0, 0.0, first + 1, first + count
+        )
+        if not failed:
+            return values[:count], vectors[:, :count]
+    values, vectors, failed = lapack.dstevd(diagonal, beside)
+    assert not failed, "the solver of tridiagonal matrices converges"
+    return values[first : first + count], vectors[:, first : first + count]
+
+
+def span_of(X: np.ndarray) -> Span | None:
+    """Return the span of centred rows, or None where it may be of all features.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_features)
-    start, end : ndarray of int
-    weight : ndarray
+    """
+    if len(X) > X.shape[1]:
+        return None
+    basis, _ = np.linalg.qr(X.T)
+    return Span(basis, X @ basis)
+
+
+def symmetric_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return A Bᵀ where that is symmetric, at little more than half the cost.
+
+    Parameters
+    ----------
+    A, B : ndarray of shape (n, m)
+    """
+    n = len(A)
+    product = np.empty((n, n))
+    for first in range(0, n, BLOCK):
+        block = slice(first, first + BLOCK)
+        np.matmul(A[first:], B[block].T, out=product[first:, block])
+    mirror(product)
+    return product
+
+
+@njit(cache=True, nogil=True)
+def mirror(matrix):
+    """Copy what is below the diagonal to what is above it, in small blocks."""
+    n, block = matrix.shape[0], 16
+    for rows in range(0, n, block):
+        for columns in range(0, rows + 1, block):
+            for i in range(rows, min(rows + block, n)):
+                for j in range(columns, min(columns + block, i)):
+                    matrix[j, i] = matrix[i, j]
+
+
+def quadratic_form(X: np.ndarray, graph: Edges) -> np.ndarray:
+    """Return XᵀLX: the sum over edges e of weight_e (x_start - x_end)(x_start - x_end)ᵀ.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+    graph : Edges
     """
     n = len(X)
-    graph = sparse.coo_array((weight, (start, end)), shape=(n, n)).tocsr()
-    graph = graph + graph.T
-    laplacian = sparse.diags_array(np.asarray(graph.sum(axis=1)).ravel()) - graph
-    product = X.T @ (laplacian @ X)
-    return 0.5 * (product + product.T)
+    if DENSE * graph.weight.size > n * n:
+        return symmetric_product(X.T, (laplacian(*graph, n) @ X).T)
+    shape = (n, n)
+    one_way = sparse.coo_array((graph.weight, (graph.start, graph.end)), shape=shape).tocsr()
+    degree = np.bincount(graph.start, graph.weight, n) + np.bincount(graph.end, graph.weight, n)
+    images = degree[:, None] * X - one_way @ X - one_way.T @ X
+    return symmetric_product(X.T, images.T)
+
+
+@njit(cache=True, nogil=True)
+def laplacian(start, end, weight, n):
+    """Return the Laplacian of a graph, shape (n, n)."""
+    found = np.zeros((n, n))
+    for e in range(weight.size):
+        i, j, w = start[e], end[e], weight[e]
+        found[i, j] -= w
+        found[j, i] -= w
+        found[i, i] += w
+        found[j, j] += w
+    return found
 
 
 def all_distances(images: np.ndarray, X: np.ndarray) -> np.ndarray:
@@ -642,7 +905,7 @@ def all_distances(images: np.ndarray, X: np.ndarray) -> np.ndarray:
 
 
 def some_distances(
-    images: np.ndarray, X: np.ndarray, start: np.ndarray, end: np.ndarray
+    images: np.ndarray, X: np.ndarray, own: np.ndarray, start: np.ndarray, end: np.ndarray
 ) -> np.ndarray:
     """Return d² between pairs of examples.
 
@@ -651,9 +914,10 @@ def some_distances(
     images : ndarray of shape (n, n_features)
         The examples times the metric.
     X : ndarray of shape (n, n_features)
+    own : ndarray of shape (n,)
+        Each example's product with its image.
     start, end : ndarray of int
     """
-    own = np.einsum("nd,nd->n", images, X)
     return own[start] + own[end] - 2.0 * products(images, X, start, end)
 
 

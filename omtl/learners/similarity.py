@@ -12,8 +12,10 @@ M^k is I, a matrix that all tasks share, and one of its own: a step is of rank 1
 Dense triplets are learnt from in blocks: their scores under the matrices before the block are
 matrix products, what the block's own steps add to them are inner products of the triplets, and the
 steps come into the matrices together. This changes nothing but the order of sums, and makes of
-passes over the matrices, which wait for the memory, products that do not. Sparse triplets touch few
-entries of the matrices and are learnt from one by one.
+passes over the matrices, which wait for the memory, products that do not. While the triplets are of
+one task only, the sum of its two matrices is all that is looked at and changed; the two get their
+shares when another task comes. Sparse triplets touch few entries of the matrices and are learnt
+from one by one.
 """
 
 from __future__ import annotations
@@ -24,9 +26,13 @@ import numpy as np
 from numba import njit
 from numba.extending import register_jitable
 from scipy import sparse
+from scipy.linalg import blas
 
-from omtl.ops import BORROWED, SparseRows, row_dot, rows_of
-from omtl.triplets import Triplets
+from omtl.ops import BORROWED, DenseRows, SparseRows, dot, row_dot, rows_of
+from omtl.triplets import BLOCK, Triplets
+
+STRETCH = 64
+"""Triplets of one task that are learnt from together."""
 
 
 class Policy(NamedTuple):
@@ -203,22 +209,49 @@ def decide(policy, p, y, square_norm, draw):
 
 
 @njit(cache=True, nogil=True, **BORROWED)
-def _learn_in_block(policy, products, task, y, draws, taken):
-    """Turn the scores under the matrices before the block into those under its own steps too.
+def _gather(X, triplets, Q, V):
+    """Write the queries, and the differences of their candidates."""
+    for i in range(triplets.y.size):
+        a, b, c = triplets.query[i], triplets.first[i], triplets.second[i]
+        for f in range(X.shape[1]):
+            Q[i, f] = X[a, f]
+            V[i, f] = X[b, f] - X[c, f]
 
-    `products` holds the inner products of the triplets' X, shape (n, n).
+
+@njit(cache=True, nogil=True, **BORROWED)
+def _learn_in_block(policy, queries, candidates, Q, R, differences, triplets, draws, taken):
+    """Find scores and steps, from the queries times the matrices before the block.
+
+    `queries` and `candidates` hold the inner products of the queries, and of the differences of the
+    candidates, in their upper triangles, shape (n, n).
     """
-    for i in range(y.size):
-        p = taken.scores[i]
-        for j in range(i):
-            related = policy.shared
-            if task[j] == task[i]:
-                related += policy.own
-            p += taken.steps[j] * related * products[i, j]
-        queried, step = decide(policy, p, y[i], products[i, i], draws[i])
-        taken.scores[i] = p
-        taken.queried[i] = queried
-        taken.steps[i] = step
+    n, task = triplets.y.size, triplets.task
+    for i in range(n):
+        taken.scores[i] = dot(Q[i], differences, i) + dot(R[i], differences, i)
+    for j in range(n):
+        p = taken.scores[j]
+        square_norm = queries[j, j] * candidates[j, j]
+        queried, step = decide(policy, p, triplets.y[j], square_norm, draws[j])
+        taken.queried[j] = queried
+        taken.steps[j] = step
+        if step == 0.0:
+            continue
+        for i in range(j + 1, n):
+            related = policy.shared + (policy.own if task[i] == task[j] else 0.0)
+            taken.scores[i] += step * related * (queries[j, i] * candidates[j, i])
+
+
+@njit(cache=True, nogil=True, **BORROWED)
+def _keep_steps(steps, Q, V):
+    """Move the rows of steps up, those of Q times the step; return how many there are."""
+    kept = 0
+    for i in range(steps.size):
+        if steps[i] != 0.0:
+            for f in range(Q.shape[1]):
+                Q[kept, f] = steps[i] * Q[i, f]
+                V[kept, f] = V[i, f]
+            kept += 1
+    return kept
 
 
 @register_jitable(**BORROWED)
@@ -296,6 +329,7 @@ class Similarities:
         d = X.shape[1]
         self.policy = policy
         self.X = X
+        self._alone: int | None = None
         self.shared = np.zeros((d, d) if policy.shared else (1, 1))
         self.own = np.zeros((n_tasks, d, d) if policy.own else (1, 1, 1))
         if isinstance(X, sparse.csr_array):
@@ -304,9 +338,14 @@ class Similarities:
             self._rows = rows
             room = 2 * int(np.diff(X.indptr).max(initial=0))
             self._columns, self._values = np.empty(room, dtype=np.int32), np.empty(room)
+        else:
+            self._dense = np.ascontiguousarray(X, dtype=np.float64)
+            self._room = np.empty((3, BLOCK, d))
+            self._learnt = np.empty((d, d) if policy.own and policy.shared else (1, 1))
 
     def matrix(self, task: int) -> np.ndarray:
         """Return M of a task, shape (n_features, n_features)."""
+        self._end()
         whole = np.eye(self.X.shape[1])
         if self.policy.shared:
             whole += self.shared
@@ -342,25 +381,94 @@ class Similarities:
         return taken
 
     def _learn_dense(self, triplets: Triplets, draws: np.ndarray, taken: Taken) -> None:
-        policy, task = self.policy, triplets.task
-        Q = self.X[triplets.query]
-        V = self.X[triplets.first] - self.X[triplets.second]
-        of_task = [np.flatnonzero(task == k) for k in range(len(self.own))]
-        R = Q.copy()  # the queries times their matrices
+        for start, stop, task in stretches(triplets.task):
+            at = slice(start, stop)
+            part = Triplets(*(each[at] for each in triplets))
+            self._learn_stretch(task, part, draws[at], Taken(*(each[at] for each in taken)))
+
+    def _learn_stretch(
+        self, alone: int | None, triplets: Triplets, draws: np.ndarray, taken: Taken
+    ) -> None:
+        """Learn from triplets of the task `alone`, or from those of many if it is None."""
+        policy, n = self.policy, triplets.y.size
+        Q, V, R = (each[:n] for each in self._room)
+        _gather(self._dense, triplets, Q, V)
+        if alone is not None:
+            learnt = self._begin(alone)
+            np.matmul(Q, learnt, out=R)
+        else:
+            self._end()
+            np.matmul(Q, self.shared, out=R) if policy.shared else R.fill(0.0)
+            if policy.own:
+                for k, own in enumerate(self.own):
+                    at = np.flatnonzero(triplets.task == k)
+                    R[at] += Q[at] @ own
+        products = [blas.dsyrk(1.0, each.T, trans=1, lower=1).T for each in (Q, V)]
+        _learn_in_block(policy, *products, Q, R, DenseRows(V), triplets, draws, taken)
+        kept = _keep_steps(taken.steps, Q, V)
+        Q, V = Q[:kept], V[:kept]
+        if alone is not None:
+            add_products(policy.own + policy.shared, Q, V, learnt)
+            return
         if policy.shared:
-            R += Q @ self.shared
+            add_products(policy.shared, Q, V, self.shared)
         if policy.own:
-            for k, at in enumerate(of_task):
-                R[at] += Q[at] @ self.own[k]
-        taken.scores[:] = np.einsum("ij,ij->i", R, V)
-        products = (Q @ Q.T) * (V @ V.T)
-        _learn_in_block(policy, products, task, triplets.y, draws, taken)
-        stepped = taken.steps != 0.0
-        if policy.shared and stepped.any():
-            at = np.flatnonzero(stepped)
-            self.shared += (Q[at] * (policy.shared * taken.steps[at, None])).T @ V[at]
-        if policy.own:
-            for k, at in enumerate(of_task):
-                at = at[stepped[at]]
-                if at.size:
-                    self.own[k] += (Q[at] * (policy.own * taken.steps[at, None])).T @ V[at]
+            task = triplets.task[taken.steps != 0.0]
+            for k, own in enumerate(self.own):
+                at = np.flatnonzero(task == k)
+                add_products(policy.own, Q[at], V[at], own)
+
+    def _begin(self, task: int) -> np.ndarray:
+        """Return what the task has learnt, to be added to, as long as the others learn nothing."""
+        if not self.policy.own:
+            return self.shared
+        if not self.policy.shared:
+            return self.own[task]
+        if self._alone != task:
+            self._end()
+            self._alone = task
+            np.add(self.shared, self.own[task], out=self._learnt)
+        return self._learnt
+
+    def _end(self) -> None:
+        """Give all tasks their share of what one has learnt alone."""
+        if self._alone is None:
+            return
+        own, policy = self.own[self._alone], self.policy
+        gained = self._learnt
+        gained -= self.shared
+        gained -= own
+        gained /= policy.own + policy.shared
+        own += policy.own * gained
+        self.shared += policy.shared * gained
+        self._alone = None
+
+
+def stretches(task: np.ndarray) -> list[tuple[int, int, int | None]]:
+    """Return the starts and ends of parts of a block with the task that all of a part are of.
+
+    That is None where they are of many: tasks that alternate are not told apart.
+    """
+    starts = np.append(0, np.flatnonzero(task[1:] != task[:-1]) + 1)
+    if starts.size > 1 + task.size // STRETCH:
+        return [
+            (first, min(first + BLOCK, task.size), None) for first in range(0, task.size, BLOCK)
+        ]
+    return [
+        (first, min(first + STRETCH, stop), int(task[start]))
+        for start, stop in zip(starts, [*starts[1:], task.size], strict=True)
+        for first in range(start, stop, STRETCH)
+    ]
+
+
+def add_products(weight: float, A: np.ndarray, B: np.ndarray, total: np.ndarray) -> None:
+    """Add weight Aᵀ B to a matrix, in place.
+
+    Parameters
+    ----------
+    weight : float
+    A, B : ndarray of shape (n, n_features)
+    total : ndarray of shape (n_features, n_features)
+        In C order.
+    """
+    blas.dgemm(weight, B.T, A.T, beta=1.0, c=total.T, trans_b=1, overwrite_c=1)

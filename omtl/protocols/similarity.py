@@ -6,6 +6,7 @@ one the validation part. The folds are the same for all repeats of a seed; the t
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from omtl.errors import UserError
-from omtl.learners.similarity import Similarities, SimilarityLearner
+from omtl.learners.similarity import Policy, Similarities, SimilarityLearner
 from omtl.protocols.setting import Setting
 from omtl.protocols.splits import folds
 from omtl.ranking import Quality, quality
@@ -53,6 +54,8 @@ class Trained(NamedTuple):
         Number of scores that were not finite.
     by_distance : bool
         Whether M ranks by the distance (x - x')ᵀ M (x - x'), not by the similarity xᵀ M x'.
+    longest : float
+        The longest step of a learner of triplets.
     """
 
     matrices: Matrices
@@ -65,6 +68,7 @@ class Trained(NamedTuple):
     seen: np.ndarray
     diverged: int
     by_distance: bool = False
+    longest: float = math.inf
 
 
 COUNTED = ("mistakes", "updates", "queries", "examples", "checkpoint_mistakes", "seen")
@@ -148,6 +152,32 @@ def as_seen(setting: Setting, pooled: bool) -> Examples:
     return Examples(tasks.X, label, np.zeros_like(tasks.task), ("all",))
 
 
+class Uncapped:
+    """The plays of a grid whose longest step was below C, which are those of any greater C too."""
+
+    def __init__(self) -> None:
+        self._longest: dict[Policy, tuple[float, int]] = {}
+        self._n_plays = 0
+
+    def of(self, learner: Any, n_tasks: int) -> int | None:
+        """Return the number of an earlier play that the learner's is the same as; None if none."""
+        if hasattr(learner, "policy"):
+            policy = learner.policy(n_tasks)
+            longest, play = self._longest.get(policy._replace(C=math.inf), (math.inf, 0))
+            if longest <= policy.C:
+                self._n_plays += 1
+                return play
+        return None
+
+    def note(self, learner: Any, n_tasks: int, longest: float) -> None:
+        """Note the longest step of the next play."""
+        if hasattr(learner, "policy"):
+            policy = learner.policy(n_tasks)
+            if longest < policy.C:
+                self._longest[policy._replace(C=math.inf)] = (longest, self._n_plays)
+        self._n_plays += 1
+
+
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
     """Train each learner on triplets of a fold's training part, and rank its test part.
 
@@ -160,22 +190,29 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         ``validation`` (P,): precision at R on the validation part; ``seconds`` (P,) of training;
         ``diverged`` (P,); and of the learners of triplets ``mistakes``, ``updates`` and ``queries``
         (P, K), ``checkpoint_mistakes`` (P, C), ``examples`` (K,) and ``seen`` (C,): triplets by
-        task, and up to each checkpoint.
+        task, and up to each checkpoint. A learner whose C is beyond all steps of an earlier one
+        that is else the same is not trained again: what that one left, seconds too, is its own.
     """
     parts = parts_of(setting)
     found: dict[str, list[Any]] = {}
-    warm = False
+    warm, uncapped = False, Uncapped()
     for learner in learners:
         pooled = getattr(learner, "pooled", False)
         examples = as_seen(setting, pooled)
         train = batch if hasattr(learner, "fit") else online
         if not warm:  # so that no measured training waits for a compiler
-            online_warm(learner, examples, parts.fit, setting)
+            warm_up(learner, examples, parts.fit, setting)
             warm = True
+        if (same := uncapped.of(learner, len(examples.names))) is not None:
+            for values in found.values():
+                values.append(values[same])
+            continue
         fitted = train(learner, examples, parts.fit, setting)
         tested = (
             fitted if parts.train is parts.fit else train(learner, examples, parts.train, setting)
         )
+        longest = float(np.maximum(fitted.longest, tested.longest))
+        uncapped.note(learner, len(examples.names), longest)
         ranked = examples
         if pooled and setting.protocol["pooled_ranking"] == "by_task":
             ranked = as_seen(setting, pooled=False)
@@ -285,6 +322,7 @@ def online(
     draws = setting.rng("queries")
     counts = np.zeros((4, n_tasks), dtype=np.int64)  # mistakes, updates, queries, triplets
     wrong_after, seconds, diverged = [np.zeros(1, dtype=np.int64)], 0.0, 0
+    longest = 0.0
     for triplets in stream_of(examples, rows, setting):
         drawn = draws.random(triplets.y.size)
         started = time.thread_time()
@@ -292,6 +330,7 @@ def online(
         seconds += time.thread_time() - started
         wrong = ~(triplets.y * taken.scores > 0.0)
         diverged += int(np.count_nonzero(~np.isfinite(taken.scores)))
+        longest = float(np.maximum(longest, np.abs(taken.steps).max()))  # nan stays nan
         for count, marked in zip(
             counts, (wrong, taken.steps != 0.0, taken.queried, wrong | True), strict=True
         ):
@@ -301,13 +340,24 @@ def online(
     after = np.concatenate(wrong_after)
     seen = checkpoints(after.size - 1, setting.protocol["checkpoints"])
     return Trained(
-        state.matrix, seconds, mistakes, updates, queries, seen_of, after[seen], seen, diverged
+        state.matrix,
+        seconds,
+        mistakes,
+        updates,
+        queries,
+        seen_of,
+        after[seen],
+        seen,
+        diverged,
+        longest=longest,
     )
 
 
-def online_warm(learner: Any, examples: Examples, rows: np.ndarray, setting: Setting) -> None:
-    """Learn from one block, and forget it."""
-    if not hasattr(learner, "fit"):
+def warm_up(learner: Any, examples: Examples, rows: np.ndarray, setting: Setting) -> None:
+    """Have what training runs compiled: learn from one block, and forget it."""
+    if hasattr(learner, "warm"):
+        learner.warm()
+    elif not hasattr(learner, "fit"):
         state = Similarities(learner.policy(len(examples.names)), examples.X, len(examples.names))
         triplets = next(stream_of(examples, rows, setting))
         state.learn(triplets, np.zeros(triplets.y.size))
