@@ -1,0 +1,1 @@
+"""The learners as scikit-learn estimators; `omtl.learners` gives them by their names."""

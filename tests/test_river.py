@@ -1,0 +1,123 @@
+"""The learners in river: its own checks, its tools, and the bits of the estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from river import compose, evaluate, metrics, preprocessing
+from river.checks import yield_checks
+from scipy import sparse
+
+from omtl.estimators import base
+from omtl.estimators.base import MultiTaskClassifier, arrays_of
+from omtl.estimators.classes import ESTIMATORS
+from omtl.estimators.following import follow_slowly
+from omtl.learners import PassiveAggressive
+from omtl.river import FIRST_COLUMNS, MultiTask
+
+N_FEATURES = 3 * FIRST_COLUMNS
+
+
+@pytest.fixture(autouse=True)
+def slowly(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Let the rules run in plain Python, but where a test is of compiled code."""
+    if "compiled" not in request.node.name:
+        monkeypatch.setattr(base, "follow", follow_slowly)
+
+
+def stream(n: int = 60) -> list[tuple[dict[str, Any], bool]]:
+    """Return examples of three tasks whose features come one after the other."""
+    rng = np.random.default_rng(0)
+    way = rng.normal(size=N_FEATURES)
+    found = []
+    for i in range(n):
+        x = rng.normal(size=N_FEATURES) * (rng.random(N_FEATURES) < 0.3)
+        x[min(i + 2, N_FEATURES) :] = 0.0
+        features = {f"f{j:02d}": float(x[j]) for j in np.flatnonzero(x)}
+        found.append(({"task": "abc"[i % 3], **features}, bool(x @ way > 0.0)))
+    return found
+
+
+def checks(model: MultiTask) -> set[str]:
+    """Run river's checks; return the names of those that were run."""
+    run = set()
+    for check in yield_checks(model):
+        check(model.clone())
+        run.add(check.__name__)
+    return run
+
+
+@pytest.mark.parametrize("name", ["PassiveAggressive", "ROMPGD", "DOM1", "AKLO"])
+def test_river_checks(name: str) -> None:
+    """river's own suite: all pass, none is skipped."""
+    model = MultiTask(ESTIMATORS[name]())
+    assert not model._unit_test_skips()
+    assert {"check_emerging_features", "check_shuffle_features_no_impact"} <= checks(model)
+
+
+def test_river_checks_of_compiled_code() -> None:
+    """The same of a compiled loop."""
+    assert len(checks(MultiTask(PassiveAggressive(C=1.0)))) > 20
+
+
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "OMTLCovariance"])
+def test_new_features_give_the_bits_of_known_ones(name: str) -> None:
+    """Where features come one by one, the state is what it is where all are known before.
+
+    OMTLCovariance divides by the number of features, of which there are then fewer.
+    """
+    model = MultiTask(ESTIMATORS[name](), tasks=("a", "b", "c"))
+    for x, y in stream():
+        model.learn_one(x, y)
+    learnt = model._model
+    assert isinstance(learnt, MultiTaskClassifier)
+    assert learnt.n_features_in_ > 2 * FIRST_COLUMNS
+    known = ESTIMATORS[name]().begin(learnt.n_features_in_, [False, True], ["a", "b", "c"], True)
+    for x, y in stream():
+        entries = {model._column[key]: value for key, value in x.items() if key != "task"}
+        at = sorted(entries)
+        row = sparse.csr_array(
+            ([entries[j] for j in at], at, [0, len(at)]), shape=(1, known.n_features_in_)
+        )
+        known.learn_one(row, y, x["task"])
+    for path, array in arrays_of(known._state).items():
+        np.testing.assert_array_equal(arrays_of(learnt._state)[path], array, err_msg=path)
+
+
+def test_progressive_validation_of_river() -> None:
+    """river's own tools evaluate it, in a pipeline that keeps the task beside scaled features."""
+    scaled = compose.Discard("task") | preprocessing.StandardScaler()
+    model = (scaled + compose.Select("task")) | MultiTask(
+        PassiveAggressive(C=0.1), tasks=("a", "b", "c")
+    )
+    metric = evaluate.progressive_val_score(stream(600), model, metrics.Accuracy())
+    assert metric.get() > 0.7
+
+
+def test_mistakes_are_told() -> None:
+    """What does not fit is a ValueError that says what."""
+    model = MultiTask(PassiveAggressive(), tasks=("a", "b"))
+    for text, x in {
+        "has no feature 'task'": {"f": 1.0},
+        r"task 'z' is none of those that were declared \('a', 'b'\)": {"task": "z", "f": 1.0},
+        "has a feature that is no number": {"task": "a", "f": "red"},
+        "contains NaN": {"task": "a", "f": float("nan")},
+    }.items():
+        with pytest.raises(ValueError, match=text):
+            model.learn_one(x, True)
+    with pytest.raises(ValueError, match=r"y='x' is none of the classes \[False, True\]"):
+        model.learn_one({"task": "a", "f": 1.0}, "x")
+    assert model.predict_one({"task": "a", "unheard of": 1.0}) is False
+    assert model.decision_one({"task": "a"}) == 0.0
+
+
+def test_the_learner_is_not_touched() -> None:
+    """What is given is cloned, as in a pipeline that is used twice."""
+    learner = PassiveAggressive()
+    model = MultiTask(learner)
+    model.learn_one({"f": 1.0}, True)
+    assert not hasattr(learner, "classes_")
+    assert model.predict_one({"f": 1.0}) is True
+    assert model.clone().predict_one({"f": 1.0}) is False
