@@ -15,7 +15,7 @@ from miniature import small
 
 from omtl import cli
 from omtl.errors import UserError
-from omtl.harness import ledger, plan, reproduce
+from omtl.harness import everything, ledger, plan, reproduce
 from omtl.harness.claims import (
     FAILS,
     HOLDS,
@@ -247,11 +247,13 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Make]:
     }
     ids = {"table": ["rom-table1", "rom-table2"], "figure": ["rom-fig1"]}
     monkeypatch.setattr(plan, "descriptions", lambda kind: dict.fromkeys(ids[kind]))
-    monkeypatch.setattr(plan, "describe", lambda _kind, _name: {"paper": "rom"})
+    described = {"paper": "rom", "selection": "fixed"}
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: described)
     monkeypatch.setattr(reproduce, "reproduce_table", lambda *args: made["table"](*args))
     monkeypatch.setattr(reproduce, "reproduce_figure", lambda *args: made["figure"](*args))
     monkeypatch.setattr(reproduce, "reproduce_statistics", lambda *_: [])
     monkeypatch.setattr(ledger, "write_ledgers", lambda: ([], []))
+    monkeypatch.setattr(everything, "write_honesty", lambda *_: [])
     return made
 
 
@@ -286,6 +288,20 @@ def test_reproduce_goes_on_where_a_table_fails(
     assert lines[-1].endswith("no such thing")
     assert "1: match 1" in lines[-3]
     assert "2: match 2" in lines[-2]
+
+
+def test_what_is_too_dear_is_left_out(
+    fakes: dict[str, Make], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Unless it is asked for; the summary says what, and why."""
+    assert fakes
+    described = {"paper": "rom", "selection": "fixed", "too_dear": {"as_written": "it takes a day"}}
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: described)
+    assert cli.main(["reproduce"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2:] == [f"left out: rom-table{n}, as_written: it takes a day" for n in (1, 2)]
+    assert cli.main(["reproduce", "--dear"]) == 0
+    assert "left out" not in capsys.readouterr().out
 
 
 def test_units_that_fail_are_a_failure(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omtl.harness.verdict import MATCH, MATCH_STDS, NEAR, OFF, VERDICTS, judge
+from omtl.harness.verdict import MATCH, MATCH_STDS, NEAR, OFF, OURS, VERDICTS, judge
 
 positive = st.floats(0.01, 1e3)
 spread = st.floats(0.0, 10.0)
@@ -65,8 +65,16 @@ def test_more_spread_never_worsens_a_verdict(
     assert VERDICTS.index(after) <= VERDICTS.index(before)
 
 
-@pytest.mark.parametrize("kind", ["substitute", "timing"])
+@pytest.mark.parametrize("kind", ["substitute", "timing", "ours"])
 def test_kinds_that_are_not_judged_by_value(kind: str) -> None:
-    """Stand-in data and seconds get their own verdicts, but nothing computed is still missing."""
+    """Stand-in data, seconds and baselines of ours get their own verdicts; what is not computed is
+    missing."""
     assert judge(10.0, 1.0, 99.0, kind=kind) == kind
     assert judge(10.0, 1.0, None, kind=kind) == "missing"
+
+
+def test_nothing_printed_is_nothing_to_compare_with() -> None:
+    """A baseline of ours has no published number, and is no match however near."""
+    assert judge(None, None, 99.0, kind="ours") == OURS
+    assert judge(None, None, None, kind="ours") == "missing"
+    assert OURS not in VERDICTS

@@ -13,6 +13,9 @@ EXAMPLES = ("reproduce", "reproduce --repeats 2")
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add how all are run; the reading is that of the figures."""
+    command.add_argument(
+        "--dear", action="store_true", help="leave out nothing, whatever it costs (hours)"
+    )
     add_run_options(command)
 
 
@@ -23,6 +26,6 @@ def run(options: argparse.Namespace) -> int:
     from omtl.harness.everything import reproduce_everything
     from omtl.harness.store import Store
 
-    summary = reproduce_everything(wanted_of(options), Store.default(), Console())
+    summary = reproduce_everything(wanted_of(options), Store.default(), Console(), options.dear)
     print(summary)
     return FAILED if summary.failures else DONE

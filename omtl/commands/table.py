@@ -8,12 +8,19 @@ from omtl.commands._options import add_run_options, tell_written, wanted_of
 from omtl.commands._status import DONE, FAILED
 
 HELP = "reproduce a table and compare it with the published one"
-EXAMPLES = ("table dom-table1 --repeats 2", "table rom-table1 --reading as_written")
+EXAMPLES = (
+    "table dom-table1 --repeats 2",
+    "table rom-table1 --reading as_written",
+    'table dom-table1 --cell "PA on Synthetic" --repeats 5',
+)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add which table, and how."""
     command.add_argument("table", metavar="TABLE")
+    command.add_argument(
+        "--cell", help="make this cell alone and write no file; `omtl explain TABLE` lists them"
+    )
     add_run_options(command)
 
 
@@ -24,6 +31,13 @@ def run(options: argparse.Namespace) -> int:
     from omtl.harness.reproduce import reproduce_table
     from omtl.harness.store import Store
 
+    if options.cell is not None:
+        from omtl.harness.provenance import make_cell
+
+        failed = make_cell(
+            options.table, options.cell, wanted_of(options), Store.default(), Console()
+        )
+        return FAILED if any(not one.missing_data for one in failed.values()) else DONE
     done = reproduce_table(options.table, wanted_of(options), Store.default(), Console())
     tell_written(done.paths)
     return FAILED if done.broken else DONE

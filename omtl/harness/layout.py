@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from omtl.harness.diagnosis import diagnosis_of
-from omtl.harness.plan import Table
+from omtl.harness.plan import Table, label_of
 from omtl.harness.table import Scored
 from omtl.harness.verdict import MISSING, OFF, VERDICTS
+from omtl.metrics import METRICS
+
+GROUP_OF_OURS = "Ours (not in the paper)"
 
 
 @dataclass(frozen=True)
@@ -57,10 +60,10 @@ class Layout:
 
 
 def counts(scored: Sequence[Scored]) -> str:
-    """Return how many cells got each verdict, as text."""
-    tally = Counter(s.verdict for s in scored)
+    """Return how many of the paper's cells got each verdict, as text."""
+    tally = Counter(s.verdict for s in scored if not s.cell.is_ours)
     parts = [f"{verdict} {tally[verdict]}" for verdict in VERDICTS if tally[verdict]]
-    return f"{len(scored)} cells: {', '.join(parts)}"
+    return f"{tally.total()} cells: {', '.join(parts)}"
 
 
 def lay_out(
@@ -69,7 +72,8 @@ def lay_out(
     """Return a table as its paper lays it out.
 
     A description with ``blocks: dataset`` has a block of rows a data set, and the tasks in columns;
-    otherwise the data sets are in columns, each with its metrics.
+    otherwise the data sets are in columns, each with its metrics. Baselines of ours are a group of
+    their own.
     """
     in_blocks = table.description.get("blocks") == "dataset"
     blocks = dict.fromkeys(s.cell.dataset for s in scored) if in_blocks else [None]
@@ -77,15 +81,18 @@ def lay_out(
     heads = tuple(dict.fromkeys(_head(s) for s in scored))
     lines: list[Line] = []
     for block in blocks:
+        start = len(lines)
         if block is not None:
             lines.append(Line(block))
         for row in table.description["rows"]:
             if "group" in row:
                 lines.append(Line(row["group"]))
                 continue
-            cells = tuple(place.get((block, row["published"], head)) for head in heads)
+            cells = tuple(place.get((block, label_of(row), head)) for head in heads)
             if any(cells):
-                lines.append(Line(row["published"], cells))
+                if "ours" in row and Line(GROUP_OF_OURS) not in lines[start:]:
+                    lines.append(Line(GROUP_OF_OURS))
+                lines.append(Line(label_of(row), cells))
     several = len({s.cell.metric for s in scored}) > 1
     shown = tuple(
         f"task {task.removeprefix('task')}"
@@ -104,7 +111,7 @@ def lay_out(
         subtitle,
         shown,
         tuple(lines),
-        tuple(_notes(table, scored)),
+        tuple(_notes(table, scored, selection)),
         table.description["digits"],
     )
 
@@ -114,16 +121,61 @@ def _head(s: Scored) -> tuple[str, str, str]:
     return (s.cell.dataset if s.cell.task == "all" else "", s.cell.task, s.cell.metric)
 
 
-def _notes(table: Table, scored: Sequence[Scored]) -> list[str]:
+def _notes(table: Table, scored: Sequence[Scored], selection: str) -> list[str]:
     reasons: dict[str, list[Scored]] = {}
+    as_in_paper = selection == table.description["selection"]
     for s in scored:
         if s.verdict == MISSING:
             reasons.setdefault(f"missing: {s.why}", []).append(s)
+        elif s.diverged:
+            why = f"diverged in {s.diverged} of {s.values.size} repeats"
+            reasons.setdefault(why, []).append(s)
         elif s.verdict == OFF:
             diagnosis = diagnosis_of(table, s) or "no diagnosis yet"
-            reasons.setdefault(f"off: {diagnosis}", []).append(s)
+            why = diagnosis if as_in_paper else f"chosen by {selection}, the printed number is not"
+            reasons.setdefault(f"off: {why}", []).append(s)
     notes = [f"{_places(group, scored)} — {reason}" for reason, group in reasons.items()]
-    return [*notes, *_findings(table, scored)]
+    return [*notes, *_before_all(table, scored), *_findings(table, scored)]
+
+
+def _before_all(table: Table, scored: Sequence[Scored]) -> list[str]:
+    """Return where baselines of ours are better than all that the paper compares; at most a line.
+
+    They are compared with the paper's algorithms as we ran them; the best number that it prints is
+    told too. Only the table's main metric counts, if it is not a time, and only columns that were
+    run in full.
+    """
+    metric = METRICS[table.description["metric"]]
+    sign = 1.0 if metric.lower_is_better else -1.0
+    columns: dict[tuple[str, str], list[Scored]] = {}
+    for s in scored:
+        if s.cell.metric == metric.name and not metric.timing:
+            columns.setdefault((s.cell.dataset, s.cell.task), []).append(s)
+    told = []
+    for (dataset, task), column in columns.items():
+        theirs = [s for s in column if not s.cell.is_ours]
+        if any(s.mean is None for s in theirs):
+            continue
+        best = min(theirs, key=lambda s: sign * float(s.mean or 0.0))
+        printed = min((s.cell.mean for s in theirs), key=lambda text: sign * float(text))
+        better = [
+            f"{s.cell.algorithm} {_short(table, s)}"
+            for s in column
+            if s.cell.is_ours
+            and s.mean is not None
+            and sign * s.mean < sign * float(best.mean or 0.0)
+        ]
+        if better:
+            place = dataset if task == "all" else f"{dataset} {task}"
+            against = f"{best.cell.algorithm} {_short(table, best)}, best as printed {printed}"
+            told.append(f"{place}: {', '.join(better)} ({against})")
+    line = "baselines of ours that are better than every algorithm of the paper as we ran it"
+    return [f"{line} — {'; '.join(told)}"] if told else []
+
+
+def _short(table: Table, s: Scored) -> str:
+    digits = table.description["digits"]
+    return f"{s.mean:.{digits if isinstance(digits, int) else digits[s.cell.metric]}f}"
 
 
 def _findings(table: Table, scored: Sequence[Scored]) -> list[str]:
@@ -144,8 +196,9 @@ def _findings(table: Table, scored: Sequence[Scored]) -> list[str]:
 
 
 def _places(group: Sequence[Scored], scored: Sequence[Scored]) -> str:
-    """Return where a group of cells is: by data set, the algorithms, or all of them."""
-    everywhere = Counter(s.cell.dataset for s in scored)
+    """Return where a group of cells is: by data set, the algorithms, or all of the paper's."""
+    everywhere = Counter(s.cell.dataset for s in scored if not s.cell.is_ours)
+    here = Counter(s.cell.dataset for s in group if not s.cell.is_ours)
     by_dataset: dict[str, list[str]] = {}
     several = len({s.cell.metric for s in scored}) > 1
     for s in group:
@@ -153,7 +206,7 @@ def _places(group: Sequence[Scored], scored: Sequence[Scored]) -> str:
         metric = f" {s.cell.metric}" if several else ""
         by_dataset.setdefault(s.cell.dataset, []).append(f"{s.cell.algorithm}{task}{metric}")
     return "; ".join(
-        f"{data}: {'all' if len(names) == everywhere[data] else ', '.join(names)}"
+        f"{data}: {'all' if here[data] == everywhere[data] else ', '.join(names)}"
         for data, names in by_dataset.items()
     )
 

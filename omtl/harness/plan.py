@@ -21,6 +21,7 @@ from omtl.config import (
 from omtl.errors import UserError
 from omtl.harness.loading import is_synthetic
 from omtl.harness.unit import Unit
+from omtl.harness.verdict import OURS, TIMING
 from omtl.metrics import METRICS
 from omtl.paths import EXPERIMENTS, RESULTS
 
@@ -97,13 +98,14 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Cell:
-    """A published number and the experiment that should give it.
+    """A published number and the experiment that should give it; or one of a baseline of ours.
 
-    `selection` is the config of a selection rule of the cell's own, where it has one. `rivals` are
-    the other experiments where the paper prints the best of several. `chooser` is the experiment by
-    whose results the hyper-parameters are chosen, where it is not the cell's own. `reading` has the
-    answers that can move the cell's column. `search` is the config of the search of a large grid,
-    where it is not played in full.
+    `kind` is ``ours`` for a baseline that the paper lacks: `mean` and `std`, which are as printed,
+    are empty then. `own_rules` are the configs of selection rules of the cell's own, by the name of
+    the rule that the table is made by. `rivals` are the other experiments where the paper prints
+    the best of several. `chooser` is the experiment by whose results the hyper-parameters are
+    chosen, where it is not the cell's own. `reading` has the answers that can move the cell's
+    column. `search` is the config of the search of a large grid, where it is not played in full.
     """
 
     dataset: str
@@ -114,11 +116,20 @@ class Cell:
     std: str
     experiment: Experiment = field(repr=False)
     kind: str = "value"
-    selection: dict[str, Any] | None = field(default=None, repr=False)
+    own_rules: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
     rivals: tuple[Experiment, ...] = field(default=(), repr=False)
     chooser: Experiment | None = field(default=None, repr=False)
     reading: dict[str, Any] = field(default_factory=lambda: {"answers": {}}, repr=False)
     search: dict[str, Any] | None = field(default=None, repr=False)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is of a baseline that the paper does not have."""
+        return self.kind == OURS
+
+    def rule(self, selection: str) -> dict[str, Any]:
+        """Return the config of the rule that chooses here in a table made by the named one."""
+        return self.own_rules.get(selection) or rule_of(selection, self.reading)
 
     def each_rival(self) -> list[Cell]:
         """Return the cell once for each experiment that it may take its number from."""
@@ -189,13 +200,30 @@ def published(table: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def label_of(row: Mapping[str, Any]) -> str:
+    """Return what a row of a table's description is called: as the paper prints it, or we do."""
+    return row["published"] if "published" in row else row["ours"]
+
+
+def places_of_ours(table: str, description: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the places of our own baselines: every column of the table, no printed number."""
+    columns = dict.fromkeys((n["dataset"], n["task"], n["metric"]) for n in published(table))
+    return [
+        {"algorithm": row["ours"], "dataset": dataset, "task": task, "metric": metric}
+        | {"mean": "", "std": ""}
+        for row in description["rows"]
+        if "ours" in row
+        for dataset, task, metric in columns
+    ]
+
+
 def rule_of(name: str, reading: Mapping[str, Any]) -> dict[str, Any]:
     """Return a selection rule's config under a reading."""
     return apply_reading({"selection": load_option("selection", name)}, reading)["selection"]
 
 
 def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
-    """Return a table's cells under a reading, in the paper's order.
+    """Return a table's cells under a reading, in the paper's order, and then those of ours.
 
     Raises
     ------
@@ -203,10 +231,11 @@ def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
         If the table is unknown, or its description and its published numbers do not fit.
     """
     description = describe("table", name)
-    rows = {row["published"]: row for row in description["rows"] if "published" in row}
+    rows = {label_of(row): row for row in description["rows"] if "group" not in row}
     columns = {column["published"]: column for column in description["columns"]}
+    chooser = description.get("chosen_by")
     cells = []
-    for number in published(name):
+    for number in [*published(name), *places_of_ours(name, description)]:
         row, column = rows.get(number["algorithm"]), columns.get(number["dataset"])
         if row is None or column is None:
             raise UserError(
@@ -232,6 +261,8 @@ def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
                 column.get("patch"),
             )
 
+        kind = TIMING if METRICS[number["metric"]].timing else column.get("kind", "value")
+
         experiment, *rivals = map(compose, names)
         place = {key: number[key] for key in ("dataset", "algorithm", "task", "metric")}
         cells.append(
@@ -241,9 +272,9 @@ def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
                 std=number["std"],
                 experiment=experiment,
                 rivals=tuple(rivals),
-                chooser=compose(description["chosen_by"]) if "chosen_by" in description else None,
-                kind="timing" if METRICS[number["metric"]].timing else column.get("kind", "value"),
-                selection=rule_of(row["selection"], here) if "selection" in row else None,
+                chooser=None if chooser is None or "ours" in row else compose(chooser),
+                kind=OURS if "ours" in row else kind,
+                own_rules={k: rule_of(own, here) for k, own in row.get("selection", {}).items()},
                 reading=here,
                 search=load_option("search", column["search"]) if "search" in column else None,
             )

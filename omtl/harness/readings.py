@@ -220,7 +220,7 @@ def _try(
         cells=[
             replace(cell, search=cell.search or halving)
             for cell in plan.cells
-            if cell.dataset == column
+            if cell.dataset == column and not cell.is_ours
         ],
         description={**plan.description, "draws": {"count": 0, "repeats": 0}},
     )

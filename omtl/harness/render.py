@@ -9,7 +9,7 @@ from rich.text import Text
 
 from omtl.harness.layout import Layout, spread
 from omtl.harness.table import Scored
-from omtl.harness.verdict import MATCH, MISSING, NEAR, OFF, SUBSTITUTE, TIMING
+from omtl.harness.verdict import MATCH, MISSING, NEAR, OFF, OURS, SUBSTITUTE, TIMING
 
 COLOURS = {
     MATCH: "green",
@@ -17,21 +17,26 @@ COLOURS = {
     OFF: "bold red",
     SUBSTITUTE: "cyan",
     TIMING: "blue",
+    OURS: "magenta",
     MISSING: "dim",
 }
 
 WIDEST = 1000
 
-MARKS = {MATCH: "✓", NEAR: "~", OFF: "✗", SUBSTITUTE: "≈", TIMING: "t", MISSING: "·"}
+MARKS = {MATCH: "✓", NEAR: "~", OFF: "✗", SUBSTITUTE: "≈", TIMING: "t", OURS: "+", MISSING: "·"}
 
 
 def _ours(layout: Layout, scored: Scored) -> str:
     if scored.mean is None:
         return "—"
+    if scored.diverged:
+        return "diverged"
     return spread(scored.mean, scored.std, layout.digits_of(scored))
 
 
 def _published(layout: Layout, scored: Scored) -> str:
+    if scored.cell.is_ours:
+        return ""
     return spread(scored.cell.mean, scored.cell.std, layout.digits_of(scored))
 
 
@@ -79,7 +84,10 @@ def markdown(layout: Layout) -> str:
             lines.append(f"| *{line.label}* |" + " |" * len(layout.heads))
             continue
         cells = [
-            "-" if s is None else f"{_published(layout, s)}, **{_ours(layout, s)}** {s.verdict}"
+            "-"
+            if s is None
+            else ", ".join(filter(None, (_published(layout, s), f"**{_ours(layout, s)}**")))
+            + f" {s.verdict}"
             for s in line.cells
         ]
         lines.append(f"| {line.label} | " + " | ".join(cells) + " |")

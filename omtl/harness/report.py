@@ -3,73 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
-import subprocess
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from omtl.files import write_whole
+from omtl.harness.host import host
 from omtl.harness.layout import Layout, counts
 from omtl.harness.plan import Table
 from omtl.harness.render import latex, markdown
 from omtl.harness.table import Scored
-from omtl.paths import RESULTS, ROOT
-
-PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "pandas", "joblib")
+from omtl.paths import RESULTS
 
 
 def folder_for(full: bool, kind: str = "reproduced") -> Path:
     """Return where results go: full runs are kept in git, shorter ones are not."""
     return RESULTS / (kind if full else "partial")
-
-
-def host() -> dict[str, Any]:
-    """Return what the results were made on: versions, commit, machine."""
-
-    def installed(package: str) -> str:
-        try:
-            return version(package)
-        except PackageNotFoundError:
-            return "not installed"
-
-    return {
-        "python": platform.python_version(),
-        "packages": {package: installed(package) for package in PACKAGES},
-        "commit": commit(),
-        "machine": platform.machine(),
-        "cpu": cpu_name(),
-        "cores": os.cpu_count(),
-        "system": platform.system(),
-    }
-
-
-def commit() -> str:
-    """Return the checkout's commit, with ``+`` if files of the project differ from it."""
-
-    def git(*words: str) -> str:
-        return subprocess.run(
-            ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=True
-        ).stdout.strip()
-
-    try:
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", ":!results")
-        return git("rev-parse", "HEAD") + ("+" if changed else "")
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-
-
-def cpu_name() -> str:
-    """Return the CPU's name where the system tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
 
 
 def write_rows(path: Path, rows: pd.DataFrame) -> None:
@@ -90,17 +40,20 @@ def write_table(
     claims: pd.DataFrame,
     facts: dict[str, Any],
     folder: Path,
+    name: str,
 ) -> list[Path]:
     """Write a table's csv, md, tex and meta.json, and the claims it decides; return their paths.
+
+    The files are called by `name`, which is the table's id but for another rule of selection.
 
     The csv files hold the rows of all readings that were run: those of the present one are
     replaced, the others kept. The other files are of the present reading, and carry its name unless
     it is the one that comes closest.
     """
     reading = table.reading["name"]
-    csv = folder / f"{table.id}.csv"
+    csv = folder / f"{name}.csv"
     write_rows(csv, rows)
-    stem = table.id if reading == "as_published" else f"{table.id}.{reading}"
+    stem = name if reading == "as_published" else f"{name}.{reading}"
     write_whole(folder / f"{stem}.md", markdown(layout))
     write_whole(folder / f"{stem}.tex", latex(layout))
     meta = {
@@ -123,6 +76,6 @@ def write_table(
         "host": host(),
     }
     write_whole(folder / f"{stem}.meta.json", json.dumps(meta, indent=1, ensure_ascii=False) + "\n")
-    claimed = folder / f"{table.id}.claims.csv"
+    claimed = folder / f"{name}.claims.csv"
     write_rows(claimed, claims)
     return [csv, claimed, *(folder / f"{stem}.{form}" for form in ("md", "tex", "meta.json"))]

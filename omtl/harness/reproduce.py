@@ -11,7 +11,8 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
-from omtl.config import named_reading
+from omtl.config import load_option, named_reading
+from omtl.errors import UserError
 from omtl.harness import plan
 from omtl.harness.claims import ledger
 from omtl.harness.figure import Made, make_figure
@@ -19,6 +20,7 @@ from omtl.harness.layout import lay_out
 from omtl.harness.render import show
 from omtl.harness.report import folder_for, write_rows, write_table
 from omtl.harness.search import play, record
+from omtl.harness.selection import HONEST, is_honest
 from omtl.harness.statistics import make_statistics
 from omtl.harness.store import Store
 from omtl.harness.table import Scored, frame, score_table
@@ -50,12 +52,31 @@ class Wanted:
 
     def is_full(self, description: Mapping[str, Any]) -> bool:
         """Whether this is the run whose results are kept in git."""
-        default = {None, description["selection"]}
+        return self.is_kept(description) and self.rule(description) == description["selection"]
+
+    def is_kept(self, description: Mapping[str, Any]) -> bool:
+        """Whether this is a run whose table is kept in git: also that by the honest rule."""
         return (
             self.repeats in (None, description["repeats"])
             and self.seed == 0
-            and self.selection in default
+            and self.rule(description) in (description["selection"], HONEST)
         )
+
+    def rule(self, description: Mapping[str, Any]) -> str:
+        """Return the name of the selection rule.
+
+        Raises
+        ------
+        UserError
+            If it is the honest one, and the description's own is honest as it is.
+        """
+        own = description["selection"]
+        if self.selection == HONEST != own and is_honest(load_option("selection", own)):
+            raise UserError(
+                f"{description['id']} is chosen by {own}, which sees none of the numbers that it "
+                f"chooses for; leave out --selection {HONEST}"
+            )
+        return self.selection or own
 
 
 @dataclass(frozen=True)
@@ -82,7 +103,7 @@ def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -
     description = plan.describe("table", name)
     table = plan.plan_table(name, named_reading(description["paper"], wanted.reading))
     n_repeats = wanted.repeats or description["repeats"]
-    selection = wanted.selection or description["selection"]
+    selection = wanted.rule(description)
     started = time.perf_counter()
     outcome = play(table, store, wanted.parallel, wanted.seed, n_repeats, selection)
     scored = score_table(table, store, wanted.seed, n_repeats, outcome.failed, selection)
@@ -103,14 +124,16 @@ def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -
         "seconds": round(time.perf_counter() - started, 3),
         "units_computed": outcome.computed,
         "units_reused": outcome.reused,
+        "peak_mib": round(outcome.peak_mib),
         "parallel": dict(wanted.parallel),
     }
     rows = frame(table, scored, selection)
-    folder = folder_for(wanted.is_full(description))
-    paths = write_table(table, rows, scored, layout, claims, facts, folder)
+    kept = wanted.is_kept(description)
+    named = name if selection == description["selection"] else f"{name}.{selection}"
+    paths = write_table(table, rows, scored, layout, claims, facts, folder_for(kept), named)
     if any(cell.search for cell in table.cells):
         points = record(table, store, wanted.seed, n_repeats, selection)
-        path = folder_for(wanted.is_full(description), "search") / f"{table.id}.points.csv"
+        path = folder_for(kept, "search") / f"{named}.points.csv"
         write_rows(path, points)
         paths.append(path)
     broken = any(not failure.missing_data for failure in outcome.failed.values())

@@ -72,7 +72,8 @@ def stages(
     found = []
     for rung in search["rungs"]:
         repeats = min(rung["repeats"], n_repeats)
-        part = replace(experiment, protocol={**experiment.protocol, "share": rung["share"]})
+        share = min(rung["share"], rule.get("fraction", 1.0))  # no more than the rule may look at
+        part = replace(experiment, protocol={**experiment.protocol, "share": share})
         found.append((part, repeats))
         results = load(part.repeats(seed, repeats))
         if len(results) < repeats:
@@ -122,17 +123,14 @@ def play(
     while True:
         load = Loaded(store)
         for cell in large:
-            rule = cell.selection or rule_of(selection, cell.reading)
+            rule = cell.rule(selection)
             experiment, repeats = stages(cell, load, rule, seed, n_repeats)[-1]
             units += experiment.repeats(seed, repeats)
         # What was asked for is there now, or has failed and would fail again.
         units = [unit for unit in units if unit.key not in asked]
         if not units:
             return outcome
-        part = run(units, store, parallel)
-        outcome.computed += part.computed
-        outcome.reused += part.reused
-        outcome.failed |= part.failed
+        outcome.add(run(units, store, parallel))
         asked |= {unit.key for unit in units}
 
 
@@ -146,7 +144,7 @@ def record(table: Table, store: Store, seed: int, n_repeats: int, selection: str
     for cell in table.cells:
         if not is_searched(cell.experiment, cell.search):
             continue
-        rule = cell.selection or rule_of(selection, cell.reading)
+        rule = cell.rule(selection)
         for experiment, repeats in stages(cell, load, rule, seed, n_repeats):
             share = experiment.protocol.get("share", 1.0)
             numbers = " ".join(map(str, experiment.algorithm.get("only", [])))
@@ -178,7 +176,7 @@ def cost_of(
     for cell in {(c.dataset, c.experiment.algorithm["name"]): c for c in table.cells}.values():
         if not is_searched(cell.experiment, search):
             continue
-        full = replace(cell, task="all", selection=None, rivals=(), search=None)
+        full = replace(cell, task="all", own_rules={}, rivals=(), search=None)
         halved = replace(full, search=dict(search))
         pair = replace(
             table,

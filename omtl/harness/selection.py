@@ -19,17 +19,40 @@ def costs(results: Sequence[Result], rule: Mapping[str, Any]) -> np.ndarray:
     it is the highest error rate of a task that counts; or, under `most`, an array by point and task
     whose mean is to be the highest instead. A point that diverged costs infinitely much.
     """
-    tasks = [task - 1 for task in rule.get("tasks", [])] or slice(None)
     if "most" in rule:
-        gains = np.array([result.arrays[rule["most"]][:, tasks] for result in results])
-        cost = -np.nanmean(gains, axis=(0, 2))
+        gains = np.array([r.arrays[rule["most"]][:, _tasks(rule)] for r in results])
+        return _barred(-np.nanmean(gains, axis=(0, 2)), results)
+    mistakes = np.sum([result.arrays["mistakes"] for result in results], axis=0)
+    return _barred(_aimed(mistakes, results[0].arrays["examples"], rule), results)
+
+
+def early_costs(result: Result, rule: Mapping[str, Any]) -> np.ndarray:
+    """Return what each point costs on the first part of one repeat's stream, shape (n_points,).
+
+    The part ends with the first checkpoint that has the rule's `fraction` of the examples. What
+    counts is as in `costs`.
+    """
+    seen = result.arrays["seen"]
+    early = int(np.searchsorted(seen, rule["fraction"] * seen[-1]))
+    if _tasks(rule) == slice(None) and rule.get("target", "total") == "total":
+        cost = result.arrays["checkpoint_mistakes"][:, early]
     else:
-        mistakes = sum(result.arrays["mistakes"][:, tasks] for result in results)
-        if rule.get("target", "total") == "worst_task":
-            cost = np.max(mistakes / results[0].arrays["examples"][tasks], axis=1)
-        else:
-            cost = np.sum(mistakes, axis=1)
-    return _barred(cost, results)
+        mistakes = result.arrays["checkpoint_by_task"][:, early]
+        cost = _aimed(mistakes, result.arrays["seen_by_task"][early], rule)
+    return _barred(cost, [result])
+
+
+def _tasks(rule: Mapping[str, Any]) -> Any:
+    """Return the index of the tasks that count."""
+    return [task - 1 for task in rule.get("tasks", [])] or slice(None)
+
+
+def _aimed(mistakes: np.ndarray, examples: np.ndarray, rule: Mapping[str, Any]) -> np.ndarray:
+    """Return a rule's target of mistakes by point and task, and examples by task."""
+    tasks = _tasks(rule)
+    if rule.get("target", "total") == "worst_task":
+        return np.max(mistakes[:, tasks] / np.maximum(examples[tasks], 1), axis=1)
+    return np.sum(mistakes[:, tasks], axis=1)
 
 
 def oracle(
@@ -61,13 +84,11 @@ def prefix(
     points: Sequence[Mapping[str, Any]],  # noqa: ARG001
     rule: Mapping[str, Any],
 ) -> np.ndarray:
-    """Choose for each repeat the point with the fewest mistakes on the first part of its stream."""
-    chosen = []
-    for result in results:
-        seen = result.arrays["seen"]
-        early = int(np.searchsorted(seen, rule["fraction"] * seen[-1]))
-        chosen.append(_fewest(result.arrays["checkpoint_mistakes"][:, early], [result]))
-    return np.array(chosen)
+    """Choose for each repeat the first point that costs least on the first part of its stream.
+
+    The repeat's number is still of the whole stream, as the published one is.
+    """
+    return np.array([int(np.argmin(early_costs(result, rule))) for result in results])
 
 
 def fixed(
@@ -101,6 +122,17 @@ RULES = {
     "fixed": fixed,
     "cross_validation": cross_validation,
 }
+
+IN_HINDSIGHT = ("oracle",)
+"""Rules that look at the very numbers that they choose for."""
+
+HONEST = "prefix"
+"""The rule, in the group ``selection``, that tables chosen in hindsight are also made by."""
+
+
+def is_honest(rule: Mapping[str, Any]) -> bool:
+    """Whether a rule chooses without the numbers that it chooses for."""
+    return rule["rule"] not in IN_HINDSIGHT
 
 
 def select(

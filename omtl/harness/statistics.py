@@ -301,7 +301,7 @@ def friedman(ranks: np.ndarray) -> tuple[float, float]:
 
 
 def rank(scored: Sequence[Scored], metric: str) -> Ranking | None:
-    """Rank the algorithms of a table on its data sets, over all tasks, by a metric.
+    """Rank the paper's algorithms of a table on its data sets, over all tasks, by a metric.
 
     A data set counts if any algorithm was run on it; an algorithm counts if it was run on all of
     those. None where less than two of either are left.
@@ -309,7 +309,7 @@ def rank(scored: Sequence[Scored], metric: str) -> Ranking | None:
     run = {
         (s.cell.dataset, s.cell.algorithm): s
         for s in scored
-        if s.cell.metric == metric and s.cell.task == "all" and s.values.size
+        if s.cell.metric == metric and s.cell.task == "all" and s.values.size and not s.cell.is_ours
     }
     datasets = tuple(dict.fromkeys(data for data, _ in run))
     algorithms = tuple(

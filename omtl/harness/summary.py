@@ -32,17 +32,18 @@ class Account:
 
 @dataclass
 class Summary:
-    """The accounts of a run by paper and reading, and what failed in it."""
+    """The accounts of a run by paper and reading, what failed in it, and what it left out."""
 
     accounts: dict[tuple[str, str], Account] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
     def of(self, paper: str, reading: str) -> Account:
         """Return the account of a paper under a reading."""
         return self.accounts.setdefault((paper, reading), Account())
 
     def __str__(self) -> str:
-        """Return the summary as text: a line for each paper and reading, then what failed."""
+        """Return the summary as text: a line for each paper and reading, then what is not in it."""
         rows = [HEADS]
         for (paper, reading), one in sorted(self.accounts.items(), key=_in_order):
             drawn = f"{one.drawn} of {one.figures} drawn" if one.figures else ""
@@ -55,6 +56,7 @@ class Summary:
             "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
         ]
+        lines += [f"left out: {what}" for what in self.left_out]
         return "\n".join([*lines, *(f"failed: {failure}" for failure in self.failures)])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from omtl.harness.fanout import Failure, why_lacking
-from omtl.harness.plan import Cell, Table, rule_of
+from omtl.harness.plan import Cell, Experiment, Table
 from omtl.harness.search import searched, stages
-from omtl.harness.selection import select
+from omtl.harness.selection import is_honest, select
 from omtl.harness.store import Loaded, Store
 from omtl.harness.unit import Result
 from omtl.harness.verdict import MISSING, judge
@@ -39,6 +39,10 @@ COLUMNS = (
 )
 
 
+SHARED = ("examples", "seen", "seen_by_task")
+"""Arrays of a result that are not by point, but the same for all learners."""
+
+
 @dataclass(frozen=True)
 class Scored:
     """A cell with what we have for it.
@@ -55,6 +59,8 @@ class Scored:
         What the learner tells of its final states, by task: the mean over the repeats.
     why : str
         Why the cell was not run; empty if it was.
+    diverged : int
+        In how many repeats the chosen point diverged: its value there is the metric's worst.
     """
 
     cell: Cell
@@ -66,6 +72,7 @@ class Scored:
     found: dict[str, np.ndarray] = field(default_factory=dict)
     seconds: float = 0.0
     why: str = ""
+    diverged: int = 0
 
     @property
     def mean(self) -> float | None:
@@ -86,9 +93,8 @@ def values_of(
     The rule looks at `results`, or at those of the cell's chooser in `by`.
     """
     metric = METRICS[cell.metric]
-    rule = cell.selection or rule
     task = None if cell.task == "all" else int(cell.task.removeprefix("task")) - 1
-    points = cell.experiment.points
+    points = [point for one in cell.each_rival() for point in one.experiment.points]
     if cell.chooser is None or by is None:
         chosen = select(results, points, rule)
     else:
@@ -142,6 +148,28 @@ def not_run(cell: Cell, why: str) -> Scored:
     return Scored(cell, np.array([]), MISSING, why=why)
 
 
+def together(parts: Sequence[list[Result]]) -> list[Result]:
+    """Return the results of several experiments as those of one whose grid has all their points.
+
+    Those of a repeat have its examples in common; arrays that not all have are left out.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    joined = []
+    for results in zip(*parts, strict=False):
+        first, *others = (result.arrays for result in results)
+        names = [name for name in first if all(name in other for other in others)]
+        arrays = {
+            name: first[name]
+            if name in SHARED
+            else np.concatenate([result.arrays[name] for result in results])
+            for name in names
+        }
+        seconds = sum(result.facts["seconds"] for result in results)
+        joined.append(Result(arrays, {**results[0].facts, "seconds": seconds}))
+    return joined
+
+
 def score_cell(
     table: Table,
     cell: Cell,
@@ -151,16 +179,19 @@ def score_cell(
     n_repeats: int,
     failed: Mapping[str, Failure],
 ) -> Scored:
-    """Return a cell with our number for it; where it has rivals, of the best over all tasks."""
+    """Return a cell with our number for it; where it has rivals, of the best over all tasks.
+
+    Under a rule without hindsight it is in each repeat of the rival that the rule prefers.
+    """
     if cell.search is not None:
-        found = searched(cell, loaded, cell.selection or rule, seed, n_repeats)
+        found = searched(cell, loaded, rule, seed, n_repeats)
         if found is None:
-            part, repeats = stages(cell, loaded, cell.selection or rule, seed, n_repeats)[-1]
+            part, repeats = stages(cell, loaded, rule, seed, n_repeats)[-1]
             keys = [unit.key for unit in part.repeats(seed, repeats)]
             reasons = [failed[key].reason for key in keys if key in failed]
             return not_run(cell, reasons[0] if reasons else "the search is not done")
         return score_cell(table, found, loaded, rule, seed, n_repeats, failed)
-    if cell.rivals:
+    if cell.rivals and not is_honest(rule):
         sign = 1.0 if METRICS[cell.metric].lower_is_better else -1.0
 
         def rank(rival: Cell) -> float:
@@ -170,11 +201,12 @@ def score_cell(
 
         best = min(cell.each_rival(), key=rank)
         return score_cell(table, best, loaded, rule, seed, n_repeats, failed)
-    published = float(cell.mean), float(cell.std) if cell.std else None
-    units = cell.experiment.repeats(seed, n_repeats)
-    results = loaded(units)
-    if len(results) < n_repeats:
-        return not_run(cell, why_lacking(units, len(results), failed))
+    published = [float(text) if text else None for text in (cell.mean, cell.std)]
+    rivals = [one.experiment for one in cell.each_rival()]
+    units = [unit for rival in rivals for unit in rival.repeats(seed, n_repeats)]
+    if (n_stored := len(loaded(units))) < len(units):
+        return not_run(cell, why_lacking(units, n_stored, failed))
+    results = together([loaded(rival.repeats(seed, n_repeats)) for rival in rivals])
     by = None
     if cell.chooser is not None:
         by = loaded(cell.chooser.repeats(seed, n_repeats))
@@ -183,20 +215,29 @@ def score_cell(
             return not_run(cell, f"{label}, by which its parameters are chosen, is lacking")
     values, chosen = values_of(cell, results, rule, by)
     std = float(values.std(ddof=1)) if values.size > 1 else 0.0
-    fresh, judges = (
-        [got for draw in e.fresh_draws(seed, *table.draws(n_repeats)) if (got := loaded(draw))]
-        for e in (cell.experiment, cell.chooser or cell.experiment)
-    )
-    data_std = spread_of_draws(cell, fresh, rule, std, judges if cell.chooser else None)
+
+    def fresh(experiments: Sequence[Experiment]) -> list[list[Result]]:
+        draws = zip(
+            *(e.fresh_draws(seed, *table.draws(n_repeats)) for e in experiments), strict=True
+        )
+        return [got for draw in draws if (got := together([loaded(units) for units in draw]))]
+
+    judges = fresh([cell.chooser]) if cell.chooser else None
+    data_std = spread_of_draws(cell, fresh(rivals), rule, std, judges)
+    places = [(rival, point) for rival in rivals for point in rival.points]
+    most, params = places[int(np.bincount(chosen).argmax())]
     return Scored(
-        cell,
+        replace(cell, experiment=most, rivals=()),
         values,
-        judge(*published, float(values.mean()), std, data_std, cell.kind),
+        judge(published[0], published[1], float(values.mean()), std, data_std, cell.kind),
         data_std=data_std,
-        params=cell.experiment.points[int(np.bincount(chosen).argmax())],
+        params=params,
         data_sha256=results[0].facts["data_sha256"],
         found=found_by_task(results, chosen),
         seconds=sum(result.facts["seconds"] for result in results),
+        diverged=sum(
+            bool(r.arrays["diverged"][p] > 0) for r, p in zip(results, chosen, strict=True)
+        ),
     )
 
 
@@ -224,16 +265,26 @@ def score_table(
     name = selection or table.description["selection"]
     loaded = Loaded(store)
     return [
-        score_cell(table, cell, loaded, rule_of(name, cell.reading), seed, n_repeats, failed or {})
+        score_cell(table, cell, loaded, cell.rule(name), seed, n_repeats, failed or {})
         for cell in table.cells
     ]
 
 
 def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
-    """Return the rows of ``results/reproduced/<id>.csv``, as text with a fixed precision."""
+    """Return the rows of ``results/reproduced/<id>.csv``, as text with a fixed precision.
+
+    A cell that diverged has its repeats and parameters, and no number.
+    """
 
     def number(value: float | None) -> str:
         return "" if value is None else f"{value:.4f}"
+
+    def ours(s: Scored) -> tuple[str, str, str, str]:
+        count = str(s.values.size)
+        if s.mean is None or s.diverged:
+            return "", "", count, ""
+        delta = None if s.cell.is_ours else s.mean - float(s.cell.mean)
+        return number(s.mean), number(s.std), count, number(delta)
 
     rows = [
         (
@@ -243,13 +294,10 @@ def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
             s.cell.task,
             s.cell.metric,
             table.reading["name"],
-            s.cell.selection["name"] if s.cell.selection else selection,
+            s.cell.rule(selection)["name"],
             s.cell.mean,
             s.cell.std,
-            number(s.mean),
-            number(s.std) if s.values.size else "",
-            str(s.values.size),
-            number(None if s.mean is None else s.mean - float(s.cell.mean)),
+            *ours(s),
             s.verdict,
             json.dumps(s.params, sort_keys=True) if s.values.size else "",
             s.data_sha256,

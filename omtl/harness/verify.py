@@ -20,8 +20,8 @@ from data_fetchers.fetch import DataMissing
 from omtl.config import named_reading
 from omtl.errors import UserError
 from omtl.files import write_whole
+from omtl.harness.host import host
 from omtl.harness.plan import Cell, Experiment, Table, plan_table, rule_of
-from omtl.harness.report import host
 from omtl.harness.search import searched
 from omtl.harness.store import Loaded, Store
 from omtl.harness.unit import Result, compute
@@ -160,7 +160,7 @@ def experiment_of(
     for one in cell.each_rival():
         found: Cell | None = one
         if one.search is not None:
-            found = searched(one, Loaded(store), cell.selection or rule, 0, n_repeats)
+            found = searched(one, Loaded(store), rule, 0, n_repeats)
         if found is not None and point in found.experiment.points:
             return found.experiment, found.experiment.points.index(point)
     return None
@@ -217,7 +217,7 @@ def check(row: Mapping[str, str], store: Store, seed: int) -> Check:
     paper, n_repeats = row["table"].split("-")[0], int(row["n_repeats"])
     table = plan_table(row["table"], named_reading(paper, row["reading"]))
     cell = cell_of(row, table)
-    rule = cell.selection or rule_of(row["selection"], cell.reading)
+    rule = rule_of(row["selection"], cell.reading)
     found = experiment_of(row, cell, store, rule, n_repeats)
     if found is None:
         return Check(row, 0, 0, lacking=("the grid that a search left",))

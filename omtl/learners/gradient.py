@@ -1,0 +1,57 @@
+"""Online gradient descent on the hinge loss (Zinkevich, ICML 2003), with steps that shrink."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omtl.ops import axpy, dot
+from omtl.rules import Event, Shape
+
+
+class Descents(NamedTuple):
+    """One weight vector a task (or a single one for all tasks), each after ``seen[k]`` examples."""
+
+    w: np.ndarray
+    seen: np.ndarray
+
+
+class GradientDescent(NamedTuple):
+    """Greedy projection (Zinkevich 2003, section 2) with η_t = η / √t: w ← w + η_t y x.
+
+    A step is taken where the hinge loss 1 − y w·x is positive; t counts all examples that the
+    vector has met. The weights may be any, so that nothing is projected. No paper of this project
+    has it: `omtl.learners.perceptron` with a margin of 1 has the same step at all times,
+    `omtl.learners.lifelong.OGD` has a regulariser and steps of 1 / (λ t).
+
+    Cost per example: O(nonzeros).
+
+    Parameters
+    ----------
+    eta : float
+        Length η > 0 of the first step.
+    pooled : bool
+        One weight vector for all tasks instead of one a task.
+    """
+
+    eta: float
+    pooled: bool = False
+
+    def new_state(self, shape: Shape) -> Descents:
+        """Return zero weights."""
+        n = 1 if self.pooled else shape.n_tasks
+        return Descents(np.zeros((n, shape.n_features)), np.zeros(n))
+
+    def score(self, state: Descents, rows: Any, event: Event) -> float:
+        """Return w·x."""
+        return dot(state.w[0 if self.pooled else event.task], rows, event.example)
+
+    def update(self, state: Descents, rows: Any, event: Event, y: float, score: float) -> bool:
+        """Take the gradient step of this example."""
+        k = 0 if self.pooled else event.task
+        state.seen[k] += 1.0
+        if y * score >= 1.0:
+            return False
+        axpy(y * self.eta / np.sqrt(state.seen[k]), rows, event.example, state.w[k])
+        return True

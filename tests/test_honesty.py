@@ -1,0 +1,416 @@
+"""Baselines of ours in every table, and tables that are chosen without hindsight."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+from scipy import sparse
+from test_harness import small_table
+from test_search import SEARCH, table_of
+
+from omtl.config import load_option, named_reading, options
+from omtl.errors import UserError
+from omtl.harness import fanout, honesty, reproduce, search
+from omtl.harness.layout import GROUP_OF_OURS, counts, lay_out
+from omtl.harness.plan import Table, describe, descriptions, plan_table, published
+from omtl.harness.render import latex, markdown, show
+from omtl.harness.reproduce import Wanted
+from omtl.harness.selection import HONEST, RULES, early_costs, is_honest, select
+from omtl.harness.statistics import rank
+from omtl.harness.store import Loaded, Store
+from omtl.harness.table import Scored, frame, score_table, together
+from omtl.harness.unit import Result, new_learner
+from omtl.harness.verdict import OURS
+from omtl.learners.arow import AROW
+from omtl.learners.majority import Majority
+from omtl.play import examples_of, play
+from omtl.preparation import fed, in_order
+from omtl.rules import Shape
+from omtl.streams import Tasks, rounds
+
+SERIAL = {"backend": "sequential", "jobs": 1}
+BASELINES = ("gd", "gd_pooled", "adagrad", "adagrad_pooled", "arow", "arow_pooled", "majority")
+COMPARED = [name for name in descriptions("table") if name != "omtrsl-table1"]
+N = 6
+
+
+# The baselines
+
+
+def tasks_of(X: np.ndarray | sparse.csr_array, y: np.ndarray, task: np.ndarray) -> Tasks:
+    """Return tasks with names."""
+    return Tasks(X, y, task, tuple(f"task {k}" for k in range(task.max() + 1)))
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_features_of_one_example_alone_do_not_matter(name: str) -> None:
+    """Without them, and with their part of the norms, the mistakes are the same."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8)) * (rng.random((60, 8)) < 0.5)
+    own = np.diag(rng.normal(size=60))
+    task = np.tile([0, 1, 2], 20)
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=60) > 0, 1.0, -1.0)
+    whole = tasks_of(sparse.csr_array(np.hstack([X, own])), y, task)
+    stream = rounds(whole, np.random.default_rng(1), np.random.default_rng(2))
+    lean, ordered = in_order(fed(whole), stream)
+    assert lean.rows.indices.max() < 8
+    algorithm = load_option("algorithm", name)
+    for point in ({"eta": 0.3}, {"r": 0.5}, {}):
+        if set(point) == set(algorithm["grid"]):
+            learner = new_learner(algorithm, algorithm["fixed"] | point)
+    shapes = [Shape(3, n, np.eye(1), sparse=True) for n in (68, 8)]
+    one, _ = play(learner, examples_of(whole), stream, shapes[0])
+    other, _ = play(learner, lean, ordered, shapes[1])
+    np.testing.assert_array_equal(one.mistakes, other.mistakes)
+    np.testing.assert_array_equal(one.updates, other.updates)
+    np.testing.assert_allclose(one.checkpoint_loss, other.checkpoint_loss, rtol=1e-9)
+
+
+def test_majority_by_hand() -> None:
+    """+1 before the first label and at a tie; each task by its own labels; no support vectors."""
+    y = np.array([-1.0, -1.0, 1.0, 1.0, 1.0, -1.0])
+    tasks = tasks_of(np.ones((7, 2)), np.append(y, -1.0), np.array([0] * 6 + [1]))
+    stream = rounds(tasks, _InOrder(), np.random.default_rng(0))  # type: ignore[arg-type]
+    trace, state = play(Majority(), examples_of(tasks), stream, Shape(2, 2, np.eye(1)))
+    # Task 0: +1 (tie), −1, −1, −1, +1 (tie), +1; task 1: +1.
+    assert trace.mistakes.tolist() == [1 + 0 + 1 + 1 + 0 + 1, 1]
+    assert trace.updates.tolist() == [0, 0]
+    assert state.surplus.tolist() == [0.0, -1.0]
+
+
+class _InOrder:
+    """Stands in for a generator that shuffles nothing."""
+
+    def permutation(self, values: np.ndarray) -> np.ndarray:
+        return values
+
+
+def test_arow_trusts_more_and_more() -> None:
+    """Variances fall from 1 and stay positive, however little r is."""
+    rng = np.random.default_rng(3)
+    tasks = tasks_of(
+        5.0 * rng.normal(size=(400, 3)), rng.choice([-1.0, 1.0], 400), np.zeros(400, int)
+    )
+    stream = rounds(tasks, rng, np.random.default_rng(0))
+    _, state = play(AROW(1e-3), examples_of(tasks), stream, Shape(1, 3, np.eye(1)))
+    assert np.all((state.lost > 0.9) & (state.lost < 1.0))
+
+
+# Their rows
+
+
+@pytest.mark.parametrize("table", COMPARED)
+def test_every_table_has_our_baselines_in_every_column(table: str) -> None:
+    """After the paper's cells, with nothing printed."""
+    planned = plan_table(table, named_reading(table.partition("-")[0], "as_written"))
+    numbers = published(table)
+    ours = planned.cells[len(numbers) :]
+    assert [c.is_ours for c in planned.cells] == [False] * len(numbers) + [True] * len(ours)
+    columns = {(n["dataset"], n["task"], n["metric"]) for n in numbers}
+    for name in BASELINES:
+        mine = [c for c in ours if c.experiment.algorithm["name"] == name]
+        assert {(c.dataset, c.task, c.metric) for c in mine} == columns
+        assert len(mine) == len(columns)
+    assert all((c.mean, c.std, c.chooser) == ("", "", None) for c in ours)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Return a store with all units of the small table."""
+    store = Store(tmp_path_factory.mktemp("store"))
+    outcome = fanout.run(small_table().units(0, N), store, SERIAL, quiet=True)
+    assert not outcome.failed
+    return store
+
+
+def test_ours_are_never_compared(filled: Store) -> None:
+    """Shown and written under their own verdict, and in no count, rank or delta."""
+    table = small_table()
+    scored = score_table(table, filled, 0, 2)
+    ours = [s for s in scored if s.cell.is_ours]
+    assert len(ours) == len(BASELINES)
+    assert {s.verdict for s in ours} == {OURS}
+    assert counts(scored) == counts([s for s in scored if not s.cell.is_ours])
+    rows = frame(table, ours, "oracle")
+    assert not rows[["published_mean", "published_std", "delta"]].any(axis=None)
+    assert (rows["ours_mean"] != "").all()
+    twice = scored + [replace(s, cell=replace(s.cell, dataset="Other")) for s in scored]
+    ranking = rank(twice, "error")
+    assert ranking is not None
+    assert not set(ranking.algorithms) & {s.cell.algorithm for s in ours}
+    layout = lay_out(table, scored, "oracle", 0, 2)
+    labels = [line.label for line in layout.lines]
+    assert labels[-len(ours) - 1] == GROUP_OF_OURS
+    assert labels.count(GROUP_OF_OURS) == 1
+    console = Console(record=True, width=200)
+    show(layout, console)
+    for text in (markdown(layout), latex(layout), console.export_text()):
+        assert GROUP_OF_OURS in text
+        assert "Majority" in text
+
+
+def test_where_ours_are_better_than_all_is_said(filled: Store) -> None:
+    """Computed from our numbers: strictly better than each of the paper's algorithms."""
+    table = small_table()
+    scored = score_table(table, filled, 0, 2)
+    best = min(s.values.mean() for s in scored if not s.cell.is_ours)
+
+    def note(majority: float) -> list[str]:
+        changed = [
+            replace(s, values=np.full(2, majority if s.cell.algorithm == "Majority" else 60.0))
+            if s.cell.is_ours
+            else s
+            for s in scored
+        ]
+        notes = lay_out(table, changed, "oracle", 0, 2).notes
+        return [one for one in notes if one.startswith("baselines of ours")]
+
+    assert note(best) == []
+    (told,) = note(best - 1.0)
+    assert f"Synthetic: Majority {best - 1.0:.2f} (" in told
+    assert "best as printed 5.91" in told
+    missing = [replace(s, values=np.empty(0)) if s.cell.algorithm == "PM" else s for s in scored]
+    assert not any("of ours" in one for one in lay_out(table, missing, "oracle", 0, 2).notes)
+
+
+# Selection without hindsight
+
+
+def result_of(**arrays: Any) -> Result:
+    """Return a result of two points, two tasks and two checkpoints."""
+    shared = {
+        "diverged": np.zeros(2, dtype=int),
+        "seen": np.array([4, 20]),
+        "seen_by_task": np.array([[3, 1], [10, 10]]),
+        "checkpoint_mistakes": np.array([[1, 9], [2, 2]]),
+        "checkpoint_by_task": np.array([[[0, 1], [4, 5]], [[2, 0], [2, 0]]]),
+    }
+    return Result({k: np.array(v) for k, v in (shared | arrays).items()}, {"seconds": 1.0})
+
+
+def test_targets_of_the_prefix() -> None:
+    """The rule looks at the first part alone, at the tasks and with the target that it names."""
+    rule = {"rule": "prefix", "fraction": 0.1}
+    one = result_of()
+    assert early_costs(one, rule).tolist() == [1.0, 2.0]
+    worst = early_costs(one, {**rule, "target": "worst_task"})
+    np.testing.assert_allclose(worst, [1.0, 2.0 / 3.0])
+    assert early_costs(one, {**rule, "tasks": [2]}).tolist() == [1.0, 0.0]
+    assert select([one], [{}, {}], rule).tolist() == [0]
+    assert select([one], [{}, {}], {**rule, "target": "worst_task"}).tolist() == [1]
+    # The rest of the stream changes nothing; its first checkpoint that is late enough counts.
+    rest = result_of(checkpoint_mistakes=[[1, 99], [2, 2]])
+    assert early_costs(rest, rule).tolist() == [1.0, 2.0]
+    assert early_costs(one, {**rule, "fraction": 0.5}).tolist() == [9.0, 2.0]
+    wild = result_of(diverged=[1, 0])
+    assert early_costs(wild, rule).tolist() == [np.inf, 2.0]
+
+
+def test_which_rules_are_honest() -> None:
+    """Those that look at the numbers that they choose for are not."""
+    kinds = {load_option("selection", name)["rule"] for name in options("selection")}
+    assert kinds == set(RULES)
+    honest = {kind for kind in RULES if is_honest({"rule": kind})}
+    assert honest == {"prefix", "cross_validation", "fixed"}
+
+
+@pytest.mark.parametrize(
+    ("row", "asked", "rule"),
+    [
+        ("COML-1", "oracle", {"name": "oracle_worst", "target": "worst_task"}),
+        ("COML-1", "prefix", {"name": "prefix_worst", "target": "worst_task"}),
+        ("COML-2", "oracle", {"name": "oracle_related", "tasks": [1, 2, 3, 4]}),
+        ("COML-2", "prefix", {"name": "prefix_related", "tasks": [1, 2, 3, 4]}),
+        ("COML-2", "fixed", {"name": "fixed"}),
+        ("ROM-PGD", "prefix", {"name": "prefix", "target": "worst_task"}),
+    ],
+)
+def test_rows_keep_their_target(row: str, asked: str, rule: dict[str, Any]) -> None:
+    """Rows with a rule of their own, and readings that say what is tuned for."""
+    table = plan_table("rom-table1", named_reading("rom", "as_published"))
+    cell = next(c for c in table.cells if c.algorithm == row)
+    chosen = cell.rule(asked)
+    assert {key: chosen[key] for key in rule} == rule
+    if asked == HONEST:
+        assert chosen["rule"] == "prefix"
+        assert cell.experiment.protocol["by_task"]
+
+
+def test_prefix_rows(filled: Store) -> None:
+    """Each repeat has the number of the point that was best on its own first part."""
+    table = small_table()
+    scored = score_table(table, filled, 0, N, selection=HONEST)
+    for s in scored:
+        for repeat, unit in enumerate(s.cell.experiment.repeats(0, N)):
+            arrays = filled.load(unit).arrays  # type: ignore[union-attr]
+            early = int(np.flatnonzero(arrays["seen"] >= 0.1 * arrays["seen"][-1])[0])
+            point = int(np.argmin(arrays["checkpoint_mistakes"][:, early]))
+            expected = 100.0 * arrays["mistakes"][point].sum() / arrays["examples"].sum()
+            assert s.values[repeat] == pytest.approx(expected)
+    rows = frame(table, scored, HONEST)
+    assert set(rows["selection"]) == {HONEST}
+
+
+def test_rivals_are_chosen_early_too(filled: Store) -> None:
+    """Of several algorithms each repeat has the one that was better on its first part."""
+    table = small_table()
+    alone = [c for c in table.cells if c.algorithm in ("PA", "COML")]
+    joined = replace(alone[0], rivals=(alone[1].experiment,))
+    table = replace(table, cells=[*alone, joined])
+    one, other, best = score_table(table, filled, 0, N, selection=HONEST)
+    rule = load_option("selection", HONEST)
+    early = np.array(
+        [
+            [early_costs(filled.load(unit), rule).min() for unit in c.experiment.repeats(0, N)]  # type: ignore[arg-type]
+            for c in alone
+        ]
+    )
+    expected = np.where(early[0] <= early[1], one.values, other.values)
+    np.testing.assert_array_equal(best.values, expected)
+    assert best.params in best.cell.experiment.points
+    hindsight = score_table(table, filled, 0, N)[-1]
+    assert hindsight.mean == min(s.mean for s in score_table(table, filled, 0, N)[:2] if s.mean)
+
+
+def test_results_together_are_of_all_points() -> None:
+    """Points come one after the other; what all have in common comes once."""
+    (both,) = together([[result_of()], [result_of(found_x=[[1.0], [2.0]])]])
+    assert both.arrays["checkpoint_mistakes"].shape == (4, 2)
+    assert both.arrays["seen"].tolist() == [4, 20]
+    assert both.facts["seconds"] == 2.0
+    assert "found_x" not in both.arrays
+    assert together([[result_of()], []]) == []
+
+
+def test_a_search_without_hindsight_looks_at_the_first_part(store: Store) -> None:
+    """No rung plays more of the stream than the rule may look at."""
+    table = table_of(SEARCH)
+    table = replace(table, description={**table.description, "selection": HONEST})
+    search.play(table, store, SERIAL, 0, 2, HONEST)
+    rows = search.record(table, store, 0, 2, HONEST)
+    assert rows["share"].tolist() == ["0.1", "0.1", "1"]
+    found = search.searched(table.cells[0], Loaded(store), load_option("selection", HONEST), 0, 2)
+    assert found is not None
+    assert len(found.experiment.points) == 2
+
+
+# Files
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Let DOM's table be the small one, of N repeats, and results go to a folder of the test's."""
+    description = {**describe("table", "dom-table1"), "repeats": N}
+
+    def planned(name: str, reading: Any) -> Table:  # noqa: ARG001
+        return replace(small_table(), reading=dict(reading), description=description)
+
+    for module in (reproduce.plan, honesty):
+        monkeypatch.setattr(module, "plan_table", planned)
+        monkeypatch.setattr(module, "describe", lambda kind, name: description)  # noqa: ARG005
+    monkeypatch.setattr(honesty, "tables", lambda: ["dom-table1"])
+    monkeypatch.setattr("omtl.harness.report.RESULTS", tmp_path)
+    return tmp_path
+
+
+def wanted(selection: str | None, repeats: int | None = None) -> Wanted:
+    """Return a full run, or one of some repeats, by a rule."""
+    return Wanted("as_published", repeats, 0, selection, SERIAL)
+
+
+def test_tables_of_the_honest_rule_are_kept_apart(here: Path, filled: Store) -> None:
+    """In files of their own, the paper's left as they are; short runs are not kept."""
+    quiet = Console(quiet=True)
+    reproduce.reproduce_table("dom-table1", wanted(None), filled, quiet)
+    own = (here / "reproduced" / "dom-table1.csv").read_bytes()
+    done = reproduce.reproduce_table("dom-table1", wanted(HONEST), filled, quiet)
+    assert {path.parent.name for path in done.paths} == {"reproduced"}
+    assert {path.name for path in done.paths} == {
+        f"dom-table1.prefix.{form}" for form in ("csv", "claims.csv", "md", "tex", "meta.json")
+    }
+    assert (here / "reproduced" / "dom-table1.csv").read_bytes() == own
+    with (here / "reproduced" / "dom-table1.prefix.csv").open(encoding="utf-8") as file:
+        assert {row["selection"] for row in csv.DictReader(file)} == {HONEST}
+    meta = json.loads((here / "reproduced" / "dom-table1.prefix.meta.json").read_text())
+    assert meta["selection"] == HONEST
+    short = reproduce.reproduce_table("dom-table1", wanted(HONEST, 2), filled, quiet)
+    assert {path.parent.name for path in short.paths} == {"partial"}
+    assert not wanted(HONEST).is_full(describe("table", "dom-table1"))
+
+
+@pytest.mark.parametrize("name", ["osmtl-table1", "omtrsl-table1"])
+def test_tables_that_are_honest_have_no_other(name: str, store: Store) -> None:
+    """It is said why."""
+    with pytest.raises(UserError, match=f"{name} is chosen by cv5, which sees none"):
+        reproduce.reproduce_table(name, wanted(HONEST), store, Console(quiet=True))
+
+
+# The comparison
+
+
+def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
+    """The best own less the best rival, by each rule; the difference is what hindsight gave."""
+    proposed = describe("table", "dom-table1")["proposed"]
+    (row,) = honesty.margins("dom-table1", {"name": "r", "answers": {}}, filled, 0, N).to_dict(
+        "records"
+    )
+    margins = []
+    for rule, kind in (("oracle", ""), (HONEST, "honest_")):
+        scored = score_table(small_table(), filled, 0, N, selection=rule)
+        own = min((s for s in scored if s.cell.algorithm in proposed), key=_mean)
+        rivals = [s for s in scored if s.cell.algorithm not in proposed and not s.cell.is_ours]
+        rival = min(rivals, key=_mean)
+        assert row[f"{kind}selection"] == rule
+        assert row[f"{kind}own"] == own.cell.algorithm
+        assert row[f"{kind}rival"] == rival.cell.algorithm
+        margins.append(rival.values - own.values)
+        assert float(row[f"{kind}margin"]) == pytest.approx(margins[-1].mean(), abs=1e-4)
+        assert float(row[f"{kind}low"]) <= margins[-1].mean() <= float(row[f"{kind}high"])
+    assert float(row["from_hindsight"]) == pytest.approx((margins[0] - margins[1]).mean(), abs=1e-4)
+    baseline = min((s for s in scored if s.cell.is_ours), key=_mean)
+    assert row["baseline"] == baseline.cell.algorithm
+    gap = float((baseline.values - own.values).mean())
+    assert float(row["baseline_margin"]) == pytest.approx(gap, abs=1e-4)
+    assert row["n_repeats"] == str(N)
+
+
+def _mean(s: Scored) -> float:
+    return float(s.values.mean())
+
+
+def test_an_honest_table_has_one_rule() -> None:
+    """Its margin is the same by both."""
+    assert honesty.honest_rule("cv5") == "cv5"
+    assert honesty.honest_rule("oracle") == HONEST
+    for name in honesty.tables():
+        labels = {row.get("published") for row in describe("table", name)["rows"]}
+        assert set(describe("table", name)["proposed"]) <= labels
+
+
+def test_the_file_keeps_what_is_not_stored(here: Path, filled: Store, tmp_path: Path) -> None:
+    """Rows of other tables stay; a column that was not run in full is left out."""
+    path = here / "partial" / "honesty.csv"
+    told, _ = honesty.write_honesty(filled, N, here)
+    assert len(told) == 2  # the readings
+    assert all("dom-table1" in line and "by prefix" in line for line in told)
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+    assert tuple(rows.columns) == honesty.COLUMNS
+    rows.loc[0, "table"] = "aklo-table1"
+    rows.to_csv(path, index=False, lineterminator="\n")
+    honesty.write_honesty(filled, N, here)
+    again = pd.read_csv(path, dtype=str, keep_default_na=False)
+    assert again["table"].tolist() == ["aklo-table1", "dom-table1", "dom-table1"]
+    first = path.read_bytes()
+    honesty.write_honesty(filled, N, here)
+    assert path.read_bytes() == first
+    with pytest.raises(UserError, match="--selection prefix"):
+        honesty.write_honesty(Store(tmp_path / "empty"), N, here)
+    assert path.read_bytes() == first
