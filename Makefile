@@ -9,15 +9,16 @@ INSTALL := $(PYTHON) -m pip --disable-pip-version-check --quiet install --requir
 
 READING ?= as_published
 SEED ?= 0
-OPTIONS = --reading '$(READING)' --seed '$(SEED)' $(if $(REPEATS),--repeats '$(REPEATS)') $(if $(JOBS),--jobs '$(JOBS)')
+OPTIONS = --reading '$(READING)' --seed '$(SEED)' $(if $(REPEATS),--repeats '$(REPEATS)') $(if $(JOBS),--jobs '$(JOBS)') \
+	$(if $(SELECTION),--selection '$(SELECTION)')
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics verify data bench test lint audit docs lock clean
+.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics honesty verify report data bench test lint faults audit docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 	@echo
-	@echo 'Variables: TABLE=id FIGURE=id READING=as_written|as_published|name REPEATS=n JOBS=n SEED=n'
+	@echo 'Variables: TABLE=id FIGURE=id READING=as_written|as_published|name REPEATS=n JOBS=n SEED=n SELECTION=prefix'
 	@echo 'Data: OMTL_DATA_MIRROR=folder or address, tried before the public sources'
 
 reproduce-table: $(VENV)/run ## reproduce a table beside the published one (TABLE=dom-table1)
@@ -38,14 +39,20 @@ claims: $(VENV)/run ## write the ledger of all claims and the audit of the theor
 statistics: $(VENV)/run ## test a table's claims, rank its algorithms (TABLE=dom-table1)
 	@$(OMTL) statistics '$(TABLE)' $(OPTIONS)
 
+honesty: $(VENV)/run ## tell how much of each margin comes from tuning in hindsight
+	@$(OMTL) honesty
+
+report: $(VENV)/run ## write the report as a static site in .omtl/site
+	@$(OMTL) report
+
 verify: $(VENV)/run ## play random cells again and demand the stored bits (CELLS=n TABLE=id)
 	@$(OMTL) verify --seed '$(SEED)' $(if $(CELLS),--cells '$(CELLS)') $(if $(TABLE),--table '$(TABLE)')
 
 data: $(VENV)/run ## fetch all data files
 	@$(PYTHON) -m data_fetchers
 
-bench: $(VENV)/test ## time the kernels beside other libraries, in one run
-	@$(PYTHON) scripts/bench.py
+bench: $(VENV)/test ## time kernels and tables beside other libraries, in one run (PART=kernels)
+	@$(PYTHON) -m scripts.bench $(PART)
 
 test: $(VENV)/test ## run the tests
 	@$(PYTHON) -m pytest
@@ -54,6 +61,9 @@ lint: $(VENV)/test ## check style and types
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy
+
+faults: $(VENV)/test ## kill runs at 200 random moments, resume them, compare the bytes
+	@$(PYTHON) -m scripts.faults
 
 audit: $(VENV)/test ## check hashes, licences and known vulnerabilities of what is installed
 	@$(PYTHON) scripts/audit.py

@@ -1,0 +1,178 @@
+"""``python -m scripts.bench [PART ...]``."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from threadpoolctl import threadpool_limits
+
+import scripts.bench
+from omtl.files import write_whole
+from omtl.paths import RESULTS, ROOT
+from scripts.bench import growth, kernels, limits, page, startup, table_streams, tables, targets
+from scripts.bench.effort import FULL, QUICK, Effort
+from scripts.bench.measure import Benchmark, Row, agrees, measure_all, read, table_of
+
+STORED = RESULTS / "bench"
+PACKAGES = ("numpy", "numba", "river", "scikit-learn", "vowpalwabbit", "joblib")
+
+
+class Run(NamedTuple):
+    """When, where and how a part was run; load averages of one minute."""
+
+    part: str
+    effort: str
+    started: str
+    seconds: float
+    load_before: float
+    load_after: float
+    commit: str
+    processor: str
+    cores: int
+    python: str
+    packages: str
+
+
+class Part(NamedTuple):
+    """A part of the benchmarks: what measures it, and the fields of its rows."""
+
+    measure: Callable[[Effort, Path], Sequence[Any]]
+    fields: tuple[str, ...]
+
+
+def by_contender(
+    benchmarks: Callable[[Effort, Path], Iterable[Benchmark]],
+) -> Part:
+    """Return the part that measures benchmarks of contenders."""
+    return Part(lambda effort, folder: measure_all(benchmarks(effort, folder), effort), Row._fields)
+
+
+PARTS: dict[str, Part] = {
+    "limits": Part(lambda effort, _: limits.measure(effort), limits.LimitRow._fields),
+    "kernels": by_contender(kernels.benchmarks),
+    "growth": by_contender(growth.benchmarks),
+    "table_streams": by_contender(table_streams.benchmarks),
+    "tables": Part(lambda effort, _: tables.measure(effort), tables.TableRow._fields),
+    "startup": Part(lambda effort, _: startup.measure(effort), startup.StartRow._fields),
+}
+
+
+def processor() -> str:
+    """Return the name of the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())
+
+
+def commit() -> str:
+    """Return the commit that is checked out, with a + where files differ from it."""
+    told = [
+        subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+        for words in (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "omtl"])
+    ]
+    return told[0].stdout.strip() + ("+" if told[1].stdout.strip() else "") or "unknown"
+
+
+def comma_separated(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows as a file of results."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def run_part(name: str, effort: Effort, effort_name: str, stored: Path) -> list[Any]:
+    """Measure a part, write its rows and those of its run; return the rows."""
+    before, began = os.getloadavg()[0], time.perf_counter()
+    started = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
+    with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
+        rows = list(PARTS[name].measure(effort, Path(folder)))
+    write_whole(stored / f"{name}.csv", comma_separated(table_of(rows, PARTS[name].fields)))
+    run = Run(
+        name,
+        effort_name,
+        started,
+        round(time.perf_counter() - began, 1),
+        round(before, 2),
+        round(os.getloadavg()[0], 2),
+        commit(),
+        processor(),
+        os.cpu_count() or 1,
+        platform.python_version(),
+        ", ".join(f"{each} {version(each)}" for each in PACKAGES),
+    )
+    runs = {line["part"]: list(line.values()) for line in read(stored / "runs.csv")}
+    runs |= {name: table_of([run], Run._fields)[1]}
+    lines = [list(Run._fields), *(runs[part] for part in PARTS if part in runs)]
+    write_whole(stored / "runs.csv", comma_separated(lines))
+    return rows
+
+
+def conclude(stored: Path, shown: Path) -> list[targets.TargetRow]:
+    """Judge the targets by what is stored, and write them and the page."""
+    results = {name: read(stored / f"{name}.csv") for name in PARTS}
+    rows = targets.judged(results)
+    lines = table_of(rows, targets.TargetRow._fields)
+    write_whole(stored / "targets.csv", comma_separated(lines))
+    write_whole(shown, page.page(stored))
+    return rows
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the parts, write their results and the page; return 1 if equals made other mistakes."""
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.bench",
+        description=(scripts.bench.__doc__ or "").partition("\n")[0],
+        epilog="Without a part all are run. A part that is done is stored, and stays when a later "
+        "one is stopped: go on by naming those that are left.",
+    )
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; or page: from what is stored"
+    )
+    parser.add_argument("--quick", action="store_true", help="a tiny run, to see that it works")
+    parser.add_argument("--folder", type=Path, help="where files go; default: results/bench")
+    options = parser.parse_args(arguments)
+    unknown = [part for part in options.parts if part not in (*PARTS, "page")]
+    if unknown:
+        parser.error(f"no part {unknown[0]!r}; choose from {', '.join((*PARTS, 'page'))}")
+    if options.quick and options.folder is None:
+        parser.error("a quick run's times mean nothing: name a --folder of its own")
+    stored = options.folder or STORED
+    effort, effort_name = (QUICK, "quick") if options.quick else (FULL, "full")
+    apart: list[Row] = []
+    for name in options.parts or PARTS:
+        if name != "page":
+            rows = run_part(name, effort, effort_name, stored)
+            apart += [row for row in rows if isinstance(row, Row) and not agrees(row)]
+    shown = page.PAGE if options.folder is None else options.folder / "performance.md"
+    judged = conclude(stored, shown)
+    for row in judged:
+        if row.met == "no":
+            print(f"not met: {row.target}, {row.subject}: {row.median:.3g} ({row.wanted})")
+    print(f"{sum(row.met == 'yes' for row in judged)} of {len(judged)} numbers keep their target")
+    for other in apart:
+        print(
+            f"{other.kernel}, {other.layout}: {other.contender} made {other.mistakes} mistakes "
+            f"where ours made {other.mistakes_of_ours}, so it is not the same algorithm",
+            file=sys.stderr,
+        )
+    return 1 if apart else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

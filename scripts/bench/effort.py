@@ -1,0 +1,94 @@
+"""How much a run does."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Effort(NamedTuple):
+    """How much a run does.
+
+    Parameters
+    ----------
+    turns : int
+        Turns of each contender.
+    seconds : float
+        How long a turn lasts at least.
+    call : float
+        How long one call of ours may last, about.
+    numbers : int
+        Numbers in a data set, whatever its width.
+    slow : int
+        Examples that the slow contenders get at most.
+    parsed : int
+        Numbers in the examples that Vowpal Wabbit gets, which it holds parsed.
+    dense, nonzeros, features, tasks : tuple of int
+        Sizes: widths of dense rows; nonzeros and widths of sparse ones; numbers of tasks.
+    square : tuple of int
+        Widths of the matrices that similarities are learnt in.
+    memory : int
+        Numbers that the machine's memory is measured with.
+    tables : tuple of str
+        Tables that are played; all if there are none.
+    points : int
+        Points of each grid that a table is played with.
+    kernels : tuple of str
+        Kernels that are timed; all if there are none.
+    processes : int
+        Turns of what takes a process each.
+    """
+
+    turns: int
+    seconds: float
+    call: float
+    numbers: int
+    slow: int
+    parsed: int
+    dense: tuple[int, ...]
+    nonzeros: tuple[int, ...]
+    features: tuple[int, ...]
+    tasks: tuple[int, ...]
+    square: tuple[int, ...]
+    memory: int
+    tables: tuple[str, ...]
+    points: int
+    kernels: tuple[str, ...]
+    processes: int
+
+
+FULL = Effort(
+    turns=5,
+    seconds=0.02,
+    call=0.02,
+    numbers=2_000_000,
+    slow=500,
+    parsed=400_000,
+    dense=(10, 100, 1000, 10_000),
+    nonzeros=(10, 100, 1000),
+    features=(10_000, 100_000, 1_000_000),
+    tasks=(1, 10, 100, 1000),
+    square=(100, 300, 1000),
+    memory=16_000_000,
+    tables=(),
+    points=1,
+    kernels=(),
+    processes=2,
+)
+QUICK = Effort(
+    turns=1,
+    seconds=0.0,
+    call=0.001,
+    numbers=20_000,
+    slow=60,
+    parsed=1000,
+    dense=(10, 20),
+    nonzeros=(5,),
+    features=(100,),
+    tasks=(1, 3),
+    square=(5,),
+    memory=10_000,
+    tables=("dom-table1",),
+    points=1,
+    kernels=("PA", "OGD", "COML", "DOM-I, ring"),
+    processes=1,
+)

@@ -1,0 +1,158 @@
+"""The papers' equations in plain NumPy, as the tests have them, and one loop that is tuned."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from omtl.learners.adagrad import AdaGrad
+from omtl.learners.arow import AROW
+from omtl.learners.cavallanti import MultiPerceptron
+from omtl.learners.coml import COML
+from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
+from omtl.learners.gradient import GradientDescent
+from omtl.learners.lifelong import AKLO, OGD
+from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann
+from omtl.learners.osgl import OSGL, OSGLImplicit
+from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
+from omtl.learners.passive_aggressive import PassiveAggressive
+from omtl.learners.perceptron import Perceptron
+from omtl.learners.rom import ROMPGD, ROMRDA
+from omtl.learners.similarity import SimilarityLearner
+from omtl.ops import SparseRows
+from omtl.paths import ROOT
+from omtl.triplets import Triplets
+from scripts.bench.measure import Go
+from scripts.bench.ours import ETA, Play
+
+sys.path.insert(0, str(ROOT / "tests"))
+from oracles import (
+    Given,
+    Steps,
+    baselines,
+    centralised,
+    interaction,
+    lifelong,
+    network,
+    osmtl,
+    rom,
+    similarity,
+)
+
+TRANSCRIPTIONS: dict[type, Callable[..., Steps]] = {
+    PassiveAggressive: centralised.passive_aggressive,
+    Perceptron: centralised.perceptron,
+    GradientDescent: baselines.gradient_descent,
+    AdaGrad: baselines.adagrad,
+    AROW: baselines.arow,
+    COML: centralised.coml,
+    MultiPerceptron: interaction.multi_perceptron,
+    OMTLCovariance: interaction.omtl_covariance,
+    OMTLLogDet: interaction.omtl_logdet,
+    OMTLVonNeumann: interaction.omtl_von_neumann,
+    ROMPGD: rom.rom_pgd,
+    ROMRDA: rom.rom_rda,
+    OSGL: osmtl.osgl,
+    OSGLImplicit: osmtl.osgl_implicit,
+    OSMTLExponential: osmtl.osmtl_e,
+    OSMTLThreshold: osmtl.osmtl_t,
+    OGD: lifelong.ogd,
+    AKLO: lifelong.aklo,
+    NS: network.ns,
+    DST: network.dst,
+    DOM1: network.dom1,
+    DOM2: network.dom2,
+    DA: network.da,
+}
+
+MULTIPLIED_OUT = (interaction.__name__, network.__name__)
+"""Modules whose transcriptions multiply out Kronecker products, of (n_tasks · n_features)²."""
+
+LARGEST_PRODUCT = 4000
+"""Most n_tasks · n_features that such a product is affordable with."""
+
+
+def affordable(ready: Play) -> bool:
+    """Whether the transcription fits into memory and time."""
+    out = TRANSCRIPTIONS[type(ready.learner)].__module__ in MULTIPLIED_OUT
+    return not out or ready.shape.n_tasks * ready.shape.n_features <= LARGEST_PRODUCT
+
+
+def given(ready: Play) -> list[list[Given]]:
+    """Return the rounds of a play as a transcription reads them, rows written out."""
+    examples, stream = ready.examples, ready.stream
+    rows = examples.rows
+
+    def row(i: int) -> np.ndarray:
+        if not isinstance(rows, SparseRows):
+            return rows.X[i]
+        x = np.zeros(ready.shape.n_features)
+        part = slice(rows.indptr[i], rows.indptr[i + 1])
+        x[rows.indices[part]] = rows.values[part]
+        return x
+
+    events = [
+        Given(row(i), float(examples.y[i]), int(examples.task[i]), int(node))
+        for i, node in zip(stream.example, stream.node, strict=True)
+    ]
+    return [events[a:b] for a, b in zip(stream.start[:-1], stream.start[1:], strict=True)]
+
+
+def transcription(ready: Play) -> Callable[[], Go]:
+    """Return what starts the transcription of a play."""
+    rounds, shape = given(ready), ready.shape
+    of = TRANSCRIPTIONS[type(ready.learner)]
+    known: dict[str, Any] = {"A": shape.mixing} if of.__module__ == network.__name__ else {}
+    if of is lifelong.aklo:
+        known = {"n_examples": shape.n_examples, "seed": shape.seed}
+    options = known | ready.learner._asdict()  # type: ignore[attr-defined]
+    labels = [event.y for events in rounds for event in events]
+
+    def go() -> int:
+        steps = of(rounds, shape.n_tasks, shape.n_features, **options)
+        return sum(not y * step.score > 0.0 for y, step in zip(labels, steps, strict=True))
+
+    return lambda: go
+
+
+def tuned_pa(X: np.ndarray, y: np.ndarray) -> int:
+    """Learn passive-aggressively with as few NumPy calls as there can be."""
+    w = np.zeros(X.shape[1])
+    wrong = 0
+    for x, label in zip(X, y.tolist(), strict=True):
+        score = w @ x
+        wrong += not label * score > 0.0
+        loss = 1.0 - label * score
+        if loss > 0.0:
+            w += (label * loss / (x @ x)) * x
+    return wrong
+
+
+def tuned_ogd(X: np.ndarray, y: np.ndarray) -> int:
+    """Descend the hinge loss's gradient with as few NumPy calls as there can be."""
+    w = np.zeros(X.shape[1])
+    wrong = 0
+    for x, label in zip(X, y.tolist(), strict=True):
+        score = w @ x
+        wrong += not label * score > 0.0
+        if label * score <= 1.0:
+            w += (ETA * label) * x
+    return wrong
+
+
+TUNED = {"PA": tuned_pa, "OGD": tuned_ogd}
+
+
+def similarities(learner: SimilarityLearner, X: np.ndarray, triplets: Triplets, n_tasks: int) -> Go:
+    """Return algorithm 1 as printed: a matrix a task, one triplet after the other."""
+    rows = [(X[q], X[a], X[b], float(y), int(k)) for q, a, b, y, k in zip(*triplets, strict=True)]
+    options = learner._asdict() | ({} if hasattr(learner, "b") else {"b": 0.0})  # type: ignore[attr-defined]
+
+    def go() -> int:
+        found, _ = similarity.omtrsl(rows, [0.0] * len(rows), n_tasks, X.shape[1], **options)
+        return sum(not y * one.p > 0.0 for one, y in zip(found, triplets.y, strict=True))
+
+    return go

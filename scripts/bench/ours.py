@@ -1,0 +1,289 @@
+"""Our learners, the plays of them, and the passes over an example that their equations need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from omtl.learners.adagrad import AdaGrad
+from omtl.learners.arow import AROW
+from omtl.learners.cavallanti import MultiPerceptron
+from omtl.learners.coml import COML
+from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
+from omtl.learners.gradient import GradientDescent
+from omtl.learners.lifelong import AKLO, OGD
+from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann
+from omtl.learners.osgl import OSGL, OSGLImplicit
+from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
+from omtl.learners.passive_aggressive import PassiveAggressive
+from omtl.learners.perceptron import Perceptron
+from omtl.learners.rom import ROMPGD, ROMRDA
+from omtl.networks import mixing_matrix, modes
+from omtl.play import Examples, Trace, play
+from omtl.preparation import Fed, fed, in_order
+from omtl.rules import Learner, Shape
+from omtl.streams import Stream, Tasks, checkpoints
+from scripts.bench import streams
+
+ETA = 0.1
+"""Learning rate of all gradient steps."""
+
+
+class Play(NamedTuple):
+    """All that a play needs, as `omtl.play.play` takes it."""
+
+    learner: Learner
+    examples: Examples
+    stream: Stream
+    shape: Shape
+
+    @property
+    def size(self) -> int:
+        """Number of examples."""
+        return self.stream.example.size
+
+    def first(self, n_rounds: int) -> Play:
+        """Return the play of the first rounds alone."""
+        start = self.stream.start[: n_rounds + 1]
+        which = self.stream.example[: start[-1]]
+        n_examples = np.bincount(self.examples.task[which], minlength=self.shape.n_tasks)
+        n_rounds = start.size - 1
+        return self._replace(
+            stream=Stream(start, which, self.stream.node[: start[-1]], checkpoints(n_rounds, 100)),
+            shape=self.shape._replace(n_rounds=n_rounds, n_examples=tuple(n_examples.tolist())),
+        )
+
+    def of_at_most(self, examples: int) -> Play:
+        """Return the play of whole first rounds, one at least, of about so many examples."""
+        ends = self.stream.start[1:]
+        return self.first(max(1, int(np.searchsorted(ends, examples, side="right"))))
+
+    def by(self, learner: Learner) -> Play:
+        """Return the same for another learner."""
+        return self._replace(learner=learner)
+
+
+def trace_of(ready: Play, compiled: bool = True) -> Trace:
+    """Play, and return the trace."""
+    return play(*ready, compiled=compiled)[0]
+
+
+def mistakes(ready: Play, compiled: bool = True) -> int:
+    """Play, and return the number of mistakes."""
+    return int(trace_of(ready, compiled).mistakes.sum())
+
+
+class Places(NamedTuple):
+    """The weight vectors that an example of each task meets, by number: (n_tasks, any), −1 none.
+
+    Parameters
+    ----------
+    heard : ndarray
+        Those that its score needs.
+    asked : ndarray
+        Those that its step needs besides.
+    learnt : ndarray
+        Those that its step changes.
+    """
+
+    heard: np.ndarray
+    asked: np.ndarray
+    learnt: np.ndarray
+
+
+def own(n_tasks: int) -> np.ndarray:
+    """Return each task's own vector."""
+    return np.arange(n_tasks)[:, None]
+
+
+def own_and_shared(n_tasks: int) -> np.ndarray:
+    """Return each task's own vector, and the last one."""
+    return np.column_stack([np.arange(n_tasks), np.full(n_tasks, n_tasks)])
+
+
+def every(n_tasks: int) -> np.ndarray:
+    """Return all vectors for each task."""
+    return np.tile(np.arange(n_tasks), (n_tasks, 1))
+
+
+def none(n_tasks: int) -> np.ndarray:
+    """Return no vector for any task."""
+    return np.zeros((n_tasks, 0), dtype=np.int64)
+
+
+def by_mode(places: np.ndarray, n_modes: int) -> np.ndarray:
+    """Return all modes of vectors that are kept in the modes of a network."""
+    return (places[:, :, None] * n_modes + np.arange(n_modes)).reshape(places.shape[0], -1)
+
+
+def alone(n_tasks: int, _: int) -> Places:
+    """Return the places of tasks that learn alone."""
+    return Places(own(n_tasks), none(n_tasks), own(n_tasks))
+
+
+def adapting(n_tasks: int, _: int) -> Places:
+    """Return the places of tasks alone, each weight with a number that its step changes too."""
+    return Places(own(n_tasks), none(n_tasks), np.hstack([own(n_tasks), own(n_tasks) + n_tasks]))
+
+
+def believing(n_tasks: int, _: int) -> Places:
+    """Return the places of tasks alone, each weight with a variance that its step asks for."""
+    return adapting(n_tasks, _)._replace(asked=own(n_tasks) + n_tasks)
+
+
+def sharing(n_tasks: int, _: int) -> Places:
+    """Return the places of tasks with one vector in common."""
+    return Places(own_and_shared(n_tasks), none(n_tasks), own_and_shared(n_tasks))
+
+
+def robust(n_tasks: int, _: int) -> Places:
+    """Return the places of tasks with a regular and an outlying vector, and one in common."""
+    three = np.column_stack([own_and_shared(n_tasks), np.arange(n_tasks) + n_tasks + 1])
+    return Places(three, none(n_tasks), three)
+
+
+def related(n_tasks: int, _: int) -> Places:
+    """Return the places of tasks of which each step teaches all."""
+    others = np.array([[j for j in range(n_tasks) if j != k] for k in range(n_tasks)])
+    return Places(own(n_tasks), others.reshape(n_tasks, -1).astype(np.int64), every(n_tasks))
+
+
+def attentive(n_tasks: int, _: int) -> Places:
+    """Return the places of tasks all of which hear every example."""
+    return Places(every(n_tasks), none(n_tasks), every(n_tasks))
+
+
+def after_others(n_tasks: int, _: int) -> Places:
+    """Return the places of tasks that come one by one and ask those before them."""
+    before = np.where(np.tri(n_tasks, dtype=bool), np.arange(n_tasks), -1)
+    return Places(before, none(n_tasks), own(n_tasks))
+
+
+def on_nodes(of: Callable[[int], np.ndarray]) -> Callable[[int, int], Places]:
+    """Return the places of learners on a network, which has each vector in so many modes."""
+
+    def places(n_tasks: int, n_modes: int) -> Places:
+        slots = by_mode(of(n_tasks), n_modes)
+        return Places(slots, none(n_tasks), slots)
+
+    return places
+
+
+def one_slot(n_tasks: int) -> np.ndarray:
+    """Return the only vector, for each task."""
+    return np.zeros((n_tasks, 1), dtype=np.int64)
+
+
+class Kernel(NamedTuple):
+    """A learner as it is timed.
+
+    Parameters
+    ----------
+    learner : Learner
+    places : callable
+        `Places` by the numbers of tasks and of a network's modes.
+    counterpart : str
+        The single-task kernel that it is compared with at equal work.
+    topology : str, optional
+        The network it learns on.
+    stream : callable
+        Orders its examples.
+    most_tasks : int
+        More tasks than these would take minutes.
+    """
+
+    learner: Learner
+    places: Callable[[int, int], Places]
+    counterpart: str = "OGD"
+    topology: str | None = None
+    stream: Callable[[Tasks], Stream] = streams.in_rounds
+    most_tasks: int = 1000
+
+
+SINGLE: dict[str, Kernel] = {
+    "PA": Kernel(PassiveAggressive(), alone, "PA"),
+    "PA-I": Kernel(PassiveAggressive(C=0.5), alone, "PA"),
+    "PM": Kernel(Perceptron(eta=ETA), alone),
+    "OGD": Kernel(Perceptron(eta=ETA, margin=1.0), alone),
+    "GD": Kernel(GradientDescent(eta=1.0), alone),
+    "ITOL": Kernel(OGD(lam=0.01), alone),
+    "AdaGrad": Kernel(AdaGrad(eta=ETA), adapting),
+    "AROW": Kernel(AROW(r=1.0), believing),
+}
+"""Learners of one task, whose streams are of one task."""
+
+MULTI: dict[str, Kernel] = {
+    "Multi-P": Kernel(MultiPerceptron(b=2.0, eta=ETA, margin=1.0), sharing),
+    "COML": Kernel(COML(C=1.0, mu=0.5), sharing, "PA"),
+    "OMTL-Cov": Kernel(OMTLCovariance(epoch=0.1, margin=1.0), related),
+    "OMTL-LogDet": Kernel(OMTLLogDet(eta=0.01, epoch=0.1, margin=1.0), related),
+    "OMTL-vN": Kernel(OMTLVonNeumann(eta=0.01, epoch=0.1, margin=1.0), related, most_tasks=10),
+    "ROM-PGD": Kernel(ROMPGD(eta=ETA, alpha=0.1, beta=0.1, gamma=0.01), robust),
+    "ROM-RDA": Kernel(ROMRDA(kappa=1.0, alpha=0.1, beta=0.1, gamma=0.01), sharing),
+    "OSGL": Kernel(OSGL(C=0.1), alone),
+    "OSGL implicit": Kernel(OSGLImplicit(C=0.1), alone),
+    "OSMTL-e": Kernel(OSMTLExponential(C=ETA, alpha=0.5, lam=1.0, margin=1.0), attentive),
+    "OSMTL-t": Kernel(OSMTLThreshold(C=ETA, alpha=0.5, lam=1.0, margin=1.0), attentive),
+    "AKLO": Kernel(AKLO(lam=0.01), after_others, stream=streams.task_after_task),
+    **{
+        f"{name}, {topology}": Kernel(learner, on_nodes(of), topology=topology, most_tasks=100)
+        for name, learner, of in (
+            ("NS", NS(eta=ETA), one_slot),
+            ("DST", DST(eta=ETA), own),
+            ("DA", DA(eta=ETA, b=3.0), own_and_shared),
+            ("DOM-I", DOM1(eta=ETA, b=3.0), own_and_shared),
+            ("DOM-II", DOM2(eta=ETA, alpha=0.5), every),
+        )
+        for topology in ("full", "ring")
+    },
+}
+"""Learners of many tasks."""
+
+KERNELS = SINGLE | MULTI
+
+
+def mixing_of(kernel: Kernel, n_tasks: int) -> np.ndarray:
+    """Return the weights of the kernel's network, of a node a task, or of a single node."""
+    if kernel.topology is None:
+        return np.ones((1, 1))
+    return mixing_matrix(n_tasks, kernel.topology)
+
+
+def play_of(kernel: Kernel, source: Fed, stream: Stream) -> Play:
+    """Return the kernel's play of data in the order in which they come."""
+    tasks = source.tasks
+    examples, ordered = in_order(source, stream)
+    n_tasks = len(tasks.names)
+    shape = Shape(
+        n_tasks,
+        tasks.X.shape[1],
+        mixing_of(kernel, n_tasks),
+        sparse=not isinstance(tasks.X, np.ndarray),
+        n_rounds=stream.start.size - 1,
+        n_examples=tuple(np.bincount(examples.task, minlength=n_tasks).tolist()),
+    )
+    return Play(kernel.learner, examples, ordered, shape)
+
+
+def ready(kernel: Kernel, X: streams.Rows, y: np.ndarray, n_tasks: int) -> Play:
+    """Return the kernel's play of examples that are dealt to tasks."""
+    tasks = streams.tasks_of(X, y, n_tasks)
+    stream = streams.one_by_one(y.size) if n_tasks == 1 else kernel.stream(tasks)
+    # As they are: `fed` would drop features that one example alone has.
+    source = Fed(tasks, fed(tasks).square_norm, "")
+    return play_of(kernel, source, stream)
+
+
+def places_of(kernel: Kernel, n_tasks: int) -> Places:
+    """Return the weight vectors that the kernel's examples meet."""
+    n_modes = modes(mixing_of(kernel, n_tasks))[0].size if kernel.topology else 1
+    return kernel.places(n_tasks, n_modes)
+
+
+def passes_of(places: Places, trace: Trace, ready: Play) -> float:
+    """Return how many passes an example needs, given how often the learner took a step."""
+    heard, asked, learnt = ((part >= 0).sum(axis=1) for part in places)
+    met = np.bincount(ready.examples.task[ready.stream.example], minlength=ready.shape.n_tasks)
+    return float((met @ heard + trace.updates @ (asked + learnt)) / ready.size)

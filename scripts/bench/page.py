@@ -1,0 +1,349 @@
+"""The page of the documentation that shows the stored runs."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from omtl.paths import ROOT
+from scripts.bench.measure import read
+from scripts.bench.ours import SINGLE
+from scripts.bench.targets import PUBLIC, Line, Results, place_of
+
+PAGE = ROOT / "docs" / "performance.md"
+
+RESULTS = (
+    "runs",
+    "limits",
+    "kernels",
+    "growth",
+    "table_streams",
+    "tables",
+    "startup",
+    "targets",
+)
+"""The files of a run, in the order in which they are made."""
+
+HEAD = """\
+# Performance
+
+This page is generated from the stored runs in `results/bench/` (`python -m scripts.bench page`);
+all its numbers stand there, with more digits.
+
+```
+make bench                          # all parts, then this page
+make bench PART=kernels             # one part
+python -m scripts.bench --help
+```
+
+All is measured on one core, and all that is concluded from is a ratio of two times in one run.
+The contenders of a benchmark take turns, ours before each other one, on the same stream. `median`
+is over the turns, `low` to `high` are the extremes. Slow contenders get the first examples of the
+stream only. Compiling, parsing and preparing are not counted, except where a line says so. Equal
+algorithms must make equal mistakes, up to ties and rounding: a run in which they do not, fails.
+"""
+
+KERNELS_TEXT = """\
+`NumPy` is the plain transcription of the paper's equations that the tests compare the learner with
+(`tests/oracles/`); where the paper prints a Kronecker product or a full matrix, it is written out,
+and the ratio says little. `uncompiled` are the learner's own rules, run in Python. The `limit` is a
+bare loop of as many inner products and steps as the learner's equations need on this stream, over
+the same rows and as many weight vectors, with sums in any order, which does nothing else. All
+numbers but the first are times beside ours: above 1 they are slower.
+"""
+
+RIVALS_TEXT = """\
+Vowpal Wabbit has no passive-aggressive learner: beside PA stands its gradient descent on the hinge
+loss, a product and a step too. `Python` is `Workspace.learn` on parsed examples and reading the
+prediction; `learning alone` is the library's own function without the Python method around it;
+`text` parses a line of text on the way. `native` is its own program, in several passes over its
+cache file, less the time of a first pass: decoding the cache is counted, as the program has no way
+round it. It decodes in one thread and learns in another: `core` counts the processor's time of
+both, `elapsed` what one waits.
+"""
+
+GROWTH_TEXT = """\
+Nanoseconds an example; in brackets, how many times that of the bare loop. Steps are taken as often
+as each learner takes them on this stream, so rows of a column do not all do the same work.
+"""
+
+STREAMS_TEXT = """\
+The first repeat of each column: every algorithm at one point of its grid (on one network), and OGD
+with one vector for all tasks, which the public libraries have.
+"""
+
+TABLES_TEXT = """\
+One repeat of each cell, with a few points of each grid, in a process and a store of its own, what
+is compiled being compiled before. `ratio` is the computing time beside that of one job. `beside`
+is what the process takes besides: starting, importing, planning. Threads share the data sets of
+their process; each process loads its own. `MiB` is the sum of the most that each process held.
+"""
+
+
+def figure(value: float) -> str:
+    """Return a number with about three digits."""
+    if value == 0.0 or value != value:
+        return f"{value:g}"
+    return f"{value:,.0f}" if abs(value) >= 100.0 else f"{value:.3g}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the unit that suits it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{figure(seconds / size)} {unit}"
+    return f"{figure(seconds / 1e-9)} ns"
+
+
+def spread(line: Line, kind: str = "ratio", low: str = "min", high: str = "max") -> str:
+    """Return a median with its extremes."""
+    median, least, most = (figure(float(line[f"{kind}_{part}"])) for part in ("median", low, high))
+    return f"{median} ({least} to {most})"
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return a Markdown table, numbers to the right."""
+    rule = ["---", *["---:"] * (len(titles) - 1)]
+    lines = [f"| {' | '.join(cells)} |" for cells in (titles, rule, *rows)]
+    return [*lines, ""] if len(lines) > 2 else ["No run is stored.", ""]
+
+
+def machine(results: Results) -> list[str]:
+    """Return where and how the runs were made."""
+    rows = [
+        [
+            run["part"],
+            run["effort"],
+            run["started"],
+            f"{float(run['seconds']):.0f}",
+            f"{run['load_before']} to {run['load_after']}",
+            run["commit"],
+        ]
+        for run in results["runs"]
+    ]
+    titles = ("part", "effort", "started (UTC)", "seconds", "load average", "commit")
+    hosts = dict.fromkeys(
+        f"{run['processor']}, {run['cores']} cores, Python {run['python']}, {run['packages']}."
+        for run in results["runs"]
+    )
+    notes = []
+    busy = [run["part"] for run in results["runs"] if float(run["load_before"]) > BUSY]
+    if busy:
+        notes = [
+            f"The machine was busy with other work when these parts began: {', '.join(busy)}. "
+            "Their times are longer than they need be, and their ratios spread.",
+            "",
+        ]
+    if any(run["effort"] != "full" for run in results["runs"]):
+        notes += ["Parts of quick effort show that all works; their times mean nothing.", ""]
+    return [
+        "## The machine",
+        "",
+        *(line for host in hosts for line in (host, "")),
+        *notes,
+        *table(titles, rows),
+    ]
+
+
+BUSY = 0.7
+"""Load average above which other work is likely to have troubled a run on one core."""
+
+
+def targets(results: Results) -> list[str]:
+    """Return the targets, and the numbers that miss theirs."""
+    lines = results["targets"]
+    rows, missed = [], []
+    for name in dict.fromkeys(line["target"] for line in lines):
+        mine = [line for line in lines if line["target"] == name]
+        kept = [line for line in mine if line["met"] == "yes"]
+        at_least = mine[0]["wanted"].startswith("at least")
+        worst = (min if at_least else max)(mine, key=lambda line: float(line["median"]))
+        middle = statistics.median(float(line["median"]) for line in mine)
+        verdict = "met" if len(kept) == len(mine) else "**not met**"
+        rows.append(
+            [
+                name,
+                mine[0]["wanted"],
+                figure(middle),
+                f"{figure(float(worst['median']))} ({worst['subject']})",
+                f"{verdict}: {len(kept)} of {len(mine)}",
+            ]
+        )
+        missed += [line for line in mine if line["met"] == "no"]
+    titles = ("target", "wanted", "middle", "worst", "verdict")
+    found = ["## Targets", "", *table(titles, rows)]
+    if missed:
+        cells = [
+            [
+                line["target"],
+                line["subject"],
+                line["wanted"],
+                f"{figure(float(line['median']))} "
+                f"({figure(float(line['low']))} to {figure(float(line['high']))})",
+            ]
+            for line in missed
+        ]
+        found += ["### Not met", "", *table(("target", "of", "wanted", "measured"), cells)]
+    return found
+
+
+def grouped(lines: Sequence[Line]) -> dict[tuple[str, ...], dict[str, Line]]:
+    """Return the lines of each benchmark by contender."""
+    found: dict[tuple[str, ...], dict[str, Line]] = {}
+    for line in lines:
+        found.setdefault(place_of(line), {})[line["contender"]] = line
+    return found
+
+
+def cell(contenders: dict[str, Line], name: str) -> str:
+    """Return a contender's ratio with its spread, or nothing where it was not run."""
+    return spread(contenders[name]) if name in contenders else "–"
+
+
+def rivals(results: Results) -> list[str]:
+    """Return the public implementations beside ours, at each size that they were run at."""
+    names = (*PUBLIC, "NumPy, tuned")
+    found = ["## Beside public implementations", "", RIVALS_TEXT]
+    for kernel in SINGLE:
+        rows = [
+            [
+                f"{int(nonzeros):,} of {int(d):,}",
+                duration(float(here["ours"]["seconds_per_example"])),
+                *(cell(here, name) for name in names),
+            ]
+            for (name, _, _, d, nonzeros), here in grouped(
+                [*results["kernels"], *results["growth"]]
+            ).items()
+            if name == kernel and any(each in here for each in PUBLIC)
+        ]
+        if rows:
+            rows.sort(key=lambda row: [int(part.replace(",", "")) for part in row[0].split(" of ")])
+            titles = ("nonzeros of features", "ours", *names)
+            found += [f"### {kernel}", "", *table(titles, rows)]
+    return found
+
+
+def kernels(results: Results) -> list[str]:
+    """Return every kernel at one size."""
+    names = ("limit", "NumPy", "uncompiled", "single-task")
+    rows = [
+        [
+            f"{kernel}, {layout}, d = {d}" + (f", {n_tasks} tasks" if n_tasks != "1" else ""),
+            duration(float(here["ours"]["seconds_per_example"])),
+            *(cell(here, name) for name in names),
+        ]
+        for (kernel, layout, n_tasks, d, _), here in grouped(results["kernels"]).items()
+    ]
+    return ["## Every kernel", "", KERNELS_TEXT, *table(("kernel", "ours", *names), rows)]
+
+
+def growth(results: Results) -> list[str]:
+    """Return how costs grow: a table for each way to grow."""
+    found = ["## How costs grow", "", GROWTH_TEXT]
+    ways = (
+        ("dense", "With the number of features, dense rows", "n_features"),
+        ("sparse", "With nonzeros and features, sparse rows", "nonzeros of n_features"),
+        ("tasks", "With the number of tasks, dense rows (d as of every kernel)", "n_tasks"),
+        ("triplets", "Similarities, with the number of features (triplets)", "n_features"),
+    )
+    for layout, title, axis in ways:
+        costs: dict[str, dict[tuple[int, ...], str]] = {}
+        for place, here in grouped(results["growth"]).items():
+            if place[1] != layout:
+                continue
+            line = here["ours"]
+            size = tuple(int(line[part]) for part in axis.split(" of "))
+            ns = figure(1e9 * float(line["seconds_per_example"]))
+            costs.setdefault(line["kernel"], {})[size] = (
+                f"{ns} [{figure(1.0 / float(here['limit']['ratio_median']))}]"
+            )
+        sizes = sorted({size for mine in costs.values() for size in mine})
+        rows = [
+            [kernel, *(mine.get(size, "–") for size in sizes)] for kernel, mine in costs.items()
+        ]
+        titles = ("kernel", *(" of ".join(f"{part:,}" for part in size) for size in sizes))
+        found += [f"### {title}", "", *table(titles, rows)]
+    return found
+
+
+def limits(results: Results) -> list[str]:
+    """Return the machine's limits."""
+    rows = [
+        [line["what"], f"{int(line['size']):,}", spread(line, "rate"), line["unit"]]
+        for line in results["limits"]
+    ]
+    return ["## The machine's limits", "", *table(("what", "size", "rate", "unit"), rows)]
+
+
+def table_streams(results: Results) -> list[str]:
+    """Return the learners on the tables' own streams."""
+    names = ("NumPy", "uncompiled", *PUBLIC)
+    found = ["## The tables' own streams", "", STREAMS_TEXT]
+    by_layout: dict[str, list[list[str]]] = {}
+    for (kernel, layout, *_), here in grouped(results["table_streams"]).items():
+        by_layout.setdefault(layout, []).append(
+            [
+                kernel,
+                f"{int(here['ours']['examples']):,}",
+                duration(float(here["ours"]["seconds_per_example"])),
+                *(cell(here, name) for name in names),
+            ]
+        )
+    for layout, rows in by_layout.items():
+        titles = ("learner", "examples", "ours", *names)
+        found += [f"### {layout}", "", *table(titles, rows)]
+    return found if by_layout else [*found, "No run is stored.", ""]
+
+
+def tables(results: Results) -> list[str]:
+    """Return the whole tables."""
+    rows = [
+        [
+            line["table"],
+            line["way"],
+            f"{line['units']} ({line['failed']} failed)"
+            if line["failed"] != "0"
+            else line["units"],
+            f"{float(line['seconds']):.1f} s",
+            spread(line),
+            f"{float(line['beside']):.1f} s",
+            line["loads"],
+            figure(float(line["mebibytes"])),
+        ]
+        for line in results["tables"]
+    ]
+    titles = ("table", "way", "units", "computing", "ratio", "beside", "data sets loaded", "MiB")
+    return ["## Whole tables", "", TABLES_TEXT, *table(titles, rows)]
+
+
+def startup(results: Results) -> list[str]:
+    """Return the starts."""
+    rows = [
+        [
+            line["what"] + (f", {line['kernel']}" if line["kernel"] else ""),
+            f"{spread(line, 'seconds')} s",
+            f"{figure(float(line['processor_median']))} s",
+            line["turns"],
+        ]
+        for line in results["startup"]
+    ]
+    return ["## Starting", "", *table(("what", "elapsed", "processor", "turns"), rows)]
+
+
+def page(folder: Path) -> str:
+    """Return the page of the runs that are stored in a folder."""
+    results = {name: read(folder / f"{name}.csv") for name in RESULTS}
+    parts = (
+        machine,
+        targets,
+        rivals,
+        kernels,
+        growth,
+        limits,
+        table_streams,
+        tables,
+        startup,
+    )
+    lines = [line for part in parts for line in part(results)]
+    return "\n".join([HEAD, *lines]).rstrip() + "\n"

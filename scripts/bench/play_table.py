@@ -1,0 +1,74 @@
+"""Play a table's units from nothing in a process of its own, and print what that took as JSON.
+
+The first repeats of every cell are played, with a few points of each grid: the plays are those of
+the whole table, and fewer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+
+def thinned(table: Any, points: int) -> Any:
+    """Return the table with so many points of each grid, spread evenly."""
+    from dataclasses import replace
+
+    def thin(experiment: Any) -> Any:
+        n = len(experiment.points)
+        return experiment.only([k * n // min(n, points) for k in range(min(n, points))])
+
+    cells = [
+        replace(
+            cell,
+            experiment=thin(cell.experiment),
+            rivals=tuple(map(thin, cell.rivals)),
+            chooser=cell.chooser and thin(cell.chooser),
+            search=None,
+        )
+        for cell in table.cells
+    ]
+    return replace(table, cells=cells)
+
+
+def main() -> int:
+    """Play, and print seconds of computing, units, data sets loaded, memory held, and failures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("table")
+    parser.add_argument("--repeats", type=int, required=True)
+    parser.add_argument("--points", type=int, required=True)
+    parser.add_argument("--jobs", type=int, required=True)
+    parser.add_argument("--parallel", required=True)
+    parser.add_argument("--store", type=Path, required=True)
+    options = parser.parse_args()
+
+    from omtl.config import load_option, named_reading, resolve_jobs
+    from omtl.harness.fanout import run
+    from omtl.harness.plan import describe, plan_table
+    from omtl.harness.store import Store
+
+    paper = describe("table", options.table)["paper"]
+    plan = plan_table(options.table, named_reading(paper, "as_published"))
+    units = thinned(plan, options.points).units(0, options.repeats)
+    parallel = resolve_jobs(load_option("parallel", options.parallel), options.jobs)
+    began = time.perf_counter()
+    outcome = run(units, Store(options.store), parallel, quiet=True)
+    told = {
+        "seconds": time.perf_counter() - began,
+        "units": len({unit.key for unit in units}),
+        "computed": outcome.computed,
+        "failed": len(outcome.failed),
+        "reasons": sorted({each.reason for each in outcome.failed.values()})[:3],
+        "mebibytes": outcome.peak_mib,
+        "loads": sum(outcome.loads.values()),
+    }
+    print(json.dumps(told))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

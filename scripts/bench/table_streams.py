@@ -1,0 +1,105 @@
+"""The streams of the tables themselves: their learners beside NumPy, one vector beside rivals.
+
+Of each column of a table that is tested and trained on a whole stream, the first repeat is played:
+every algorithm at one point of its grid, and gradient descent with one vector for all tasks,
+which every library has.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from omtl.config import named_reading
+from omtl.errors import UserError
+from omtl.harness.plan import Cell, describe, descriptions, plan_table
+from omtl.harness.unit import new_learner, setting_of
+from omtl.learners.perceptron import Perceptron
+from omtl.ops import square_norms
+from omtl.preparation import in_order
+from omtl.protocols import cumulative
+from omtl.rules import Learner
+from scripts.bench.effort import Effort
+from scripts.bench.kernels import elsewhere, ours_first, rows_of, slow_forms
+from scripts.bench.measure import Benchmark, Contender
+from scripts.bench.numpy_forms import TRANSCRIPTIONS
+from scripts.bench.ours import ETA, Play
+
+POOLED = Perceptron(eta=ETA, margin=1.0, pooled=True)
+
+ONE_VECTOR = "OGD, one vector"
+
+
+def columns_of(table: str) -> dict[str, list[Cell]]:
+    """Return the cells of each column that is a whole stream, one an algorithm."""
+    paper = describe("table", table)["paper"]
+    found: dict[str, dict[str, Cell]] = {}
+    for cell in plan_table(table, named_reading(paper, "as_published")).cells:
+        if cell.experiment.protocol["module"] == cumulative.__name__:
+            name = cell.experiment.algorithm["name"]
+            found.setdefault(cell.dataset, {}).setdefault(name, cell)
+    return {column: list(cells.values()) for column, cells in found.items()}
+
+
+def play_of(cell: Cell) -> Play:
+    """Return the first repeat of a cell, at the middle point of its grid."""
+    experiment = cell.experiment
+    setting = setting_of(experiment.unit(0, 0))
+    examples, stream = in_order(setting.source, setting.stream)
+    points = experiment.points
+    learner: Learner = new_learner(experiment.algorithm, points[len(points) // 2])
+    return Play(learner, examples, stream, setting.shape(examples, stream))
+
+
+def comparable(ready: Play) -> bool:
+    """Whether others see all of the rows: features that meet no second example are left out."""
+    X, _ = rows_of(ready)
+    return np.allclose(square_norms(X), ready.examples.square_norm[ready.stream.example])
+
+
+def uncompared(contenders: list[Contender]) -> list[Contender]:
+    """Return contenders whose mistakes need not be those of ours, as they see other norms."""
+    return [each._replace(expected=None) for each in contenders]
+
+
+def benchmark(name: str, layout: str, ready: Play, others: list[Contender]) -> Benchmark:
+    """Return ours on a table's stream beside others."""
+    X, y = rows_of(ready)
+    entries = X.size if isinstance(X, np.ndarray) else X.nnz
+    shape = ready.shape
+    first = ours_first(ready)
+    nonzeros = round(entries / y.size)
+    return Benchmark(name, layout, (first, *others), shape.n_tasks, shape.n_features, nonzeros)
+
+
+def of_column(
+    table: str, column: str, cells: list[Cell], effort: Effort, folder: Path
+) -> Iterator[Benchmark]:
+    """Yield the benchmarks of a column."""
+    layout = f"{table}, {column}"
+    pooled = play_of(cells[0]).by(POOLED)
+    others = [*slow_forms(pooled, effort)[:1], *elsewhere("OGD", pooled, effort, folder)]
+    # Where no feature has been met before, the score is a tie, which river answers with yes.
+    others = [each._replace(expected=None) if each.name == "river" else each for each in others]
+    yield benchmark(ONE_VECTOR, layout, pooled, others)
+    for cell in cells:
+        ready = play_of(cell)
+        if type(ready.learner) not in TRANSCRIPTIONS:
+            continue
+        forms = slow_forms(ready, effort)[:1]
+        if not comparable(ready):
+            forms = uncompared(forms)
+        yield benchmark(cell.algorithm, layout, ready, forms)
+
+
+def benchmarks(effort: Effort, folder: Path) -> Iterator[Benchmark]:
+    """Yield the benchmarks of all tables whose data can be had."""
+    for table in effort.tables or descriptions("table"):
+        for column, cells in columns_of(table).items():
+            try:
+                yield from of_column(table, column, cells, effort, folder)
+            except UserError as fault:
+                print(f"{table}, {column}: {fault}", file=sys.stderr)

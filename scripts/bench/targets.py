@@ -1,0 +1,228 @@
+"""The targets, and what the stored runs say of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+Line = Mapping[str, str]
+Results = Mapping[str, Sequence[Line]]
+"""The lines of each result, by its name."""
+
+PUBLIC = (
+    "river",
+    "scikit-learn",
+    "Vowpal Wabbit, Python",
+    "Vowpal Wabbit, Python, text",
+    "Vowpal Wabbit, learning alone",
+    "Vowpal Wabbit, native, core",
+    "Vowpal Wabbit, native, elapsed",
+)
+"""Contenders that are public implementations."""
+
+
+class Measured(NamedTuple):
+    """One number that a target is about, with its spread over the turns."""
+
+    subject: str
+    median: float
+    low: float
+    high: float
+
+
+class Target(NamedTuple):
+    """A bound that numbers must keep.
+
+    Parameters
+    ----------
+    name : str
+    measured : callable
+        From the results to the numbers.
+    at_least, at_most : float
+    unit : str
+    """
+
+    name: str
+    measured: Callable[[Results], Iterator[Measured]]
+    at_least: float = 0.0
+    at_most: float = float("inf")
+    unit: str = "×"
+
+    @property
+    def wanted(self) -> str:
+        """The bound in words."""
+        if self.at_least:
+            return f"at least {self.at_least:,g} {self.unit}"
+        return f"at most {self.at_most:,g} {self.unit}"
+
+
+class TargetRow(NamedTuple):
+    """What was measured of a target, and whether the median keeps it."""
+
+    target: str
+    wanted: str
+    subject: str
+    median: float
+    low: float
+    high: float
+    met: str
+
+
+def size_of(line: Line) -> str:
+    """Return the size of a benchmark in words."""
+    words = f"d = {int(line['n_features']):,}"
+    if line["nonzeros"] != line["n_features"] and line["layout"] != "triplets":
+        words = f"{int(line['nonzeros']):,} nonzeros of {int(line['n_features']):,}"
+    if int(line["n_tasks"]) > 1:
+        words += f", {int(line['n_tasks']):,} tasks"
+    return words
+
+
+def place_of(line: Line) -> tuple[str, ...]:
+    """Return what tells a benchmark from others."""
+    names = ("kernel", "layout", "n_tasks", "n_features", "nonzeros")
+    return tuple(line[name] for name in names)
+
+
+def slower(line: Line, subject: str) -> Measured:
+    """Return how many times longer a contender takes than ours."""
+    return Measured(subject, *(float(line[f"ratio_{kind}"]) for kind in ("median", "min", "max")))
+
+
+def faster(line: Line, subject: str, factor: float = 1.0) -> Measured:
+    """Return how many times longer ours takes than a contender, times a factor."""
+    median, low, high = (factor / float(line[f"ratio_{kind}"]) for kind in ("median", "max", "min"))
+    return Measured(subject, median, low, high)
+
+
+def beside(kernel: str, contender: str) -> Callable[[Results], Iterator[Measured]]:
+    """Return the number of times that a contender takes longer than a kernel at its size."""
+
+    def measured(results: Results) -> Iterator[Measured]:
+        for line in results["kernels"]:
+            if (line["kernel"], line["contender"]) == (kernel, contender):
+                yield slower(line, f"{kernel}, {size_of(line)}")
+
+    return measured
+
+
+def in_numpy(results: Results) -> Iterator[Measured]:
+    """Yield how many times longer each transcription takes."""
+    for line in results["kernels"]:
+        if line["contender"] == "NumPy" and line["layout"] == "dense":
+            yield slower(line, f"{line['kernel']}, {size_of(line)}")
+
+
+def above_limit(results: Results) -> Iterator[Measured]:
+    """Yield how many times longer each learner takes than its bare loop, on wide rows."""
+    for line in results["growth"]:
+        wide = line["layout"] == "dense" and int(line["n_features"]) >= WIDE
+        if line["contender"] == "limit" and wide:
+            yield faster(line, f"{line['kernel']}, {size_of(line)}")
+
+
+WIDE = 1000
+
+
+def above_sparse_limit(results: Results) -> Iterator[Measured]:
+    """Yield how many times longer each learner takes than its bare loop, on sparse rows."""
+    for line in results["growth"]:
+        if line["contender"] == "limit" and line["layout"] == "sparse":
+            yield faster(line, f"{line['kernel']}, {size_of(line)}")
+
+
+def above_single(results: Results) -> Iterator[Measured]:
+    """Yield each learner's time a pass beside that of its single-task counterpart."""
+    passes = {
+        place_of(line): float(line["passes"])
+        for line in results["growth"]
+        if line["contender"] == "ours" and line["passes"]
+    }
+    for line in results["growth"]:
+        if line["contender"] == "single-task" and line["layout"] != "tasks":
+            factor = float(line["passes"]) / passes[place_of(line)]
+            yield faster(line, f"{line['kernel']}, {line['layout']}, {size_of(line)}", factor)
+
+
+def above_rank_one(results: Results) -> Iterator[Measured]:
+    """Yield how many times longer a learner of similarities takes than BLAS's rank-1 updates."""
+    for line in results["growth"]:
+        if line["contender"] == "limit" and line["layout"] == "triplets":
+            yield faster(line, f"{line['kernel']}, {size_of(line)}")
+
+
+def public(results: Results) -> Iterator[Measured]:
+    """Yield how many times longer each public implementation takes, wherever one was run."""
+    for name in ("kernels", "growth", "table_streams"):
+        for line in results[name]:
+            if line["contender"] in PUBLIC:
+                subject = f"{line['kernel']}, {line['layout']}, {size_of(line)}"
+                yield slower(line, f"{subject}: {line['contender']}")
+
+
+def started(*what: str) -> Callable[[Results], Iterator[Measured]]:
+    """Return the seconds of starts."""
+
+    def measured(results: Results) -> Iterator[Measured]:
+        for line in results["startup"]:
+            if line["what"] in what:
+                seconds = (float(line[f"seconds_{kind}"]) for kind in ("median", "min", "max"))
+                yield Measured(line["kernel"] or line["what"], *seconds)
+
+    return measured
+
+
+def loaded_by_threads(results: Results) -> Iterator[Measured]:
+    """Yield how many times the data sets of a table are loaded by two threads, beside one."""
+    once = {
+        line["table"]: float(line["loads"]) for line in results["tables"] if line["way"] == "1 job"
+    }
+    for line in results["tables"]:
+        if line["way"] == "2 jobs, threads" and once[line["table"]]:
+            ratio = float(line["loads"]) / once[line["table"]]
+            yield Measured(line["table"], ratio, ratio, ratio)
+
+
+TARGETS = (
+    Target("PA beside river", beside("PA", "river"), at_least=500.0),
+    Target("PA beside scikit-learn, one at a time", beside("PA", "scikit-learn"), at_least=3000.0),
+    Target(
+        "PA beside Vowpal Wabbit's Python path, from text",
+        beside("PA", "Vowpal Wabbit, Python, text"),
+        at_least=100.0,
+    ),
+    Target(
+        "PA beside Vowpal Wabbit's Python path, of parsed examples",
+        beside("PA", "Vowpal Wabbit, Python"),
+        at_least=100.0,
+    ),
+    Target(
+        "PA beside Vowpal Wabbit's native path, a core",
+        beside("PA", "Vowpal Wabbit, native, core"),
+        at_least=1.0,
+    ),
+    Target("Each learner beside its plain NumPy transcription", in_numpy, at_least=100.0),
+    Target("Each learner beside the machine's limit, dense", above_limit, at_most=2.0),
+    Target("Each learner beside the machine's limit, sparse", above_sparse_limit, at_most=2.0),
+    Target("Learners of many tasks beside those of one, at equal work", above_single, at_most=3.0),
+    Target("Similarities beside BLAS's rank-1 updates", above_rank_one, at_most=2.0),
+    Target("Every public implementation that was run beside ours", public, at_least=1.0),
+    Target("Start of the command line", started("omtl --help", "omtl table --help"), 0.0, 0.5, "s"),
+    Target("First call, nothing compiled before", started("first call, cold"), 0.0, 10.0, "s"),
+    Target("First call, compiled before", started("first call, warm"), 0.0, 1.0, "s"),
+    Target("Loads of the data by 2 threads beside 1", loaded_by_threads, at_most=1.0),
+)
+
+
+def judged(results: Results) -> list[TargetRow]:
+    """Return what was measured of all targets."""
+    return [
+        TargetRow(
+            target.name,
+            target.wanted,
+            *one,
+            "yes" if target.at_least <= one.median <= target.at_most else "no",
+        )
+        for target in TARGETS
+        for one in target.measured(results)
+    ]
