@@ -54,8 +54,8 @@ data: $(VENV)/run ## fetch all data files
 bench: $(VENV)/test ## time kernels and tables beside other libraries, in one run (PART=kernels)
 	@$(PYTHON) -m scripts.bench $(PART)
 
-test: $(VENV)/test ## run the tests
-	@$(PYTHON) -m pytest
+test: $(VENV)/test ## run the tests; those in a browser where chromium is installed
+	@$(PYTHON) -m pytest $(if $(shell command -v chromium),,-m 'not browser')
 
 lint: $(VENV)/test ## check style and types
 	@$(PYTHON) -m ruff check .

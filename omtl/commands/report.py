@@ -1,0 +1,33 @@
+"""``omtl report``: write the static site of all results."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from omtl.commands._options import tell_written
+from omtl.commands._status import DONE
+
+HELP = "write a static site of all results, to be opened without a server"
+EXAMPLES = ("report", "report --output public")
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add where it goes, and whether the store is looked at."""
+    command.add_argument("--output", type=Path, help="the site's folder; default: .omtl/site")
+    command.add_argument(
+        "--without-store",
+        action="store_true",
+        help="show only what results/ keeps, as a fresh clone does",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the site and tell where its front page is."""
+    from omtl.harness.store import Store
+    from omtl.paths import kept
+    from omtl.site.build import build
+
+    store = None if options.without_store else Store.default()
+    tell_written([build(options.output or kept() / "site", store=store)])
+    return DONE

@@ -1,0 +1,10 @@
+"""The static site of all results: what is in ``results/``, the configs and the docstrings, to read.
+
+It is made from files alone and needs no server: a page refers to its neighbours by relative names,
+and to nothing outside but by plain links. The store is only read, for what ``results/`` does not
+keep: the numbers of the single repeats and their learning curves. Without it the site is whole, and
+says what would fill it.
+
+`gather` reads the files, a module a kind of page makes what the page shows, `templates` has the
+pages themselves, `build` writes them.
+"""

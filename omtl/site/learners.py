@@ -1,0 +1,170 @@
+"""The learners: what each is, its equations and cost, how it was made, and where it is used."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from markupsafe import Markup
+
+from omtl.config import grid_points
+from omtl.site.gather import Sources, comment_of, yaml_value
+from omtl.site.tables import TablePage
+from omtl.site.text import code, docstring, entries, items, markdown, plain, prose, sections
+
+NUMBERED = ("Implementation details", "Deviations", "Findings")
+"""Sections of a paper's page whose numbered items may be of a learner."""
+
+COST = re.compile(r"((?:An? \w+|A step|Cost[^:.\n]*)(?: costs|:) .*?)(?=\n\s*\n|\Z)", re.DOTALL)
+"""The paragraph of a docstring that tells the cost."""
+
+METHODS = ("open_round", "score", "update", "close_round", "fit")
+"""The rules of a learner, of which the code is shown."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """A config of a learner: what is fixed, and the grid that is searched."""
+
+    name: str
+    label: str
+    comment: str
+    fixed: list[tuple[str, str]]
+    grid: list[tuple[str, str]]
+    n_points: int
+
+
+@dataclass(frozen=True)
+class Note:
+    """A numbered item of a paper's page that names the learner."""
+
+    paper: str
+    section: str
+    text: Markup
+
+
+@dataclass(frozen=True)
+class Use:
+    """A row of a table that the learner fills, with its verdicts by reading."""
+
+    table: str
+    title: str
+    row: str
+    verdicts: dict[str, dict[str, int]]
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A learner."""
+
+    id: str
+    name: str
+    module: str
+    summary: str
+    text: Markup
+    cost: str
+    family: Markup
+    parameters: list[tuple[str, str, Markup]]
+    configs: list[Config]
+    notes: list[Note]
+    readmes: list[str]
+    uses: list[Use]
+    source: list[tuple[str, str]]
+
+    @property
+    def labels(self) -> list[str]:
+        """What tables and configs call it."""
+        return list(dict.fromkeys([*(c.label for c in self.configs), *(u.row for u in self.uses)]))
+
+
+def learners(sources: Sources, tables: list[TablePage]) -> list[Learner]:
+    """Return all learners that a config names, sorted by name."""
+    configs: dict[str, list[dict[str, Any]]] = {}
+    for config in sources.algorithms.values():
+        configs.setdefault(config["learner"], []).append(config)
+    found = [_learner(path, each, sources, tables) for path, each in configs.items()]
+    return sorted(found, key=lambda learner: learner.name.lower())
+
+
+def _learner(
+    path: str, configs: list[dict[str, Any]], sources: Sources, tables: list[TablePage]
+) -> Learner:
+    module_name, _, name = path.rpartition(".")
+    module = import_module(module_name)
+    kind = getattr(module, name)
+    parts = docstring(inspect.getdoc(kind) or "")
+    summary, _, text = parts[""].partition("\n\n")
+    cost = COST.search(parts[""])
+    uses = list(_uses(path, sources, tables))
+    labels = {config["label"] for config in configs} | {use.row for use in uses}
+    of_papers = {sources.tables[use.table]["paper"] for use in uses}
+    of_papers |= {p for p in sources.papers if re.search(rf"\b{p.upper()}\b", parts[""])}
+    return Learner(
+        f"learner-{name.lower()}.html",
+        name,
+        f"{module_name.replace('.', '/')}.py",
+        plain(summary),
+        prose(text.replace(cost.group(1), "") if cost else text),
+        plain(cost.group(1)) if cost else "",
+        prose(inspect.getdoc(module) or ""),
+        [(n, k, code(t)) for n, k, t in entries(parts.get("Parameters", ""))],
+        [_config(config) for config in configs],
+        list(_notes(sorted(of_papers), labels, sources)),
+        sorted(of_papers),
+        uses,
+        [
+            (method, inspect.cleandoc("\n" + inspect.getsource(getattr(kind, method))))
+            for method in METHODS
+            if hasattr(kind, method)
+        ],
+    )
+
+
+def _config(config: Mapping[str, Any]) -> Config:
+    return Config(
+        config["name"],
+        config["label"],
+        comment_of("algorithm", config["name"]),
+        [(key, yaml_value(value)) for key, value in config["fixed"].items()],
+        [(key, yaml_value(value)) for key, value in config["grid"].items()],
+        len(grid_points(config)),
+    )
+
+
+def _uses(path: str, sources: Sources, tables: list[TablePage]) -> Any:
+    """Yield the rows of tables that the learner fills."""
+    for table in tables:
+        for row in sources.tables[table.id]["rows"]:
+            if "algorithm" not in row:
+                continue
+            names = row["algorithm"] if isinstance(row["algorithm"], list) else [row["algorithm"]]
+            if not any(sources.algorithms[name]["learner"] == path for name in names):
+                continue
+            label = row.get("published") or row.get("ours")
+            verdicts = {}
+            for view in table.views:
+                tally: dict[str, int] = {}
+                for line in view.rows:
+                    if line.label == label:
+                        for cell in filter(None, line.cells):
+                            tally[cell.verdict] = tally.get(cell.verdict, 0) + 1
+                verdicts[view.name] = tally
+            yield Use(table.id, table.title, label, verdicts)
+
+
+def _notes(papers: list[str], labels: set[str], sources: Sources) -> Any:
+    """Yield the numbered items of the papers' pages that name the learner."""
+    stems = {label.partition(" (")[0] for label in labels}
+    named = re.compile("|".join(rf"(?<![\w-]){re.escape(s)}(?![\w])" for s in sorted(stems)))
+    for paper in papers:
+        for heading, text in sections(sources.readmes[paper]).items():
+            if heading in NUMBERED:
+                yield from (
+                    Note(paper, heading, markdown(item))
+                    for item in items(text)
+                    if named.search(item)
+                )

@@ -1,0 +1,135 @@
+"""The readings: what each paper leaves open, what was answered, and what the search tried."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from omtl.config import named_reading
+from omtl.errors import UserError
+from omtl.site.gather import Sources, rows, text_of, yaml_value
+from omtl.site.text import markdown, plain
+
+
+@dataclass(frozen=True)
+class Option:
+    """An answer to a question, and the config values that it sets."""
+
+    name: str
+    sets: list[tuple[str, str]]
+    is_literal: bool
+    is_published: bool
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a paper leaves open."""
+
+    name: str
+    asks: str
+    says: str
+    columns: list[str]
+    options: list[Option]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A reading of a column that the search tried."""
+
+    column: str
+    answers: list[tuple[str, str]]
+    distance: str
+    standard_error: str
+    match: str
+    near: str
+    off: str
+    is_best: bool
+
+
+@dataclass(frozen=True)
+class Searched:
+    """The record of the search of a table's readings."""
+
+    table: str
+    trials: list[Trial]
+    importance: Markup
+    command: str
+
+
+@dataclass(frozen=True)
+class PaperReadings:
+    """A paper's questions, and the searches of its tables."""
+
+    paper: str
+    questions: list[Question]
+    searches: list[Searched]
+
+    @property
+    def n_departures(self) -> int:
+        """How many questions the closest reading answers other than literally."""
+        return sum(
+            any(o.is_published and not o.is_literal for o in q.options) for q in self.questions
+        )
+
+
+def readings(sources: Sources) -> list[PaperReadings]:
+    """Return what all papers leave open."""
+    return [_of_paper(paper, asked, sources) for paper, asked in sources.questions.items() if asked]
+
+
+def _of_paper(paper: str, asked: dict[str, Any], sources: Sources) -> PaperReadings:
+    try:
+        answers = named_reading(paper, "as_published")["answers"]
+    except UserError:
+        answers = {}
+    questions = []
+    for name, question in asked.items():
+        literal = str(question["literal"])
+        closest = str(answers.get(name, literal))
+        options = [
+            Option(
+                str(option),
+                [(key, yaml_value(value)) for key, value in patch.items()],
+                str(option) == literal,
+                str(option) == closest,
+            )
+            for option, patch in question["options"].items()
+        ]
+        questions.append(
+            Question(
+                name, plain(question["asks"]), plain(question["says"]), question["columns"], options
+            )
+        )
+    searches = []
+    for table in (t for t, d in sources.tables.items() if d["paper"] == paper):
+        folder = sources.results / "readings"
+        tried = rows(folder / f"{table}.csv")
+        if tried:
+            told = text_of(folder / f"{table}.md")
+            told = told.partition("\n")[2] if told.startswith("# ") else told
+            command = f"make readings TABLE={table}"
+            searches.append(Searched(table, _trials(tried), markdown(told), command))
+    return PaperReadings(paper, questions, searches)
+
+
+def _trials(tried: list[dict[str, str]]) -> list[Trial]:
+    least = {
+        column: min(float(row["distance"]) for row in tried if row["column"] == column)
+        for column in {row["column"] for row in tried}
+    }
+    return [
+        Trial(
+            row["column"],
+            [(name, str(answer)) for name, answer in json.loads(row["answers"]).items()],
+            row["distance"],
+            row["standard_error"],
+            row["match"],
+            row["near"],
+            row["off"],
+            float(row["distance"]) == least[row["column"]],
+        )
+        for row in tried
+    ]

@@ -1,0 +1,106 @@
+"""What there is of a table beyond means: single repeats, kept or stored, and learning curves."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from omtl.config import named_reading
+from omtl.harness.plan import plan_table
+from omtl.harness.store import Loaded, Store
+from omtl.harness.table import Scored, score_table
+from omtl.site.charts import Curve
+from omtl.site.gather import Run
+
+Place = tuple[str, str, str, str]
+"""Data set, algorithm, task and metric of a cell."""
+
+KEPT_PRECISION = 5.1e-5
+"""Numbers of ``results/`` have four digits after the point."""
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Our number of a cell in each repeat, and the mean learning curve at the chosen point."""
+
+    values: np.ndarray
+    curve: Curve | None
+
+
+def place_of(row: Mapping[str, str]) -> Place:
+    """Return the place of a row of a reproduced table."""
+    return row["dataset"], row["algorithm"], row["task"], row["metric"]
+
+
+def kept_repeats(run: Run) -> dict[Place, Repeats]:
+    """Return the single repeats that are kept beside a table, as `omtl.harness.export` has them."""
+    text = run.text("repeats.csv")
+    if not text:
+        return {}
+    values: dict[Place, list[float]] = {}
+    for row in csv.DictReader(io.StringIO(text)):
+        values.setdefault(place_of(row), []).append(float(row["value"]))
+    return {place: Repeats(np.array(each), None) for place, each in values.items()}
+
+
+def stored_repeats(run: Run, paper: str, store: Store) -> dict[Place, Repeats]:
+    """Return what the store has of a table, by place; nothing of what it has not whole.
+
+    Parameters
+    ----------
+    run : Run
+    paper : str
+    store : Store
+        Only read.
+    """
+    meta = run.meta
+    if not meta or not store.folder.is_dir():
+        return {}
+    plan = plan_table(run.table, named_reading(paper, run.reading))
+    scored = score_table(plan, store, meta["seed"], meta["repeats"], selection=meta["selection"])
+    curves: dict[tuple[str, str, str], Curve | None] = {}
+    found = {}
+    loaded: tuple[Any, list[Any]] = (None, [])
+    for s in scored:
+        if not s.values.size:
+            continue
+        part = (s.cell.dataset, s.cell.algorithm, s.cell.task)
+        if part not in curves:
+            if loaded[0] != s.cell.experiment:
+                units = s.cell.experiment.repeats(meta["seed"], meta["repeats"])
+                loaded = (s.cell.experiment, Loaded(store)(units))
+            curves[part] = curve_of(s, [result.arrays for result in loaded[1]])
+        place = (s.cell.dataset, s.cell.algorithm, s.cell.task, s.cell.metric)
+        found[place] = Repeats(s.values, curves[part])
+    return found
+
+
+def curve_of(scored: Scored, repeats: list[Mapping[str, np.ndarray]]) -> Curve | None:
+    """Return the cumulative error rate of the chosen point as the examples come, or None.
+
+    It is the task's own where the protocol counts by task, else that of all tasks together.
+    """
+    points = scored.cell.experiment.points
+    if not repeats or scored.params not in points or "checkpoint_mistakes" not in repeats[0]:
+        return None
+    p = points.index(scored.params)
+    task = scored.cell.task
+    if task != "all" and "checkpoint_by_task" in repeats[0]:
+        k = int(task.removeprefix("task")) - 1
+        seen = repeats[0]["seen_by_task"][:, k]
+        mistakes = np.array([r["checkpoint_by_task"][p, :, k] for r in repeats])
+        label = f"{scored.cell.algorithm}, {task}"
+    else:
+        seen = repeats[0]["seen"]
+        mistakes = np.array([r["checkpoint_mistakes"][p] for r in repeats])
+        label = f"{scored.cell.algorithm}, all tasks together"
+    if seen.size < 2:
+        return None
+    rates = 100.0 * mistakes / np.maximum(seen, 1)
+    std = rates.std(axis=0, ddof=1) if len(rates) > 1 else None
+    return Curve(label, seen.astype(float), rates.mean(axis=0), std)

@@ -1,0 +1,118 @@
+"""Text of the project's own files as HTML: Markdown, docstrings, names of addresses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+SECTION = re.compile(r"^## +(.+)$", re.MULTILINE)
+
+ITEM = re.compile(r"^\d+\. +((?:.|\n(?!\d+\. |\n))+)", re.MULTILINE)
+"""An item of a numbered list, over all its lines."""
+
+LINK = re.compile(r'<a href="(?!https?://)[^"]*">(.*?)</a>', re.DOTALL)
+"""A link into the checkout, where no page of the site is."""
+
+SCRIPTS = r"([_^])(\{[^{}]*\}|\([^()]*\)|\[[^][]*\]|[^\W_]{1,3}(?![^\W_])|\*)"
+"""An index or a power: one in brackets, or a short one."""
+
+SCRIPT = re.compile(
+    r"(?P<base>(?<!\w)(?:argmin|argmax|Pr|[^\W\d_])[\u0300-\u036f]?|\d|[)‖\]⁻¹Σ√])"
+    rf"(?P<scripts>(?:{SCRIPTS.replace('([_^])', '[_^]').replace('(', '(?:', 1)})+)"
+)
+"""A symbol with its indices and powers. Names such as n_tasks are left as they are."""
+
+UNDERLINED = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
+
+
+def slug(text: str) -> str:
+    """Return text as a part of an address."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def plain(text: str) -> str:
+    """Return text in one line."""
+    return " ".join(text.split())
+
+
+def markdown(text: str) -> Markup:
+    """Return Markdown as HTML; of links into the checkout only the text is left."""
+    html = LINK.sub(r"\1", _markdown.render(text))
+    html = html.replace(
+        "<table>", '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>'
+    )
+    return Markup(html.replace("</table>", "</table></div>"))
+
+
+def inline(text: str) -> Markup:
+    """Return a line of Markdown as HTML, without a paragraph around it."""
+    return Markup(LINK.sub(r"\1", _markdown.renderInline(plain(text))))
+
+
+def sections(text: str) -> dict[str, str]:
+    """Return the parts of a Markdown text by their headings (##); "" is what comes before."""
+    parts = SECTION.split(text)
+    return {"": parts[0], **dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))}
+
+
+def items(text: str) -> list[str]:
+    """Return the items of the numbered lists of a Markdown text, each in one line."""
+    return [plain(found.group(1)) for found in ITEM.finditer(text)]
+
+
+def _as_symbols(_: object, tokens: Sequence[Token], number: int, *__: object) -> str:
+    return str(symbols(tokens[number].content))
+
+
+_markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+_markdown.add_render_rule("text", _as_symbols)
+
+
+def prose(text: str) -> Markup:
+    """Return a docstring's paragraphs as HTML."""
+    paragraphs = re.split(r"\n\s*\n", text.strip())
+    return Markup("\n").join(Markup("<p>{}</p>").format(code(plain(p))) for p in paragraphs)
+
+
+def symbols(text: str) -> Markup:
+    """Return text with indices and powers set low and high: w_i^j, 2^(m+1), Σ_{j ≤ n}."""
+    return Markup(SCRIPT.sub(_set, str(escape(text))))
+
+
+def _set(found: re.Match[str]) -> str:
+    parts = re.findall(SCRIPTS, found["scripts"])
+    tags = {"_": "sub", "^": "sup"}
+    return found["base"] + "".join(
+        f"<{tags[mark]}>{SCRIPT.sub(_set, inner.strip('{}'))}</{tags[mark]}>"
+        for mark, inner in parts
+    )
+
+
+def code(text: str) -> Markup:
+    """Return text with what stands between backquotes as code, and symbols set."""
+    parts = re.split(r"``(.+?)``|`(.+?)`", text)
+    done = Markup()
+    for number, part in enumerate(parts):
+        if part is not None:
+            done += symbols(part) if number % 3 == 0 else Markup("<code>{}</code>").format(part)
+    return done
+
+
+def docstring(text: str) -> dict[str, str]:
+    """Return the sections of a numpydoc docstring by name; "" is what comes before them."""
+    parts = UNDERLINED.split(text)
+    return {"": parts[0].strip(), **dict(zip(parts[1::2], parts[2::2], strict=True))}
+
+
+def entries(section: str) -> list[tuple[str, str, str]]:
+    """Return the entries of a numpydoc section: names, type and what is said of them."""
+    found = []
+    for part in re.split(r"\n(?=\S)", section.strip("\n")):
+        head, _, body = part.partition("\n")
+        name, _, kind = head.partition(" : ")
+        found.append((name.strip(), kind.strip(), plain(body)))
+    return found

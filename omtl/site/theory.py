@@ -1,0 +1,80 @@
+"""The theory audit: each bound of the papers' theorems beside what was measured."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from omtl.site.gather import Sources
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound beside what was measured."""
+
+    paper: str
+    figure: str
+    dataset: str
+    part: str
+    reading: str
+    theorem: str
+    measure: str
+    at: str
+    measured: str
+    bound: str
+    tightness: float
+    tightest: float
+    trivial: str
+    points_above: int
+    points: str
+    n_repeats: str
+    warning: str
+    notes: list[str]
+
+    @property
+    def says(self) -> str:
+        """What the comparison shows, in a word."""
+        if self.points_above:
+            return "exceeded"
+        if self.trivial and float(self.bound) >= float(self.trivial):
+            return "empty"
+        return "respected"
+
+    @property
+    def width(self) -> float:
+        """Length of the bar of the tightness: a share of four decades below 1."""
+        if self.tightness <= 0:
+            return 0.0
+        return max(0.0, min(1.0, 1.0 + math.log10(self.tightness) / 4.0))
+
+
+def bounds(sources: Sources) -> list[Bound]:
+    """Return the audit."""
+    found = []
+    for row in sources.theory:
+        values: dict[str, Any] = {
+            name: row[name] for name in Bound.__dataclass_fields__ if name in row
+        }
+        values |= {
+            "paper": sources.figures[row["figure"]]["paper"],
+            "tightness": float(row["tightness"]),
+            "tightest": float(row["tightest"]),
+            "points_above": int(row["points_above"]),
+            "notes": _notes(row, sources),
+        }
+        found.append(Bound(**values))
+    return found
+
+
+def _notes(row: dict[str, str], sources: Sources) -> list[str]:
+    """Return the notes of a bound as its figure keeps them, one by one."""
+    panels = sources.figures[row["figure"]]["panels"]
+    labels = {str(panel["label"]) for panel in panels if panel["title"] == row["dataset"]}
+    return [
+        drawn["label"]
+        for drawn in sources.drawn[row["figure"]]
+        if drawn["kind"] == "note"
+        and drawn["panel"] in labels
+        and (drawn["part"], drawn["reading"]) == (row["part"], row["reading"])
+    ]

@@ -1,0 +1,91 @@
+"""The documentation is true: its commands exist, its links lead somewhere, its code runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from omtl import cli
+from omtl.paths import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+IDS = [path.relative_to(ROOT).as_posix() for path in PAGES]
+
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def lines_of(page: Path) -> list[str]:
+    """Return the command lines of a page: those of its ``sh`` blocks, comments left out."""
+    blocks = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    return [line for line in lines if line.strip() and not line.startswith("#")]
+
+
+def assert_known(line: str) -> None:
+    """Assert that a command line is one that the project understands."""
+    words = shlex.split(line, comments=True)
+    while words and re.fullmatch(r"[A-Z_]+=\S*", words[0]):
+        del words[0]
+    program, *rest = words
+    if program == "make":
+        targets = [word for word in rest if "=" not in word]
+        assert all(re.search(rf"^{target}:", MAKEFILE, re.MULTILINE) for target in targets), line
+        variables = {word.partition("=")[0] for word in rest if "=" in word}
+        assert all(f"$({name})" in MAKEFILE or f"$(if $({name})" in MAKEFILE for name in variables)
+    elif Path(program).name == "omtl":
+        if "|" in rest:
+            rest = rest[: rest.index("|")]
+        if ">" in rest:
+            rest = rest[: rest.index(">")]
+        cli.parser().parse_args(rest)
+    else:
+        assert program in ("pip", "python", "git", "cd", "mkdir", "cp", "source", "eval"), line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_commands_are_known(page: Path) -> None:
+    """Every `make` target and variable, every command and option of `omtl`."""
+    for line in lines_of(page):
+        assert_known(line)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every relative link is a file."""
+    for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert "://" in link or (page.parent / link).exists(), link
+
+
+def test_every_page_is_in_the_contents() -> None:
+    """The contents of the documentation name each page once."""
+
+    def names(part: object) -> list[str]:
+        if isinstance(part, str):
+            return [part]
+        parts = part.values() if isinstance(part, dict) else part
+        return [name for each in parts for name in names(each)]  # type: ignore[union-attr]
+
+    contents = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), yaml.BaseLoader)["nav"]
+    assert sorted(names(contents)) == [
+        path.relative_to(ROOT / "docs").as_posix() for path in PAGES[1:]
+    ]
+
+
+def test_every_learner_is_in_the_reference() -> None:
+    """A module of learners that is added comes with its entry."""
+    page = (ROOT / "docs/reference/learners.md").read_text(encoding="utf-8")
+    modules = {path.stem for path in (ROOT / "omtl/learners").glob("[!_]*.py")}
+    assert set(re.findall(r"::: omtl\.learners\.(\w+)", page)) == modules
+
+
+def test_folders_are_as_the_architecture_says() -> None:
+    """Each folder that the page names is there."""
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    for folder in re.findall(r"`((?:\w+/)+)`", page):
+        assert (ROOT / folder).is_dir(), folder
+    for file in re.findall(r"`((?:\w+/)+\w+\.py)`", page):
+        assert (ROOT / file).is_file(), file
