@@ -32,6 +32,10 @@ BLOCK = 2 * LANES
 """Elements that one turn of the compiled dot product takes: two independent sums."""
 
 
+SUMS = 4
+"""Independent sums that the compiled product with a sparse row takes."""
+
+
 class DenseRows(NamedTuple):
     """Rows of a C-ordered array of shape (n_rows, n_features)."""
 
@@ -92,6 +96,40 @@ def row_dot(rows: Rows, i: int, j: int) -> float:
         rows.indices[mine], rows.indices[its], assume_unique=True, return_indices=True
     )
     return float(rows.values[mine][left] @ rows.values[its][right])
+
+
+def zero_vectors(n_vectors: int, n_features: int, sparse: bool) -> np.ndarray:
+    """Return zero vectors, shape (n_vectors, n_features), as `dots` and `axpys` read them fastest.
+
+    For sparse rows the same feature of all vectors lies together, so that what is read for one
+    vector is at hand for the next.
+    """
+    return np.zeros((n_vectors, n_features), order="F" if sparse else "C")
+
+
+def dots(W: np.ndarray, rows: Rows, i: int, first: int, last: int, sums: np.ndarray) -> None:
+    """Put the inner products of some dense vectors and row `i` in ``sums[0, first:last]``.
+
+    Parameters
+    ----------
+    W : ndarray of shape (n_vectors, n_features)
+        The vectors, from `zero_vectors`.
+    rows, i, first, last
+        The row, and which of the vectors.
+    sums : ndarray of shape (SUMS, n_vectors)
+        Memory for partial sums. Each product is the same to the bit as what `dot` returns.
+    """
+    for j in range(first, last):
+        sums[0, j] = dot(np.ascontiguousarray(W[j]), rows, i)
+
+
+def axpys(a: np.ndarray, rows: Rows, i: int, first: int, last: int, W: np.ndarray) -> None:
+    """Add ``a[j]`` times row `i` to ``W[j]`` for j from `first` to `last` - 1, in place.
+
+    `W` is as in `dots`. The steps are those of `axpy`, to the bit, but for signs of zeros.
+    """
+    for j in range(first, last):
+        axpy(a[j], rows, i, W[j])
 
 
 def rescale(w: np.ndarray, a: float) -> None:
@@ -189,6 +227,51 @@ def _axpy(a, rows, i, w):  # noqa: ARG001
     def compressed(a, rows, i, w):
         for k in range(rows.indptr[i], rows.indptr[i + 1]):
             w[np.uint32(rows.indices[k])] += a * rows.values[k]
+
+    return dense if rows.instance_class is DenseRows else compressed
+
+
+@register_jitable(**BORROWED)
+def _add_products(total, w, x):
+    for j in range(total.size):
+        total[j] += w[j] * x
+
+
+@overload(dots, jit_options=BORROWED)
+def _dots(W, rows, i, first, last, sums):  # noqa: ARG001
+    def dense(W, rows, i, first, last, sums):
+        for j in range(first, last):
+            sums[0, j] = _dense_dot(W[j], rows.X[i])
+
+    def compressed(W, rows, i, first, last, sums):
+        features = W.T
+        start, stop = rows.indptr[i], rows.indptr[i + 1]
+        whole = stop - (stop - start) % SUMS
+        for s in range(SUMS):
+            for j in range(first, last):
+                sums[s, j] = 0.0
+        for k in range(start, stop):
+            s = (k - start) % SUMS if k < whole else 0
+            _add_products(
+                sums[s, first:last], features[rows.indices[k], first:last], rows.values[k]
+            )
+        for j in range(first, last):
+            sums[0, j] = (sums[0, j] + sums[2, j]) + (sums[1, j] + sums[3, j])
+
+    return dense if rows.instance_class is DenseRows else compressed
+
+
+@overload(axpys, jit_options=BORROWED)
+def _axpys(a, rows, i, first, last, W):  # noqa: ARG001
+    def dense(a, rows, i, first, last, W):
+        for j in range(first, last):
+            if a[j] != 0.0:
+                axpy(a[j], rows, i, W[j])
+
+    def compressed(a, rows, i, first, last, W):
+        features, steps = W.T, a[first:last]
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            _add_products(features[rows.indices[k], first:last], steps, rows.values[k])
 
     return dense if rows.instance_class is DenseRows else compressed
 

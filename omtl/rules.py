@@ -24,6 +24,9 @@ A learner is a ``NamedTuple`` of its hyper-parameters with the methods
 The last four and `open_round` may be left out. The methods run as they stand in Python (the slow
 path), and inside one compiled loop that serves every learner: numba picks a rule by the learner's
 type. Compiled or not, they may use numpy, `omtl.ops` and functions that numba can compile.
+
+A learner whose steps do not depend on how large a loss was may also tell of its parts, which the
+points of a grid then share (`omtl.shared_play`).
 """
 
 from __future__ import annotations

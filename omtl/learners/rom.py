@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload, register_jitable
 
-from omtl.ops import BORROWED, DenseRows, Rows, axpy, dot, rescale
+from omtl.ops import BORROWED, DenseRows, Rows, axpy, axpys, dot, dots, rescale, zero_vectors
 from omtl.rules import Event, Shape
 
 SMALLEST_SCALE = 1e-100
@@ -150,6 +150,81 @@ def _forget(w, rows, learnt, n_learnt):  # noqa: ARG001
     return dense if rows.instance_class is DenseRows else compressed
 
 
+class Pool(NamedTuple):
+    """Copies of parts of states, for points of a grid that share them (`omtl.shared_play`).
+
+    `shared` has one more axis in front, of copies; `own` is a state with copies in place of tasks,
+    whose own `shared` is not used. ``rate[c]`` is the step of a copy of the shared vector.
+    """
+
+    shared: Shared
+    rate: np.ndarray
+    own: Any
+
+
+def new_shared(shape: Shape, n_shared: int) -> Shared:
+    """Return so many copies of a zero vector that has nothing to learn."""
+    m = shape.n_tasks
+    return Shared(
+        vector=zero_vectors(n_shared, shape.n_features, shape.sparse),
+        scale=np.ones((n_shared, 1)),
+        label=np.zeros((n_shared, m)),
+        example=np.zeros((n_shared, m), dtype=np.int64),
+    )
+
+
+@register_jitable(**BORROWED)
+def copy_vector(w, new):
+    """Copy a vector."""
+    for j in range(w.size):
+        new[j] = w[j]
+
+
+@register_jitable(**BORROWED)
+def copy_shared(shared, c, new):
+    """Copy a vector that all tasks share, with what it is to learn."""
+    copy_vector(shared.vector[c], shared.vector[new])
+    shared.scale[new, 0] = shared.scale[c, 0]
+    for k in range(shared.label.shape[1]):
+        shared.label[new, k] = shared.label[c, k]
+        shared.example[new, k] = shared.example[c, k]
+
+
+@register_jitable(**BORROWED)
+def learn_later(shared, c, event, y):
+    """Note what a copy is to learn at the end of the round."""
+    shared.label[c, event.task] = y
+    shared.example[c, event.task] = event.example
+
+
+@register_jitable(**BORROWED)
+def all_learn_together(shared, rows, rate, first, last, steps):
+    """Let copies learn as in `learn_together`, by ``rate[c]``."""
+    for i in range(shared.label.shape[1]):
+        x = -1
+        for c in range(first, last):
+            steps[c] = 0.0
+            if shared.label[c, i] != 0.0:
+                step = rate[c] * shared.label[c, i] / shared.scale[c, 0]
+                if x < 0:
+                    x = shared.example[c, i]
+                if shared.example[c, i] == x:
+                    steps[c] = step
+                else:  # the task had more than one example in the round
+                    axpy(step, rows, shared.example[c, i], shared.vector[c])
+                shared.label[c, i] = 0.0
+        if x >= 0:
+            axpys(steps, rows, x, first, last, shared.vector)
+
+
+@register_jitable(**BORROWED)
+def copy_norm(norms, c, new):
+    """Copy what is known of a squared norm."""
+    norms.square[new] = norms.square[c]
+    norms.unseen[new] = norms.unseen[c]
+    norms.error[new] = norms.error[c]
+
+
 class Parts(NamedTuple):
     """The parts of the weights: u, and by task p^i and q^i, each a scale times a vector.
 
@@ -202,13 +277,20 @@ def shorten_outlier(state, rows, k, threshold):
 
 
 @register_jitable(**BORROWED)
-def outlier_step(state, rows, event, step, threshold):
-    """Add `step` times the example to q, and shorten it by `threshold` (eqs. 8 and 10)."""
-    k, x = event.task, event.example
+def stays_zero(state, k, event, step, threshold):
+    """Return whether q is zero, and would be after a step too."""
     norms = state.outlier_norms
-    if norms.square[k] == 0.0 and abs(step) * math.sqrt(event.square_norm) <= threshold:
-        return
-    axpy(step / state.outlier_scale[k], rows, x, state.outlier[k])
+    return norms.square[k] == 0.0 and abs(step) * math.sqrt(event.square_norm) <= threshold
+
+
+@register_jitable(**BORROWED)
+def follow_outlier_step(state, rows, k, event, step, threshold, product):
+    """Shorten q, to which `step` times the example was added, by `threshold` (eqs. 8 and 10).
+
+    `product` is q·x before the step.
+    """
+    x = event.example
+    norms = state.outlier_norms
     n_rows = state.outlier_n_rows[k]
     if n_rows < state.outlier_rows.shape[1]:
         state.outlier_rows[k, n_rows] = x
@@ -219,7 +301,7 @@ def outlier_step(state, rows, event, step, threshold):
         state.outlier_scale[k],
         state.outlier[k],
         step,
-        state.outlier_product[0],
+        product,
         event.square_norm,
         unseen_square_norm(rows, x, event.square_norm),
     )
@@ -288,10 +370,13 @@ class ROMPGD(NamedTuple):
         if not y * score < 1.0:
             return False
         k, x = event.task, event.example
-        step = self.eta * y
+        step, threshold = self.eta * y, self.eta * self.gamma
         axpy(step / state.own_scale[k], rows, x, state.own[k])
         shorten_own(state, k, 1.0 + self.beta * self.eta)
-        outlier_step(state, rows, event, step, self.eta * self.gamma)
+        if not stays_zero(state, k, event, step, threshold):
+            axpy(step / state.outlier_scale[k], rows, x, state.outlier[k])
+            product = state.outlier_product[0]
+            follow_outlier_step(state, rows, k, event, step, threshold, product)
         state.shared.label[k] = y
         state.shared.example[k] = x
         return True
@@ -325,22 +410,174 @@ class ROMPGD(NamedTuple):
             rescale(shared.vector, shared.scale[0])
             shared.scale[0] = 1.0
 
+    # The parts that points of a grid share: u, p and q.
+
+    def parts(self) -> tuple[tuple[float, ...], ...] | None:
+        """Return what u, p and q depend on besides the examples learnt from.
+
+        None with `every_round`, where p and q depend on the rounds without loss too.
+        """
+        if self.every_round:
+            return None
+        return (self.eta, self.alpha), (self.eta, self.beta), (self.eta, self.gamma)
+
+    def new_pool(self, shape: Shape, n_own_features: int, n_shared: int, n_own: int) -> Pool:
+        """Return copies of zero weights."""
+        own = self.new_state(shape._replace(n_tasks=n_own, n_features=n_own_features))
+        own = own._replace(
+            own=zero_vectors(n_own, n_own_features, shape.sparse),
+            outlier=zero_vectors(n_own, n_own_features, shape.sparse),
+        )
+        return Pool(new_shared(shape, n_shared), np.zeros(n_shared), own)
+
+    def at(self: Any, p: int) -> ROMPGD:
+        """Return the learner of a point."""
+        return ROMPGD(self.eta[p], self.alpha[p], self.beta[p], self.gamma[p])
+
+    def dots(
+        self, pool: Pool, part: int, rows: Any, i: int, first: int, last: int, sums: Any
+    ) -> None:
+        """Take the products of a row with copies of u, p or q, but for their scales."""
+        if part == 0:
+            dots(pool.shared.vector, rows, i, first, last, sums)
+        elif part == 1:
+            dots(pool.own.own, rows, i, first, last, sums)
+        else:
+            dots(pool.own.outlier, rows, i, first, last, sums)
+
+    def product(self, pool: Pool, part: int, c: int, dot: float) -> float:
+        """Return u·x, p·x or q·x."""
+        if part == 0:
+            return pool.shared.scale[c, 0] * dot
+        if part == 1:
+            return pool.own.own_scale[c] * dot
+        return pool.own.outlier_scale[c] * dot if pool.own.outlier_norms.square[c] != 0.0 else 0.0
+
+    def total(
+        self,
+        pool: Pool,  # noqa: ARG002
+        t: int,  # noqa: ARG002
+        products: Any,
+        of: Any,
+        k: int,
+        p: int,
+    ) -> float:
+        """Return (u + p^i + q^i)·x."""
+        return products[0, of[0, 0, p]] + products[1, of[1, k, p]] + products[2, of[2, k, p]]
+
+    def step(self, pool: Pool, part: int, c: int, event: Event, y: float) -> float:
+        """Return the step of p or of q; 0 where q stays zero."""
+        step = self.eta * y
+        if part == 1:
+            return step / pool.own.own_scale[c]
+        if part == 2 and not stays_zero(pool.own, c, event, step, self.eta * self.gamma):
+            return step / pool.own.outlier_scale[c]
+        return 0.0
+
+    def axpys(
+        self, pool: Pool, part: int, rows: Any, i: int, first: int, last: int, steps: Any
+    ) -> None:
+        """Take the steps of p or of q."""
+        axpys(steps, rows, i, first, last, pool.own.own if part == 1 else pool.own.outlier)
+
+    def learn(
+        self, pool: Pool, part: int, c: int, rows: Any, event: Event, y: float, product: float
+    ) -> None:
+        """Shorten p or q; keep the step of u until the round is over."""
+        step, threshold = self.eta * y, self.eta * self.gamma
+        if part == 0:
+            learn_later(pool.shared, c, event, y)
+        elif part == 1:
+            shorten_own(pool.own, c, 1.0 + self.beta * self.eta)
+        elif not stays_zero(pool.own, c, event, step, threshold):
+            follow_outlier_step(pool.own, rows, c, event, step, threshold, product)
+
+    def settle(
+        self: Any, pool: Pool, part: int, a_point: Any, first: int, last: int, rows: Any, steps: Any
+    ) -> None:
+        """Take the step of u (eq. 6)."""
+        if part > 0:
+            return
+        shared, rate = pool.shared, pool.rate
+        for c in range(first, last):
+            rate[c] = self.eta[a_point[c]] / shared.label.shape[1]
+        all_learn_together(shared, rows, rate, first, last, steps)
+        for c in range(first, last):
+            shared.scale[c, 0] /= 1.0 + self.alpha[a_point[c]] * rate[c]
+            if shared.scale[c, 0] < SMALLEST_SCALE:
+                rescale(shared.vector[c], shared.scale[c, 0])
+                shared.scale[c, 0] = 1.0
+
+    def copy(self, pool: Pool, part: int, c: int, new: int) -> None:
+        """Copy u, p or q."""
+        state = pool.own
+        if part == 0:
+            copy_shared(pool.shared, c, new)
+        elif part == 1:
+            state.own_scale[new] = state.own_scale[c]
+            copy_vector(state.own[c], state.own[new])
+        else:
+            copy_norm(state.outlier_norms, c, new)
+            state.outlier_scale[new] = state.outlier_scale[c]
+            copy_vector(state.outlier[c], state.outlier[new])
+            state.outlier_n_rows[new] = state.outlier_n_rows[c]
+            for j in range(min(state.outlier_n_rows[c], state.outlier_rows.shape[1])):
+                state.outlier_rows[new, j] = state.outlier_rows[c, j]
+
+    def findings_of(
+        self,
+        pool: Pool,
+        t: int,  # noqa: ARG002
+        of: np.ndarray,
+    ) -> dict[str, np.ndarray]:
+        """Return which tasks are outliers, as `findings`."""
+        return {"outlier": pool.own.outlier_norms.square[of[2]] > 0.0}
+
 
 class DualAverages(NamedTuple):
     """Sums of the negative gradients y x, and what they stand for since the last round.
 
     With S = `shared.vector` and S^i = ``own[i]``, u = ``shared.scale[0]`` S,
     p^i = ``own_factor[i]`` S^i and q^i = ``outlier_factor[i]`` S^i, which is exactly 0 where q^i is
-    zero. `own_norms` are of S^i, and `product` is S^i·x of the example that was last scored.
+    zero. `own_norms` are of S^i, `own_norm` is its norm at the end of the last round, and
+    `product` is S^i·x of the example that was last scored.
     """
 
     shared: Shared
     own: np.ndarray
     own_norms: Norms
+    own_norm: np.ndarray
     own_factor: np.ndarray
     outlier_factor: np.ndarray
     rounds: np.ndarray
     product: np.ndarray
+
+
+@register_jitable(**BORROWED)
+def dual_factor(weight, kappa, t):
+    """Return what a sum of negative gradients is multiplied by after round t (eqs. 20 and 21)."""
+    return 1.0 / (weight * t + kappa * math.sqrt(t)) if t > 0.0 else 0.0
+
+
+@register_jitable(**BORROWED)
+def dual_outlier_factor(gamma, kappa, t, norm):
+    """Return what a sum of negative gradients, of this norm, is multiplied by (eq. 22)."""
+    if norm > gamma * t:
+        return (1.0 - gamma * t / norm) / (kappa * math.sqrt(t))
+    return 0.0
+
+
+@register_jitable(**BORROWED)
+def follow_sum_step(state, rows, k, event, y, product):
+    """Follow the norm of S^i, to which y x was added; `product` is S^i·x before that."""
+    unseen = unseen_square_norm(rows, event.example, event.square_norm)
+    keep_norm(state.own_norms, k, 1.0, state.own[k], y, product, event.square_norm, unseen)
+
+
+@register_jitable(**BORROWED)
+def settle_norm(state, k):
+    """Note the norm of S^i at the end of a round."""
+    state.own_norm[k] = math.sqrt(max(0.0, state.own_norms.square[k]))
 
 
 class ROMRDA(NamedTuple):
@@ -376,6 +613,7 @@ class ROMRDA(NamedTuple):
             shared=zero_shared(shape),
             own=np.zeros((m, shape.n_features)),
             own_norms=zero_norms(m),
+            own_norm=np.zeros(m),
             own_factor=np.zeros(m),
             outlier_factor=np.zeros(m),
             rounds=np.zeros(1),
@@ -388,8 +626,8 @@ class ROMRDA(NamedTuple):
         state.product[0] = 0.0
         if state.own_norms.square[k] != 0.0:
             state.product[0] = dot(state.own[k], rows, x)
-        shared = state.shared.scale[0] * dot(state.shared.vector, rows, x)
-        return shared + (state.own_factor[k] + state.outlier_factor[k]) * state.product[0]
+        common = state.shared.scale[0] * dot(state.shared.vector, rows, x)
+        return common + (state.own_factor[k] + state.outlier_factor[k]) * state.product[0]
 
     def update(self, state: DualAverages, rows: Any, event: Event, y: float, score: float) -> bool:
         """Add the gradient to the task's own sum; keep it for the shared sum."""
@@ -397,10 +635,7 @@ class ROMRDA(NamedTuple):
             return False
         k, x = event.task, event.example
         axpy(y, rows, x, state.own[k])
-        unseen = unseen_square_norm(rows, x, event.square_norm)
-        keep_norm(
-            state.own_norms, k, 1.0, state.own[k], y, state.product[0], event.square_norm, unseen
-        )
+        follow_sum_step(state, rows, k, event, y, state.product[0])
         state.shared.label[k] = y
         state.shared.example[k] = x
         return True
@@ -433,13 +668,112 @@ class ROMRDA(NamedTuple):
         shared = state.shared
         state.rounds[0] += 1.0
         t = state.rounds[0]
-        theta = self.kappa * math.sqrt(t)
         shared.scale[0] = 1.0
         learn_together(shared, rows, 1.0)
-        shared.scale[0] = 1.0 / (self.alpha * t + theta)
+        shared.scale[0] = dual_factor(self.alpha, self.kappa, t)
         for i in range(shared.label.size):
-            state.own_factor[i] = 1.0 / (self.beta * t + theta)
-            norm = math.sqrt(max(0.0, state.own_norms.square[i]))
-            state.outlier_factor[i] = 0.0
-            if norm > self.gamma * t:
-                state.outlier_factor[i] = (1.0 - self.gamma * t / norm) / theta
+            settle_norm(state, i)
+            state.own_factor[i] = dual_factor(self.beta, self.kappa, t)
+            state.outlier_factor[i] = dual_outlier_factor(
+                self.gamma, self.kappa, t, state.own_norm[i]
+            )
+
+    # The parts that points of a grid share: the sums, which no hyper-parameter enters.
+
+    def parts(self) -> tuple[tuple[float, ...], ...]:
+        """Return that the sums depend on nothing but the examples learnt from."""
+        return (), ()
+
+    def new_pool(self, shape: Shape, n_own_features: int, n_shared: int, n_own: int) -> Pool:
+        """Return copies of sums of no gradients."""
+        own = self.new_state(shape._replace(n_tasks=n_own, n_features=n_own_features))
+        own = own._replace(own=zero_vectors(n_own, n_own_features, shape.sparse))
+        return Pool(new_shared(shape, n_shared), np.ones(n_shared), own)
+
+    def at(self: Any, p: int) -> ROMRDA:
+        """Return the learner of a point."""
+        return ROMRDA(self.kappa[p], self.alpha[p], self.beta[p], self.gamma[p])
+
+    def dots(
+        self, pool: Pool, part: int, rows: Any, i: int, first: int, last: int, sums: Any
+    ) -> None:
+        """Take the products of a row with copies of S or of S^i."""
+        dots(pool.own.own if part else pool.shared.vector, rows, i, first, last, sums)
+
+    def product(self, pool: Pool, part: int, c: int, dot: float) -> float:
+        """Return S·x or S^i·x."""
+        return dot if part == 0 or pool.own.own_norms.square[c] != 0.0 else 0.0
+
+    def total(self, pool: Pool, t: int, products: Any, of: Any, k: int, p: int) -> float:
+        """Return (u + p^i + q^i)·x."""
+        now, c = float(t), of[1, k, p]
+        common = dual_factor(self.alpha, self.kappa, now) * products[0, of[0, 0, p]]
+        own = dual_factor(self.beta, self.kappa, now)
+        outlier = dual_outlier_factor(self.gamma, self.kappa, now, pool.own.own_norm[c])
+        return common + (own + outlier) * products[1, c]
+
+    def step(
+        self,
+        pool: Pool,  # noqa: ARG002
+        part: int,  # noqa: ARG002
+        c: int,  # noqa: ARG002
+        event: Event,  # noqa: ARG002
+        y: float,
+    ) -> float:
+        """Return the step of S^i."""
+        return y
+
+    def axpys(
+        self,
+        pool: Pool,
+        part: int,  # noqa: ARG002
+        rows: Any,
+        i: int,
+        first: int,
+        last: int,
+        steps: Any,
+    ) -> None:
+        """Add the gradient to S^i."""
+        axpys(steps, rows, i, first, last, pool.own.own)
+
+    def learn(
+        self, pool: Pool, part: int, c: int, rows: Any, event: Event, y: float, product: float
+    ) -> None:
+        """Follow the norm of S^i; keep the gradient for S."""
+        if part == 0:
+            learn_later(pool.shared, c, event, y)
+        else:
+            follow_sum_step(pool.own, rows, c, event, y, product)
+
+    def settle(
+        self,
+        pool: Pool,
+        part: int,
+        a_point: Any,  # noqa: ARG002
+        first: int,
+        last: int,
+        rows: Any,
+        steps: Any,
+    ) -> None:
+        """Take in the gradients of the round."""
+        if part == 0:
+            all_learn_together(pool.shared, rows, pool.rate, first, last, steps)
+        else:
+            for c in range(first, last):
+                settle_norm(pool.own, c)
+
+    def copy(self, pool: Pool, part: int, c: int, new: int) -> None:
+        """Copy S or S^i."""
+        state = pool.own
+        if part == 0:
+            copy_shared(pool.shared, c, new)
+        else:
+            copy_norm(state.own_norms, c, new)
+            state.own_norm[new] = state.own_norm[c]
+            copy_vector(state.own[c], state.own[new])
+
+    def findings_of(self, pool: Pool, t: int, of: np.ndarray) -> dict[str, np.ndarray]:
+        """Return which tasks are outliers, as `findings`."""
+        norms = pool.own.own_norm[of[1]]
+        factors = [dual_outlier_factor(self.gamma, self.kappa, float(t), norm) for norm in norms]
+        return {"outlier": np.array(factors) > 0.0}

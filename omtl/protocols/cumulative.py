@@ -12,6 +12,7 @@ from omtl.play import Trace, play
 from omtl.preparation import in_order
 from omtl.protocols.setting import Setting
 from omtl.rules import findings
+from omtl.shared_play import can_share, share
 
 NEEDS = ("score", "update")
 """What a learner must have to be played."""
@@ -21,7 +22,7 @@ BY_POINT = ("mistakes", "updates", "checkpoint_mistakes", "checkpoint_loss")
 
 
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
-    """Play each learner on the stream of a repeat.
+    """Play each learner on the stream of a repeat; all at once, where they can share their parts.
 
     Returns
     -------
@@ -40,7 +41,9 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     timed = setting.protocol.get("timed", 0)
     traces: list[Trace] = []
     found, seconds = [], []
-    for learner in learners:
+    learners = list(learners)
+    together = not timed and all(can_share(learner) for learner in learners)
+    for learner in [] if together else learners:
         trace, state = play(learner, examples, ordered, shape)
         traces.append(trace)
         found.append(findings(learner, state))
@@ -50,6 +53,10 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
             play(learner, examples, ordered, shape)
             spent.append(time.thread_time() - started)
         seconds.append(min(spent, default=0.0))
+    if together:
+        for trace, finding in share(learners, examples, ordered, shape):
+            traces.append(trace)
+            found.append(finding)
     by_task = setting.protocol.get("by_task", False)
     kept = (*BY_POINT, "checkpoint_by_task") if by_task else BY_POINT
     arrays = {name: np.stack([getattr(trace, name) for trace in traces]) for name in kept}

@@ -1,0 +1,389 @@
+"""Playing the points of a grid together: what several of them have learnt alike is kept once.
+
+Two points of a grid that have learnt from the same examples differ only in what their
+hyper-parameters make of these. A learner that tells which *parts* its state is made of (below)
+lets all points that have a part in common share it: its product with an example is taken once, it
+takes a step once, and it is copied when the first of its points learns from an example that others
+leave. Every number is the one that `omtl.play.play` finds, to the bit.
+
+This serves learners whose steps depend on the example, the label and the hyper-parameters, and not
+on how large a loss was. Such a learner has these methods besides the rules of a round:
+
+``parts(self)``
+    for each part, what it depends on besides the examples learnt from, as a tuple of numbers; None
+    if this learner cannot share. Part 0 is of all tasks, the others are each of one task;
+``new_pool(self, shape, n_own_features, n_shared, n_own)``
+    memory for so many copies of part 0 and of each other part, all of them zero, with their vectors
+    as `omtl.ops.dots` reads them; those of one task need no more features than its examples have;
+``at(self, p)``
+    the learner of point `p`, where `self` has arrays in place of hyper-parameters;
+``dots(self, pool, part, rows, i, first, last, sums)``
+    products of the vectors of these copies and a row, by `omtl.ops.dots`;
+``product(self, pool, part, c, dot)``
+    what copy `c` of a part adds to a score, or what is needed for that;
+``total(self, pool, t, products, of, k, p)``
+    the score of point `p` on an example of task `k` after `t` rounds, where ``of[part, k, p]`` is
+    its copy of a part (``of[0, 0, p]`` of part 0), and ``products[part, c]`` that of a copy;
+``step(self, pool, part, c, event, y)``
+    how many times the row a copy is to take in where the hinge loss is positive;
+``axpys(self, pool, part, rows, i, first, last, steps)``
+    take the row in, by `omtl.ops.axpys`;
+``learn(self, pool, part, c, rows, event, y, product)``
+    the rest of the step;
+``settle(self, pool, part, a_point, first, last, rows, steps)``
+    what happens to these copies at the end of a round, where ``at(a_point[c])`` is a learner of
+    copy `c`, and `steps` is memory to use;
+``copy(self, pool, part, c, new)``
+    copy one copy to another;
+``findings_of(self, pool, t, of)``
+    as ``findings``, of a point whose copies are ``of[part, k]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numba.extending import overload, register_jitable
+
+from omtl.ops import BORROWED, SUMS, DenseRows, Rows, SparseRows
+from omtl.play import Examples, Trace
+from omtl.rules import Event, Shape
+from omtl.streams import Stream
+
+AT_ONCE = 256
+"""Most points that are played together. More share more, and crowd the processor's cache."""
+
+MEMORY = 2**28
+"""Bytes that the copies of one part may take; fewer points are played together if it is short."""
+
+
+class Copies(NamedTuple):
+    """Who shares what: the copies of each part, numbered in the order in which they came.
+
+    Parameters
+    ----------
+    of : ndarray of shape (n_parts, n_tasks, n_points), uint32
+        The copy that a point has of a part of a task; part 0 is at task 0.
+    start, stop, limit : ndarray of shape (n_parts, n_tasks), int64
+        The copies of a task are from `start` to ``stop - 1``, and there may be up to ``limit - 1``.
+    a_point : ndarray of shape (n_parts, n_kept), int64
+        A point with the numbers that the copy depends on.
+    fate : ndarray of shape (n_parts, n_kept, 2), bool
+        Whether it has points that do not learn from the example, and points that do.
+    heir : ndarray of shape (n_parts, n_kept), int64
+        The copy that those who learn go on with, often the same.
+    product : ndarray of shape (n_parts, n_kept)
+        What it adds to the score of the example.
+    steps : ndarray of shape (n_kept,)
+        How many times the example is taken in.
+    sums : ndarray of shape (SUMS, n_kept)
+        Memory for `omtl.ops.dots`.
+    """
+
+    of: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    limit: np.ndarray
+    a_point: np.ndarray
+    fate: np.ndarray
+    heir: np.ndarray
+    product: np.ndarray
+    steps: np.ndarray
+    sums: np.ndarray
+
+
+class Tally(NamedTuple):
+    """The traces of all points, with the points along the last axis, and the scores of an example.
+
+    The first are as in `omtl.play.Trace`; ``lost`` (n_points,) is the hinge loss so far, ``score``
+    and ``learns`` are of the example.
+    """
+
+    mistakes: np.ndarray
+    updates: np.ndarray
+    checkpoint_mistakes: np.ndarray
+    checkpoint_by_task: np.ndarray
+    checkpoint_loss: np.ndarray
+    diverged: np.ndarray
+    lost: np.ndarray
+    score: np.ndarray
+    learns: np.ndarray
+
+
+def _rule(name: str) -> Callable:
+    """Return a function that calls a learner's method, compiled too."""
+
+    def call(self: Any, *arguments: Any) -> Any:
+        return getattr(self, name)(*arguments)
+
+    def pick(self, *arguments):  # noqa: ARG001
+        method = getattr(self.instance_class, name)
+        return FunctionType(method.__code__, method.__globals__, name)
+
+    overload(call, jit_options=BORROWED, strict=False)(pick)
+    return call
+
+
+_at, _dots, _product, _total = map(_rule, ("at", "dots", "product", "total"))
+_step, _axpys, _learn, _settle, _copy = map(_rule, ("step", "axpys", "learn", "settle", "copy"))
+
+
+# Loops over the points, apart so that they are compiled to vector instructions.
+
+
+@register_jitable(**BORROWED)
+def note(tally, k, y, teaches):
+    """Note the scores of an example of task `k`, and who learns from it."""
+    score, learns = tally.score, tally.learns
+    mistakes, updates = tally.mistakes[k], tally.updates[k]
+    for p in range(score.size):
+        tally.lost[p] += max(0.0, 1.0 - y * score[p])
+    for p in range(score.size):
+        mistakes[p] += not y * score[p] > 0.0
+        tally.diverged[0, p] += not np.isfinite(score[p])
+    for p in range(score.size):
+        learns[p] = teaches and y * score[p] < 1.0
+        updates[p] += learns[p]
+
+
+@register_jitable(**BORROWED)
+def mark(fate, of, learns):
+    """Mark which copies have points that do not learn, and which have points that do."""
+    for p in range(of.size):
+        fate[of[p], np.uint8(learns[p])] = True
+
+
+@register_jitable(**BORROWED)
+def follow(heir, of, learns):
+    """Let the points that learn go on with the heirs of their copies."""
+    for p in range(of.size):
+        if learns[p]:
+            of[p] = heir[of[p]]
+
+
+def share_slowly(
+    points: Any,
+    pool: Any,
+    examples: Examples,
+    own_rows: Rows,
+    stream: Stream,
+    copies: Copies,
+    tally: Tally,
+) -> bool:
+    """Play a stream with all points; return whether the memory was enough."""
+    of, product, fate = copies.of, copies.product, copies.fate
+    n_parts, n_points = of.shape[0], of.shape[2]
+    passed = 0
+    for t in range(stream.start.size - 1):
+        for e in range(stream.start[t], stream.start[t + 1]):
+            i = stream.example[e]
+            k = examples.task[i]
+            y = examples.y[i]
+            event = Event(t, i, k, stream.node[e], examples.square_norm[i])
+            for part in range(n_parts):
+                rows, slot = (own_rows, k) if part else (examples.rows, 0)
+                first, last = copies.start[part, slot], copies.stop[part, slot]
+                _dots(points, pool, part, rows, i, first, last, copies.sums)
+                for c in range(first, last):
+                    one = _at(points, copies.a_point[part, c])
+                    product[part, c] = _product(one, pool, part, c, copies.sums[0, c])
+                    fate[part, c, 0] = fate[part, c, 1] = False
+            for p in range(n_points):
+                tally.score[p] = _total(_at(points, p), pool, t, product, of, k, p)
+            note(tally, k, y, event.square_norm > 0.0)
+            for part in range(n_parts):
+                rows, slot = (own_rows, k) if part else (examples.rows, 0)
+                first, last = copies.start[part, slot], copies.stop[part, slot]
+                mark(fate[part], of[part, slot], tally.learns)
+                heir = last
+                for c in range(first, last):
+                    copies.heir[part, c] = c
+                    if fate[part, c, 0] and fate[part, c, 1]:
+                        if heir == copies.limit[part, slot]:
+                            return False
+                        copies.heir[part, c] = heir
+                        copies.a_point[part, heir] = copies.a_point[part, c]
+                        _copy(points, pool, part, c, heir)
+                        product[part, heir] = product[part, c]
+                        fate[part, c, 1], fate[part, heir, 1] = False, True
+                        heir += 1
+                if heir > last:
+                    copies.stop[part, slot] = heir
+                    follow(copies.heir[part], of[part, slot], tally.learns)
+                takes = False
+                for c in range(first, heir):
+                    copies.steps[c] = 0.0
+                    if fate[part, c, 1]:
+                        takes = True
+                        one = _at(points, copies.a_point[part, c])
+                        copies.steps[c] = _step(one, pool, part, c, event, y)
+                if part and takes:
+                    _axpys(points, pool, part, rows, i, first, heir, copies.steps)
+                for c in range(first, heir):
+                    if fate[part, c, 1]:
+                        one = _at(points, copies.a_point[part, c])
+                        _learn(one, pool, part, c, rows, event, y, product[part, c])
+        for part in range(n_parts):
+            rows = own_rows if part else examples.rows
+            for slot in range(of.shape[1] if part else 1):
+                first, last = copies.start[part, slot], copies.stop[part, slot]
+                a_point = copies.a_point[part]
+                _settle(points, pool, part, a_point, first, last, rows, copies.steps)
+        if passed < stream.checkpoint.size and t + 1 == stream.checkpoint[passed]:
+            for p in range(n_points):
+                tally.checkpoint_loss[passed, p] = tally.lost[p]
+                for j in range(tally.mistakes.shape[0]):
+                    tally.checkpoint_mistakes[passed, p] += tally.mistakes[j, p]
+                    tally.checkpoint_by_task[passed, j, p] = tally.mistakes[j, p]
+            passed += 1
+    return True
+
+
+share_compiled = njit(cache=True, nogil=True, **BORROWED)(share_slowly)
+
+
+def new_copies(
+    parts: Sequence[tuple[tuple[float, ...], ...]], n_tasks: int, most: Sequence[int]
+) -> Copies | None:
+    """Return the copies before the first example: one for all points with the same numbers.
+
+    Parameters
+    ----------
+    parts : sequence of tuple
+        What the parts of each point depend on.
+    n_tasks : int
+    most : sequence of int
+        How many copies of each part there may be of a task.
+
+    Returns
+    -------
+    Copies or None
+        None if these are more than there may be.
+    """
+    n_points, n_parts = len(parts), len(parts[0])
+    start = np.multiply.outer(most, np.arange(n_tasks))
+    start[0] = 0
+    stop = start.copy()
+    table = (n_parts, padded(max(most[0], *(each * n_tasks for each in most[1:]))))
+    copies = Copies(
+        of=np.zeros((n_parts, n_tasks, n_points), dtype=np.uint32),
+        start=start,
+        stop=stop,
+        limit=start + np.array(most)[:, None],
+        a_point=np.zeros(table, dtype=np.int64),
+        fate=np.zeros((*table, 2), dtype=np.bool_),
+        heir=np.zeros(table, dtype=np.int64),
+        product=np.zeros(table),
+        steps=np.zeros(table[1]),
+        sums=np.zeros((SUMS, table[1])),
+    )
+    for part in range(n_parts):
+        numbers = [point[part] for point in parts]
+        kinds = {one: kind for kind, one in enumerate(dict.fromkeys(numbers))}
+        if len(kinds) > most[part]:
+            return None
+        for slot in range(n_tasks if part else 1):
+            of = start[part, slot] + np.array([kinds[one] for one in numbers])
+            copies.of[part, slot] = of
+            copies.a_point[part, of] = np.arange(n_points)
+            stop[part, slot] += len(kinds)
+    return copies
+
+
+def padded(n: int) -> int:
+    """Return at least `n`, such that vectors side by side do not crowd in the processor's cache."""
+    return 8 * (2 * (-(-n // 8) // 2) + 1)
+
+
+def new_tally(n_points: int, n_tasks: int, n_checkpoints: int) -> Tally:
+    """Return empty traces."""
+
+    def counts(*size: int) -> np.ndarray:
+        return np.zeros((*size, n_points), dtype=np.int64)
+
+    return Tally(
+        mistakes=counts(n_tasks),
+        updates=counts(n_tasks),
+        checkpoint_mistakes=counts(n_checkpoints),
+        checkpoint_by_task=counts(n_checkpoints, n_tasks),
+        checkpoint_loss=np.zeros((n_checkpoints, n_points)),
+        diverged=counts(1),
+        lost=np.zeros(n_points),
+        score=np.zeros(n_points),
+        learns=np.zeros(n_points, dtype=np.bool_),
+    )
+
+
+def rows_by_task(examples: Examples, n_tasks: int, n_features: int) -> tuple[Rows, int]:
+    """Return rows whose features are numbered within their tasks, and the largest number of these.
+
+    A vector of one task then has no weights for features that only other tasks have.
+    """
+    rows = examples.rows
+    if isinstance(rows, DenseRows):
+        return rows, n_features
+    task = np.repeat(examples.task, np.diff(rows.indptr))
+    indices = np.empty_like(rows.indices)
+    most = 1
+    for k in range(n_tasks):
+        mine = task == k
+        features, indices[mine] = np.unique(rows.indices[mine], return_inverse=True)
+        most = max(most, features.size)
+    return SparseRows(rows.indptr, indices, rows.values), most
+
+
+def can_share(learner: Any) -> bool:
+    """Return whether a learner tells its parts."""
+    return hasattr(learner, "parts") and learner.parts() is not None
+
+
+def share(
+    learners: Sequence[Any],
+    examples: Examples,
+    stream: Stream,
+    shape: Shape,
+    compiled: bool = True,
+) -> Iterator[tuple[Trace, dict[str, np.ndarray]]]:
+    """Play a stream with learners that share their parts.
+
+    Parameters
+    ----------
+    learners : sequence of NamedTuple
+        Learners of one kind, each of which tells its parts.
+    examples, stream, shape
+        As in `omtl.play.play`.
+    compiled : bool
+        Whether to run in the compiled loop.
+
+    Yields
+    ------
+    tuple of (Trace, dict)
+        Of each learner in turn, its trace and its findings.
+    """
+    own_rows, n_own = rows_by_task(examples, shape.n_tasks, shape.n_features)
+    loop = share_compiled if compiled else share_slowly
+    waiting, size = list(learners), AT_ONCE
+    while waiting:
+        block = waiting[:size]
+        parts = [learner.parts() for learner in block]
+        room = [MEMORY // (8 * max(1, n)) for n in (shape.n_features, n_own * shape.n_tasks)]
+        most = [max(1, min(len(block), room[min(part, 1)])) for part in range(len(parts[0]))]
+        copies = new_copies(parts, shape.n_tasks, most)
+        if copies is None:
+            size = -(-len(block) // 2)
+            continue
+        points = type(block[0])(*(np.array(values) for values in zip(*block, strict=True)))
+        kept = padded(most[0]), padded(max(most[1:]) * shape.n_tasks)
+        pool = block[0].new_pool(shape, n_own, *kept)
+        tally = new_tally(len(block), shape.n_tasks, stream.checkpoint.size)
+        if not loop(points, pool, examples, own_rows, stream, copies, tally):
+            size = -(-len(block) // 2)
+            continue
+        for p, learner in enumerate(block):
+            trace = Trace(*(np.ascontiguousarray(tally_of[..., p]) for tally_of in tally[:6]))
+            yield trace, learner.findings_of(pool, stream.start.size - 1, copies.of[:, :, p])
+        del waiting[: len(block)]
