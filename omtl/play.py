@@ -125,6 +125,7 @@ def play(
     """
     trace = new_trace(shape.n_tasks, stream.checkpoint.size)
     state = learner.new_state(shape)
-    loop = play_compiled if compiled else play_slowly
+    # A learner that is no tuple is a plain class: numba cannot compile it.
+    loop = play_compiled if compiled and isinstance(learner, tuple) else play_slowly
     loop(learner, state, examples, stream, trace)
     return trace, state

@@ -155,7 +155,8 @@ def test_the_protocol_plays_a_grid_as_its_points(learner: Any, sparse_rows: bool
         network={"topology": "ring"},
         rng=lambda of, **axes: np.random.default_rng([3, len(of), *axes.values()]),
     )
-    points = [learner, learner._replace(**{learner._fields[0]: learner[0] * 0.5}), learner]
+    changed = {name: getattr(learner, name) * 0.5 for name in learner._fields[:1]}
+    points = [learner, learner._replace(**changed), learner]
     whole = cumulative.play_grid(iter(points), setting)
     for p, point in enumerate(points):
         one = cumulative.play_grid([point], setting)

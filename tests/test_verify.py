@@ -54,6 +54,7 @@ def tamper(store: Store, table: Table, change: Callable[[dict[str, np.ndarray]],
             result = store.load(unit)
             assert result is not None
             change(result.arrays)
+            store.path(unit).unlink()
             store.save(unit, result)
 
 

@@ -121,7 +121,7 @@ def measure(
             f"protocol accumulation: {type(learner).__name__} has no knowledge base; choose AKLO"
         )
     found = new_accumulated(shape)
-    loop = measure_compiled if compiled else measure_slowly
+    loop = measure_compiled if compiled and isinstance(learner, tuple) else measure_slowly
     loop(learner, learner.new_state(shape), examples, stream, found)
     return found
 

@@ -39,24 +39,12 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     examples, ordered = in_order(setting.source, stream)
     shape = setting.shape(examples, ordered)
     timed = setting.protocol.get("timed", 0)
-    traces: list[Trace] = []
-    found, seconds = [], []
     learners = list(learners)
-    together = not timed and all(can_share(learner) for learner in learners)
-    for learner in [] if together else learners:
-        trace, state = play(learner, examples, ordered, shape)
-        traces.append(trace)
-        found.append(findings(learner, state))
-        spent = []
-        for _ in range(timed):
-            started = time.thread_time()
-            play(learner, examples, ordered, shape)
-            spent.append(time.thread_time() - started)
-        seconds.append(min(spent, default=0.0))
-    if together:
-        for trace, finding in share(learners, examples, ordered, shape):
-            traces.append(trace)
-            found.append(finding)
+    if not timed and all(map(can_share, learners)):
+        played = list(share(learners, examples, ordered, shape))
+    else:
+        played = [_alone(learner, examples, ordered, shape) for learner in learners]
+    traces, found = zip(*played, strict=True)
     by_task = setting.protocol.get("by_task", False)
     kept = (*BY_POINT, "checkpoint_by_task") if by_task else BY_POINT
     arrays = {name: np.stack([getattr(trace, name) for trace in traces]) for name in kept}
@@ -68,4 +56,23 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         counts = [np.bincount(part, minlength=shape.n_tasks) for part in parts]
         arrays["seen_by_task"] = np.cumsum(counts, axis=0)
     arrays |= {f"found_{name}": np.stack([one[name] for one in found]) for name in found[0]}
-    return arrays | ({"seconds": np.array(seconds)} if timed else {})
+    if timed:
+        seconds = [_fastest(timed, learner, examples, ordered, shape) for learner in learners]
+        arrays["seconds"] = np.array(seconds)
+    return arrays
+
+
+def _alone(learner: Any, *played_on: Any) -> tuple[Trace, dict[str, np.ndarray]]:
+    """Return the trace of one learner, and what it tells of its final state."""
+    trace, state = play(learner, *played_on)
+    return trace, findings(learner, state)
+
+
+def _fastest(plays: int, learner: Any, *played_on: Any) -> float:
+    """Return the processor time of the fastest of so many plays, in seconds."""
+    spent = []
+    for _ in range(plays):
+        started = time.thread_time()
+        play(learner, *played_on)
+        spent.append(time.thread_time() - started)
+    return min(spent)

@@ -123,7 +123,8 @@ def scores_of(learner: Any, state: Any, part: Part) -> tuple[np.ndarray, int]:
     part : Part
     """
     scores = np.empty(part.held_out.y.size)
-    score_compiled(learner, state, part.held_out, scores)
+    loop = score_compiled if isinstance(learner, tuple) else score_slowly
+    loop(learner, state, part.held_out, scores)
     wild = ~np.isfinite(scores)
     return np.where(wild, 0.0, scores), int(np.count_nonzero(wild))
 

@@ -145,7 +145,7 @@ def measure(
         Whether to run in the compiled loop.
     """
     found = new_objective(shape.n_tasks, stream.checkpoint.size)
-    loop = measure_compiled if compiled else measure_slowly
+    loop = measure_compiled if compiled and isinstance(learner, tuple) else measure_slowly
     state = learner.new_state(shape)
     loop(learner, state, examples, stream, np.zeros(shape.n_features), found)
     return found
