@@ -113,6 +113,18 @@ def pinned(repo: str, commit: str, path: str) -> str:
     return f"https://raw.githubusercontent.com/{repo}/{commit}/{quote(path)}"
 
 
+def place_of(dataset: str, file: RemoteFile, *, home: Path | None = None) -> Path:
+    """Return where a file of a data set is, once it is fetched (as `fetch` says).
+
+    Raises
+    ------
+    UserError
+        A path leaves its folder.
+    """
+    folder = Path(home or os.environ.get("OMTL_DATA") or kept() / "data").expanduser()
+    return folder / _relative(dataset, file.path)
+
+
 def fetch(
     dataset: str, file: RemoteFile, *, home: Path | None = None, mirror: str | None = None
 ) -> Path:
@@ -143,7 +155,7 @@ def fetch(
         The mirror is of another kind, a path leaves its folder, or the file cannot be written.
     """
     relative = _relative(dataset, file.path)
-    target = Path(home or os.environ.get("OMTL_DATA") or kept() / "data").expanduser() / relative
+    target = place_of(dataset, file, home=home)
     tried: list[str] = []
     try:
         if target.exists():

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any, NoReturn
 
 import omtl.commands
-from omtl.commands._status import INTERRUPTED, WRONG_USE
+from omtl.commands._status import WRONG_USE
 from omtl.errors import UserError
+from omtl.stopping import ended
 
 PROGRAM = "omtl"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that tells a mistake in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong and where to read more, and exit."""
+        self.exit(WRONG_USE, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Tell a wrong choice as wrong names are told elsewhere, whatever the version of Python."""
+        if action.choices is None or value in action.choices:
+            return
+        from omtl.config import choose
+
+        try:
+            choose(str(action.metavar or action.dest).lower(), str(value), list(action.choices))
+        except UserError as fault:
+            raise argparse.ArgumentError(None, str(fault)) from fault
 
 
 def command_names() -> list[str]:
@@ -23,7 +43,7 @@ def command_names() -> list[str]:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog=PROGRAM, description="The reproduction harness for online multi-task learning."
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -44,15 +64,14 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status."""
-    options = parser().parse_args(arguments)
-    try:
+
+    def command() -> int:
+        whole = parser()
+        options, rest = whole.parse_known_args(arguments)
+        if rest and (not hasattr(options, "overrides") or any(w.startswith("-") for w in rest)):
+            whole.error(f"unrecognized arguments: {' '.join(rest)}")
+        elif rest:  # overrides that stand after an option
+            options.overrides += rest
         return options.run(options)
-    except UserError as fault:
-        print(f"omtl: {fault}", file=sys.stderr)
-        return WRONG_USE
-    except KeyboardInterrupt:
-        print(
-            "\nomtl: stopped; finished units are kept, the same command goes on from there",
-            file=sys.stderr,
-        )
-        return INTERRUPTED
+
+    return ended(command)

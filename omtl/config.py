@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from difflib import get_close_matches
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import yaml
 
 from omtl.errors import UserError
+from omtl.own import own
 from omtl.paths import CONF, EXPERIMENTS
 
 AS_WRITTEN = "as_written"
@@ -20,7 +22,7 @@ AS_WRITTEN = "as_written"
 def read_yaml(path: Path) -> dict[str, Any]:
     """Return a YAML file's mapping; raise UserError where it cannot be read."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = deepcopy(_parsed(path.read_text(encoding="utf-8")))
     except OSError as fault:
         raise UserError(f"{path}: cannot be read ({fault.strerror})") from fault
     except yaml.YAMLError as fault:
@@ -28,6 +30,12 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise UserError(f"{path}: must be a mapping of names to values")
     return content
+
+
+@lru_cache(maxsize=512)
+def _parsed(text: str) -> Any:
+    """Return what a YAML text says; a table asks for the same few files a thousand times."""
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def choose(what: str, name: str, known: list[str]) -> str:
@@ -39,15 +47,79 @@ def choose(what: str, name: str, known: list[str]) -> str:
     raise UserError(f"no {what} {name!r}{hint}; choose from {', '.join(known)}")
 
 
+def option_files(group: str) -> dict[str, Path]:
+    """Return the files of a group by name: those of `conf/`, and of the user's own folder.
+
+    Raises
+    ------
+    UserError
+        If one of the user's has the name of one of ours.
+    """
+    found: dict[str, Path] = {}
+    for home in filter(None, (CONF, own())):
+        folder = home / group
+        for path in folder.rglob("*.yaml"):
+            name = path.relative_to(folder).with_suffix("").as_posix()
+            if name in found:
+                raise UserError(f"{path}: there is a {group} {name!r} in conf/ already; rename it")
+            found[name] = path
+    return dict(sorted(found.items()))
+
+
 def options(group: str) -> list[str]:
-    """Return the names in a group of `conf/`."""
-    folder = CONF / group
-    return sorted(p.relative_to(folder).with_suffix("").as_posix() for p in folder.rglob("*.yaml"))
+    """Return the names in a group of `conf/` and of the user's own folder."""
+    return list(option_files(group))
+
+
+NEEDED: Mapping[str, Mapping[str, tuple[type, ...]]] = {
+    "algorithm": {
+        "name": (str,),
+        "label": (str,),
+        "learner": (str,),
+        "networked": (bool,),
+        "fixed": (dict,),
+        "grid": (dict,),
+    },
+    "dataset": {
+        "name": (str,),
+        "label": (str,),
+        "options": (dict,),
+        "normalise": (str,),
+        "bias": (bool,),
+    },
+    "protocol": {"name": (str,), "module": (str,), "draw": (str,)},
+}
+"""Values that configs of a group must have, and their kinds."""
+
+
+def whole(group: str, config: dict[str, Any]) -> dict[str, Any]:
+    """Return a config once it is sure that it has all that those of its group must have.
+
+    Raises
+    ------
+    UserError
+        If a value is lacking or of another kind.
+    """
+    where = f"{group} {config.get('name', '')}".strip()
+    for name, kinds in NEEDED.get(group, {}).items():
+        if name not in config:
+            raise UserError(f"{where}: it has no {name}; write one in its config")
+        if not isinstance(config[name], kinds):
+            kind = {bool: "true or false", dict: "a mapping", str: "a text"}[kinds[0]]
+            raise UserError(f"{where}: {name}={config[name]!r} must be {kind}")
+    return config
 
 
 def load_option(group: str, name: str) -> dict[str, Any]:
-    """Return the config of a name in a group of `conf/`."""
-    return read_yaml(CONF / group / f"{choose(group, name, options(group))}.yaml")
+    """Return the config of a name in a group.
+
+    Raises
+    ------
+    UserError
+        If there is none, or it lacks what it must have.
+    """
+    files = option_files(group)
+    return whole(group, read_yaml(files[choose(group, name, list(files))]))
 
 
 def questions(paper: str) -> dict[str, Any]:
@@ -131,6 +203,11 @@ def grid_points(algorithm: Mapping[str, Any]) -> list[dict[str, Any]]:
     Where the algorithm says `only`, it is the points of these numbers.
     """
     grid = algorithm["grid"]
+    for name, values in grid.items():
+        if not isinstance(values, list) or not values:
+            raise UserError(
+                f"algorithm {algorithm['name']}: grid.{name}={values!r} must be a list of values"
+            )
     fixed = algorithm["fixed"]
     points = [fixed | dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     return [points[number] for number in algorithm.get("only", range(len(points)))]

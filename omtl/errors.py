@@ -1,4 +1,4 @@
-"""The one exception that a user's mistake raises."""
+"""The exceptions that a user can mend."""
 
 
 class UserError(Exception):
@@ -7,3 +7,7 @@ class UserError(Exception):
     Its text is one sentence or two: what is wrong, where, and what to do. The commands print it
     without a traceback and exit with status 2.
     """
+
+
+class WriteError(UserError):
+    """A file cannot be written: the disk is full, or its folder is not to be written to."""

@@ -2,26 +2,70 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import tempfile
 from pathlib import Path
+
+from omtl.errors import WriteError
+
+IN_WORK = ".writing-"
+"""How the names of files in work begin."""
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file so that whoever looks finds the old content or the new, never a part.
 
     Text is written as UTF-8 with the line ends that it has. Folders are made where there are none.
+    What a killed process left half-written in the folder is removed.
+
+    Raises
+    ------
+    WriteError
+        If the file cannot be written; what was there is as it was.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     data = content.encode() if isinstance(content, str) else content
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
     try:
-        with os.fdopen(handle, "wb") as part:
-            part.write(data)
-            part.flush()
-            os.fsync(part.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_left_over(path.parent)
+        handle, name = _new_part(path.parent)
+        try:
+            with os.fdopen(handle, "wb") as part:
+                part.write(data)
+                part.flush()
+                os.fsync(part.fileno())
+                Path(name).chmod(0o644)
+                Path(name).replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                Path(name).unlink()
+            raise
+    except OSError as fault:
+        raise cannot_write(path, fault) from fault
+
+
+def cannot_write(path: Path | str, fault: OSError) -> WriteError:
+    """Return the error that tells where writing failed, why, and what to do."""
+    return WriteError(
+        f"{path} cannot be written ({fault.strerror or fault}); make room or let it be written to, "
+        "then run the same command again: finished units are kept"
+    )
+
+
+def _new_part(folder: Path) -> tuple[int, str]:
+    """Return a new file in work, open and locked: a lock ends with its process, however it ends."""
+    while True:
+        handle, name = tempfile.mkstemp(dir=folder, prefix=IN_WORK)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:
+            return handle, name
+        os.close(handle)  # taken for a left-over before it was locked
+
+
+def _remove_left_over(folder: Path) -> None:
+    """Remove files in work that no process works on."""
+    for part in folder.glob(f"{IN_WORK}*"):
+        with contextlib.suppress(OSError), part.open("rb") as file:  # gone, or in work
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            part.unlink()

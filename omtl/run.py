@@ -7,12 +7,15 @@ experiment that was run before is answered from there.
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import hydra
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
+from omtl.composition import FAULTS, mistake, parsed, plain
 from omtl.config import apply_reading, resolve_jobs
 from omtl.errors import UserError
 from omtl.harness.fanout import run
@@ -23,6 +26,7 @@ from omtl.harness.store import Store
 from omtl.harness.table import values_of
 from omtl.metrics import METRICS
 from omtl.paths import CONF
+from omtl.stopping import ended
 
 DIGITS = {"auc": 4, "nsv": 1}
 """Digits of a metric that are shown; two of the others."""
@@ -54,12 +58,16 @@ def answer(config: dict[str, Any]) -> str:
     results = [result for unit in units if (result := store.load(unit)) is not None]
     rule = config["selection"]
     chosen = select(results, experiment.points, rule)
+    diverged = sum(bool(r.arrays["diverged"][p]) for r, p in zip(results, chosen, strict=True))
     numbers = []
     for metric in METRICS.values():
         if metric.timing or not set(metric.needs) <= results[0].arrays.keys():
             continue
         cell = Cell("", "", "all", metric.name, "", "", experiment)
         values, _ = values_of(cell, results, rule)
+        if diverged:
+            numbers.append(f"{metric.name} diverged in {diverged} of {len(results)} repeats")
+            continue
         std = values.std(ddof=1) if values.size > 1 else ""
         shown = spread(values.mean(), std, DIGITS.get(metric.name, 2))
         numbers.append(f"{metric.name} {shown} {metric.unit}".strip())
@@ -82,19 +90,40 @@ def answer(config: dict[str, Any]) -> str:
 
 
 @hydra.main(config_path=str(CONF), config_name="config", version_base="1.3")
-def main(config: DictConfig) -> None:
-    """Run the experiment that Hydra has composed."""
-    try:
-        plain = OmegaConf.to_container(config, resolve=True)
-        assert isinstance(plain, dict)
-        print(answer({str(key): value for key, value in plain.items()}))
-    except UserError as fault:
-        print(f"omtl: {fault}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("\nomtl: stopped; finished repeats are kept", file=sys.stderr)
-        sys.exit(130)
+def _composed(config: DictConfig) -> None:
+    """Run the experiment that Hydra has composed; a sweep comes here for each of its jobs."""
+
+    def told() -> int:
+        print(answer(plain(config)))
+        return 0
+
+    status = ended(told)
+    if status:
+        sys.exit(status)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what overrides compose, one experiment or a sweep of them; return the exit status.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Hydra's; else the process's own.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # so that faults come here, to be told briefly
+    sys.argv = ["omtl run", *given]
+
+    def handed_over() -> int:
+        parsed([word for word in given if "=" in word and not word.startswith("-")])
+        try:
+            _composed()
+        except FAULTS as fault:
+            raise mistake(fault) from fault
+        return 0
+
+    return ended(handed_over)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

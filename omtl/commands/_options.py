@@ -39,8 +39,11 @@ def parallel_of(options: argparse.Namespace) -> dict[str, Any]:
 
 def wanted_of(options: argparse.Namespace) -> Any:
     """Return how the options want a table or figure (`omtl.harness.reproduce.Wanted`)."""
+    from omtl.config import load_option
     from omtl.harness.reproduce import Wanted
 
+    if options.selection is not None:
+        load_option("selection", options.selection)  # a wrong name is told before all is computed
     return Wanted(
         reading=options.reading,
         repeats=options.repeats,

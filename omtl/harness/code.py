@@ -7,12 +7,13 @@ import hashlib
 from functools import lru_cache
 from pathlib import Path
 
+from omtl.own import own_module
 from omtl.paths import ROOT
 
 
 @lru_cache
 def code_version(module: str) -> str:
-    """Return a hash of a module's code and of the project's code that it imports.
+    """Return a hash of a module's code and of the project's and the user's code that it imports.
 
     Comments, docstrings and layout do not count: a unit stays valid when only they change.
     """
@@ -32,12 +33,13 @@ def code_version(module: str) -> str:
 
 
 def _source_of(module: str) -> Path | None:
-    """Return the file of one of the project's modules whose code makes results."""
-    if module in ("omtl.errors", "omtl.paths", "data_fetchers.fetch"):
+    """Return the file of a module of the project or the user whose code makes results."""
+    if module in ("omtl.errors", "omtl.own", "omtl.paths", "data_fetchers.fetch"):
         return None  # they decide what is said and where files are, never a number
     place = ROOT / Path(*module.split("."))
     path = place.with_suffix(".py")
-    return path if path.exists() and module.split(".")[0] in ("omtl", "data_fetchers") else None
+    ours = path.exists() and module.split(".")[0] in ("omtl", "data_fetchers")
+    return path if ours else own_module(module)
 
 
 def _imports_of(tree: ast.Module) -> list[str]:

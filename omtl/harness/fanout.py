@@ -1,19 +1,37 @@
-"""Computing units in parallel, each stored as it ends."""
+"""Computing units in parallel, each stored as it ends.
+
+Workers need no store: they return what they computed, and the one process that was started stores
+it at once. So the same code serves threads, processes, and clusters whose machines share no files.
+"""
 
 from __future__ import annotations
 
+import errno
+import os
+import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
-import joblib
 from tqdm import tqdm
 
 from data_fetchers.fetch import DataMissing
 from omtl.errors import UserError
+from omtl.files import cannot_write
+from omtl.harness import changes, loading
+from omtl.harness.engines import results
+from omtl.harness.memory import peak_mib
 from omtl.harness.store import Store
-from omtl.harness.unit import Unit, compute
+from omtl.harness.unit import Result, Unit, compute
+from omtl.paths import kept
+
+ATTEMPTS = 3
+"""How often in a row workers may die without any unit done in between."""
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True)
@@ -34,11 +52,48 @@ class Outcome:
         How many were computed now, and how many were in the store.
     failed : dict of str to Failure
         By the key of each unit that failed, why.
+    peaks : dict of str to float
+        The most memory that each process that computed has held, in MiB.
+    loads : dict of str to int
+        How many data sets each of them has loaded.
     """
 
     computed: int = 0
     reused: int = 0
     failed: dict[str, Failure] = field(default_factory=dict)
+    peaks: dict[str, float] = field(default_factory=dict)
+    loads: dict[str, int] = field(default_factory=dict)
+
+    def add(self, part: Outcome) -> None:
+        """Count what became of further units."""
+        self.computed += part.computed
+        self.reused += part.reused
+        self.failed |= part.failed
+        self.peaks |= part.peaks
+        self.loads |= part.loads
+
+    @property
+    def peak_mib(self) -> float:
+        """The sum of the most that each process has held: the run has held no more at any time."""
+        return sum((self.peaks | {this_process(): peak_mib()}).values())
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a worker returns: a unit's result or why it has none, and how the worker fares."""
+
+    unit: Unit
+    result: Result | None
+    failure: Failure | None
+    worker: str
+    peak_mib: float
+    loads: int
+
+
+@lru_cache
+def this_process() -> str:
+    """Return a name of this process that no other has."""
+    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 def why_lacking(units: Sequence[Unit], n_stored: int, failed: Mapping[str, Failure]) -> str:
@@ -47,15 +102,72 @@ def why_lacking(units: Sequence[Unit], n_stored: int, failed: Mapping[str, Failu
     return reasons[0] if reasons else f"{n_stored} of {len(units)} repeats are stored"
 
 
-def worker(unit: Unit, store: Store) -> tuple[Unit, Failure | None]:
-    """Compute and store a unit; return it with the reason if it failed."""
+def worker(unit: Unit) -> Done:
+    """Compute a unit; return its result, or the reason if it failed.
+
+    Raises
+    ------
+    WriteError
+        If the disk is full, which no other unit would mend.
+    """
+    result, failure = None, None
     try:
-        store.save(unit, compute(unit))
+        result = compute(unit)
     except UserError as fault:
-        return unit, Failure(str(fault), missing_data=isinstance(fault, DataMissing))
+        failure = Failure(str(fault), missing_data=isinstance(fault, DataMissing))
     except Exception as fault:  # any fault of one unit must leave the others alone
-        return unit, Failure(f"{unit.name}: {type(fault).__name__}: {fault}")
-    return unit, None
+        if isinstance(fault, OSError) and fault.errno in FULL:
+            raise cannot_write(fault.filename or kept(), fault) from fault
+        failure = Failure(f"{unit.name}: {type(fault).__name__}: {fault}")
+    return Done(unit, result, failure, this_process(), peak_mib(), loading.times_loaded())
+
+
+def as_done(
+    units: Sequence[Unit], store: Store, parallel: Mapping[str, Any]
+) -> Generator[Done | None, None, None]:
+    """Compute units and yield each as it is done; None for one that another run has stored.
+
+    Where a worker dies, what it worked on is computed by another.
+
+    Raises
+    ------
+    UserError
+        If workers die again and again, or the engine cannot be had.
+    """
+    left = {unit.key: unit for unit in units}
+    elsewhere: list[str] = []
+
+    def still_wanted() -> Iterator[Unit]:
+        for unit in list(left.values()):
+            if store.has(unit):
+                elsewhere.append(unit.key)
+            else:
+                yield unit
+
+    attempts = 0
+    while left:
+        try:
+            with closing(results(worker, still_wanted(), parallel, len(left))) as stream:
+                for done in stream:
+                    attempts = 0
+                    del left[done.unit.key]
+                    yield done
+        except UserError:
+            raise
+        except Exception as fault:  # `worker` catches those of units: this is the engine's
+            attempts += 1
+            told = f"{type(fault).__name__}: {' '.join(str(fault).split())[:200]}"
+            if attempts == ATTEMPTS:
+                raise UserError(
+                    f"workers of {parallel['backend']} died {attempts} times with no unit "
+                    f"done in between ({told}); give them more memory or fewer jobs, then run the "
+                    "same command again: finished units are kept"
+                ) from fault
+            print(f"omtl: a worker died ({told}); its units are begun again", file=sys.stderr)
+        for key in elsewhere:
+            del left[key]
+            yield None
+        elsewhere.clear()
 
 
 def run(
@@ -70,28 +182,43 @@ def run(
     store : Store
         Where results are and go.
     parallel : mapping
-        ``backend`` and ``jobs`` of joblib (``jobs`` −1 for all cores).
+        An option of ``conf/parallel``: its ``backend``, how many ``jobs`` (−1 for all cores), and
+        the ``address`` of a cluster.
     quiet : bool
         Whether to show no progress bar.
+
+    Raises
+    ------
+    WriteError
+        If a result cannot be stored; those before it are.
+    UserError
+        If the engine cannot be had, or its workers die again and again.
     """
     wanted = list({unit.key: unit for unit in units}.values())
     missing = [unit for unit in wanted if not store.has(unit)]
     outcome = Outcome(reused=len(wanted) - len(missing))
-    if not missing:
-        return outcome
-    jobs = min(joblib.effective_n_jobs(int(parallel["jobs"])), len(missing))
-    pool = joblib.Parallel(
-        n_jobs=jobs, backend=parallel["backend"], return_as="generator_unordered"
+    for told in changes.changed(store.folder, missing) if missing else []:
+        print(f"omtl: {told}", file=sys.stderr)
+    bar = tqdm(
+        total=len(missing),
+        unit="unit",
+        disable=quiet or not missing or None,
+        file=sys.stderr,
+        smoothing=0.05,
     )
-    done = pool(joblib.delayed(worker)(unit, store) for unit in missing)
-    with tqdm(
-        total=len(missing), unit="unit", disable=quiet or None, file=sys.stderr, smoothing=0.05
-    ) as bar:
-        for unit, fault in done:
-            bar.set_postfix_str(unit.name, refresh=False)
-            bar.update()
-            if fault is None:
-                outcome.computed += 1
+    with bar, closing(as_done(missing, store, parallel)) as stream:
+        for done in stream:
+            if done is None:
+                outcome.reused += 1
+            elif done.result is None:
+                assert done.failure is not None
+                outcome.failed[done.unit.key] = done.failure
             else:
-                outcome.failed[unit.key] = fault
+                store.save(done.unit, done.result)
+                outcome.computed += 1
+            if done is not None:
+                outcome.peaks[done.worker] = done.peak_mib
+                outcome.loads[done.worker] = done.loads
+                bar.set_postfix_str(done.unit.name, refresh=False)
+            bar.update()
     return outcome

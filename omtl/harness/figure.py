@@ -88,6 +88,13 @@ COLOURS = "cividis"
 
 DOTS_PER_INCH = 200
 
+FORMS: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None},
+}
+"""The forms that a figure can have, each with what keeps the time of drawing out of it."""
+
 SMALL = 7.0
 """Size of the smallest text, in points."""
 
@@ -568,8 +575,10 @@ def draw_legend(
         )
 
 
-def render(drawing: Callable[[], Canvas], salt: str) -> dict[str, bytes]:
-    """Return a drawing as svg and png, in the project's look, whatever the user's own settings.
+def render(
+    drawing: Callable[[], Canvas], salt: str, forms: Sequence[str] = ("svg", "png")
+) -> dict[str, bytes]:
+    """Return a drawing in some `FORMS`, in the project's look, whatever the user's own settings.
 
     The same drawing gives the same bytes; `salt` names it, for the ids within the svg.
     """
@@ -581,9 +590,9 @@ def render(drawing: Callable[[], Canvas], salt: str) -> dict[str, bytes]:
         look: Any = LOOK | {"svg.hashsalt": salt}
         mpl.rcParams.update(look)
         canvas = drawing()
-        for form, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
+        for form in forms:
             content = io.BytesIO()
-            canvas.savefig(content, format=form, dpi=DOTS_PER_INCH, metadata=metadata)
+            canvas.savefig(content, format=form, dpi=DOTS_PER_INCH, metadata=FORMS[form])
             pictures[form] = content.getvalue()
     return pictures
 

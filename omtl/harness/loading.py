@@ -17,10 +17,23 @@ def module_of(dataset: dict[str, Any]) -> Any:
     return data_fetchers.data_set(dataset.get("module", dataset["name"]))
 
 
+def files_of(dataset: dict[str, Any]) -> dict[str, str]:
+    """Return the hash of each file of a data set, by its path.
+
+    A module has ``FILES``, or a function ``hashes`` of the options where the files are the user's.
+    """
+    module = module_of(dataset)
+    if hasattr(module, "hashes"):
+        return module.hashes(dataset["options"])
+    return {file.path: file.sha256 for file in module.FILES}
+
+
 _LOADED: dict[str, Fed | UserError] = {}
 _LOADING = Lock()
 
 DATA_SETS_IN_MEMORY = 4
+
+_LOADS: list[str] = []
 
 
 def load_fed(dataset: dict[str, Any], seed: int, draw: int) -> Fed:
@@ -36,16 +49,23 @@ def load_fed(dataset: dict[str, Any], seed: int, draw: int) -> Fed:
     synthetic = getattr(module, "SYNTHETIC", False)
     if synthetic:
         options["rng"] = generator(seed, of="draw", dataset=dataset["name"], draw=draw)
-    name = json.dumps([dataset, *([seed, draw] if synthetic else [])], sort_keys=True)
+    drawn = [seed, draw] if synthetic else []
+    name = json.dumps([dataset, files_of(dataset), *drawn], sort_keys=True)
     with _LOADING:
         if name not in _LOADED:
             while len(_LOADED) >= DATA_SETS_IN_MEMORY:
                 _LOADED.pop(next(iter(_LOADED)))
             _LOADED[name] = _load(module, options, dataset)
+            _LOADS.append(dataset["name"])
         loaded = _LOADED[name]
     if isinstance(loaded, UserError):
         raise loaded
     return loaded
+
+
+def times_loaded() -> int:
+    """Return how many data sets this process has loaded so far."""
+    return len(_LOADS)
 
 
 def _load(module: Any, options: dict[str, Any], dataset: dict[str, Any]) -> Fed | UserError:

@@ -6,7 +6,6 @@ damaged one is never taken for a result: it is set aside and the unit is compute
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
@@ -16,7 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from omtl.files import write_whole
+from omtl.errors import UserError
+from omtl.files import cannot_write, write_whole
+from omtl.harness import changes
 from omtl.harness.unit import Result, Unit
 from omtl.paths import kept
 
@@ -45,12 +46,21 @@ class Store:
         return self.folder / unit.key[:2] / f"{unit.key}.unit"
 
     def save(self, unit: Unit, result: Result) -> None:
-        """Write a unit's result, atomically."""
+        """Write a unit's result, atomically; the first one stays where another run was faster.
+
+        Raises
+        ------
+        WriteError
+            If it cannot be written.
+        """
+        if self.has(unit):
+            return
         payload = io.BytesIO()
         facts = np.array(json.dumps(result.facts))
         np.savez(payload, allow_pickle=False, facts=facts, **result.arrays)
         content = payload.getvalue()
         write_whole(self.path(unit), hashlib.sha256(content).hexdigest().encode() + content)
+        changes.note(self.folder, unit)
 
     def load(self, unit: Unit) -> Result | None:
         """Return a unit's result, or None if it is not stored whole."""
@@ -73,14 +83,20 @@ class Store:
         path = self.path(unit)
         try:
             content = path.read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as fault:
+            raise UserError(f"{path} cannot be read ({fault.strerror})") from fault
         stated, payload = content[:HASH_LENGTH], content[HASH_LENGTH:]
         if hashlib.sha256(payload).hexdigest().encode() == stated:
             return payload
         aside = path.with_suffix(".damaged")
-        with contextlib.suppress(FileNotFoundError):  # another process was faster
+        try:
             path.replace(aside)
+        except FileNotFoundError:
+            return None  # another process was faster
+        except OSError as fault:
+            raise cannot_write(aside, fault) from fault
         print(f"{path}: damaged, set aside as {aside.name}; to be computed again", file=sys.stderr)
         return None
 

@@ -15,11 +15,14 @@ from importlib import import_module
 from typing import Any, get_type_hints
 
 import numpy as np
+from numba.core.errors import NumbaError
 
 from omtl.config import grid_points
 from omtl.errors import UserError
 from omtl.harness.code import code_version
-from omtl.harness.loading import load_fed, module_of
+from omtl.harness.host import host
+from omtl.harness.loading import files_of, load_fed, module_of
+from omtl.not_compiled import why
 from omtl.protocols.setting import Setting
 from omtl.seeds import generator
 
@@ -66,7 +69,7 @@ class Unit:
             "algorithm": algorithm,
             "dataset": dataset,
             "network": network,
-            "files": {file.path: file.sha256 for file in module_of(self.dataset).FILES},
+            "files": files_of(self.dataset),
             "code": {
                 "learner": code_version(self.algorithm["learner"].rpartition(".")[0]),
                 "data": code_version(module_of(self.dataset).__name__),
@@ -94,6 +97,12 @@ class Result:
     facts: dict[str, Any]
 
 
+def import_fault(what: str, fault: Exception) -> UserError:
+    """Return why something cannot be imported, in one line."""
+    kind = "" if isinstance(fault, ImportError | AttributeError) else f"{type(fault).__name__}: "
+    return UserError(f"{what} cannot be imported: {kind}{' '.join(str(fault).split())}")
+
+
 def learner_class(path: str) -> type:
     """Return the learner of a dotted path.
 
@@ -105,8 +114,10 @@ def learner_class(path: str) -> type:
     module, _, name = path.rpartition(".")
     try:
         return getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as fault:
-        raise UserError(f"algorithm.learner: {path!r} cannot be imported: {fault}") from fault
+    except UserError:
+        raise
+    except Exception as fault:  # whatever a learner's own file raises when it is read
+        raise import_fault(f"algorithm.learner: {path!r}", fault) from fault
 
 
 def new_learner(algorithm: dict[str, Any], point: dict[str, Any]) -> Any:
@@ -167,11 +178,24 @@ def compute(unit: Unit) -> Result:
             f"{unit.protocol['name']} needs; choose another protocol"
         )
     learners = (new_learner(unit.algorithm, point) for point in points)
-    arrays = protocol.play_grid(learners, setting)
+    try:
+        arrays = protocol.play_grid(learners, setting)
+    except NumbaError as fault:
+        if not issubclass(kind, tuple):
+            raise UserError(
+                f"algorithm {unit.algorithm['name']} is a plain class, and protocol "
+                f"{unit.protocol['name']} plays compiled learners only; make it @compiled "
+                "(omtl.compiled), or choose another protocol"
+            ) from fault
+        raise UserError(
+            f"algorithm {unit.algorithm['name']} cannot be compiled ({why(fault)}); mend "
+            "that, or make its class a @dataclass to play it as plain Python"
+        ) from fault
     facts = {
         "unit": unit.identity,
         "data_sha256": setting.source.sha256,
         "task_names": setting.tasks.names,
         "seconds": time.perf_counter() - started,
+        "host": host(),
     }
     return Result(arrays, facts)

@@ -1,0 +1,358 @@
+"""A table of a user's own: a row an example, with its label, its task and its features.
+
+The file is CSV, Parquet, svmlight (the task is the ``qid``) or NumPy arrays (``.npz`` with ``X``,
+``y`` and ``task``). Nothing in it is ever executed: pickled arrays are refused. Its hash is a part
+of every result that is made of it, so a changed file makes new results.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pyarrow.csv
+import pyarrow.parquet
+from scipy import sparse
+
+from data_fetchers._checks import chosen
+from data_fetchers.fetch import RemoteFile
+from omtl.errors import UserError
+from omtl.own import own
+from omtl.streams import Tasks
+
+NAME = "table_file"
+FILES: tuple[RemoteFile, ...] = ()
+CITATION = ""
+LICENCE = "the user's own"
+
+MAX_BYTES = 1 << 32
+"""Bytes of arrays that a compressed file may unpack to."""
+
+ARRAYS = ("X", "y", "task")
+"""What a file of NumPy arrays has."""
+
+NUMBERS = (pyarrow.types.is_integer, pyarrow.types.is_floating, pyarrow.types.is_boolean)
+"""Kinds of columns that features may have."""
+
+SHOWN = 5
+"""So many names or values are shown in a message."""
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The columns of a file.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n_examples, n_features)
+        The features, numbers of any kind.
+    label, task : ndarray of shape (n_examples,)
+        As they stand in the file.
+    """
+
+    X: np.ndarray | sparse.csr_array
+    label: np.ndarray
+    task: np.ndarray
+
+
+def place(path: str) -> Path:
+    """Return a file's place: a relative path is within the user's own folder, or this one."""
+    return (own() or Path.cwd()) / Path(path).expanduser()
+
+
+@lru_cache(maxsize=16)
+def _sha256(path: Path, size: int, changed: int) -> str:  # noqa: ARG001 - the file as it was
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def hashes(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the hash of the file that options name, by its path as they name it.
+
+    Raises
+    ------
+    UserError
+        If there is no such file.
+    """
+    path = _path_of(options)
+    found = _found(path)
+    there = found.stat()
+    return {path: _sha256(found, there.st_size, there.st_mtime_ns)}
+
+
+def load(
+    *,
+    home: Path | None = None,  # noqa: ARG001 - nothing is fetched
+    path: str,
+    kind: str | None = None,
+    label: str = "label",
+    task: str = "task",
+    features: Sequence[str] | None = None,
+    labels: Sequence[Any] = (-1, 1),
+    tasks: Sequence[Any] | None = None,
+    one_class: str = "refuse",
+) -> Tasks:
+    """Read a table and make a task of each value of its task column.
+
+    Parameters
+    ----------
+    path : str
+        The file; a relative path is within the user's own folder.
+    kind : {"csv", "parquet", "svmlight", "npz"}, optional
+        What it is; told by its suffix if left out.
+    label, task : str
+        The columns of labels and of tasks (of CSV and Parquet).
+    features : sequence of str, optional
+        The columns of features, in their order; else all others.
+    labels : sequence of two values
+        How the file writes −1 and +1.
+    tasks : sequence, optional
+        Values of the task column, in the tasks' order; else all, sorted.
+    one_class : {"refuse", "keep"}
+        What to do with a task whose labels are all the same.
+
+    Returns
+    -------
+    Tasks
+        X : ndarray or csr_array of shape (n_examples, n_features), rows in the file's order.
+
+    Raises
+    ------
+    UserError
+        The file cannot be read, or is not such a table; the message says where and what to do.
+    """
+    found = _found(path)
+    kind = kind or SUFFIXES.get(found.suffix.lower())
+    if kind not in READERS:
+        raise UserError(
+            f"{path}: its suffix tells no kind; set dataset.options.kind to one of "
+            f"{', '.join(READERS)}"
+            if kind is None
+            else f"{path}: no kind {kind!r}; choose from {', '.join(READERS)}"
+        )
+    try:
+        parsed = READERS[kind](found, label, task, features)
+    except UserError as fault:
+        raise UserError(f"{path}: {fault}") from fault
+    except OSError as fault:
+        raise UserError(f"{path}: cannot be read ({fault.strerror or fault})") from fault
+    return _tasks(path, parsed, labels, tasks, one_class)
+
+
+def _path_of(options: Mapping[str, Any]) -> str:
+    path = options.get("path")
+    if not isinstance(path, str) or not path:
+        raise UserError("table_file: dataset.options.path must name a file")
+    return path
+
+
+def _found(path: str) -> Path:
+    found = place(path)
+    if not found.is_file():
+        raise UserError(
+            f"{path}: there is no such file in {found.parent}; mend dataset.options.path"
+        )
+    return found
+
+
+def _columns(table: pyarrow.Table, label: str, task: str, features: Sequence[str] | None) -> Parsed:
+    """Return the columns of a table, once it is sure that they are there and numbers."""
+    names = table.column_names
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise UserError(f"column {twice[0]!r} is there twice; rename one")
+    lacking = [name for name in (label, task, *(features or ())) if name not in names]
+    if lacking:
+        raise UserError(f"no column {lacking[0]!r}; there are {_some(names)}")
+    used = list(features) if features else [n for n in names if n not in (label, task)]
+    if not used:
+        raise UserError("it has no column of features")
+    if not table.num_rows:
+        raise UserError("it has no row")
+    for name in used:
+        kind = table.schema.field(name).type
+        if not any(is_kind(kind) for is_kind in NUMBERS):
+            given = next(filter(_is_no_number, table[name].to_pylist()), None)
+            raise UserError(f"column {name!r} has {given!r}, which is no number")
+    for name in (label, task):
+        if table[name].null_count:
+            row = table[name].to_pylist().index(None)
+            raise UserError(f"row {row + 1} has no {name}")
+    columns = [table[name].to_pandas().to_numpy(np.float64) for name in used]
+    given = (np.array(table[name].to_pylist()) for name in (label, task))
+    return Parsed(np.column_stack(columns), *given)
+
+
+def _is_no_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return value is not None
+    return False
+
+
+def _csv(path: Path, label: str, task: str, features: Sequence[str] | None) -> Parsed:
+    try:
+        table = pyarrow.csv.read_csv(path)
+    except pyarrow.ArrowInvalid as fault:
+        told = " ".join(str(fault).split()).removeprefix("CSV parse error: ")
+        raise UserError(f"it is no CSV ({told})") from fault
+    return _columns(table, label, task, features)
+
+
+def _parquet(path: Path, label: str, task: str, features: Sequence[str] | None) -> Parsed:
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except pyarrow.ArrowException as fault:
+        raise UserError("it is no Parquet, or a damaged one") from fault
+    return _columns(table, label, task, features)
+
+
+def _svmlight(
+    path: Path,
+    label: str,  # noqa: ARG001 - the format has one place for each
+    task: str,  # noqa: ARG001
+    features: Sequence[str] | None,
+) -> Parsed:
+    from sklearn.datasets import load_svmlight_file
+
+    if features:
+        raise UserError("features of svmlight have no names; leave dataset.options.features out")
+    try:
+        X, y, qid = load_svmlight_file(str(path), query_id=True)
+    except (ValueError, OverflowError) as fault:
+        raise UserError(f"it is no svmlight ({' '.join(str(fault).split())})") from fault
+    if qid.size != y.size:
+        raise UserError("its lines have no qid, which is the task")
+    return Parsed(sparse.csr_array(X), y, qid)
+
+
+def _npz(
+    path: Path,
+    label: str,  # noqa: ARG001 - the arrays have names of their own
+    task: str,  # noqa: ARG001
+    features: Sequence[str] | None,
+) -> Parsed:
+    if features:
+        raise UserError("features of arrays have no names; leave dataset.options.features out")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            n_bytes = sum(member.file_size for member in archive.infolist())
+        if n_bytes > MAX_BYTES:
+            raise UserError(f"its arrays unpack to {n_bytes} bytes, more than {MAX_BYTES}")
+        with np.load(path, allow_pickle=False) as stored:
+            lacking = [name for name in ARRAYS if name not in stored.files]
+            if lacking:
+                raise UserError(f"no array {lacking[0]!r}; there are {_some(stored.files)}")
+            X, y, tasks = (stored[name] for name in ARRAYS)
+    except zipfile.BadZipFile as fault:
+        raise UserError(f"it is no file of NumPy arrays ({fault})") from fault
+    except ValueError as fault:
+        pickled = "allow_pickle" in str(fault)
+        told = "it has pickled objects, which could run code; save arrays of numbers and strings"
+        raise UserError(told if pickled else f"its arrays cannot be read ({fault})") from fault
+    if X.ndim != 2 or not np.issubdtype(X.dtype, np.number) or np.iscomplexobj(X):
+        raise UserError(f"X must be a matrix of numbers, and is {X.dtype} of shape {X.shape}")
+    for name, array in (("y", y), ("task", tasks)):
+        if array.shape != (X.shape[0],):
+            raise UserError(f"X has {X.shape[0]} rows, and {name} is of shape {array.shape}")
+    return Parsed(X, y, tasks)
+
+
+READERS: dict[str, Callable[[Path, str, str, Sequence[str] | None], Parsed]] = {
+    "csv": _csv,
+    "parquet": _parquet,
+    "svmlight": _svmlight,
+    "npz": _npz,
+}
+
+SUFFIXES = {
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".npz": "npz",
+}
+"""Kinds of files by the ends of their names."""
+
+
+def _tasks(
+    path: str,
+    parsed: Parsed,
+    labels: Sequence[Any],
+    wanted: Sequence[Any] | None,
+    one_class: str,
+) -> Tasks:
+    """Return the tasks of parsed columns, once it is sure that they are some."""
+    chosen(path, "one_class", [one_class], ("refuse", "keep"))
+    n_examples = parsed.X.shape[0]
+    if n_examples == 0:
+        raise UserError(f"{path}: it has no row")
+    if parsed.X.shape[1] == 0:
+        raise UserError(f"{path}: it has no feature")
+    values = parsed.X.data if isinstance(parsed.X, sparse.csr_array) else parsed.X
+    if not np.isfinite(values).all():
+        row = int(np.argmax(~_finite_rows(parsed.X)))
+        raise UserError(
+            f"{path}: row {row + 1} has a feature that is missing, NaN or infinite; leave the row "
+            "out, or fill it in"
+        )
+    y = _signs(path, parsed.label, labels)
+    called = np.array([_called(value) for value in parsed.task.tolist()])
+    known = list(dict.fromkeys(_called(v) for v in np.unique(parsed.task).tolist()))
+    names = known if wanted is None else chosen(path, "tasks", map(_called, wanted), known)
+    kept = np.isin(called, names)
+    number = {name: k for k, name in enumerate(names)}
+    task = np.array([number[name] for name in called[kept]], dtype=np.int64)
+    y = y[kept]
+    for k, name in enumerate(names):
+        if one_class == "refuse" and abs(y[task == k].sum()) == np.sum(task == k):
+            raise UserError(
+                f"{path}: the labels of task {name} are all {y[task == k][0]:+.0f}; leave the task "
+                "out, or set dataset.options.one_class=keep"
+            )
+    X = parsed.X[np.flatnonzero(kept)]
+    dense = X if isinstance(X, sparse.csr_array) else np.ascontiguousarray(X)
+    return Tasks(dense.astype(np.float64), y, task, tuple(names))
+
+
+def _finite_rows(X: np.ndarray | sparse.csr_array) -> np.ndarray:
+    """Return for each row whether all of its features are finite, shape (n_examples,)."""
+    if isinstance(X, sparse.csr_array):
+        X = np.asarray(abs(X).sum(axis=1)).reshape(-1, 1)
+    return np.isfinite(X).all(axis=1)
+
+
+def _signs(path: str, given: np.ndarray, labels: Sequence[Any]) -> np.ndarray:
+    """Return labels as −1 and +1."""
+    if isinstance(labels, str) or len(labels) != 2 or labels[0] == labels[1]:
+        raise UserError(
+            f"{path}: dataset.options.labels={labels} must be two values, those of -1 and +1"
+        )
+    low, high = (given == label for label in labels)
+    other = ~(low | high)
+    if other.any():
+        row = int(np.argmax(other))
+        raise UserError(
+            f"{path}: row {row + 1} has the label {_called(given[row].item())}, not "
+            f"{labels[0]} or {labels[1]}; mend it, or set dataset.options.labels"
+        )
+    return np.where(high, 1.0, -1.0)
+
+
+def _called(value: Any) -> str:
+    """Return what a value of the task column is called: whole numbers without a point."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} others" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more

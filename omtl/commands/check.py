@@ -1,0 +1,47 @@
+"""``omtl check``: whether a learner of one's own keeps to what all learners keep to."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from omtl.commands._json import add_json_option, print_json
+from omtl.commands._status import DONE, FAILED
+
+HELP = "run the conformance checks on the learners of a file"
+EXAMPLES = ("check examples/my_learner/my_learner.py", "check my_learner.py --json")
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add which file."""
+    command.add_argument(
+        "file", type=Path, metavar="FILE", help="its folder has the configs: algorithm/NAME.yaml"
+    )
+    add_json_option(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print a line for each check of each learner; fail where one fails."""
+    from omtl._compile_cache import use_compile_cache
+    from omtl.own import use
+
+    use(options.file.parent)
+    use_compile_cache()
+
+    from omtl.conformance import FAIL, look_at
+    from omtl.harness.candidates import candidates
+
+    told: list[dict[str, Any]] = []
+    for name, learner in candidates(options.file):
+        if not options.json:
+            print(name)
+        for finding in look_at(learner):
+            row = {"demands": finding.check.demands, "result": finding.result, "why": finding.why}
+            told.append({"learner": name, **row})
+            if not options.json:
+                why = f" — {finding.why}" if finding.why else ""
+                print(f"  {finding.result:8}{finding.check.demands}{why}", flush=True)
+    if options.json:
+        print_json(told)
+    return FAILED if any(row["result"] == FAIL for row in told) else DONE

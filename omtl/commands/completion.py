@@ -1,0 +1,66 @@
+"""``omtl completion``: print what lets a shell complete commands."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from omtl.commands._status import DONE
+
+HELP = "print what lets a shell complete commands, options and names"
+EXAMPLES = (
+    'completion bash > "${XDG_DATA_HOME:-$HOME/.local/share}/bash-completion/completions/omtl"',
+    'completion zsh > "${fpath[1]}/_omtl"',
+)
+SHELLS = ("bash", "zsh", "tcsh")
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add which shell."""
+    command.add_argument("shell", choices=SHELLS)
+
+
+def known_names() -> dict[str, list[str]]:
+    """Return the names that arguments can have, by the argument's own name."""
+    from data_fetchers import names
+    from omtl.composition import GROUPS
+    from omtl.config import options
+    from omtl.harness.plan import descriptions
+
+    tables = list(descriptions("table"))
+    return {
+        "table": tables,
+        "figure": list(descriptions("figure")),
+        "what": [*tables, *descriptions("figure")],
+        "names": list(names()),
+        "selection": options("selection"),
+        "parallel": options("parallel"),
+        "search": options("search"),
+        "overrides": [f"{group}={name}" for group in GROUPS for name in options(group)],
+    }
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the shell's completion of the present commands and names."""
+    import shtab
+
+    from omtl.cli import parser
+
+    known = known_names()
+    whole = parser()
+    for action in _arguments(whole):
+        if action.choices is None and action.dest in known:
+            action.choices = known[action.dest]
+    print(shtab.complete(whole, shell=options.shell))
+    return DONE
+
+
+def _arguments(parser: argparse.ArgumentParser) -> list[Any]:
+    """Return the arguments of all commands."""
+    found: list[Any] = []
+    for action in parser._actions:
+        children: dict[str, Any] | None = getattr(action, "choices", None)
+        if isinstance(action, argparse._SubParsersAction) and children:
+            for child in children.values():
+                found += child._actions
+    return found

@@ -1,0 +1,34 @@
+"""``omtl doctor``: what is installed, what is cached, what is missing."""
+
+from __future__ import annotations
+
+import argparse
+
+from omtl.commands._grid import print_rows
+from omtl.commands._json import add_json_option, print_json
+from omtl.commands._status import DONE, FAILED
+
+HELP = "tell what is installed, what is cached, and what is missing"
+EXAMPLES = ("doctor", "doctor --json")
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add how it is printed."""
+    add_json_option(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print how each thing is; fail where one is missing that everything needs."""
+    from omtl.harness.health import BAD, GOOD, NOTE, examined
+
+    findings = examined()
+    if options.json:
+        print_json(findings)
+    else:
+        colours = {GOOD: "green", NOTE: "yellow", BAD: "bold red"}
+        print_rows(
+            list(findings[0]),
+            [list(one.values()) for one in findings],
+            colours=[colours[one["state"]] for one in findings],
+        )
+    return FAILED if any(one["state"] == BAD for one in findings) else DONE

@@ -1,0 +1,59 @@
+"""``omtl explain``: where a number of a table comes from."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from omtl.commands._json import add_json_option, print_json
+from omtl.commands._options import add_run_options, wanted_of
+from omtl.commands._status import DONE
+
+HELP = "tell where a number of a table comes from, and what makes it alone"
+EXAMPLES = (
+    "explain dom-table1",
+    'explain dom-table1 "DOM-I (Ring) on Synthetic"',
+    'explain osmtl-table1 "OSMTL-e on Spam Detection, auc" --json',
+)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add which cell, under which reading."""
+    command.add_argument("table", metavar="TABLE")
+    command.add_argument("cell", metavar="CELL", nargs="?", help="default: list the cells' names")
+    add_run_options(command)
+    add_json_option(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what a cell's number comes from, as the store has it, or the names of all cells."""
+    from omtl.harness.provenance import explain, names_of, planned
+    from omtl.harness.store import Store
+
+    if options.cell is None:
+        names = list(names_of(planned(options.table, options.reading)))
+        if options.json:
+            print_json(names)
+        else:
+            print("\n".join(names))
+        return DONE
+    told = explain(options.table, options.cell, wanted_of(options), Store.default())
+    if options.json:
+        print_json(told)
+    else:
+        print("\n".join(_lines(told)))
+    return DONE
+
+
+def _lines(told: dict[str, Any], indent: str = "") -> list[str]:
+    """Return a mapping as lines: what is nested is indented, what is short stays in one line."""
+    lines = []
+    for name, value in told.items():
+        if isinstance(value, list) and any(isinstance(one, dict) for one in value):
+            for one in value:
+                lines += _lines({name: one}, indent)
+        elif isinstance(value, dict) and len(str(value)) > 60:
+            lines += [f"{indent}{name}:", *_lines(value, indent + "  ")]
+        else:
+            lines.append(f"{indent}{name}: {value}")
+    return lines

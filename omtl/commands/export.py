@@ -1,0 +1,50 @@
+"""``omtl export``: a table or figure in all forms, with its raw repeats and what to cite."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from omtl.commands._options import add_run_options, tell_written, wanted_of
+from omtl.commands._status import DONE
+
+HELP = "write a table or figure in all forms, its raw repeats, and what to cite"
+EXAMPLES = (
+    "export dom-table1 --to paper",
+    "export dom-fig2",
+    "export --bibtex algorithm=coml dataset=landmine",
+)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add what is written, and where."""
+    command.add_argument(
+        "what", nargs="+", metavar="WHAT", help="tables and figures; with --bibtex overrides"
+    )
+    command.add_argument("--to", type=Path, default=Path(), help="the folder; default: this one")
+    command.add_argument(
+        "--bibtex",
+        action="store_true",
+        help="print what to cite for a run of these overrides (as of omtl run), and no more",
+    )
+    add_run_options(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write files from the store, or print what a run is to cite."""
+    if options.bibtex:
+        from omtl.composition import composed
+        from omtl.references import bibtex
+
+        config = composed(options.what)
+        paper = config["reading"]["paper"]
+        learner = config["algorithm"]["learner"]
+        print(bibtex([learner], [config["dataset"]], [paper] if paper else []), end="")
+        return DONE
+    from omtl.harness.export import export
+    from omtl.harness.store import Store
+
+    wanted = wanted_of(options)
+    for name in options.what:
+        tell_written(export(name, wanted, Store.default(), options.to))
+    return DONE

@@ -1,0 +1,22 @@
+"""``omtl fetch``: fetch the files of data sets."""
+
+from __future__ import annotations
+
+import argparse
+
+HELP = "fetch the files of data sets, of all by default"
+EXAMPLES = ("fetch landmine spam", "fetch")
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add which data sets."""
+    command.add_argument("names", nargs="*", metavar="NAME", help="a data set")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Fetch files, verify them, and print the path of each."""
+    from data_fetchers import fetch_all
+    from omtl.commands._status import DONE
+
+    fetch_all(options.names or None, on_file=lambda path: print(path, flush=True))
+    return DONE

@@ -1,0 +1,75 @@
+"""``omtl list``: what there is to reproduce, run and combine."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from omtl.commands._grid import print_rows
+from omtl.commands._json import add_json_option, print_json
+from omtl.commands._status import DONE
+
+HELP = "list the tables, figures, and what can be combined"
+EXAMPLES = ("list", "list algorithms", "list datasets --json")
+
+KINDS: dict[str, str] = {
+    "tables": "",
+    "figures": "",
+    "algorithms": "algorithm",
+    "datasets": "dataset",
+    "protocols": "protocol",
+    "networks": "network",
+    "readings": "reading",
+    "selections": "selection",
+    "searches": "search",
+    "parallels": "parallel",
+}
+"""What can be listed, each with its group of configs; the first two are files of experiments."""
+
+SHOWN = ("title", "label", "learner", "module", "rule", "backend")
+"""Values of a config that are told of it, where it has them."""
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add what is to be listed."""
+    command.add_argument(
+        "kind",
+        nargs="?",
+        choices=tuple(KINDS),
+        metavar="KIND",
+        help=f"{', '.join(KINDS)}; default: all of it",
+    )
+    add_json_option(command)
+
+
+def told(kind: str) -> list[dict[str, Any]]:
+    """Return what there is of a kind: of each its name and what its config tells of it."""
+    from omtl.config import option_files, read_yaml
+    from omtl.harness.plan import descriptions
+    from omtl.own import own
+
+    find: Callable[[str], Any] = option_files if KINDS[kind] else descriptions
+    found = find(KINDS[kind] or kind.removesuffix("s"))
+    rows = []
+    for name, path in found.items():
+        config = read_yaml(path)
+        folder = own()
+        mine = folder is not None and path.is_relative_to(folder)
+        row = {"name": name} | {key: config[key] for key in SHOWN if key in config}
+        rows.append(row | ({"own": str(path)} if mine else {}))
+    return rows
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what there is, by kind."""
+    kinds = [options.kind] if options.kind else list(KINDS)
+    content = {kind: told(kind) for kind in kinds}
+    if options.json:
+        print_json(content)
+        return DONE
+    for kind, rows in content.items():
+        heads = [key for key in ("name", *SHOWN, "own") if any(key in row for row in rows)]
+        print(kind)
+        print_rows(heads, [[str(row.get(head, "")) for head in heads] for row in rows])
+    return DONE

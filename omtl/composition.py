@@ -1,0 +1,106 @@
+"""From Hydra's overrides to a composed config, with mistakes told in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import yaml
+from hydra import compose, initialize_config_dir
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from omtl.config import NEEDED, choose, options, whole
+from omtl.errors import UserError
+from omtl.paths import CONF
+
+FAULTS = (HydraException, OmegaConfBaseException, yaml.YAMLError)
+"""What Hydra raises where an override or a config is wrong."""
+
+GROUPS = (
+    "algorithm",
+    "dataset",
+    "protocol",
+    "network",
+    "reading",
+    "selection",
+    "parallel",
+)
+"""The groups that an experiment is composed of."""
+
+
+def mistake(fault: Exception) -> UserError:
+    """Return what is wrong with an override, in one sentence."""
+    return UserError(" ".join(str(fault).split()))
+
+
+def parsed(overrides: Sequence[str]) -> list[Override]:
+    """Return overrides as Hydra reads them, once it is sure that they name what there is.
+
+    Raises
+    ------
+    UserError
+        If one cannot be read, or names an option that its group has not.
+    """
+    try:
+        found = OverridesParser.create().parse_overrides(overrides=list(overrides))
+    except HydraException as fault:
+        raise mistake(fault) from fault
+    for override in found:
+        if override.key_or_group in GROUPS:
+            known = options(override.key_or_group)
+            sweeps = override.is_sweep_override()
+            named = override.sweep_string_iterator() if sweeps else [override.value()]
+            for name in named:
+                choose(override.key_or_group, str(name), known)
+    return found
+
+
+CHECKED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "repeats": (lambda n: type(n) is int and n > 0, "a positive whole number"),
+    "seed": (lambda n: type(n) is int and n >= 0, "a whole number that is not negative"),
+}
+"""What values of a composed config must be, each with the words for it."""
+
+
+def plain(config: DictConfig) -> dict[str, Any]:
+    """Return a composed config as plain values.
+
+    Raises
+    ------
+    UserError
+        If a value is not what it must be.
+    """
+    try:
+        content = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    except OmegaConfBaseException as fault:
+        raise mistake(fault) from fault
+    assert isinstance(content, dict)
+    values = {str(key): value for key, value in content.items()}
+    for name, (fits, words) in CHECKED.items():
+        if not fits(values[name]):
+            raise UserError(f"{name}={values[name]!r} must be {words}")
+    for group in NEEDED:
+        whole(group, values[group])
+    return values
+
+
+def composed(overrides: Sequence[str]) -> dict[str, Any]:
+    """Return the config that overrides make of ``conf/config.yaml``, as Hydra composes it.
+
+    Raises
+    ------
+    UserError
+        If an override is wrong, or a sweep.
+    """
+    sweep = next((o for o in parsed(overrides) if o.is_sweep_override()), None)
+    if sweep is not None:
+        raise UserError(f"{sweep.input_line} is a sweep; name one value, or sweep with omtl run -m")
+    try:
+        with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
+            return plain(compose("config", overrides=list(overrides)))
+    except FAULTS as fault:
+        raise mistake(fault) from fault

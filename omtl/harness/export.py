@@ -1,0 +1,128 @@
+"""Tables, raw repeats and figures in the forms that papers and other programs read."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from omtl.config import choose, named_reading
+from omtl.files import write_whole
+from omtl.harness import figure as figures
+from omtl.harness import plan
+from omtl.harness.layout import lay_out
+from omtl.harness.plan import Experiment
+from omtl.harness.render import latex, markdown
+from omtl.harness.reproduce import Wanted
+from omtl.harness.store import Store
+from omtl.harness.table import Scored, frame, score_table
+from omtl.references import bibtex
+
+REPEATS = (
+    "table",
+    "dataset",
+    "algorithm",
+    "task",
+    "metric",
+    "reading",
+    "seed",
+    "repeat",
+    "value",
+    "params",
+)
+"""Columns of the raw repeats."""
+
+
+def raw_repeats(table: str, reading: str, seed: int, scored: Sequence[Scored]) -> pd.DataFrame:
+    """Return a row for each repeat of each cell that was run, with all digits."""
+    rows = [
+        (
+            *(table, s.cell.dataset, s.cell.algorithm, s.cell.task, s.cell.metric, reading),
+            *(seed, repeat, value, json.dumps(s.params, sort_keys=True)),
+        )
+        for s in scored
+        for repeat, value in enumerate(s.values.tolist())
+    ]
+    return pd.DataFrame(rows, columns=REPEATS)
+
+
+def export(name: str, wanted: Wanted, store: Store, folder: Path) -> list[Path]:
+    """Write a table or figure as the store has it in all forms; nothing of a table is computed.
+
+    Returns
+    -------
+    list of Path
+        What was written: of a table csv, md, tex, parquet, its repeats as csv and parquet; of a
+        figure svg, pdf, png and csv; and of both the BibTeX of all that they use.
+
+    Raises
+    ------
+    UserError
+        On an unknown table, figure, reading or rule.
+    """
+    makers = dict.fromkeys(plan.descriptions("table"), _table)
+    makers |= dict.fromkeys(plan.descriptions("figure"), _figure)
+    contents = makers[choose("table or figure", name, list(makers))](name, wanted, store)
+    paths = []
+    for ending, content in contents.items():
+        paths.append(folder / f"{name}.{ending}")
+        write_whole(paths[-1], content)
+    return paths
+
+
+def _table(name: str, wanted: Wanted, store: Store) -> dict[str, str | bytes]:
+    description = plan.describe("table", name)
+    table = plan.plan_table(name, named_reading(description["paper"], wanted.reading))
+    n_repeats = wanted.repeats or description["repeats"]
+    selection = wanted.selection or description["selection"]
+    scored = score_table(table, store, wanted.seed, n_repeats, None, selection)
+    layout = lay_out(table, scored, selection, wanted.seed, n_repeats)
+    rows = frame(table, scored, selection)
+    repeats = raw_repeats(name, wanted.reading, wanted.seed, scored)
+    return {
+        "csv": _csv(rows),
+        "md": markdown(layout),
+        "tex": latex(layout),
+        "parquet": _parquet(rows),
+        "repeats.csv": _csv(repeats),
+        "repeats.parquet": _parquet(repeats),
+        "bib": _bib(description["paper"], [cell.experiment for cell in table.cells]),
+    }
+
+
+def _figure(name: str, wanted: Wanted, store: Store) -> dict[str, str | bytes]:
+    description = plan.describe("figure", name)
+    figure = figures.plan_figure(name, named_reading(description["paper"], wanted.reading))
+    n_repeats = wanted.repeats or description["repeats"]
+    selection = wanted.selection or description["selection"]
+    if "chosen_in" in description:
+        figure = figures.as_chosen(
+            figure, store, dict(wanted.parallel), wanted.seed, n_repeats, selection
+        )
+    shown = figures.show_figure(figure, store, wanted.seed, n_repeats, {}, selection)
+    pictures = figures.render(lambda: figures.draw(figure, shown, ""), name, tuple(figures.FORMS))
+    units = figure.units(wanted.seed, 1)
+    experiments = [Experiment(u.algorithm, u.dataset, u.protocol, u.network) for u in units]
+    return {
+        **pictures,
+        "csv": _csv(figures.frame(figure, shown, selection)),
+        "bib": _bib(description["paper"], experiments),
+    }
+
+
+def _bib(paper: str, experiments: Sequence[Experiment]) -> str:
+    learners = {experiment.algorithm["learner"] for experiment in experiments}
+    return bibtex(sorted(learners), [experiment.dataset for experiment in experiments], [paper])
+
+
+def _csv(rows: pd.DataFrame) -> str:
+    return rows.to_csv(index=False, lineterminator="\n")
+
+
+def _parquet(rows: pd.DataFrame) -> bytes:
+    content = io.BytesIO()
+    rows.to_parquet(content, index=False)
+    return content.getvalue()

@@ -1,0 +1,148 @@
+"""What is installed, what is kept between runs, which data are there, and what is missing."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import joblib
+
+import data_fetchers
+from data_fetchers.fetch import place_of
+from omtl import own
+from omtl.config import option_files
+from omtl.paths import ROOT, kept
+
+GOOD, BAD, NOTE = "ok", "missing", "note"
+"""`BAD` is what keeps something from working; a `NOTE` is what can be had when it is needed."""
+
+OLDEST_PYTHON = (3, 11)
+
+LISTS = {"run": BAD, "engines": NOTE, "test": NOTE}
+"""Lists of requirements, each with what it means where one of its packages is lacking."""
+
+KEPT = {
+    "store": "finished units",
+    "data": "data files",
+    "compiled": "compiled code",
+    "compiled_own": "compiled code of learners of your own",
+}
+"""Folders of what is kept, each with what is in it."""
+
+VARIABLES = ("OMTL_HOME", "OMTL_DATA", "OMTL_DATA_MIRROR", "OMTL_OFFLINE", "OMTL_OWN")
+
+
+def finding(part: str, name: str, state: str, detail: str) -> dict[str, str]:
+    """Return one finding: of which part, of what, how it is, and what there is to tell."""
+    return {"part": part, "name": name, "state": state, "detail": detail}
+
+
+def examined() -> list[dict[str, str]]:
+    """Return all findings."""
+    return [*_machine(), *_packages(), *_kept(), *_data(), *_own()]
+
+
+def _machine() -> list[dict[str, str]]:
+    running = sys.version_info[:2] >= OLDEST_PYTHON
+    told = [
+        finding("machine", "python", GOOD if running else BAD, sys.version.split()[0]),
+        finding("machine", "cores", GOOD, str(joblib.cpu_count())),
+    ]
+    given = [(name, os.environ[name]) for name in VARIABLES if os.environ.get(name)]
+    return told + [finding("environment", name, GOOD, value) for name, value in given]
+
+
+def _packages() -> list[dict[str, str]]:
+    told: dict[str, dict[str, str]] = {}
+    for name, lacking in LISTS.items():
+        locked = _locked(ROOT / "requirements" / f"{name}.lock")
+        for package in _asked(ROOT / "requirements" / f"{name}.in"):
+            told.setdefault(package, _package(package, locked.get(package, set()), name, lacking))
+    return list(told.values())
+
+
+def _package(package: str, locked: set[str], where: str, lacking: str) -> dict[str, str]:
+    mend = f"pip install --require-hashes -r requirements/{where}.lock"
+    try:
+        found = version(package)
+    except PackageNotFoundError:
+        return finding("packages", package, lacking, f"not installed: {mend}")
+    if locked and found not in locked:
+        return finding(
+            "packages",
+            package,
+            NOTE,
+            f"{found}, but {' or '.join(sorted(locked))} is locked: {mend}",
+        )
+    return finding("packages", package, GOOD, found)
+
+
+def _asked(path: Path) -> list[str]:
+    """Return the packages that a list of requirements names itself."""
+    if not path.exists():
+        return []
+    lines = (line.split(";")[0].strip() for line in path.read_text(encoding="utf-8").splitlines())
+    return [_called(line) for line in lines if line and not line.startswith(("-", "#"))]
+
+
+def _locked(path: Path) -> dict[str, set[str]]:
+    """Return the versions of each package of a lock: one for each Python that it is for."""
+    locked: dict[str, set[str]] = {}
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    for name, number in re.findall(r"^([\w.\[\]-]+)==([^\s;\\]+)", text, re.M):
+        locked.setdefault(_called(name), set()).add(number)
+    return locked
+
+
+def _called(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", re.split(r"[\[<>=~! ]", name)[0]).lower()
+
+
+def _kept() -> list[dict[str, str]]:
+    told = []
+    for folder, what in KEPT.items():
+        files = [path for path in (kept() / folder).rglob("*") if path.is_file()]
+        size = sum(path.stat().st_size for path in files) / 2**20
+        damaged = sum(path.suffix == ".damaged" for path in files)
+        detail = f"{len(files)} files, {size:.1f} MiB: {what}"
+        detail += f"; {damaged} damaged, set aside" if damaged else ""
+        told.append(finding("kept", str(kept() / folder), GOOD if files else NOTE, detail))
+    return told
+
+
+def _data() -> list[dict[str, str]]:
+    told = []
+    for name in data_fetchers.names():
+        one = data_fetchers.data_set(name)
+        if not one.FILES:
+            continue
+        folder = data_fetchers.folder_of(one)
+        there = [place_of(folder, file) for file in one.FILES]
+        lacking = [
+            file.path
+            for file, path in zip(one.FILES, there, strict=True)
+            if not path.is_file() or path.stat().st_size != file.n_bytes
+        ]
+        size = sum(file.n_bytes for file in one.FILES) / 2**20
+        detail = f"{len(one.FILES)} files, {size:.1f} MiB"
+        if lacking:
+            detail = f"{len(lacking)} of {detail} to fetch: omtl fetch {name}"
+        told.append(finding("data", name, NOTE if lacking else GOOD, detail))
+    return told
+
+
+def _own() -> list[dict[str, str]]:
+    folder = own.own()
+    if folder is None:
+        return [finding("own", "folder", NOTE, "none: see docs/own_learner.md")]
+    if not folder.is_dir():
+        return [finding("own", str(folder), BAD, f"{own.VARIABLE} names no folder")]
+    return [
+        finding("own", f"{group} {name}", GOOD, str(path))
+        for group in own.GROUPS
+        for name, path in option_files(group).items()
+        if path.is_relative_to(folder)
+    ]

@@ -1,0 +1,181 @@
+"""Where a number of a table comes from: config, seeds, data, code, host; how to make it alone."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from rich.console import Console
+
+from omtl.config import named_reading
+from omtl.errors import UserError
+from omtl.harness import plan
+from omtl.harness.fanout import Failure
+from omtl.harness.layout import lay_out
+from omtl.harness.plan import Cell, Table
+from omtl.harness.render import show
+from omtl.harness.reproduce import Wanted
+from omtl.harness.search import play
+from omtl.harness.store import Store
+from omtl.harness.table import Scored, score_table
+
+
+def names_of(table: Table) -> dict[str, Cell]:
+    """Return the cells of a table by what they are called.
+
+    A name is ``<algorithm> on <data set>``, with the task where it is of one, and with the metric
+    where the table has several: ``OSMTL-e on Landmine Detection, auc``.
+    """
+    several = len({cell.metric for cell in table.cells}) > 1
+    named = {}
+    for cell in table.cells:
+        task = [] if cell.task == "all" else [cell.task]
+        metric = [cell.metric] if several else []
+        named[", ".join([f"{cell.algorithm} on {cell.dataset}", *task, *metric])] = cell
+    return named
+
+
+def planned(table: str, reading: str) -> Table:
+    """Return a table's cells under a reading, by their names.
+
+    Raises
+    ------
+    UserError
+        If there is no such table or reading.
+    """
+    return plan.plan_table(table, named_reading(plan.describe("table", table)["paper"], reading))
+
+
+def only(table: Table, name: str) -> Table:
+    """Return a table with one of its cells.
+
+    Raises
+    ------
+    UserError
+        If it has none of that name.
+    """
+    named = names_of(table)
+    if name not in named:
+        close = get_close_matches(name, named, n=1, cutoff=0.3)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise UserError(
+            f"{table.id} has no cell {name!r}{hint}; `omtl explain {table.id}` lists them"
+        )
+    return replace(table, cells=[named[name]])
+
+
+def command_of(table: str, name: str, wanted: Wanted, n_repeats: int) -> str:
+    """Return the command line that makes a cell alone."""
+    words = ["omtl", "table", table, "--cell", name, "--reading", wanted.reading]
+    words += ["--repeats", str(n_repeats), "--seed", str(wanted.seed)]
+    if wanted.selection:
+        words += ["--selection", wanted.selection]
+    return shlex.join(words)
+
+
+def make_cell(
+    table: str, name: str, wanted: Wanted, store: Store, console: Console
+) -> Mapping[str, Failure]:
+    """Compute what one cell of a table lacks and print it; write no file of results.
+
+    Returns
+    -------
+    mapping of str to Failure
+        Why units failed, by key.
+
+    Raises
+    ------
+    UserError
+        If there is no such table, cell, reading or rule.
+    """
+    alone = only(planned(table, wanted.reading), name)
+    n_repeats, selection = _how(alone, wanted)
+    outcome = play(alone, store, wanted.parallel, wanted.seed, n_repeats, selection)
+    scored = score_table(alone, store, wanted.seed, n_repeats, outcome.failed, selection)
+    show(lay_out(alone, scored, selection, wanted.seed, n_repeats), console)
+    return outcome.failed
+
+
+def explain(table: str, name: str, wanted: Wanted, store: Store) -> dict[str, Any]:
+    """Return all that a cell's number comes from, as the store has it; nothing is computed.
+
+    Parameters
+    ----------
+    table, name : str
+        The table's id, and the cell's name in it (`names_of`).
+    wanted : Wanted
+        Reading, repeats, seed and selection rule.
+    store : Store
+
+    Raises
+    ------
+    UserError
+        If there is no such table, cell, reading or rule.
+    """
+    alone = only(planned(table, wanted.reading), name)
+    n_repeats, selection = _how(alone, wanted)
+    [scored] = score_table(alone, store, wanted.seed, n_repeats, None, selection)
+    told: dict[str, Any] = {
+        "cell": f"{table}: {name}",
+        "published": _spread(scored.cell.mean, scored.cell.std),
+        "ours": _spread(scored.mean, scored.std) if scored.values.size else f"none: {scored.why}",
+        "verdict": scored.verdict,
+        "command": command_of(table, name, wanted, n_repeats),
+        "reading": alone.reading,
+        "selection": alone.cells[0].rule(selection),
+        "chosen": scored.params,
+    }
+    return told | _of_units(scored, wanted.seed, n_repeats, store)
+
+
+def _of_units(scored: Scored, seed: int, n_repeats: int, store: Store) -> dict[str, Any]:
+    """Return what the units of a cell say of themselves."""
+    experiment = scored.cell.experiment
+    units = experiment.repeats(seed, n_repeats)
+    identity = units[0].identity
+    stored = [result for unit in units if (result := store.load(unit)) is not None]
+    hosts: list[Any] = []
+    for result in stored:
+        host = result.facts.get("host", "not recorded: stored before hosts were")
+        if host not in hosts:
+            hosts.append(host)
+    return {
+        "config": {
+            "algorithm": experiment.algorithm,
+            "dataset": experiment.dataset,
+            "protocol": experiment.protocol,
+            "network": experiment.network,
+        },
+        "seeds": {
+            "seed": seed,
+            "repeats": [unit.repeat for unit in units],
+            "draws": sorted({unit.draw for unit in units}),
+        },
+        "data": {
+            "files_sha256": identity["files"],
+            "fed_sha256": sorted({result.facts["data_sha256"] for result in stored}),
+        },
+        "code": {
+            experiment.algorithm["learner"]: identity["code"]["learner"],
+            experiment.dataset["name"]: identity["code"]["data"],
+            experiment.protocol["module"]: identity["code"]["protocol"],
+        },
+        "seconds": round(sum(result.facts["seconds"] for result in stored), 3),
+        "made on": hosts,
+        "units": {f"repeat {unit.repeat}": unit.key for unit in units},
+    }
+
+
+def _how(table: Table, wanted: Wanted) -> tuple[int, str]:
+    """Return the number of repeats and the selection rule that are wanted of a table."""
+    description = table.description
+    return wanted.repeats or description["repeats"], wanted.selection or description["selection"]
+
+
+def _spread(mean: Any, std: Any) -> str:
+    if mean in ("", None):
+        return "none"
+    return f"{float(mean):g} ± {float(std):g}" if std not in ("", None) else f"{float(mean):g}"

@@ -1,0 +1,252 @@
+"""The commands: help at once, names completed, JSON for scripts, numbers traced to their source."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from miniature import small
+from rich.console import Console
+
+from omtl import cli, references
+from omtl.commands._status import DONE
+from omtl.config import load_option, named_reading, options
+from omtl.errors import UserError
+from omtl.harness import changes, code, export, fanout, plan, provenance
+from omtl.harness.comparison import UNDECIDED, WORSE, Compared, Row, _judge, compared
+from omtl.harness.layout import lay_out
+from omtl.harness.render import latex, markdown
+from omtl.harness.reproduce import Wanted
+from omtl.harness.store import Store
+from omtl.harness.table import frame, score_table
+from omtl.metrics import METRICS
+from omtl.paths import ROOT
+
+SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
+
+
+@pytest.fixture
+def told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """Return a function that runs a command with a home of its own and returns what it prints."""
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("OMTL_OFFLINE", "1")
+    monkeypatch.setattr(sys, "argv", ["omtl"])
+
+    def told(*words: str, status: int = DONE) -> str:
+        assert cli.main(words) == status
+        return capsys.readouterr().out
+
+    return told
+
+
+def test_help_imports_nothing_heavy() -> None:
+    """The help of every command is made of the standard library, so it comes at once."""
+    heavy = ("numpy", "numba", "pandas", "hydra", "scipy", "rich", "yaml")
+    code = (
+        "import sys; from omtl.cli import parser; text = parser().format_help(); "
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", cli.command_names())
+def test_every_help_shows_examples_that_parse(name: str, capsys) -> None:
+    """Each example is a command line that the parser takes."""
+    module = __import__(f"omtl.commands.{name}", fromlist=["EXAMPLES"])
+    assert module.EXAMPLES
+    for example in module.EXAMPLES:
+        words = shlex.split(example)
+        words = words[: words.index(">")] if ">" in words else words
+        options, rest = cli.parser().parse_known_args(words)
+        assert options.command == name
+        assert all("=" in word for word in rest)
+    with pytest.raises(SystemExit):
+        cli.parser().parse_args([name, "--help"])
+    assert f"omtl {module.EXAMPLES[0]}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion_knows_commands_and_names(shell: str, told) -> None:
+    """Commands, tables and options of groups are in what the shell is given."""
+    script = told("completion", shell)
+    for word in ("compare", "dom-table1", "algorithm=coml"):
+        assert word in script
+
+
+def test_list_and_doctor_speak_json(told) -> None:
+    """And list all that there is."""
+    found = json.loads(told("list", "--json"))
+    assert [row["name"] for row in found["algorithms"]] == options("algorithm")
+    assert {row["name"] for row in found["tables"]} == set(plan.descriptions("table"))
+    findings = json.loads(told("doctor", "--json"))
+    states = {(row["part"], row["name"]): row["state"] for row in findings}
+    assert states["packages", "numpy"] in ("ok", "note")
+    assert states["data", "landmine"] == "note", "an empty home has no data"
+
+
+def small_table(monkeypatch: pytest.MonkeyPatch) -> plan.Table:
+    """Make dom-table1 one of small experiments on synthetic data; return it."""
+    table = plan.plan_table("dom-table1", named_reading("dom", "as_published"))
+    cells = [
+        cell
+        for cell in table.cells
+        if cell.dataset == "Synthetic" and cell.algorithm in ("PM", "PA")
+    ]
+    for cell in cells:
+        cell.experiment.dataset["options"].update(small("pm").dataset["options"])
+    made = plan.Table({**table.description, "repeats": 2}, table.reading, cells)
+    monkeypatch.setattr(plan, "plan_table", lambda *_: made)
+    return made
+
+
+def test_a_cell_is_made_alone_and_explained(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command that is told makes the cell; then its number is traced to its units."""
+    table = small_table(monkeypatch)
+    wanted = Wanted("as_published", 2, 0, None, SERIAL)
+    name = "PA on Synthetic"
+    before = provenance.explain("dom-table1", name, wanted, store)
+    assert before["ours"].startswith("none: ")
+    failed = provenance.make_cell("dom-table1", name, wanted, store, Console(quiet=True))
+    assert not failed
+    after = provenance.explain("dom-table1", name, wanted, store)
+    [cell] = [cell for cell in table.cells if cell.algorithm == "PA"]
+    units = cell.experiment.repeats(0, 2)
+    assert list(after["units"].values()) == [unit.key for unit in units]
+    assert after["seeds"]["repeats"] == [0, 1]
+    assert after["made on"][0]["packages"]["numpy"] == np.__version__
+    assert after["data"]["fed_sha256"] == [store.load(units[0]).facts["data_sha256"]]
+    options = cli.parser().parse_args(shlex.split(after["command"])[1:])
+    assert (options.table, options.cell, options.repeats) == ("dom-table1", name, 2)
+
+
+@pytest.mark.parametrize("table", sorted(plan.descriptions("table")))
+def test_cells_have_names_of_their_own(table: str) -> None:
+    """No two cells of a table are called the same."""
+    planned = provenance.planned(table, "as_written")
+    assert len(provenance.names_of(planned)) == len(planned.cells)
+
+
+def test_what_code_changed_is_told(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only units of the learner whose code changed are computed again, and the run says so."""
+    ours, other = small("pm"), small("pa")
+    fanout.run([*ours.repeats(0, 2), *other.repeats(0, 2)], store, SERIAL, quiet=True)
+    honest = code.code_version
+    monkeypatch.setattr(
+        "omtl.harness.unit.code_version",
+        lambda module: "0" * 64 if module.endswith("perceptron") else honest(module),
+    )
+    again = [*small("pm").repeats(0, 2), *small("pa").repeats(0, 2)]
+    outcome = fanout.run(again, store, SERIAL, quiet=True)
+    assert (outcome.computed, outcome.reused) == (2, 2)
+    said = capsys.readouterr().err
+    assert "learner omtl.learners.perceptron.Perceptron changed: 2 stored units are" in said
+    assert "passive" not in said
+    assert changes.changed(store.folder, small("pm").repeats(0, 3)[2:]) == []
+
+
+def test_compared_learners_are_sorted_and_tested(store: Store) -> None:
+    """The best first, each beside its paired difference; one that diverges is told, not ranked."""
+    config = {
+        "algorithm": load_option("algorithm", "pa"),
+        "dataset": small("pa").dataset,
+        "protocol": small("pa").protocol,
+        "reading": {"name": "none", "paper": None, "answers": {}},
+        "selection": load_option("selection", "oracle"),
+        "parallel": SERIAL,
+        "seed": 0,
+        "repeats": 3,
+    }
+    found = compared(config, ["majority", "pm", "pa"], store)
+    means = [row.mean for row in found.rows]
+    assert means == sorted(means)
+    assert [row.algorithm for row in found.rows].count("pa") == 1
+    assert found.mine.against is None
+    assert all(row.against is not None for row in found.rows if row is not found.mine)
+    pm = load_option("algorithm", "pm")
+    wild = {**pm, "grid": {"eta": [1e308]}, "fixed": {"margin": 1.0}}
+    with pytest.raises(UserError, match="diverged in 3 of 3 repeats"):
+        compared({**config, "algorithm": wild}, ["pa"], store)
+
+
+def test_a_cell_that_diverged_is_shown_as_such(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In every form of a table, and with no number in its rows."""
+    table = small_table(monkeypatch)
+    [wild] = [cell for cell in table.cells if cell.algorithm == "PM"]
+    wild.experiment.algorithm.update(fixed={"margin": 1.0}, grid={"eta": [1e308]})
+    fanout.run(table.units(0, 2), store, SERIAL, quiet=True)
+    scored = score_table(table, store, 0, 2)
+    layout = lay_out(table, scored, "oracle", 0, 2)
+    rows = frame(table, scored, "oracle").set_index("algorithm")
+    assert rows.loc["PM", ["ours_mean", "ours_std", "delta"]].tolist() == ["", "", ""]
+    assert float(rows.loc["PA", "ours_mean"]) < 50.0
+    assert "**diverged** off" in markdown(layout)
+    assert "& diverged" in latex(layout)
+    assert "Synthetic: PM — diverged in 2 of 2 repeats" in layout.notes
+
+
+def test_differences_are_corrected_for_being_many() -> None:
+    """By Holm's method; a difference of nothing is undecided."""
+    rng = np.random.default_rng(0)
+    base = rng.normal(10.0, 1.0, 8)
+    rows = [Row("mine", "mine", base + 1.0 + 0.01 * rng.normal(size=8))]
+    rows += [Row("a", "a", base), Row("b", "b", base + 1.0 + 0.5 * rng.normal(size=8))]
+    rows.append(Row("c", "c", why="diverged"))
+    _judge(rows)
+    shown = Compared(rows[0], rows, METRICS["error"])
+    assert [shown.outcome(row) for row in rows] == ["", WORSE, UNDECIDED, ""]
+    assert rows[1].p <= rows[2].p <= 1.0
+
+
+def test_a_table_is_exported_with_its_raw_repeats(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same numbers in all forms, and a row for each repeat."""
+    table = small_table(monkeypatch)
+    fanout.run(table.units(0, 2), store, SERIAL, quiet=True)
+    paths = export.export("dom-table1", Wanted("as_published", 2, 0, None, SERIAL), store, tmp_path)
+    endings = {path.name.removeprefix("dom-table1.") for path in paths}
+    assert endings == {"csv", "md", "tex", "parquet", "repeats.csv", "repeats.parquet", "bib"}
+    rows = pd.read_csv(tmp_path / "dom-table1.csv", dtype=str, keep_default_na=False)
+    pd.testing.assert_frame_equal(rows, pd.read_parquet(tmp_path / "dom-table1.parquet"))
+    repeats = pd.read_csv(tmp_path / "dom-table1.repeats.csv")
+    assert len(repeats) == 2 * len(rows)
+    means = repeats.groupby("algorithm")["value"].mean()
+    for row in rows.to_dict("records"):
+        assert float(row["ours_mean"]) == pytest.approx(means[row["algorithm"]], abs=1e-4)
+    assert "\\toprule" in (tmp_path / "dom-table1.tex").read_text(encoding="utf-8")
+    assert "zhang2018distributed" in (tmp_path / "dom-table1.bib").read_text(encoding="utf-8")
+
+
+def test_every_learner_and_data_set_can_be_cited() -> None:
+    """Each learner of `conf/` is in the table of sources, each key in the bibliography."""
+    known = references.entries(references.BIBLIOGRAPHY.read_text(encoding="utf-8"))
+    learners = {load_option("algorithm", name)["learner"] for name in options("algorithm")}
+    assert learners <= set(references.SOURCES)
+    used = {key for keys in references.SOURCES.values() for key in keys}
+    assert used | set(references.PAPERS.values()) == set(known)
+    text = references.bibtex(learners, [load_option("dataset", n) for n in options("dataset")])
+    assert text.count("{") == text.count("}")
+    assert "@article{xue2007multitask" in text
+
+
+def test_the_citation_file_is_one() -> None:
+    """It has what the format asks for."""
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= set(cited)

@@ -1,0 +1,176 @@
+"""The conformance checks: the package's learners pass them, and each finds what it is for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from test_learners import VARIANTS
+
+from omtl import conformance
+from omtl.conformance import CHECKS, FAIL, PASS, look_at
+from omtl.ops import axpy, dot
+
+
+@pytest.mark.parametrize("learner", VARIANTS, ids=repr)
+def test_the_learners_of_the_package_conform(learner: Any) -> None:
+    """All checks are made, and none fails."""
+    found = list(look_at(learner))
+    assert len(found) == len(CHECKS)
+    assert [f"{one.check.demands}: {one.why}" for one in found if one.result == FAIL] == []
+
+
+@dataclass
+class Good:
+    """A perceptron (Rosenblatt 1958). Cost per example: O(nonzeros)."""
+
+    eta: float = 1.0
+
+    def new_state(self, shape: Any) -> Any:
+        """Return zero weights."""
+        return np.zeros((shape.n_tasks, shape.n_features))
+
+    def score(self, state: Any, rows: Any, event: Any) -> Any:
+        """Return w·x."""
+        return dot(state[event.task], rows, event.example)
+
+    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+        """Add η y x after a mistake."""
+        if y * score > 0.0:
+            return False
+        axpy(self.eta * y, rows, event.example, state[event.task])
+        return True
+
+
+@dataclass
+class Unpicklable(Good):
+    """Its hyper-parameter cannot go to another process."""
+
+    how: Any = field(default_factory=lambda: lambda x: x)
+
+
+class ReturnsNothing(Good):
+    """It does not say whether it took a step."""
+
+    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+        """Forget to return."""
+        super().update(state, rows, event, y, score)
+
+
+class Draws(Good):
+    """It draws numbers without a seed."""
+
+    def score(self, state: Any, rows: Any, event: Any) -> Any:
+        """Add noise."""
+        return super().score(state, rows, event) + np.random.default_rng().normal()
+
+
+@dataclass
+class Remembers(Good):
+    """It keeps what it learns outside of its state."""
+
+    seen: list = field(default_factory=list)
+
+    def score(self, state: Any, rows: Any, event: Any) -> Any:
+        """Add what it has seen in all plays."""
+        return super().score(state, rows, event) + len(self.seen)
+
+    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+        """Remember."""
+        self.seen.append(y)
+        return super().update(state, rows, event, y, score)
+
+
+class Dense(Good):
+    """It reads rows as if they were dense."""
+
+    def score(self, state: Any, rows: Any, event: Any) -> Any:
+        """Read the row itself."""
+        return float(state[event.task] @ rows.X[event.example])
+
+
+class Divides(Good):
+    """It divides by the row's norm."""
+
+    def score(self, state: Any, rows: Any, event: Any) -> Any:
+        """Divide."""
+        return super().score(state, rows, event) / np.float64(event.square_norm)
+
+
+class Raises(Good):
+    """It raises where numbers overflow."""
+
+    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+        """Raise a power."""
+        if not np.isfinite(event.square_norm):
+            raise OverflowError("too large")
+        return super().update(state, rows, event, y, score)
+
+
+class Deaf(Good):
+    """It does not learn."""
+
+    def update(self, *given: Any) -> Any:  # noqa: ARG002
+        """Do nothing."""
+        return False
+
+
+class Silent(Good):
+    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+        """Learn as it should."""
+        return super().update(state, rows, event, y, score)
+
+
+def broken(learner: Any) -> list[str]:
+    """Return the names of the checks that a learner does not pass."""
+    return [one.check.look.__name__ for one in look_at(learner) if one.result != PASS]
+
+
+@pytest.mark.parametrize(
+    ("learner", "check"),
+    [
+        (Unpicklable(), "pickles"),
+        (ReturnsNothing(), "has_the_rules"),
+        (Draws(), "is_deterministic"),
+        (Remembers(), "repeats_share_nothing"),
+        (Dense(), "dense_is_sparse"),
+        (Divides(), "empty_rows_are_harmless"),
+        (Raises(), "divergence_is_reported"),
+        (Deaf(), "learns_from_labels"),
+        (Silent(), "says_cost_and_source"),
+        (object(), "has_the_rules"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else type(one).__name__,
+)
+def test_a_broken_learner_is_found(learner: Any, check: str) -> None:
+    """By the check that is for it."""
+    assert check in broken(learner)
+
+
+def test_a_good_learner_passes() -> None:
+    """A plain class in plain NumPy."""
+    assert broken(Good()) == []
+
+
+def test_a_score_that_sees_its_label_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rules show it none; a learner that spies on the examples is told."""
+    spied: list[np.ndarray] = []
+    honest = conformance.examples_of
+
+    def watched(tasks: Any) -> Any:
+        spied.append(tasks.y)
+        return honest(tasks)
+
+    monkeypatch.setattr(conformance, "examples_of", watched)
+
+    class Spy(Good):
+        """It scores an example by its label."""
+
+        def score(self, state: Any, rows: Any, event: Any) -> Any:
+            """Tell the label."""
+            return 0.1 * spied[-1][event.example] + super().score(state, rows, event)
+
+    with pytest.raises(conformance.BrokenRule, match="not yet due"):
+        conformance.score_does_not_see_the_label(Spy())

@@ -1,0 +1,103 @@
+"""The worked examples: every command that their pages show runs, and what the pages say is so."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from omtl.paths import ROOT
+
+PROGRAMS = {"omtl": [sys.executable, "-m", "omtl"], "python": [sys.executable]}
+
+TOLD = {
+    "omtl check": "  pass ",
+    "omtl run": "(2 repeats, reading as_written, oracle:",
+    "omtl compare": "PA-global",
+    "omtl list": "my_data",
+    "python make_data.py": "",
+}
+"""What each command prints, among other things."""
+
+
+def commands(page: str) -> list[str]:
+    """Return the commands of a page's console blocks."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Return an environment of its own: no folder of one's own, no compiled code of others."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("OMTL_OWN", "NUMBA_CACHE_DIR")}
+    return kept | {"OMTL_HOME": str(home), "OMTL_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
+
+
+def ended(command: str, folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder."""
+    program, *words = shlex.split(command)
+    return subprocess.run(
+        [*PROGRAMS[program], *words],
+        cwd=folder,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("page", "example"), [("own_learner.md", "my_learner"), ("own_data.md", "my_data")]
+)
+def test_the_commands_of_a_page_run(page: str, example: str, tmp_path: Path) -> None:
+    """In the order of the page, in a copy of the example's folder."""
+    folder = tmp_path / example
+    shutil.copytree(ROOT / "examples" / example, folder, ignore=shutil.ignore_patterns("*.csv"))
+    shown = commands(page)
+    assert shown
+    for command in shown:
+        done = ended(command, folder, tmp_path / "home")
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+        told = next(words for start, words in TOLD.items() if command.startswith(start))
+        assert told in done.stdout, command
+        assert "fail" not in done.stdout.split(), command
+        assert "\x1b" not in done.stdout, "no colours where the output is piped"
+
+
+def test_the_same_code_compiles(tmp_path: Path) -> None:
+    """With @compiled in place of @dataclass: same numbers; only its own units are made anew."""
+    folder = tmp_path / "mine"
+    shutil.copytree(ROOT / "examples" / "my_learner", folder)
+    run = "omtl run -m algorithm=pa,my_learner dataset.options.n_examples=60 repeats=1"
+    plain = ended(run, folder, tmp_path / "home")
+    path = folder / "my_learner.py"
+    code = path.read_text(encoding="utf-8")
+    fast = code.replace("@dataclass(frozen=True)", "@compiled")
+    assert fast != code
+    path.write_text("from omtl.compiled import compiled\n" + fast, encoding="utf-8")
+    compiled = ended(run, folder, tmp_path / "home")
+    assert plain.returncode == compiled.returncode == 0, plain.stderr + compiled.stderr
+    assert plain.stdout == compiled.stdout
+    said = "the code of learner my_learner.MyLearner changed: 1 stored unit is computed again"
+    assert said in compiled.stderr
+    assert "passive_aggressive" not in compiled.stderr
+    checked = ended("omtl check my_learner.py", folder, tmp_path / "home")
+    assert checked.returncode == 0, checked.stdout
+    assert "plain class" not in checked.stdout
+    path.write_text(
+        path.read_text(encoding="utf-8").replace(
+            "        if y * score >= 1.0:",
+            "        more = np.zeros(3)\n        if y * score >= 1.0:",
+        ),
+        encoding="utf-8",
+    )
+    broken = ended("omtl check my_learner.py", folder, tmp_path / "home")
+    assert broken.returncode == 1
+    assert "it makes an array" in broken.stdout
+    assert "more = np.zeros(3)" in broken.stdout
