@@ -1,0 +1,129 @@
+"""Whatever computes the units, and whatever becomes of its workers, the bytes are the same."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from miniature import small
+
+from omtl.config import load_option, options, resolve_jobs
+from omtl.errors import UserError
+from omtl.harness import engines, fanout
+from omtl.harness.engines import ENGINES, results
+from omtl.harness.store import Store
+from omtl.harness.unit import Unit, compute
+from omtl.paths import ROOT
+
+pytestmark = pytest.mark.timeout(900)  # clusters start slowly where other tests run beside
+WORKERS = 2
+UNITS = small("pm").repeats(0, 40)
+
+
+def parallel(name: str) -> dict[str, Any]:
+    """Return the config of an engine with two workers."""
+    return resolve_jobs(load_option("parallel", name), WORKERS)
+
+
+def bits(store: Store, units: list[Unit]) -> list[dict[str, bytes]]:
+    """Return the arrays of stored units, to the bit."""
+    found = [store.load(unit) for unit in units]
+    return [{name: a.tobytes() for name, a in r.arrays.items()} for r in found if r is not None]
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, bytes]]:
+    """Return the arrays of all units, computed by this process."""
+    store = Store(tmp_path_factory.mktemp("alone"))
+    for unit in UNITS:
+        store.save(unit, compute(unit))
+    return bits(store, UNITS)
+
+
+def test_every_option_has_an_engine() -> None:
+    """And every engine an option."""
+    assert {load_option("parallel", name)["backend"] for name in options("parallel")} == set(
+        ENGINES
+    )
+
+
+@pytest.mark.parametrize("name", ["processes", "dask", "ray"])
+def test_units_are_done_by_workers_of_which_one_is_killed(
+    name: str, alone: list[dict[str, bytes]], store: Store
+) -> None:
+    """Results come as they end, each worker loads the data once, and a killed one is replaced."""
+    taken: list[Unit] = []
+
+    def counted() -> Iterator[Unit]:
+        for unit in UNITS:
+            taken.append(unit)
+            yield unit
+
+    with closing(results(fanout.worker, counted(), parallel(name), len(UNITS))) as stream:
+        next(stream)
+    assert len(taken) < len(UNITS)
+
+    workers: list[str] = []
+    with closing(fanout.as_done(UNITS, store, parallel(name))) as stream:
+        for done in stream:
+            assert done is not None
+            assert done.result is not None
+            assert done.loads == 1
+            store.save(done.unit, done.result)
+            workers.append(done.worker)
+            if len(workers) == 5:
+                os.kill(int(done.worker.rpartition(":")[2]), signal.SIGKILL)
+    assert fanout.this_process() not in workers
+    assert len(set(workers)) >= WORKERS
+    assert len(workers) == len(UNITS)
+    assert workers[4] not in workers[-10:]
+    assert bits(store, UNITS) == alone
+
+
+def test_an_engine_that_is_not_installed_is_told(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the command that installs it."""
+    for name, package in (("dask", "distributed"), ("ray", "ray")):
+        monkeypatch.setitem(sys.modules, package, None)
+        engines.open_dask.cache_clear()
+        engines.open_ray.cache_clear()
+        with pytest.raises(UserError, match=f"parallel={name} needs .* requirements/engines.lock"):
+            fanout.run(UNITS[:1], store, parallel(name), quiet=True)
+
+
+def test_an_unknown_engine_is_told(store: Store) -> None:
+    """With those that there are."""
+    with pytest.raises(UserError, match=r"no parallel\.backend 'slurm'; choose from sequential"):
+        fanout.run(UNITS[:1], store, {**parallel("dask"), "backend": "slurm"}, quiet=True)
+
+
+@pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
+def test_hydras_launchers_fill_the_store(launcher: str, tmp_path: Path) -> None:
+    """A sweep by a launcher computes what the same sweep without it then only reads."""
+    sweep = ["algorithm=pm,pa", "repeats=3", "dataset.options.n_examples=40", "parallel=serial"]
+
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "omtl.run", "-m", *words, *sweep],
+            cwd=ROOT,
+            env={**os.environ, "OMTL_HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run(f"hydra/launcher={launcher}")
+    stored = {path: path.stat().st_mtime_ns for path in tmp_path.glob("store/*/*.unit")}
+    assert len(stored) == 6
+    assert run().count("3 repeats") == 2
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("store/*/*.unit")} == stored

@@ -1,0 +1,146 @@
+"""Runs that are broken go on where they were; `make faults` breaks them at 200 moments."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from miniature import small
+
+from omtl.errors import UserError, WriteError
+from omtl.files import IN_WORK, write_whole
+from omtl.harness import fanout
+from omtl.harness.store import Store
+from omtl.harness.unit import compute
+from scripts import faults
+
+MOMENTS = 10
+pytestmark = pytest.mark.timeout(900)  # many processes, which other tests run beside
+SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
+
+
+@pytest.fixture(scope="module")
+def ground() -> Iterator[faults.Ground]:
+    """Give processes that have the package loaded, and an undisturbed run."""
+    with faults.ground() as on:
+        yield on
+
+
+def test_runs_broken_at_random_moments_go_on(ground: faults.Ground) -> None:
+    """Each kind of fault: the same bytes in the end, and nothing that was stored computed again."""
+    told: list[str] = []
+    trials = faults.suite(ground, MOMENTS, seed=1, tell=told.append)
+    assert not told
+    assert {trial.kind for trial in trials} == set(faults.FAULTS)
+    assert any(0 < trial.kept < faults.UNITS for trial in trials)
+
+
+def test_two_runs_at_once_and_a_damaged_unit(ground: faults.Ground) -> None:
+    """Both runs succeed with the same bytes; a changed byte is told, set aside and mended."""
+    told: list[str] = []
+    trials = faults.others(ground, 2, seed=1, tell=told.append)
+    assert not told
+    assert len(trials) == 4
+
+
+def test_a_run_that_ends_otherwise_is_noticed(ground: faults.Ground) -> None:
+    """The suite can fail: a table of other bytes than the undisturbed one is told."""
+    other = {name: content + b" " for name, content in ground.calm.results.items()}
+    calm = replace(ground.calm, results=other, seconds=1e-3)
+    with faults.place_in(ground.folder, ground.servers[0]) as place:
+        trial = faults.attempt("SIGKILL", place, random.Random(0), calm)
+    assert trial.fault == "went on to other bytes"
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    """A file in work that nobody works on goes with the next write; another's stays."""
+    abandoned, in_work = tmp_path / f"{IN_WORK}one", tmp_path / f"{IN_WORK}two"
+    abandoned.write_text("half")
+    with in_work.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        write_whole(tmp_path / "whole", "text")
+        assert sorted(tmp_path.iterdir()) == [in_work, tmp_path / "whole"]
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    """Where, why, and what to do; what was there stays, and nothing is left over."""
+    (tmp_path / "folder").write_text("a file")
+    with pytest.raises(WriteError, match=r"folder/x cannot be written \(.*\); make room"):
+        write_whole(tmp_path / "folder" / "x", "text")
+    (tmp_path / "here" / "inside").mkdir(parents=True)
+    with pytest.raises(WriteError, match="here cannot be written"):
+        write_whole(tmp_path / "here", "text")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "here"]
+
+
+def test_a_full_disk_under_a_unit_ends_the_run(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No other unit would fare better, so none is tried; what was stored is kept."""
+    units, played = small("pm").repeats(0, 4), []
+
+    def fill(unit: Any) -> Any:
+        played.append(unit)
+        if len(played) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device", "/some/cache")
+        return compute(unit)
+
+    monkeypatch.setattr(fanout, "compute", fill)
+    with pytest.raises(WriteError, match="/some/cache cannot be written"):
+        fanout.run(units, store, SERIAL, quiet=True)
+    assert [store.has(unit) for unit in units] == [True, False, False, False]
+
+
+def test_what_another_run_stores_is_not_computed(store: Store) -> None:
+    """It is looked for when its turn comes, not only in the beginning."""
+    units = small("pm").repeats(0, 4)
+    stream = fanout.as_done(units, store, SERIAL)
+    first = next(stream)
+    assert first is not None
+    for unit in units[1:3]:
+        store.save(unit, compute(unit))
+    rest = list(stream)
+    assert rest.count(None) == 2
+    assert [done.unit.repeat for done in rest if done is not None] == [3]
+
+
+def test_a_unit_that_is_stored_is_not_written_again(store: Store) -> None:
+    """Of two runs that computed it, the first one's stays."""
+    unit = small("pm").unit(0, 0)
+    store.save(unit, compute(unit))
+    content = store.path(unit).read_bytes()
+    store.save(unit, compute(unit))
+    assert store.path(unit).read_bytes() == content
+
+
+def test_workers_that_always_die_end_the_run(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After a few attempts with nothing done; units that were done are kept."""
+    attempts = []
+
+    def die(function: Any, items: Iterator[Any], *_: Any) -> Iterator[Any]:
+        attempts.append(None)
+        if len(attempts) == 1:
+            yield function(next(items))
+        raise RuntimeError("the machine is gone")
+
+    monkeypatch.setattr(fanout, "results", die)
+    units = small("pm").repeats(0, 3)
+    with pytest.raises(UserError, match=r"sequential died 3 times .*the machine is gone"):
+        fanout.run(units, store, SERIAL, quiet=True)
+    assert len(attempts) == 3
+    assert capsys.readouterr().err.count("a worker died") == 2
+    assert store.has(units[0])
+
+
+def test_memory_is_recorded(ground: faults.Ground) -> None:
+    """A table's facts tell the most that all of its processes have held."""
+    assert 50 < ground.calm.peak_mib < 2048
+    assert ground.calm.peak_mib < ground.calm.peak_mib_processes < 2048
