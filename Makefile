@@ -13,7 +13,7 @@ OPTIONS = --reading '$(READING)' --seed '$(SEED)' $(if $(REPEATS),--repeats '$(R
 	$(if $(SELECTION),--selection '$(SELECTION)')
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics honesty verify report data bench test lint faults audit docs lock clean
+.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics honesty verify report data bench test lint faults engines audit docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -65,11 +65,14 @@ lint: $(VENV)/test ## check style and types
 faults: $(VENV)/test ## kill runs at 200 random moments, resume them, compare the bytes
 	@$(PYTHON) -m scripts.faults
 
+engines: $(VENV)/test ## measure what each engine for many workers costs
+	@$(PYTHON) -m scripts.engines
+
 audit: $(VENV)/test ## check hashes, licences and known vulnerabilities of what is installed
 	@$(PYTHON) scripts/audit.py
 
 docs: $(VENV)/test ## build the documentation in .omtl/docs
-	@$(PYTHON) -m mkdocs --quiet build --strict
+	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs --quiet build --strict
 
 lock: $(VENV)/test ## resolve the requirements anew and lock them by hash
 	@$(PYTHON) scripts/lock.py

@@ -62,16 +62,22 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Return the options of a command line; end with a sentence where it is wrong."""
+    whole = parser()
+    options, rest = whole.parse_known_args(arguments)
+    if rest and (not hasattr(options, "overrides") or any(w.startswith("-") for w in rest)):
+        whole.error(f"unrecognized arguments: {' '.join(rest)}")
+    elif rest:  # overrides that stand after an option
+        options.overrides += rest
+    return options
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status."""
 
     def command() -> int:
-        whole = parser()
-        options, rest = whole.parse_known_args(arguments)
-        if rest and (not hasattr(options, "overrides") or any(w.startswith("-") for w in rest)):
-            whole.error(f"unrecognized arguments: {' '.join(rest)}")
-        elif rest:  # overrides that stand after an option
-            options.overrides += rest
+        options = parse(arguments)
         return options.run(options)
 
     return ended(command)

@@ -18,6 +18,11 @@ PROGRAMS = {"omtl": [sys.executable, "-m", "omtl"], "python": [sys.executable]}
 
 TOLD = {
     "omtl check": "  pass ",
+    "omtl list algorithms": "coml",
+    "omtl list tables": "dom-table1",
+    "omtl table": "DOM-I (Ring)",
+    "omtl explain": "omtl table dom-table1 --cell",
+    "omtl doctor": "numba",
     "omtl run": "(2 repeats, reading as_written, oracle:",
     "omtl compare": "PA-global",
     "omtl list": "my_data",
@@ -53,12 +58,16 @@ def ended(command: str, folder: Path, home: Path) -> subprocess.CompletedProcess
 
 
 @pytest.mark.parametrize(
-    ("page", "example"), [("own_learner.md", "my_learner"), ("own_data.md", "my_data")]
+    ("page", "example"),
+    [("tutorial.md", None), ("own_learner.md", "my_learner"), ("own_data.md", "my_data")],
 )
-def test_the_commands_of_a_page_run(page: str, example: str, tmp_path: Path) -> None:
-    """In the order of the page, in a copy of the example's folder."""
-    folder = tmp_path / example
-    shutil.copytree(ROOT / "examples" / example, folder, ignore=shutil.ignore_patterns("*.csv"))
+def test_the_commands_of_a_page_run(page: str, example: str | None, tmp_path: Path) -> None:
+    """In the order of the page, in a copy of the example's folder if it has one."""
+    folder = tmp_path / "folder"
+    if example is None:
+        folder.mkdir()
+    else:
+        shutil.copytree(ROOT / "examples" / example, folder, ignore=shutil.ignore_patterns("*.csv"))
     shown = commands(page)
     assert shown
     for command in shown:

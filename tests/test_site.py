@@ -261,13 +261,12 @@ def test_the_store_gives_repeats_and_learning_curves(filled: tuple[Sources, Stor
 
 
 def test_repeats_that_are_kept_are_shown_without_a_store(filled: tuple[Sources, Store]) -> None:
-    from omtl.harness.export import raw_repeats
-    from omtl.harness.table import score_table
+    from omtl.harness.table import raw_repeats, score_table
     from omtl.site import repeats
 
     sources, store = filled
     alone = repeats.plan_table("aklo-table1", {})
-    rows = raw_repeats("aklo-table1", "as_written", 0, score_table(alone, store, 0, 2))
+    rows = raw_repeats(alone, score_table(alone, store, 0, 2), 0)
     rows.to_csv(sources.results / "reproduced" / "aklo-table1.as_written.repeats.csv", index=False)
     view = table_page("aklo-table1", sources, None).views[0]
     [cell] = view.rows[0].cells

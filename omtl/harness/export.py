@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,35 +17,8 @@ from omtl.harness.plan import Experiment
 from omtl.harness.render import latex, markdown
 from omtl.harness.reproduce import Wanted
 from omtl.harness.store import Store
-from omtl.harness.table import Scored, frame, score_table
+from omtl.harness.table import frame, raw_repeats, score_table
 from omtl.references import bibtex
-
-REPEATS = (
-    "table",
-    "dataset",
-    "algorithm",
-    "task",
-    "metric",
-    "reading",
-    "seed",
-    "repeat",
-    "value",
-    "params",
-)
-"""Columns of the raw repeats."""
-
-
-def raw_repeats(table: str, reading: str, seed: int, scored: Sequence[Scored]) -> pd.DataFrame:
-    """Return a row for each repeat of each cell that was run, with all digits."""
-    rows = [
-        (
-            *(table, s.cell.dataset, s.cell.algorithm, s.cell.task, s.cell.metric, reading),
-            *(seed, repeat, value, json.dumps(s.params, sort_keys=True)),
-        )
-        for s in scored
-        for repeat, value in enumerate(s.values.tolist())
-    ]
-    return pd.DataFrame(rows, columns=REPEATS)
 
 
 def export(name: str, wanted: Wanted, store: Store, folder: Path) -> list[Path]:
@@ -81,7 +53,7 @@ def _table(name: str, wanted: Wanted, store: Store) -> dict[str, str | bytes]:
     scored = score_table(table, store, wanted.seed, n_repeats, None, selection)
     layout = lay_out(table, scored, selection, wanted.seed, n_repeats)
     rows = frame(table, scored, selection)
-    repeats = raw_repeats(name, wanted.reading, wanted.seed, scored)
+    repeats = raw_repeats(table, scored, wanted.seed)
     return {
         "csv": _csv(rows),
         "md": markdown(layout),

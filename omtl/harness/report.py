@@ -13,8 +13,11 @@ from omtl.harness.host import host
 from omtl.harness.layout import Layout, counts
 from omtl.harness.plan import Table
 from omtl.harness.render import latex, markdown
-from omtl.harness.table import Scored
+from omtl.harness.table import Scored, raw_repeats
 from omtl.paths import RESULTS
+
+FORMS = ("md", "tex", "repeats.csv", "meta.json")
+"""Files of a table that are of one reading."""
 
 
 def folder_for(full: bool, kind: str = "reproduced") -> Path:
@@ -42,9 +45,9 @@ def write_table(
     folder: Path,
     name: str,
 ) -> list[Path]:
-    """Write a table's csv, md, tex and meta.json, and the claims it decides; return their paths.
+    """Write a table's csv, md, tex, raw repeats and meta.json, and the claims it decides.
 
-    The files are called by `name`, which is the table's id but for another rule of selection.
+    Returns the paths. The files are called by `name`, which is the table's id but for another rule of selection.
 
     The csv files hold the rows of all readings that were run: those of the present one are
     replaced, the others kept. The other files are of the present reading, and carry its name unless
@@ -56,6 +59,8 @@ def write_table(
     stem = name if reading == "as_published" else f"{name}.{reading}"
     write_whole(folder / f"{stem}.md", markdown(layout))
     write_whole(folder / f"{stem}.tex", latex(layout))
+    repeats = raw_repeats(table, scored, facts["seed"])
+    write_whole(folder / f"{stem}.repeats.csv", repeats.to_csv(index=False, lineterminator="\n"))
     meta = {
         "table": table.id,
         "reading": table.reading,
@@ -78,4 +83,4 @@ def write_table(
     write_whole(folder / f"{stem}.meta.json", json.dumps(meta, indent=1, ensure_ascii=False) + "\n")
     claimed = folder / f"{name}.claims.csv"
     write_rows(claimed, claims)
-    return [csv, claimed, *(folder / f"{stem}.{form}" for form in ("md", "tex", "meta.json"))]
+    return [csv, claimed, *(folder / f"{stem}.{form}" for form in FORMS)]

@@ -42,6 +42,9 @@ COLUMNS = (
 SHARED = ("examples", "seen", "seen_by_task")
 """Arrays of a result that are not by point, but the same for all learners."""
 
+REPEATS = ("table", "dataset", "algorithm", "task", "metric", "reading", "seed", "repeat", "value")
+"""Columns of the raw repeats."""
+
 
 @dataclass(frozen=True)
 class Scored:
@@ -305,3 +308,16 @@ def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
         for s in scored
     ]
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def raw_repeats(table: Table, scored: list[Scored], seed: int) -> pd.DataFrame:
+    """Return a row for each repeat of each cell that was run, with all digits."""
+    rows = [
+        (
+            *(table.id, s.cell.dataset, s.cell.algorithm, s.cell.task, s.cell.metric),
+            *(table.reading["name"], seed, repeat, value),
+        )
+        for s in scored
+        for repeat, value in enumerate(s.values.tolist())
+    ]
+    return pd.DataFrame(rows, columns=REPEATS)
