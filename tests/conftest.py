@@ -11,9 +11,13 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hypothesis import settings
 
 from data_fetchers.fetch import RemoteFile
 from omtl.harness.store import Store
+
+settings.register_profile("omtl", deadline=None)  # a busy machine is no fault of the code
+settings.load_profile("omtl")
 
 
 def loopback_only(event: str, arguments: tuple) -> None:

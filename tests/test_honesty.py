@@ -22,6 +22,7 @@ from omtl.harness import fanout, honesty, reproduce, search
 from omtl.harness.layout import GROUP_OF_OURS, counts, lay_out
 from omtl.harness.plan import Table, describe, descriptions, plan_table, published
 from omtl.harness.render import latex, markdown, show
+from omtl.harness.report import FORMS
 from omtl.harness.reproduce import Wanted
 from omtl.harness.selection import HONEST, RULES, early_costs, is_honest, select
 from omtl.harness.statistics import rank
@@ -334,7 +335,7 @@ def test_tables_of_the_honest_rule_are_kept_apart(here: Path, filled: Store) -> 
     done = reproduce.reproduce_table("dom-table1", wanted(HONEST), filled, quiet)
     assert {path.parent.name for path in done.paths} == {"reproduced"}
     assert {path.name for path in done.paths} == {
-        f"dom-table1.prefix.{form}" for form in ("csv", "claims.csv", "md", "tex", "meta.json")
+        f"dom-table1.prefix.{form}" for form in ("csv", "claims.csv", *FORMS)
     }
     assert (here / "reproduced" / "dom-table1.csv").read_bytes() == own
     with (here / "reproduced" / "dom-table1.prefix.csv").open(encoding="utf-8") as file:

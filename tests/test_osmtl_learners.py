@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import osmtl
-from test_learners import THOROUGH, Case, cases, problem, record, recorded
+from test_learners import THOROUGH, Case, cases, problem
 from test_rom_learners import TOLERANCE, finished, powers
 
+from omtl.conformance import record, recorded
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.osgl import OSGL, OSGLImplicit
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold

@@ -1,59 +1,60 @@
-"""What the README shows is what there is."""
+"""What the README tells is what there is; its commands and links are looked at by `test_docs`."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
+from collections import Counter
 
-from omtl.paths import ROOT
+import numpy as np
+import pandas as pd
+import pytest
+
+from omtl.harness.claims import FAILS, HOLDS, UNDECIDED
+from omtl.harness.verdict import MATCH, MISSING, NEAR, OFF, SUBSTITUTE, TIMING
+from omtl.paths import RESULTS, ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = dict(re.findall(r"```(\w+)\n(.*?)```", README, flags=re.DOTALL))
 
-TWINS = """
-import sys, types
-import numpy as np
-import yaml
-from miniature import small
-from omtl.harness.unit import Unit, compute
-
-module = types.ModuleType("omtl.learners.my_learner")
-sys.modules[module.__name__] = module
-exec(compile(sys.argv[1], "my_learner.py", "exec"), module.__dict__)
-config = yaml.safe_load(sys.argv[2])
-twin = small("pm", perceptron="hinge")
-twin.algorithm["grid"] = config["grid"]
-ours = compute(Unit(config, twin.dataset, twin.protocol, None, seed=0, repeat=0))
-theirs = compute(twin.unit(0, 0))
-np.testing.assert_array_equal(ours.arrays["mistakes"], theirs.arrays["mistakes"])
-"""
+ROWS = re.findall(
+    r"^\| \[([\w-]+)\]\(\S+\) \| (as \w+) \| (\d+) \| (\d+) \| (\d+) \| (.+?) \| (.+?) \|$",
+    README,
+    flags=re.MULTILINE,
+)
 
 
-def test_the_example_learner_runs_and_is_what_it_says(tmp_path: Path) -> None:
-    """Its code and its config, as they stand, give what PM with a hinge gives.
-
-    In a process with a compile cache of its own: the learner is in no file, so that what is
-    compiled for it could not be loaded by others.
-    """
-    paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    subprocess.run(
-        [sys.executable, "-c", TWINS, BLOCKS["python"], BLOCKS["yaml"]],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": paths},
-        check=True,
-    )
+def test_the_library_example_runs() -> None:
+    """On two tasks that one feature tells apart."""
+    rng = np.random.default_rng(0)
+    task = np.repeat(["a", "b"], 50)
+    X = rng.normal(size=(100, 3))
+    given = {"X": X, "y": np.where(X[:, 0] > 0, 1, -1), "task": task}
+    (block,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    exec(block, given)
+    learner = given["learner"]
+    assert np.mean(learner.predict(X, task=task) == given["y"]) > 0.8
 
 
-def test_make_targets_that_the_readme_names_exist() -> None:
-    """Each `make` command names a target of the Makefile."""
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in set(re.findall(r"make ([a-z-]+)", README)):
-        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
+@pytest.mark.parametrize("row", ROWS, ids=[f"{row[0]} {row[1]}" for row in ROWS])
+def test_the_counts_are_those_of_the_results(row: tuple[str, ...]) -> None:
+    """Cells by verdict and claims by outcome, of each table and reading."""
+    table, reading, match, near, off, rest, claims = row
+    folder, name = RESULTS / "reproduced", reading.replace(" ", "_")
+    cells = pd.read_csv(folder / f"{table}.csv", dtype=str)
+    verdicts = Counter(cells.loc[cells["reading"] == name, "verdict"])
+    assert [verdicts[v] for v in (MATCH, NEAR, OFF)] == [int(match), int(near), int(off)]
+    others = [f"{verdicts[v]} {v}" for v in (SUBSTITUTE, TIMING, MISSING) if verdicts[v]]
+    assert rest == (", ".join(others) or "–")
+    told = pd.read_csv(folder / f"{table}.claims.csv", dtype=str)
+    outcomes = Counter(told.loc[told["reading"] == name, "outcome"])
+    assert claims == ", ".join(str(outcomes[o]) for o in (HOLDS, FAILS, UNDECIDED))
 
 
-def test_links_lead_somewhere() -> None:
-    """Every relative link is a file."""
-    for link in re.findall(r"\]\(([^)]+)\)", README):
-        assert link.startswith("http") or (ROOT / link).exists(), link
+def test_every_table_is_counted() -> None:
+    """Each table's file of results, under each reading that was run."""
+    files = sorted((RESULTS / "reproduced").glob("*-table?.csv"))
+    run = {
+        (path.stem, reading.replace("_", " "))
+        for path in files
+        for reading in pd.read_csv(path, dtype=str)["reading"]
+    }
+    assert run == {(row[0], row[1]) for row in ROWS}

@@ -14,7 +14,7 @@ from test_harness import small_table
 from data_fetchers.fetch import DataMissing
 from omtl import cli
 from omtl.errors import UserError
-from omtl.harness import fanout, report, verify
+from omtl.harness import fanout, host, verify
 from omtl.harness.plan import Table
 from omtl.harness.report import write_rows
 from omtl.harness.store import Store
@@ -169,7 +169,8 @@ def test_the_command_signs_off(
     """Every run adds its rows; a difference is status 1 with a clear message."""
     monkeypatch.setattr("omtl.paths.RESULTS", results)
     monkeypatch.setattr(Store, "default", staticmethod(lambda: store))
-    monkeypatch.setattr(report, "commit", lambda: "abc")
+    made_on = {**host.host(), "commit": "abc"}
+    monkeypatch.setattr(verify, "host", lambda: made_on)
     assert cli.main(["verify", "--cells", "2"]) == 0
     first = (results / "verify.csv").read_text(encoding="utf-8")
     tamper(store, table, last_bit)
