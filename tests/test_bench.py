@@ -143,7 +143,7 @@ def learner_classes() -> set[type]:
 def test_every_learner_is_timed_beside_its_transcription() -> None:
     linear = learner_classes() - {Majority}  # which looks at no feature
     assert {type(kernel.learner) for kernel in ours.KERNELS.values()} == linear
-    assert set(TRANSCRIPTIONS) == linear
+    assert linear <= set(TRANSCRIPTIONS)
 
 
 # How contenders are compared

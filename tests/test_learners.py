@@ -9,47 +9,32 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import (
-    Given,
-    Step,
-    Steps,
-    baselines,
-    centralised,
-    interaction,
-    lifelong,
-    network,
-    osmtl,
-    rom,
-)
+from oracles import Given, Step, Steps, lifelong, network
+from oracles.table import TRANSCRIPTIONS
 from profiles import thorough
 from scipy import sparse
 
 import omtl.learners
+from omtl import conformance
 from omtl.conformance import Recorded, recorded
 from omtl.errors import UserError
 from omtl.learners import coml, diffusion, dom, passive_aggressive, perceptron
 from omtl.learners.adagrad import AdaGrad
 from omtl.learners.arow import AROW
-from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.coml import COML
 from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
 from omtl.learners.gradient import GradientDescent
-from omtl.learners.lifelong import AKLO, OGD
 from omtl.learners.majority import Majority
-from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann
-from omtl.learners.osgl import OSGL, OSGLImplicit
-from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
-from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.networks import mixing_matrix
 from omtl.play import Trace, examples_of, play
 from omtl.rules import Shape
@@ -63,33 +48,13 @@ INFINITY = float("inf")
 THOROUGH = thorough(30)
 
 
-class Case(NamedTuple):
-    """A small problem: labelled examples, the order they come in, and a network."""
-
-    tasks: Tasks
-    stream: Stream
-    mixing: np.ndarray
-
-    @property
-    def shape(self) -> Shape:
-        """What a learner is told."""
-        X = self.tasks.X
-        counts = np.bincount(self.tasks.task[self.stream.example], minlength=len(self.tasks.names))
-        return Shape(
-            n_tasks=len(self.tasks.names),
-            n_features=X.shape[1],
-            mixing=self.mixing,
-            sparse=sparse.issparse(X),
-            n_rounds=self.stream.start.size - 1,
-            n_examples=tuple(counts.tolist()),
-        )
+class Case(conformance.Case):
+    """A small problem, as learners and as oracles read it."""
 
     @property
     def sparse(self) -> Case:
         """The same problem in sparse rows."""
-        X = sparse.csr_array(self.tasks.X)
-        tasks = Tasks(X, self.tasks.y, self.tasks.task, self.tasks.names)
-        return self._replace(tasks=tasks)
+        return self.with_rows(sparse.csr_array(self.tasks.X))
 
     @property
     def given(self) -> list[list[Given]]:
@@ -110,33 +75,7 @@ def oracle_steps(learner: Any, case: Case) -> Steps:
     learner : NamedTuple
     case : Case
     """
-    oracles: dict[type, Callable[..., Steps]] = {
-        Perceptron: centralised.perceptron,
-        PassiveAggressive: centralised.passive_aggressive,
-        COML: centralised.coml,
-        NS: network.ns,
-        DST: network.dst,
-        DOM1: network.dom1,
-        DOM2: network.dom2,
-        DA: network.da,
-        MultiPerceptron: interaction.multi_perceptron,
-        OMTLCovariance: interaction.omtl_covariance,
-        OMTLLogDet: interaction.omtl_logdet,
-        OMTLVonNeumann: interaction.omtl_von_neumann,
-        ROMPGD: rom.rom_pgd,
-        ROMRDA: rom.rom_rda,
-        OSGL: osmtl.osgl,
-        OSGLImplicit: osmtl.osgl_implicit,
-        OSMTLExponential: osmtl.osmtl_e,
-        OSMTLThreshold: osmtl.osmtl_t,
-        OGD: lifelong.ogd,
-        AKLO: lifelong.aklo,
-        GradientDescent: baselines.gradient_descent,
-        AdaGrad: baselines.adagrad,
-        AROW: baselines.arow,
-        Majority: baselines.majority,
-    }
-    of = oracles[type(learner)]
+    of = TRANSCRIPTIONS[type(learner)]
     shape = case.shape
     known: dict[str, Any] = {"A": shape.mixing} if of.__module__ == network.__name__ else {}
     if of is lifelong.aklo:

@@ -8,19 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from omtl.learners.adagrad import AdaGrad
-from omtl.learners.arow import AROW
-from omtl.learners.cavallanti import MultiPerceptron
-from omtl.learners.coml import COML
-from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
-from omtl.learners.gradient import GradientDescent
-from omtl.learners.lifelong import AKLO, OGD
-from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann
-from omtl.learners.osgl import OSGL, OSGLImplicit
-from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
-from omtl.learners.passive_aggressive import PassiveAggressive
-from omtl.learners.perceptron import Perceptron
-from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.learners.similarity import SimilarityLearner
 from omtl.ops import SparseRows
 from omtl.paths import ROOT
@@ -29,44 +16,8 @@ from scripts.bench.measure import Go
 from scripts.bench.ours import ETA, Play
 
 sys.path.insert(0, str(ROOT / "tests"))
-from oracles import (
-    Given,
-    Steps,
-    baselines,
-    centralised,
-    interaction,
-    lifelong,
-    network,
-    osmtl,
-    rom,
-    similarity,
-)
-
-TRANSCRIPTIONS: dict[type, Callable[..., Steps]] = {
-    PassiveAggressive: centralised.passive_aggressive,
-    Perceptron: centralised.perceptron,
-    GradientDescent: baselines.gradient_descent,
-    AdaGrad: baselines.adagrad,
-    AROW: baselines.arow,
-    COML: centralised.coml,
-    MultiPerceptron: interaction.multi_perceptron,
-    OMTLCovariance: interaction.omtl_covariance,
-    OMTLLogDet: interaction.omtl_logdet,
-    OMTLVonNeumann: interaction.omtl_von_neumann,
-    ROMPGD: rom.rom_pgd,
-    ROMRDA: rom.rom_rda,
-    OSGL: osmtl.osgl,
-    OSGLImplicit: osmtl.osgl_implicit,
-    OSMTLExponential: osmtl.osmtl_e,
-    OSMTLThreshold: osmtl.osmtl_t,
-    OGD: lifelong.ogd,
-    AKLO: lifelong.aklo,
-    NS: network.ns,
-    DST: network.dst,
-    DOM1: network.dom1,
-    DOM2: network.dom2,
-    DA: network.da,
-}
+from oracles import Given, interaction, lifelong, network, similarity
+from oracles.table import TRANSCRIPTIONS
 
 MULTIPLIED_OUT = (interaction.__name__, network.__name__)
 """Modules whose transcriptions multiply out Kronecker products, of (n_tasks · n_features)²."""
