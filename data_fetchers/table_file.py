@@ -79,12 +79,15 @@ def hashes(options: Mapping[str, Any]) -> dict[str, str]:
     Raises
     ------
     UserError
-        If there is no such file.
+        If there is no such file, or it cannot be read.
     """
     path = _path_of(options)
-    found = _found(path)
-    there = found.stat()
-    return {path: _sha256(found, there.st_size, there.st_mtime_ns)}
+    try:
+        found = _found(path)
+        there = found.stat()
+        return {path: _sha256(found, there.st_size, there.st_mtime_ns)}
+    except OSError as fault:
+        raise _unreadable(path, fault) from fault
 
 
 def load(
@@ -142,7 +145,7 @@ def load(
     except UserError as fault:
         raise UserError(f"{path}: {fault}") from fault
     except OSError as fault:
-        raise UserError(f"{path}: cannot be read ({fault.strerror or fault})") from fault
+        raise _unreadable(path, fault) from fault
     return _tasks(path, parsed, labels, tasks, one_class)
 
 
@@ -151,6 +154,10 @@ def _path_of(options: Mapping[str, Any]) -> str:
     if not isinstance(path, str) or not path:
         raise UserError("table_file: dataset.options.path must name a file")
     return path
+
+
+def _unreadable(path: str, fault: OSError) -> UserError:
+    return UserError(f"{path}: cannot be read ({fault.strerror or fault})")
 
 
 def _found(path: str) -> Path:

@@ -38,14 +38,14 @@ def use_compile_cache() -> None:
     """Point numba at the folder for the present sources, and drop the oldest other ones."""
     if os.environ.get("NUMBA_CACHE_DIR") not in (None, *_chosen):
         return
-    home = kept() / ("compiled_own" if own.sources() else "compiled")
-    folder = home / source_hash()[:16]
     try:
+        home = kept() / ("compiled_own" if own.sources() else "compiled")
+        folder = home / source_hash()[:16]
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
         newest_first = sorted(home.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
     except OSError:
-        return  # a read-only checkout: numba then finds a folder of its own
+        return  # a read-only checkout, or a file that cannot be read: numba finds a folder itself
     for old in newest_first[KEPT_VERSIONS:]:
         shutil.rmtree(old, ignore_errors=True)
     os.environ["NUMBA_CACHE_DIR"] = str(folder)

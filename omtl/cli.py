@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from importlib import import_module
+from importlib import import_module, metadata
 from pkgutil import iter_modules
 from typing import Any, NoReturn
 
@@ -45,6 +45,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = Parser(
         prog=PROGRAM, description="The reproduction harness for online multi-task learning."
+    )
+    top.add_argument(
+        "--version", action="version", version=f"{PROGRAM} {metadata.version(PROGRAM)}"
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in command_names():

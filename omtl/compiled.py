@@ -19,18 +19,24 @@ def compiled(kind: Class) -> Class:
 
     It stands where ``@dataclass`` stands on a learner that is played as plain Python. The class
     becomes a tuple of its annotated fields with the same methods (`omtl.rules`), which numba can
-    compile.
+    compile. It takes what the class has itself: one that inherits is refused.
 
     Parameters
     ----------
     kind : type
-        A class with annotated fields, those with defaults last, and a learner's methods.
+        A class with annotated fields, those with defaults last, and a learner's methods; of no
+        other class.
 
     Raises
     ------
     UserError
-        If a field without a default follows one that has one.
+        If a field without a default follows one that has one, or the class inherits.
     """
+    if kind.__bases__ != (object,):
+        raise UserError(
+            f"{kind.__name__}: a @compiled class inherits nothing; write the fields and methods of "
+            f"{', '.join(base.__name__ for base in kind.__bases__)} in it, or make it a @dataclass"
+        )
     kinds = get_annotations(kind)
     fields = list(kinds)
     defaults = [kind.__dict__[name] for name in fields if name in kind.__dict__]

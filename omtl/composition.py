@@ -8,13 +8,14 @@ from typing import Any
 import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import Glob, Override
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from omtl.config import NEEDED, choose, options, whole
+from omtl.config import NEEDED, apply_reading, choose, option_files, text_of, whole
 from omtl.errors import UserError
+from omtl.harness.plan import Experiment
 from omtl.paths import CONF
 
 FAULTS = (HydraException, OmegaConfBaseException, yaml.YAMLError)
@@ -43,20 +44,31 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
     Raises
     ------
     UserError
-        If one cannot be read, or names an option that its group has not.
+        If one cannot be read, or names an option that its group has not or that cannot be read.
     """
     try:
         found = OverridesParser.create().parse_overrides(overrides=list(overrides))
+        for override in found:
+            if override.key_or_group in GROUPS:
+                files = option_files(override.key_or_group)
+                for name in _named(override):
+                    text_of(files[choose(override.key_or_group, name, list(files))])
     except HydraException as fault:
         raise mistake(fault) from fault
-    for override in found:
-        if override.key_or_group in GROUPS:
-            known = options(override.key_or_group)
-            sweeps = override.is_sweep_override()
-            named = override.sweep_string_iterator() if sweeps else [override.value()]
-            for name in named:
-                choose(override.key_or_group, str(name), known)
     return found
+
+
+def _named(override: Override) -> list[str]:
+    """Return the options that an override of a group names; a glob is matched by Hydra itself."""
+    if override.is_delete() or isinstance(override.value(), Glob):
+        return []
+    if override.is_interval_sweep():
+        raise UserError(
+            f"{override.input_line} is a sweep of numbers; name options of {override.key_or_group}"
+        )
+    if override.is_sweep_override():
+        return list(override.sweep_string_iterator())
+    return [str(override.value())]
 
 
 CHECKED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
@@ -72,7 +84,7 @@ def plain(config: DictConfig) -> dict[str, Any]:
     Raises
     ------
     UserError
-        If a value is not what it must be.
+        If a value is not what it must be, or was deleted.
     """
     try:
         content = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
@@ -80,6 +92,9 @@ def plain(config: DictConfig) -> dict[str, Any]:
         raise mistake(fault) from fault
     assert isinstance(content, dict)
     values = {str(key): value for key, value in content.items()}
+    lacking = [name for name in (*CHECKED, *GROUPS) if name not in values]
+    if lacking:
+        raise UserError(f"an experiment needs {lacking[0]}; leave ~{lacking[0]} out")
     for name, (fits, words) in CHECKED.items():
         if not fits(values[name]):
             raise UserError(f"{name}={values[name]!r} must be {words}")
@@ -104,3 +119,12 @@ def composed(overrides: Sequence[str]) -> dict[str, Any]:
             return plain(compose("config", overrides=list(overrides)))
     except FAULTS as fault:
         raise mistake(fault) from fault
+
+
+def experiment_of(config: dict[str, Any]) -> Experiment:
+    """Return the experiment of a composed config, its reading's answers set."""
+    groups = ["algorithm", "dataset", "protocol"]
+    if config["algorithm"]["networked"]:
+        groups.append("network")
+    parts = apply_reading({group: config[group] for group in groups}, config["reading"])
+    return Experiment(**({"network": None} | parts))

@@ -16,15 +16,23 @@ from omtl.errors import UserError
 from omtl.own import own
 from omtl.paths import CONF, EXPERIMENTS
 
-AS_WRITTEN = "as_written"
+
+def text_of(path: Path) -> str:
+    """Return a config's text; raise UserError where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as fault:
+        raise UserError(f"{path}: cannot be read ({fault.strerror})") from fault
+    except UnicodeDecodeError as fault:
+        raise UserError(
+            f"{path}: byte {fault.start + 1} is not of UTF-8; save the file as UTF-8"
+        ) from fault
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """Return a YAML file's mapping; raise UserError where it cannot be read."""
     try:
-        content = deepcopy(_parsed(path.read_text(encoding="utf-8")))
-    except OSError as fault:
-        raise UserError(f"{path}: cannot be read ({fault.strerror})") from fault
+        content = deepcopy(_parsed(text_of(path)))
     except yaml.YAMLError as fault:
         raise UserError(f"{path}: is not valid YAML: {' '.join(str(fault).split())}") from fault
     if not isinstance(content, dict):

@@ -10,7 +10,7 @@ import pickle
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -163,10 +163,16 @@ def _demand(kept: bool, otherwise: str) -> None:
         raise BrokenRule(otherwise)
 
 
+def _equal(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return where scores are the same; NaN is the same as NaN."""
+    return (one == other) | (np.isnan(one) & np.isnan(other))
+
+
 def _same_scores(one: np.ndarray, other: np.ndarray, otherwise: str) -> None:
-    """Demand that scores agree, but for rounding."""
-    size = np.maximum.accumulate(np.maximum(1.0, np.abs(one)))
-    apart = ~(np.abs(one - other) <= TOLERANCE * size)
+    """Demand that scores agree, but for rounding; those that are not finite, in what they are."""
+    finite = np.where(np.isfinite(one), np.abs(one), 1.0)
+    size = np.maximum.accumulate(np.maximum(1.0, finite))
+    apart = ~(_equal(one, other) | (np.abs(one - other) <= TOLERANCE * size))
     if apart.any():
         e = int(np.argmax(apart))
         raise BrokenRule(f"{otherwise}: example {e + 1} scores {one[e]:.6g} and {other[e]:.6g}")
@@ -218,8 +224,8 @@ def pickles(learner: Any) -> None:
         again = pickle.loads(pickle.dumps(learner))
     except Exception as fault:
         raise BrokenRule(f"it cannot be pickled: {fault}") from fault
-    _demand(
-        _values(again) == _values(learner), "a pickled copy has other hyper-parameters than it has"
+    _same_values(
+        _values(again), _values(learner), "a pickled copy has other hyper-parameters than it has"
     )
 
 
@@ -231,7 +237,7 @@ def score_does_not_see_the_label(learner: Any) -> None:
         y = case.tasks.y.copy()
         y[case.stream.example[e:]] *= -1.0
         after = recorded(learner, case.with_labels(y)).scores
-        seen = after[: e + 1] != before[: e + 1]
+        seen = ~_equal(after[: e + 1], before[: e + 1])
         _demand(
             not seen.any(),
             f"turning the labels from example {e + 1} on changes the score of example "
@@ -244,7 +250,7 @@ def learns_from_labels(learner: Any) -> None:
     case = problem((12, 12, 12))
     before = recorded(learner, case).scores
     after = recorded(learner, case.with_labels(-case.tasks.y)).scores
-    _demand(not np.array_equal(before, after), "turning all labels changes no score")
+    _demand(not _equal(before, after).all(), "turning all labels changes no score")
 
 
 def is_deterministic(learner: Any) -> None:
@@ -254,7 +260,10 @@ def is_deterministic(learner: Any) -> None:
     copies = [array.copy() for array in given]
     first, second = _traced(learner, case), _traced(learner, case)
     for name, one, other in zip(Trace._fields, first, second, strict=True):
-        _demand(np.array_equal(one, other), f"{name} differs in a second play of the same stream")
+        _demand(
+            np.array_equal(one, other, equal_nan=True),
+            f"{name} differs in a second play of the same stream",
+        )
     for array, kept in zip(given, copies, strict=True):
         _demand(np.array_equal(array, kept), "a play changes the examples that it is given")
 
@@ -271,7 +280,7 @@ def repeats_share_nothing(learner: Any) -> None:
         "a play of another stream changes the scores of the next play: keep what is learnt in the "
         "state that new_state returns",
     )
-    _demand(_values(learner) == values, "a play changes its hyper-parameters")
+    _same_values(_values(learner), values, "a play changes its hyper-parameters")
 
 
 def plain_is_compiled(learner: Any) -> str:
@@ -472,4 +481,15 @@ def _of(sizes: tuple[int, ...]) -> Case:
 
 def _values(learner: Any) -> Any:
     """Return a learner's hyper-parameters."""
-    return tuple(learner) if is_compiled(learner) else dict(vars(learner))
+    if is_compiled(learner):
+        return tuple(learner)
+    names = [field.name for field in fields(learner)] if is_dataclass(learner) else []
+    return {name: getattr(learner, name) for name in names} | getattr(learner, "__dict__", {})
+
+
+def _same_values(one: Any, other: Any, otherwise: str) -> None:
+    """Demand that hyper-parameters are the same, arrays and NaN among them."""
+    try:
+        np.testing.assert_equal(one, other)
+    except AssertionError as fault:
+        raise BrokenRule(otherwise) from fault

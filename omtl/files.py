@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import tempfile
@@ -12,6 +13,9 @@ from omtl.errors import WriteError
 
 IN_WORK = ".writing-"
 """How the names of files in work begin."""
+
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+"""What locking fails with on a file system that has no locks, as some of clusters."""
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -57,10 +61,25 @@ def _new_part(folder: Path) -> tuple[int, str]:
     """Return a new file in work, open and locked: a lock ends with its process, however it ends."""
     while True:
         handle, name = tempfile.mkstemp(dir=folder, prefix=IN_WORK)
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        if os.fstat(handle).st_nlink:
-            return handle, name
+        try:
+            _lock(handle)
+            if os.fstat(handle).st_nlink:
+                return handle, name
+        except BaseException:
+            os.close(handle)
+            with contextlib.suppress(OSError):
+                Path(name).unlink()
+            raise
         os.close(handle)  # taken for a left-over before it was locked
+
+
+def _lock(handle: int) -> None:
+    """Lock a file in work where the file system has locks; without them none is removed either."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    except OSError as fault:
+        if fault.errno not in NO_LOCKS:
+            raise
 
 
 def _remove_left_over(folder: Path) -> None:

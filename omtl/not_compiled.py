@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from numba.core.errors import NumbaError
+
+import omtl
+
+PACKAGE = Path(omtl.__file__).resolve().parent
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -35,8 +40,13 @@ def _place(lines: list[str]) -> str:
     """Return the line of code of the first file that is neither numba's nor this package's."""
     for number, line in enumerate(lines):
         found = re.fullmatch(r'File "(.+)", line (\d+):', line)
-        if found and "site-packages" not in found[1] and "omtl/" not in found[1]:
+        if found and "site-packages" not in found[1] and not _ours(found[1]):
             marked = next((i for i in range(number, len(lines)) if lines[i] == "^"), 0)
             code = f": {lines[marked - 1]}" if marked else ""
             return f"{found[1].rpartition('/')[2]}, line {found[2]} on{code}"
     return ""
+
+
+def _ours(path: str) -> bool:
+    """Whether a file is this package's; numba tells paths from the current folder."""
+    return Path(path).resolve().is_relative_to(PACKAGE)

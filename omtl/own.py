@@ -46,18 +46,20 @@ def find() -> None:
 
 
 def own_module(name: str) -> Path | None:
-    """Return the file of a module in the user's own folder, or None."""
+    """Return the file of a module or package in the user's own folder, or None."""
     folder = own()
-    if folder is None:
+    if folder is None or not name:
         return None
-    path = (folder / Path(*name.split("."))).with_suffix(".py")
-    return path if path.is_file() else None
+    place = folder / Path(*name.split("."))
+    files = (place.with_suffix(".py"), place / "__init__.py")
+    return next((path for path in files if path.is_file()), None)
 
 
 def sources() -> list[Path]:
-    """Return the files of code at the top of the user's own folder, sorted."""
+    """Return the files of modules at the top of the user's own folder, sorted."""
     folder = own()
-    return [] if folder is None else sorted(folder.glob("*.py"))
+    found = () if folder is None else folder.glob("*.py")
+    return sorted(path for path in found if path.stem.isidentifier() and path.is_file())
 
 
 def _import_from(folder: Path) -> None:

@@ -15,30 +15,22 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
-from omtl.composition import FAULTS, mistake, parsed, plain
-from omtl.config import apply_reading, resolve_jobs
+from omtl.composition import FAULTS, experiment_of, mistake, parsed, plain
+from omtl.config import resolve_jobs
 from omtl.errors import UserError
+from omtl.files import cannot_write
 from omtl.harness.fanout import run
 from omtl.harness.layout import spread
-from omtl.harness.plan import Cell, Experiment
+from omtl.harness.plan import Cell
 from omtl.harness.selection import select
 from omtl.harness.store import Store
 from omtl.harness.table import values_of
 from omtl.metrics import METRICS
-from omtl.paths import CONF
+from omtl.paths import CONF, kept
 from omtl.stopping import ended
 
 DIGITS = {"auc": 4, "nsv": 1}
 """Digits of a metric that are shown; two of the others."""
-
-
-def experiment_of(config: dict[str, Any]) -> Experiment:
-    """Return the experiment of a composed config, its reading's answers set."""
-    groups = ["algorithm", "dataset", "protocol"]
-    if config["algorithm"]["networked"]:
-        groups.append("network")
-    parts = apply_reading({group: config[group] for group in groups}, config["reading"])
-    return Experiment(**({"network": None} | parts))
 
 
 def answer(config: dict[str, Any]) -> str:
@@ -115,6 +107,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.argv = ["omtl run", *given]
 
     def handed_over() -> int:
+        try:  # where Hydra is to write
+            kept().mkdir(parents=True, exist_ok=True)
+        except OSError as fault:
+            raise cannot_write(kept(), fault) from fault
         parsed([word for word in given if "=" in word and not word.startswith("-")])
         try:
             _composed()

@@ -264,9 +264,7 @@ def disk_full(place: Place, moments: random.Random, calm: Calm) -> Run:
 
 
 def read_only(place: Place, moments: random.Random, calm: Calm) -> Run:
-    """Let the folder become read-only under the run; without the right to mount, a file."""
-    if not can_mount():
-        return results_a_file(place, moments, calm)
+    """Let the folder become read-only under the run, which takes the right to mount."""
     mount(place.folder, "--bind", str(place.folder))
     run = place.start()
     run.sleep_until(moments.uniform(0.0, calm.seconds))
@@ -491,8 +489,11 @@ def undisturbed(folder: Path, server: subprocess.Popen[str]) -> Calm:
 
 
 def kinds_of(moments: int) -> list[str]:
-    """Return the kind of each moment, by their shares; each kind has one at least."""
-    counts = {kind: max(1, round(share * moments)) for kind, (share, *_) in FAULTS.items()}
+    """Return the kind of each moment, by their shares; each kind that can be has one at least."""
+    possible = {
+        kind: fault for kind, fault in FAULTS.items() if can_mount() or fault[1] != read_only
+    }
+    counts = {kind: max(1, round(share * moments)) for kind, (share, *_) in possible.items()}
     counts["SIGKILL"] = max(1, counts["SIGKILL"] + moments - sum(counts.values()))
     return [kind for kind, count in counts.items() for _ in range(count)]
 
@@ -550,8 +551,10 @@ def suite(on: Ground, moments: int, seed: int, tell: Callable[[str], None] = pri
         return list(hands.map(trial, enumerate(kinds)))
 
 
-def two_at_once(on: Ground, drawn: random.Random) -> None:  # noqa: ARG001
+def two_at_once(on: Ground, drawn: random.Random) -> tuple[int, int]:  # noqa: ARG001
     """Run the command twice at once on one store: both must make the bytes of an undisturbed run.
+
+    Returns how many units were stored before, and how many of these were computed again: none.
 
     Raises
     ------
@@ -566,10 +569,13 @@ def two_at_once(on: Ground, drawn: random.Random) -> None:  # noqa: ARG001
         demand(place.results() == on.calm.results, "two at once made other bytes")
         demand(len(place.stored()) == UNITS, "not all units are stored")
         demand(not place.left_over(), f"left over: {place.left_over()}")
+    return 0, 0
 
 
-def damaged(on: Ground, drawn: random.Random) -> None:
+def damaged(on: Ground, drawn: random.Random) -> tuple[int, int]:
     """Change a byte of a stored unit: it must be told, set aside, and computed again.
+
+    Returns how many units were left whole, and how many were computed again.
 
     Raises
     ------
@@ -588,9 +594,10 @@ def damaged(on: Ground, drawn: random.Random) -> None:
         demand(path.with_suffix(".damaged").read_bytes() == content, "not set aside")
         demand(place.computed() == 1, f"computed {place.computed()}")
         demand(place.results() == on.calm.results, "other bytes")
+        return UNITS - place.computed(), place.computed()
 
 
-OTHERS: dict[str, tuple[Callable[[Ground, random.Random], None], str]] = {
+OTHERS: dict[str, tuple[Callable[[Ground, random.Random], tuple[int, int]], str]] = {
     "two runs at once": (two_at_once, "both status 0"),
     "a stored byte is changed": (damaged, "told, set aside, computed again"),
 }
@@ -602,13 +609,13 @@ def others(on: Ground, times: int, seed: int, tell: Callable[[str], None] = prin
     drawn, trials = random.Random(seed), []
     for kind, (happen, _) in OTHERS.items():
         for _ in range(times):
-            fault = ""
+            fault, kept, again = "", 0, 0
             try:
-                happen(on, drawn)
+                kept, again = happen(on, drawn)
             except BrokenError as found:
                 fault = str(found)
                 tell(f"{kind}: {fault}")
-            trials.append(Trial(kind, kept=UNITS, fault=fault))
+            trials.append(Trial(kind, kept=kept, again=again, fault=fault))
     return trials
 
 
@@ -620,7 +627,7 @@ def summed_up(trials: list[Trial]) -> list[tuple[str, ...]]:
     became = {kind: text for kind, (_, _, text) in FAULTS.items()}
     became |= {kind: text for kind, (_, text) in OTHERS.items()}
     rows = []
-    for kind in became:
+    for kind in [kind for kind in became if any(trial.kind == kind for trial in trials)]:
         mine = [trial for trial in trials if trial.kind == kind]
         kept = sorted({trial.kept for trial in mine})
         of = " to ".join(map(str, dict.fromkeys([kept[0], kept[-1]]))) + f" of {UNITS}"
@@ -650,6 +657,10 @@ def main() -> int:
     top.add_argument("--seed", type=int, default=0, help="of the moments; default: 0")
     top.add_argument("--folder", type=Path, default=FOLDER, help="where the results go")
     options = top.parse_args()
+    if options.moments < len(FAULTS):
+        top.error(
+            f"--moments {options.moments}: there are {len(FAULTS)} kinds; name as many or more"
+        )
     started = time.monotonic()
     with ground() as on:
         trials = suite(on, options.moments, options.seed)

@@ -6,6 +6,7 @@ are wrong, the command or call that meets them, and the very words that are told
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -24,6 +25,7 @@ import pytest
 import yaml
 
 import data_fetchers
+from data_fetchers import table_file
 from data_fetchers.fetch import RemoteFile, fetch
 from omtl import cli, own
 from omtl.commands._status import WRONG_USE
@@ -117,6 +119,7 @@ class Opens:
 
 
 def _write_bytes(path: Path, content: bytes) -> None:
+    path.parent.mkdir(exist_ok=True)
     path.write_bytes(content)
 
 
@@ -129,6 +132,7 @@ BINARY: dict[str, Callable[[Path], None]] = {
     "no_task.npz": lambda path: np.savez(path, X=np.eye(2), y=np.array([1, -1])),
     "infinite.npz": lambda path: _arrays(path, X=np.diag([1.0, np.inf, 1.0, 1.0])),
     "bomb.npz": _bomb,
+    "selection/latin1.yaml": lambda path: _write_bytes(path, "name: caf\xe9".encode("latin-1")),
 }
 """Files that are no text, each by what writes it."""
 
@@ -273,3 +277,16 @@ def test_a_member_that_leaves_its_archive_is_not_read(folder: Path) -> None:
     """An archive is read through, never unpacked: a name with `..` is no file that is asked for."""
     with pytest.raises(data_fetchers.fetch._WrongBytesError, match=r"no file a\.txt"):
         _archive_without_it(folder)
+
+
+def test_a_table_that_cannot_be_read_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where its hash is asked for, in the words of its loading."""
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    assert list(table_file.hashes({"path": "mine.csv"})) == ["mine.csv"]
+    (folder / "mine.csv").write_text(TABLE + "y,2,2,1\n", encoding="utf-8")  # of no known hash
+    monkeypatch.setattr(Path, "open", refused)
+    with pytest.raises(UserError, match=r"^mine\.csv: cannot be read \(Permission denied\)$"):
+        table_file.hashes({"path": "mine.csv"})

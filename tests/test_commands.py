@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -16,11 +17,13 @@ import yaml
 from miniature import small
 from rich.console import Console
 
-from omtl import cli, references
+from omtl import cli, own, references
+from omtl._compile_cache import use_compile_cache
 from omtl.commands._status import DONE
 from omtl.config import load_option, named_reading, options
 from omtl.errors import UserError
-from omtl.harness import changes, code, export, fanout, plan, provenance
+from omtl.files import IN_WORK
+from omtl.harness import changes, code, export, fanout, health, plan, provenance
 from omtl.harness.comparison import UNDECIDED, WORSE, Compared, Row, _judge, compared
 from omtl.harness.layout import lay_out
 from omtl.harness.render import latex, markdown
@@ -95,6 +98,34 @@ def test_list_and_doctor_speak_json(told) -> None:
     states = {(row["part"], row["name"]): row["state"] for row in findings}
     assert states["packages", "numpy"] in ("ok", "note")
     assert states["data", "landmine"] == "note", "an empty home has no data"
+
+
+def test_what_is_kept_is_counted_while_a_run_goes_on(tmp_path: Path) -> None:
+    """Files in work are none yet, and one that goes meanwhile is passed over."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "unit").write_bytes(b"123")
+    (tmp_path / f"{IN_WORK}one").write_bytes(b"12345")
+    (tmp_path / "gone").symlink_to(tmp_path / "nothing")
+    assert health._sizes(tmp_path) == {tmp_path / "sub" / "unit": 3}
+    assert health._sizes(tmp_path / "nothing") == {}
+
+
+def test_only_modules_are_sources_of_an_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An editor's lock, which is a link to nothing, and a folder are none; no fault stops omtl."""
+    monkeypatch.setenv(own.VARIABLE, str(tmp_path))
+    (tmp_path / "mine.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / "a-b.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / ".#mine.py").symlink_to("someone@somewhere:1")
+    (tmp_path / "link.py").symlink_to("nothing.py")
+    (tmp_path / "folder.py").mkdir()
+    assert own.sources() == [tmp_path / "mine.py"]
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(own, "sources", lambda: [tmp_path / "gone.py"])
+    use_compile_cache()
+    assert "NUMBA_CACHE_DIR" not in os.environ
 
 
 def small_table(monkeypatch: pytest.MonkeyPatch) -> plan.Table:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numba.core.errors import NumbaError
 from test_learners import VARIANTS
 
 from omtl import conformance
 from omtl.conformance import CHECKS, FAIL, PASS, look_at
+from omtl.not_compiled import PACKAGE, why
 from omtl.ops import axpy, dot
 
 
@@ -123,6 +126,42 @@ class Silent(Good):
         return super().update(state, rows, event, y, score)
 
 
+class Loses(Good):
+    """A perceptron of our own that loses its numbers. Cost per example: O(nonzeros)."""
+
+    def score(self, state: Any, rows: Any, event: Any) -> Any:
+        """Give NaN from the third round on."""
+        return super().score(state, rows, event) if event.round < 2 else np.nan
+
+
+@dataclass(slots=True)
+class Slotted:
+    """A perceptron with slots, of our own. Cost per example: O(nonzeros)."""
+
+    eta: float = 1.0
+
+    new_state = Good.new_state
+    score = Good.score
+    update = Good.update
+
+
+@dataclass(eq=False)
+class Arrays(Good):
+    """A perceptron of our own with arrays as values. Cost per example: O(nonzeros)."""
+
+    weights: Any = field(default_factory=lambda: np.array([1.0, np.nan]))
+    more: dict[str, Any] = field(default_factory=lambda: {"rates": [np.ones(2)], "low": np.nan})
+
+
+class ChangesArray(Arrays):
+    """It keeps what it learns in a hyper-parameter."""
+
+    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+        """Count."""
+        self.more["rates"][0][1] += 1.0
+        return super().update(state, rows, event, y, score)
+
+
 def broken(learner: Any) -> list[str]:
     """Return the names of the checks that a learner does not pass."""
     return [one.check.look.__name__ for one in look_at(learner) if one.result != PASS]
@@ -135,6 +174,7 @@ def broken(learner: Any) -> list[str]:
         (ReturnsNothing(), "has_the_rules"),
         (Draws(), "is_deterministic"),
         (Remembers(), "repeats_share_nothing"),
+        (ChangesArray(), "repeats_share_nothing"),
         (Dense(), "dense_is_sparse"),
         (Divides(), "empty_rows_are_harmless"),
         (Raises(), "divergence_is_reported"),
@@ -149,9 +189,24 @@ def test_a_broken_learner_is_found(learner: Any, check: str) -> None:
     assert check in broken(learner)
 
 
-def test_a_good_learner_passes() -> None:
-    """A plain class in plain NumPy."""
-    assert broken(Good()) == []
+@pytest.mark.parametrize("learner", [Good(), Slotted(), Arrays()], ids=lambda x: type(x).__name__)
+def test_a_good_learner_passes(learner: Any) -> None:
+    """A plain class in plain NumPy, whatever holds its hyper-parameters."""
+    assert broken(learner) == []
+
+
+def test_scores_that_are_no_numbers_are_blamed_for_that_alone() -> None:
+    """They are the same in a second play, and see no label."""
+    assert broken(Loses()) == ["empty_rows_are_harmless", "scores_are_finite"]
+
+
+def test_the_line_that_cannot_be_compiled_is_the_users(tmp_path: Path) -> None:
+    """Also in a checkout that is called as the package is."""
+    mine = tmp_path / "omtl" / "examples" / "mine.py"
+    ours = PACKAGE / "rules.py"
+    text = "".join(f'File "{path}", line 7:\ncode\n^\n' for path in (ours, mine))
+    assert why(NumbaError(f"no such thing\n{text}")).endswith("; mine.py, line 7 on: code")
+    assert why(NumbaError('no such thing\nFile "' + str(ours) + '", line 7:')) == "no such thing"
 
 
 def test_a_score_that_sees_its_label_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,29 @@ def test_an_engine_that_is_not_installed_is_told(
         engines.open_ray.cache_clear()
         with pytest.raises(UserError, match=f"parallel={name} needs .* requirements/engines.lock"):
             fanout.run(UNITS[:1], store, parallel(name), quiet=True)
+
+
+@pytest.mark.parametrize("name", ["dask", "ray"])
+def test_an_engine_needs_no_address(
+    name: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with parallel.backend=ray on an option that has none: it opens on this machine."""
+
+    def opened(address: str, jobs: int) -> int:
+        raise UserError(f"address {address!r}, {jobs} workers")
+
+    monkeypatch.setattr(engines, f"open_{name}", opened)
+    with pytest.raises(UserError, match="address '', 2 workers"):
+        fanout.run(UNITS[:1], store, {**parallel("threads"), "backend": name}, quiet=True)
+
+
+def test_deaths_of_workers_are_known_by_name() -> None:
+    """Each is an exception of a package that is installed."""
+    for module in fanout.DEAD:
+        import_module(module)
+    deaths = fanout._deaths()
+    assert len(deaths) == sum(map(len, fanout.DEAD.values()))
+    assert all(issubclass(death, Exception) for death in deaths)
 
 
 def test_an_unknown_engine_is_told(store: Store) -> None:

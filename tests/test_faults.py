@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import os
 import random
 from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -66,6 +68,38 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         write_whole(tmp_path / "whole", "text")
         assert sorted(tmp_path.iterdir()) == [in_work, tmp_path / "whole"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_file_is_written_where_there_are_no_locks(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on file systems of clusters; what may be another's work is left there."""
+    other = tmp_path / f"{IN_WORK}one"
+    other.write_text("half")
+    monkeypatch.setattr(fcntl, "flock", _failing(number))
+    write_whole(tmp_path / "whole", "text")
+    assert (tmp_path / "whole").read_text() == "text"
+    assert sorted(tmp_path.iterdir()) == [other, tmp_path / "whole"]
+
+
+def test_a_lock_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file in work, and none open."""
+    monkeypatch.setattr(fcntl, "flock", _failing(errno.EIO))
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(WriteError, match="whole cannot be written"):
+        write_whole(tmp_path / "whole", "text")
+    assert list(tmp_path.iterdir()) == []
+    assert len(list(Path("/proc/self/fd").iterdir())) == opened
+
+
+def _failing(number: int) -> Any:
+    """Return a call that fails with this number of an error."""
+
+    def fail(*_: Any) -> Any:
+        raise OSError(number, os.strerror(number))
+
+    return fail
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
@@ -129,7 +163,7 @@ def test_workers_that_always_die_end_the_run(
         attempts.append(None)
         if len(attempts) == 1:
             yield function(next(items))
-        raise RuntimeError("the machine is gone")
+        raise BrokenExecutor("the machine is gone")
 
     monkeypatch.setattr(fanout, "results", die)
     units = small("pm").repeats(0, 3)
@@ -138,6 +172,22 @@ def test_workers_that_always_die_end_the_run(
     assert len(attempts) == 3
     assert capsys.readouterr().err.count("a worker died") == 2
     assert store.has(units[0])
+
+
+def test_a_fault_that_is_no_death_is_raised_at_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it is: the same would come again."""
+    attempts = []
+
+    def fail(*_: Any) -> Iterator[Any]:
+        attempts.append(None)
+        raise KeyError("address")
+
+    monkeypatch.setattr(fanout, "results", fail)
+    with pytest.raises(KeyError, match="address"):
+        fanout.run(small("pm").repeats(0, 1), store, SERIAL, quiet=True)
+    assert len(attempts) == 1
 
 
 def test_memory_is_recorded(ground: faults.Ground) -> None:

@@ -197,3 +197,31 @@ def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> No
     (package / "other.py").write_text("y = 2")
     assert version("from omtl.other import y\nx = y") != base
     code_version.cache_clear()
+
+
+def test_code_version_knows_packages(tmp_path: Path, monkeypatch) -> None:
+    """A package of one's own counts with all that it imports, by whatever kind of import."""
+    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
+    package = tmp_path / "mine"
+    package.mkdir()
+    seen = set()
+    for step, whole in (("a", "from .steps import step"), ("b", "from . import steps")):
+        for line in ("1", "2"):
+            (package / "__init__.py").write_text(whole)
+            (package / "steps.py").write_text(f"step = {step!r} * {line}")
+            code_version.cache_clear()
+            seen.add(code_version("mine"))
+    code_version.cache_clear()
+    assert len(seen) == 4
+
+
+def test_a_worker_with_other_code_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit is named by the code of who asks; where that differs, nothing is computed."""
+    unit = small("pm").unit(0, 0)
+    assert unit.key
+    assert fanout.worker(unit).result is not None
+    monkeypatch.setattr("omtl.harness.unit.code_version", lambda _module: "other")
+    done = fanout.worker(unit)
+    assert done.result is None
+    assert done.failure is not None
+    assert "has other code or files than the process that asks" in done.failure.reason

@@ -68,7 +68,7 @@ def test_cells_are_drawn_by_the_seed(results: Path) -> None:
     assert drawn(results, 1, 0, "dom-table1") == both[:1]
     with pytest.raises(UserError, match="no table has a cell that was run"):
         drawn(results / "nothing", 1, 0)
-    with pytest.raises(UserError, match="TABLE=rom-table1"):
+    with pytest.raises(UserError, match="omtl table rom-table1"):
         drawn(results, 1, 0, "rom-table1")
 
 

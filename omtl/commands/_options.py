@@ -20,12 +20,25 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def natural(text: str) -> int:
+    """Return a whole number that is not negative.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        If it is none.
+    """
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 0 on")
+    return int(text)
+
+
 def add_run_options(command: argparse.ArgumentParser) -> None:
     """Add what says how something is to be run."""
     command.add_argument("--reading", default="as_published", help="default: as_published")
     command.add_argument("--repeats", type=positive, help="default: as many as published")
     command.add_argument("--jobs", type=positive, help="default: one a core")
-    command.add_argument("--seed", type=int, default=0, help="default: 0")
+    command.add_argument("--seed", type=natural, default=0, help="default: 0")
     command.add_argument("--selection", help="default: the table's own")
     command.add_argument("--parallel", default="threads", help="a name in conf/parallel")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_run_options, parallel_of, tell_written
+from omtl.commands._options import add_run_options, natural, parallel_of, tell_written
 from omtl.commands._status import DONE
 
 HELP = "search the readings of a table"
@@ -15,7 +15,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add which table, and how."""
     command.add_argument("table", metavar="TABLE")
     command.add_argument(
-        "--draws", type=int, default=0, help="readings drawn at random, tried besides; default: 0"
+        "--draws",
+        type=natural,
+        default=0,
+        help="readings drawn at random, tried besides; default: 0",
     )
     command.add_argument(
         "--page", action="store_true", help="only write the page of the search that is recorded"

@@ -41,7 +41,9 @@ def run(options: argparse.Namespace) -> int:
         wanted.repeats or table.description["repeats"],
         wanted.selection or table.description["selection"],
     )
-    path = folder_for(wanted.is_full(table.description), "search") / f"{options.table}.csv"
+    full = wanted.is_full(table.description)
+    folder = folder_for(full, "search") if full else folder_for(full) / "search"
+    path = folder / f"{options.table}.csv"
     write_rows(path, rows)
     print(rows.iloc[:, :9].to_string(index=False))
     tell_written([path])

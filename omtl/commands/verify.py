@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from omtl.commands._options import positive, tell_written
+from omtl.commands._options import natural, positive, tell_written
 from omtl.commands._status import DONE, FAILED
 
 HELP = "play random cells again from nothing, demand the stored bits"
@@ -15,21 +15,27 @@ EXAMPLES = ("verify --cells 10", "verify --table rom-table1 --seed 7")
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add how many cells, of which table, drawn how."""
     command.add_argument("--cells", type=positive, default=3, help="how many; default: 3")
-    command.add_argument("--seed", type=int, default=0, help="of the draw; default: 0")
+    command.add_argument("--seed", type=natural, default=0, help="of the draw; default: 0")
     command.add_argument("--table", help="draw of this table's cells; default: of all tables'")
 
 
 def run(options: argparse.Namespace) -> int:
     """Play cells drawn at random from nothing, and sign the outcome off."""
+    from omtl.errors import UserError
+    from omtl.harness.plan import describe
     from omtl.harness.store import Store
-    from omtl.harness.verify import DIFFERENT, append, check, drawn, signed_off
+    from omtl.harness.verify import DIFFERENT, NOT_COMPARABLE, append, check, drawn, signed_off
     from omtl.paths import RESULTS
 
+    if options.table is not None:
+        describe("table", options.table)  # a wrong name is told as such
     checks = []
     for row in drawn(RESULTS, options.cells, options.seed, options.table):
         done = check(row, Store.default(), options.seed)
         checks.append(done)
         print(f"{done.result}: {done}", flush=True)
+    if all(done.result == NOT_COMPARABLE for done in checks):
+        raise UserError("no cell could be compared, as told above; nothing was signed off")
     append(RESULTS / "verify.csv", signed_off(checks, options.seed))
     tell_written([RESULTS / "verify.csv"])
     different = sum(done.result == DIFFERENT for done in checks)

@@ -86,9 +86,14 @@ def _stand_ins(kind: type) -> dict[str, Any]:
 
 
 def _made(kind: type, point: dict[str, Any]) -> Any:
-    kinds = get_type_hints(kind)
     try:
+        kinds = get_type_hints(kind)
         return kind(**{name: kinds.get(name, float)(value) for name, value in point.items()})
+    except NameError as fault:
+        raise UserError(
+            f"{kind.__name__}: {fault}, which a hyper-parameter's annotation names; import it also "
+            "when the program runs"
+        ) from fault
     except (TypeError, ValueError) as fault:
         raise UserError(
             f"{kind.__name__}: {point} does not fit ({fault}); write its config: "

@@ -27,7 +27,8 @@ def code_version(module: str) -> str:
             continue
         seen.add(name)
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        waiting += _imports_of(tree)
+        package = name if path.stem == "__init__" else name.rpartition(".")[0]
+        waiting += _imports_of(tree, package)
         digest.update(ast.dump(_without_docstrings(tree)).encode())
     return digest.hexdigest()
 
@@ -42,11 +43,13 @@ def _source_of(module: str) -> Path | None:
     return path if ours else own_module(module)
 
 
-def _imports_of(tree: ast.Module) -> list[str]:
+def _imports_of(tree: ast.Module, package: str) -> list[str]:
     found = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        if isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1]
+            module = ".".join([*(above if node.level else []), *filter(None, [node.module])])
+            found += [module, *(f"{module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
     return sorted(found)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from omtl.composition import experiment_of
 from omtl.config import load_option, resolve_jobs
 from omtl.errors import UserError
 from omtl.harness.claims import Comparison, compare
@@ -17,9 +18,8 @@ from omtl.harness.plan import Cell, Experiment
 from omtl.harness.statistics import LEVEL, holm, p_value
 from omtl.harness.store import Store
 from omtl.harness.table import values_of
-from omtl.harness.unit import Result, learner_class
+from omtl.harness.unit import Result, import_fault, learner_class
 from omtl.metrics import METRICS, Metric
-from omtl.run import experiment_of
 
 BETTER, WORSE, UNDECIDED = "better", "worse", "undecided"
 
@@ -82,8 +82,20 @@ class Compared:
 
 
 def baselines(protocol: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-    """Return those of some algorithms that have what a protocol needs."""
-    needed = getattr(import_module(protocol["module"]), "NEEDS", ())
+    """Return those of some algorithms that have what a protocol needs.
+
+    Raises
+    ------
+    UserError
+        If the protocol's module cannot be imported.
+    """
+    try:
+        module = import_module(protocol["module"])
+    except UserError:
+        raise
+    except Exception as fault:  # whatever a protocol's own file raises when it is read
+        raise import_fault(f"protocol.module: {protocol['module']!r}", fault) from fault
+    needed = getattr(module, "NEEDS", ())
     kinds = {name: learner_class(load_option("algorithm", name)["learner"]) for name in names}
     return [name for name, kind in kinds.items() if all(hasattr(kind, rule) for rule in needed)]
 

@@ -99,7 +99,7 @@ def by_dask(
     n_items: int,  # noqa: ARG001
 ) -> Results:
     """Compute by the workers of a cluster of dask, which gives the units of one that dies again."""
-    jobs = open_dask(parallel["address"], _workers(parallel))
+    jobs = open_dask(parallel.get("address", ""), _workers(parallel))
     with joblib.parallel_config("dask"):
         pool = joblib.Parallel(jobs, **AS_THEY_END)
     return _by_pool(pool, function, items)
@@ -125,7 +125,7 @@ def by_ray(
 
     Ray's backend for joblib returns results only when all have ended; these come one by one.
     """
-    jobs = open_ray(parallel["address"], _workers(parallel))
+    jobs = open_ray(parallel.get("address", ""), _workers(parallel))
     import ray
 
     task = ray.remote(max_retries=RETRIES)(function)

@@ -28,6 +28,24 @@ from omtl.harness.store import Store
 from omtl.harness.unit import Result, Unit, compute
 from omtl.paths import kept
 
+DEAD = {
+    "builtins": ("ConnectionError", "TimeoutError"),
+    "concurrent.futures": ("BrokenExecutor", "CancelledError"),
+    "joblib.externals.loky.process_executor": ("ShutdownExecutorError",),
+    "distributed": ("KilledWorker",),
+    "distributed.comm": ("CommClosedError",),
+    "ray.exceptions": (
+        "LocalRayletDiedError",
+        "NodeDiedError",
+        "ObjectLostError",
+        "OutOfMemoryError",
+        "RaySystemError",
+        "TaskCancelledError",
+        "WorkerCrashedError",
+    ),
+}
+"""What engines raise where a worker has died, by their modules."""
+
 ATTEMPTS = 3
 """How often in a row workers may die without any unit done in between."""
 
@@ -112,6 +130,11 @@ def worker(unit: Unit) -> Done:
     """
     result, failure = None, None
     try:
+        if not unit.is_same_here():
+            raise UserError(
+                f"{this_process()} has other code or files than the process that asks it for "
+                f"{unit.name}; bring its checkout and its data to the same state"
+            )
         result = compute(unit)
     except UserError as fault:
         failure = Failure(str(fault), missing_data=isinstance(fault, DataMissing))
@@ -120,6 +143,16 @@ def worker(unit: Unit) -> Done:
             raise cannot_write(fault.filename or kept(), fault) from fault
         failure = Failure(f"{unit.name}: {type(fault).__name__}: {fault}")
     return Done(unit, result, failure, this_process(), peak_mib(), loading.times_loaded())
+
+
+def _deaths() -> tuple[type[Exception], ...]:
+    """Return the exceptions of `DEAD` that can be raised: those of modules that are in use."""
+    return tuple(
+        getattr(sys.modules[module], name)
+        for module, names in DEAD.items()
+        if module in sys.modules
+        for name in names
+    )
 
 
 def as_done(
@@ -133,6 +166,8 @@ def as_done(
     ------
     UserError
         If workers die again and again, or the engine cannot be had.
+    Exception
+        Whatever else the engine raises, as it is: computing again would not mend it.
     """
     left = {unit.key: unit for unit in units}
     elsewhere: list[str] = []
@@ -152,9 +187,9 @@ def as_done(
                     attempts = 0
                     del left[done.unit.key]
                     yield done
-        except UserError:
-            raise
         except Exception as fault:  # `worker` catches those of units: this is the engine's
+            if not isinstance(fault, _deaths()):
+                raise
             attempts += 1
             told = f"{type(fault).__name__}: {' '.join(str(fault).split())[:200]}"
             if attempts == ATTEMPTS:

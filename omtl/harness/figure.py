@@ -602,11 +602,14 @@ def write_figure(
 ) -> list[Path]:
     """Write a figure's svg, png and csv; return their paths.
 
-    The same numbers give the same bytes. Like a table's files, they carry the reading's name unless
-    it is the one that comes closest to what is published.
+    The same numbers give the same bytes. Like a table's files, they carry the name of another
+    selection rule than the figure's own, and the reading's unless it is the one that comes closest
+    to what is published.
     """
     reading = figure.reading["name"]
-    stem = figure.id if reading == "as_published" else f"{figure.id}.{reading}"
+    own = figure.description["selection"]
+    named = figure.id if selection == own else f"{figure.id}.{selection}"
+    stem = named if reading == "as_published" else f"{named}.{reading}"
     subtitle = f"reading {reading}, selection {selection}, repeats {n_repeats}, seed {seed}"
     table = frame(figure, shown, selection).to_csv(index=False, lineterminator="\n")
     pictures = render(lambda: draw(figure, shown, subtitle), figure.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import data_fetchers
 from data_fetchers.fetch import place_of
 from omtl import own
 from omtl.config import option_files
+from omtl.files import IN_WORK
 from omtl.paths import ROOT, kept
 
 GOOD, BAD, NOTE = "ok", "missing", "note"
@@ -104,13 +106,23 @@ def _called(name: str) -> str:
 def _kept() -> list[dict[str, str]]:
     told = []
     for folder, what in KEPT.items():
-        files = [path for path in (kept() / folder).rglob("*") if path.is_file()]
-        size = sum(path.stat().st_size for path in files) / 2**20
+        files = _sizes(kept() / folder)
+        size = sum(files.values()) / 2**20
         damaged = sum(path.suffix == ".damaged" for path in files)
         detail = f"{len(files)} files, {size:.1f} MiB: {what}"
         detail += f"; {damaged} damaged, set aside" if damaged else ""
         told.append(finding("kept", str(kept() / folder), GOOD if files else NOTE, detail))
     return told
+
+
+def _sizes(folder: Path) -> dict[Path, int]:
+    """Return the bytes of each file in a folder and those in it, as a run leaves them."""
+    sizes = {}
+    for here, _, names in os.walk(folder):  # which passes over folders that go meanwhile
+        for path in (Path(here, name) for name in names if not name.startswith(IN_WORK)):
+            with suppress(OSError):  # it is gone
+                sizes[path] = path.stat().st_size
+    return sizes
 
 
 def _data() -> list[dict[str, str]]:

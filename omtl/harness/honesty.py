@@ -184,13 +184,17 @@ def write_honesty(
     if rows.empty:
         raise UserError(
             f"no table is stored that was run by its own rule and by {HONEST}; run "
-            f"`python -m omtl table TABLE --selection {HONEST}` for each first"
+            f"`omtl table TABLE --selection {HONEST}` for each first"
         )
     told = [sentence(row) for row in rows.to_dict("records")]
     if path.exists():
         earlier = pd.read_csv(path, dtype=str, keep_default_na=False)
         made = set(zip(rows["table"], rows["reading"], strict=True))
         old = [key not in made for key in zip(earlier["table"], earlier["reading"], strict=True)]
-        rows = pd.concat([rows, earlier[old]]).sort_values(["table", "reading"], kind="stable")
+        rows = pd.concat([rows, earlier[old]])
+    order = [
+        (table, READINGS.index(reading)) for table, reading in rows[["table", "reading"]].to_numpy()
+    ]
+    rows = rows.iloc[sorted(range(len(rows)), key=order.__getitem__)]
     write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
     return told, [path]

@@ -154,7 +154,7 @@ def _before_all(table: Table, scored: Sequence[Scored]) -> list[str]:
     told = []
     for (dataset, task), column in columns.items():
         theirs = [s for s in column if not s.cell.is_ours]
-        if any(s.mean is None for s in theirs):
+        if not theirs or any(s.mean is None for s in theirs):
             continue
         best = min(theirs, key=lambda s: sign * float(s.mean or 0.0))
         printed = min((s.cell.mean for s in theirs), key=lambda text: sign * float(text))

@@ -47,7 +47,8 @@ def write_table(
 ) -> list[Path]:
     """Write a table's csv, md, tex, raw repeats and meta.json, and the claims it decides.
 
-    Returns the paths. The files are called by `name`, which is the table's id but for another rule of selection.
+    Returns the paths. The files are called by `name`, which is the table's id but for another rule
+    of selection.
 
     The csv files hold the rows of all readings that were run: those of the present one are
     replaced, the others kept. The other files are of the present reading, and carry its name unless

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from omtl.errors import UserError
 from omtl.harness.fanout import Outcome, run
 from omtl.harness.plan import Cell, Experiment, Table, rule_of
 from omtl.harness.selection import costs
@@ -183,7 +184,9 @@ def cost_of(
             cells=[full, halved],
             description={**table.description, "draws": {"count": 0, "repeats": 0}},
         )
-        play(pair, store, parallel, seed, n_repeats, selection)
+        outcome = play(pair, store, parallel, seed, n_repeats, selection)
+        if outcome.failed:
+            raise UserError(f"{table.id}: {next(iter(outcome.failed.values())).reason}")
         load, rule = Loaded(store), rule_of(selection, cell.reading)
         n_tasks = load(full.experiment.repeats(seed, 1))[0].arrays["examples"].size
         minimised = range(n_tasks) if rule.get("target") == "worst_task" else (None,)

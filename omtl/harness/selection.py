@@ -30,7 +30,8 @@ def early_costs(result: Result, rule: Mapping[str, Any]) -> np.ndarray:
     """Return what each point costs on the first part of one repeat's stream, shape (n_points,).
 
     The part ends with the first checkpoint that has the rule's `fraction` of the examples. What
-    counts is as in `costs`.
+    counts is as in `costs`, but that a point which diverges costs what it did up to there: a score
+    that is no number is a mistake, and what comes later is not known yet.
     """
     seen = result.arrays["seen"]
     early = int(np.searchsorted(seen, rule["fraction"] * seen[-1]))
@@ -39,7 +40,7 @@ def early_costs(result: Result, rule: Mapping[str, Any]) -> np.ndarray:
     else:
         mistakes = result.arrays["checkpoint_by_task"][:, early]
         cost = _aimed(mistakes, result.arrays["seen_by_task"][early], rule)
-    return _barred(cost, [result])
+    return cost
 
 
 def _tasks(rule: Mapping[str, Any]) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from omtl.harness.fanout import Failure, why_lacking
-from omtl.harness.plan import Cell, Experiment, Table
+from omtl.harness.plan import Cell, Table
 from omtl.harness.search import searched, stages
 from omtl.harness.selection import is_honest, select
 from omtl.harness.store import Loaded, Store
@@ -218,15 +218,17 @@ def score_cell(
             return not_run(cell, f"{label}, by which its parameters are chosen, is lacking")
     values, chosen = values_of(cell, results, rule, by)
     std = float(values.std(ddof=1)) if values.size > 1 else 0.0
-
-    def fresh(experiments: Sequence[Experiment]) -> list[list[Result]]:
-        draws = zip(
-            *(e.fresh_draws(seed, *table.draws(n_repeats)) for e in experiments), strict=True
-        )
-        return [got for draw in draws if (got := together([loaded(units) for units in draw]))]
-
-    judges = fresh([cell.chooser]) if cell.chooser else None
-    data_std = spread_of_draws(cell, fresh(rivals), rule, std, judges)
+    played = [*rivals, *([cell.chooser] if cell.chooser else [])]
+    asked = zip(*(e.fresh_draws(seed, *table.draws(n_repeats)) for e in played), strict=True)
+    draws = [[(units, loaded(units)) for units in draw] for draw in asked]
+    whole = [
+        [got for _, got in draw]
+        for draw in draws
+        if all(len(got) == len(units) for units, got in draw)
+    ]
+    fresh = [together(draw[: len(rivals)]) for draw in whole]
+    judges = [draw[-1] for draw in whole] if cell.chooser else None
+    data_std = spread_of_draws(cell, fresh, rule, std, judges)
     places = [(rival, point) for rival in rivals for point in rival.points]
     most, params = places[int(np.bincount(chosen).argmax())]
     return Scored(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any, get_type_hints
@@ -78,6 +78,11 @@ class Unit:
             "format": FORMAT,
         }
 
+    def is_same_here(self) -> bool:
+        """Whether this process has the code and files that the unit was named by elsewhere."""
+        here = replace(self).identity
+        return all(here[part] == self.identity[part] for part in ("code", "files"))
+
     @cached_property
     def key(self) -> str:
         """Hash of the identity."""
@@ -129,7 +134,12 @@ def new_learner(algorithm: dict[str, Any], point: dict[str, Any]) -> Any:
         If a name or a value is not one that the learner takes.
     """
     learner = learner_class(algorithm["learner"])
-    kinds = get_type_hints(learner)
+    try:
+        kinds = get_type_hints(learner)
+    except NameError as fault:
+        raise UserError(
+            f"algorithm {algorithm['name']}: a type in its class is not known ({fault}); import it"
+        ) from fault
     wrong = [name for name in point if name not in kinds]
     if wrong:
         raise UserError(

@@ -127,7 +127,7 @@ def drawn(results: Path, n_cells: int, seed: int, only: str | None = None) -> li
     if not rows:
         raise UserError(
             f"{only or 'no table'} has {'no' if only else 'a'} cell that was run; "
-            f"run `make reproduce-table TABLE={only or 'id'}` first"
+            f"run `omtl table {only or 'TABLE'}` first"
         )
     order = generator(seed, of="verify").permutation(len(rows))[:n_cells]
     return [rows[i] for i in order]

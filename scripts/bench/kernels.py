@@ -98,7 +98,7 @@ def elsewhere(name: str, ready: Play, effort: Effort, folder: Path) -> list[Cont
     few = ready.of_at_most(effort.slow)
     X, y = rows_of(few)
     expected = ours.mistakes(few)
-    found = rivals.in_python(name, X, y, expected)
+    found = rivals.in_python(name, X, y, ours.mistakes_of_signs(few))
     if name in VOWPAL_WABBIT:
         # Its pace is of another order, and is to be that of reading memory as ours is.
         fitting_size = min(MORE * few.size, effort.parsed * y.size // max(1, X.size))

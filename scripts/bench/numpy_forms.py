@@ -16,11 +16,14 @@ from scripts.bench.measure import Go
 from scripts.bench.ours import ETA, Play
 
 sys.path.insert(0, str(ROOT / "tests"))
-from oracles import Given, interaction, lifelong, network, similarity
+from oracles import Given, baselines, interaction, lifelong, network, similarity
 from oracles.table import TRANSCRIPTIONS
 
 MULTIPLIED_OUT = (interaction.__name__, network.__name__)
 """Modules whose transcriptions multiply out Kronecker products, of (n_tasks · n_features)²."""
+
+FULL_MATRICES = (baselines.adagrad, baselines.arow)
+"""Transcriptions that hold an (n_features)² matrix a task, as their papers write them."""
 
 LARGEST_PRODUCT = 4000
 """Most n_tasks · n_features that such a product is affordable with."""
@@ -28,7 +31,8 @@ LARGEST_PRODUCT = 4000
 
 def affordable(ready: Play) -> bool:
     """Whether the transcription fits into memory and time."""
-    out = TRANSCRIPTIONS[type(ready.learner)].__module__ in MULTIPLIED_OUT
+    form = TRANSCRIPTIONS[type(ready.learner)]
+    out = form.__module__ in MULTIPLIED_OUT or form in FULL_MATRICES
     return not out or ready.shape.n_tasks * ready.shape.n_features <= LARGEST_PRODUCT
 
 

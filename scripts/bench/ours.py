@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from omtl.conformance import record_compiled
 from omtl.learners.adagrad import AdaGrad
 from omtl.learners.arow import AROW
 from omtl.learners.cavallanti import MultiPerceptron
@@ -73,6 +74,18 @@ def trace_of(ready: Play, compiled: bool = True) -> Trace:
 def mistakes(ready: Play, compiled: bool = True) -> int:
     """Play, and return the number of mistakes."""
     return int(trace_of(ready, compiled).mistakes.sum())
+
+
+def mistakes_of_signs(ready: Play) -> int:
+    """Return the number of mistakes where a tie is answered with −1, as other libraries do.
+
+    Of sparse examples most may be ties: of features that no example had before.
+    """
+    learner, examples, stream, shape = ready
+    scores = np.empty(stream.example.size)
+    fired = np.zeros(scores.size, dtype=bool)
+    record_compiled(learner, learner.new_state(shape), examples, stream, scores, fired)
+    return int(np.sum((scores > 0.0) != (examples.y[stream.example] > 0.0)))
 
 
 class Places(NamedTuple):

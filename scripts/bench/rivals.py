@@ -277,7 +277,7 @@ def in_python(kernel: str, X: Rows, y: np.ndarray, expected: int) -> list[Conten
     X, y
         The examples, in the order in which they come.
     expected : int
-        The mistakes of ours on these examples.
+        The mistakes of ours on these examples, where ties are answered with −1.
     """
     found: list[Contender] = []
     if kernel in RIVER:
