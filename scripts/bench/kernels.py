@@ -98,12 +98,12 @@ def elsewhere(name: str, ready: Play, effort: Effort, folder: Path) -> list[Cont
     few = ready.of_at_most(effort.slow)
     X, y = rows_of(few)
     expected = ours.mistakes(few)
-    found = rivals.in_python(name, X, y, ours.mistakes_of_signs(few))
+    found = rivals.in_python(name, X, y, expected, ours.mistakes_of_signs(few))
     if name in VOWPAL_WABBIT:
         # Its pace is of another order, and is to be that of reading memory as ours is.
         fitting_size = min(MORE * few.size, effort.parsed * y.size // max(1, X.size))
         more = ready.of_at_most(max(few.size, fitting_size))
-        known = ours.mistakes(more) if VOWPAL_WABBIT[name] else None
+        known = ours.mistakes_of_signs(more) if VOWPAL_WABBIT[name] else None
         place = Path(tempfile.mkdtemp(dir=folder))
         found += rivals.vowpal_wabbit(*rows_of(more), place, known)
     if name in numpy_forms.TUNED and isinstance(X, np.ndarray):

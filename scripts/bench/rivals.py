@@ -268,7 +268,9 @@ def vowpal_wabbit(X: Rows, y: np.ndarray, folder: Path, expected: int | None) ->
     ]
 
 
-def in_python(kernel: str, X: Rows, y: np.ndarray, expected: int) -> list[Contender]:
+def in_python(
+    kernel: str, X: Rows, y: np.ndarray, expected: int, expected_of_signs: int
+) -> list[Contender]:
     """Return river and scikit-learn, where they have the algorithm.
 
     Parameters
@@ -276,8 +278,8 @@ def in_python(kernel: str, X: Rows, y: np.ndarray, expected: int) -> list[Conten
     kernel : str
     X, y
         The examples, in the order in which they come.
-    expected : int
-        The mistakes of ours on these examples, where ties are answered with −1.
+    expected, expected_of_signs : int
+        The mistakes of ours on these examples, as they are, and where a tie is answered with −1.
     """
     found: list[Contender] = []
     if kernel in RIVER:
@@ -286,7 +288,7 @@ def in_python(kernel: str, X: Rows, y: np.ndarray, expected: int) -> list[Conten
         def start() -> Go:
             return partial(river_play, RIVER[kernel](), rows, labels)
 
-        found.append(Contender("river", y.size, start, expected))
+        found.append(Contender("river", y.size, start, expected_of_signs))
     if kernel in SKLEARN:
         start_sklearn = sklearn_start(SKLEARN[kernel], X, y)
         found.append(Contender("scikit-learn", y.size, start_sklearn, expected))
