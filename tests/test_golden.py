@@ -19,7 +19,7 @@ from omtl.paths import RESULTS
 TABLES = [
     path
     for path in sorted((RESULTS / "reproduced").glob("*.csv"))
-    if not path.stem.endswith(".claims")
+    if not path.stem.endswith((".claims", ".repeats"))
 ]
 REPRODUCED = [path for path in TABLES if not path.stem.endswith(f".{HONEST}")]
 

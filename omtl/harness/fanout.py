@@ -150,7 +150,7 @@ def _deaths() -> tuple[type[Exception], ...]:
     return tuple(
         getattr(sys.modules[module], name)
         for module, names in DEAD.items()
-        if module in sys.modules
+        if sys.modules.get(module) is not None  # None where its import is forbidden
         for name in names
     )
 
