@@ -187,7 +187,7 @@ def test_cells_tell_what_they_were_made_of() -> None:
     assert [p.name for p in cell.parameters if p.grid] == ["C"]
     # Of this cell a figure keeps the learning curve, so it is there without a store.
     assert "Learning curve of PA" in cell.curve
-    assert cell.lacking
+    assert not cell.lacking
 
 
 def test_baselines_of_ours_are_shown_but_not_counted(tmp_path: Path) -> None:
