@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -29,8 +30,9 @@ class DataSet(Protocol):
         """Fetch the files if need be, and make tasks of them."""
 
 
+@lru_cache
 def names() -> tuple[str, ...]:
-    """Return the names of the data sets, sorted."""
+    """Return the names of the data sets, sorted; every unit asks, so the folder is read once."""
     return tuple(
         sorted(
             module.name

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from importlib import import_module, metadata
+from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, NoReturn
 
 import omtl.commands
-from omtl.commands._status import WRONG_USE
 from omtl.errors import UserError
+from omtl.status import WRONG_USE
 from omtl.stopping import ended
 
 PROGRAM = "omtl"
@@ -35,6 +35,17 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(None, str(fault)) from fault
 
 
+class Version(argparse.Action):
+    """Tells the version, which is looked up only where it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        """Print the version and exit."""
+        from importlib.metadata import version
+
+        print(f"{PROGRAM} {version(PROGRAM)}")
+        parser.exit()
+
+
 def command_names() -> list[str]:
     """Return the names of all commands."""
     names = (module.name for module in iter_modules(omtl.commands.__path__))
@@ -46,9 +57,7 @@ def parser() -> argparse.ArgumentParser:
     top = Parser(
         prog=PROGRAM, description="The reproduction harness for online multi-task learning."
     )
-    top.add_argument(
-        "--version", action="version", version=f"{PROGRAM} {metadata.version(PROGRAM)}"
-    )
+    top.add_argument("--version", action=Version, nargs=0, help="tell the version, and exit")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in command_names():
         module = import_module(f"omtl.commands.{name}")

@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable
 from types import FrameType
 
-from omtl.commands._status import INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG_USE
 from omtl.errors import UserError
+from omtl.status import INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG_USE
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -28,12 +28,12 @@ import data_fetchers
 from data_fetchers import table_file
 from data_fetchers.fetch import RemoteFile, fetch
 from omtl import cli, own
-from omtl.commands._status import WRONG_USE
 from omtl.composition import GROUPS
 from omtl.config import options, questions
 from omtl.errors import UserError
 from omtl.harness.plan import descriptions
 from omtl.metrics import METRICS
+from omtl.status import WRONG_USE
 
 GOLDEN = Path(__file__).parent / "golden" / "bad_input.yaml"
 CASES: dict[str, dict[str, Any]] = yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))

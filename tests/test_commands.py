@@ -19,7 +19,6 @@ from rich.console import Console
 
 from omtl import cli, own, references
 from omtl._compile_cache import use_compile_cache
-from omtl.commands._status import DONE
 from omtl.config import load_option, named_reading, options
 from omtl.errors import UserError
 from omtl.files import IN_WORK
@@ -32,6 +31,7 @@ from omtl.harness.store import Store
 from omtl.harness.table import frame, score_table
 from omtl.metrics import METRICS
 from omtl.paths import ROOT
+from omtl.status import DONE
 
 SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
 

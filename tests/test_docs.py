@@ -40,7 +40,7 @@ def assert_known(line: str) -> None:
         targets = [word for word in rest if "=" not in word]
         assert all(re.search(rf"^{target}:", MAKEFILE, re.MULTILINE) for target in targets), line
         variables = {word.partition("=")[0] for word in rest if "=" in word}
-        assert all(f"$({name})" in MAKEFILE or f"$(if $({name})" in MAKEFILE for name in variables)
+        assert all(f"$({name})" in MAKEFILE for name in variables)
     elif Path(program).name == "omtl":
         if "|" in rest:
             rest = rest[: rest.index("|")]

@@ -17,7 +17,6 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from omtl.cli import main
-from omtl.commands._status import DONE, WRONG_USE
 from omtl.config import named_reading, options
 from omtl.errors import UserError
 from omtl.harness.plan import descriptions, plan_table
@@ -29,6 +28,7 @@ from omtl.site import charts, text
 from omtl.site.build import build
 from omtl.site.gather import Sources
 from omtl.site.tables import table_page
+from omtl.status import DONE, WRONG_USE
 
 BLOCKS = {"div", "p", "ul", "ol", "dl", "table", "pre", "figure", "details", "h2", "h3", "h4"}
 """What may not stand in a paragraph."""

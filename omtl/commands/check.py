@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from omtl.commands._json import add_json_option, print_json
-from omtl.commands._status import DONE, FAILED
+from omtl.status import DONE, FAILED
 
 HELP = "run the conformance checks on the learners of a file"
 EXAMPLES = ("check examples/my_learner/my_learner.py", "check my_learner.py --json")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import tell_written
-from omtl.commands._status import DONE
+from omtl.status import DONE
 
 HELP = "write the ledger of all claims and the audit of the theorems"
 EXAMPLES = ("claims",)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from omtl.commands._grid import print_rows
 from omtl.commands._json import add_json_option, print_json
-from omtl.commands._status import DONE
+from omtl.status import DONE
 
 if TYPE_CHECKING:
     from omtl.harness.comparison import Compared, Row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from omtl.commands._status import DONE
+from omtl.status import DONE
 
 HELP = "print what lets a shell complete commands, options and names"
 EXAMPLES = (

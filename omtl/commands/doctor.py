@@ -6,7 +6,7 @@ import argparse
 
 from omtl.commands._grid import print_rows
 from omtl.commands._json import add_json_option, print_json
-from omtl.commands._status import DONE, FAILED
+from omtl.status import DONE, FAILED
 
 HELP = "tell what is installed, what is cached, and what is missing"
 EXAMPLES = ("doctor", "doctor --json")

@@ -7,7 +7,7 @@ from typing import Any
 
 from omtl.commands._json import add_json_option, print_json
 from omtl.commands._options import add_run_options, wanted_of
-from omtl.commands._status import DONE
+from omtl.status import DONE
 
 HELP = "tell where a number of a table comes from, and what makes it alone"
 EXAMPLES = (

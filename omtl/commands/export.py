@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from omtl.commands._options import add_run_options, tell_written, wanted_of
-from omtl.commands._status import DONE
+from omtl.status import DONE
 
 HELP = "write a table or figure in all forms, its raw repeats, and what to cite"
 EXAMPLES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import positive, tell_written
-from omtl.commands._status import DONE
+from omtl.status import DONE
 
 HELP = "tell how much of each paper's margin comes from tuning in hindsight, from the store"
 EXAMPLES = ("honesty", "honesty --repeats 5")

@@ -8,7 +8,7 @@ from typing import Any
 
 from omtl.commands._grid import print_rows
 from omtl.commands._json import add_json_option, print_json
-from omtl.commands._status import DONE
+from omtl.status import DONE
 
 HELP = "list the tables, figures, and what can be combined"
 EXAMPLES = ("list", "list algorithms", "list datasets --json")

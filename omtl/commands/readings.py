@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import add_run_options, natural, parallel_of, tell_written
-from omtl.commands._status import DONE
+from omtl.status import DONE
 
 HELP = "search the readings of a table"
 EXAMPLES = ("readings dom-table1", "readings aklo-table1 --draws 40", "readings dom-table1 --page")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from omtl.commands._options import tell_written
-from omtl.commands._status import DONE
+from omtl.status import DONE
 
 HELP = "write a static site of all results, to be opened without a server"
 EXAMPLES = ("report", "report --output public")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import add_run_options, wanted_of
-from omtl.commands._status import DONE, FAILED
+from omtl.status import DONE, FAILED
 
 HELP = "reproduce every table, as written and as published, and every figure; sum up"
 EXAMPLES = ("reproduce", "reproduce --repeats 2")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import add_run_options, tell_written, wanted_of
-from omtl.commands._status import DONE
+from omtl.status import DONE
 
 HELP = "tell what searching large grids, in place of playing them in full, costs a table"
 EXAMPLES = ("search rom-table1",)
@@ -38,11 +38,10 @@ def run(options: argparse.Namespace) -> int:
         Store.default(),
         wanted.parallel,
         wanted.seed,
-        wanted.repeats or table.description["repeats"],
-        wanted.selection or table.description["selection"],
+        wanted.n_repeats(table.description),
+        wanted.selection_of(table.description),
     )
-    full = wanted.is_full(table.description)
-    folder = folder_for(full, "search") if full else folder_for(full) / "search"
+    folder = folder_for(wanted.is_full(table.description), "search", apart=True)
     path = folder / f"{options.table}.csv"
     write_rows(path, rows)
     print(rows.iloc[:, :9].to_string(index=False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import add_run_options, tell_written, wanted_of
-from omtl.commands._status import DONE
+from omtl.status import DONE
 
 HELP = "test the claims of a table, corrected for being many; rank its algorithms"
 EXAMPLES = ("statistics aklo-table1",)

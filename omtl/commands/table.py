@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import add_run_options, tell_written, wanted_of
-from omtl.commands._status import DONE, FAILED
+from omtl.status import DONE, FAILED
 
 HELP = "reproduce a table and compare it with the published one"
 EXAMPLES = (

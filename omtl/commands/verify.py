@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from omtl.commands._options import natural, positive, tell_written
-from omtl.commands._status import DONE, FAILED
+from omtl.status import DONE, FAILED
 
 HELP = "play random cells again from nothing, demand the stored bits"
 EXAMPLES = ("verify --cells 10", "verify --table rom-table1 --seed 7")

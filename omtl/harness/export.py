@@ -48,8 +48,7 @@ def export(name: str, wanted: Wanted, store: Store, folder: Path) -> list[Path]:
 def _table(name: str, wanted: Wanted, store: Store) -> dict[str, str | bytes]:
     description = plan.describe("table", name)
     table = plan.plan_table(name, named_reading(description["paper"], wanted.reading))
-    n_repeats = wanted.repeats or description["repeats"]
-    selection = wanted.selection or description["selection"]
+    n_repeats, selection = wanted.n_repeats(description), wanted.selection_of(description)
     scored = score_table(table, store, wanted.seed, n_repeats, None, selection)
     layout = lay_out(table, scored, selection, wanted.seed, n_repeats)
     rows = frame(table, scored, selection)
@@ -68,8 +67,7 @@ def _table(name: str, wanted: Wanted, store: Store) -> dict[str, str | bytes]:
 def _figure(name: str, wanted: Wanted, store: Store) -> dict[str, str | bytes]:
     description = plan.describe("figure", name)
     figure = figures.plan_figure(name, named_reading(description["paper"], wanted.reading))
-    n_repeats = wanted.repeats or description["repeats"]
-    selection = wanted.selection or description["selection"]
+    n_repeats, selection = wanted.n_repeats(description), wanted.selection_of(description)
     if "chosen_in" in description:
         figure = figures.as_chosen(
             figure, store, dict(wanted.parallel), wanted.seed, n_repeats, selection

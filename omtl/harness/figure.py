@@ -17,6 +17,7 @@ from omtl.files import write_whole
 from omtl.harness import fanout
 from omtl.harness.claims import ledger_of_figure
 from omtl.harness.fanout import Failure, why_lacking
+from omtl.harness.naming import by_reading, by_rule
 from omtl.harness.panels import kind_of
 from omtl.harness.panels.axes import (
     DIGITS,
@@ -607,9 +608,7 @@ def write_figure(
     to what is published.
     """
     reading = figure.reading["name"]
-    own = figure.description["selection"]
-    named = figure.id if selection == own else f"{figure.id}.{selection}"
-    stem = named if reading == "as_published" else f"{named}.{reading}"
+    stem = by_reading(by_rule(figure.id, selection, figure.description["selection"]), reading)
     subtitle = f"reading {reading}, selection {selection}, repeats {n_repeats}, seed {seed}"
     table = frame(figure, shown, selection).to_csv(index=False, lineterminator="\n")
     pictures = render(lambda: draw(figure, shown, subtitle), figure.id)

@@ -39,7 +39,7 @@ def names_of(table: Table) -> dict[str, Cell]:
 
 
 def planned(table: str, reading: str) -> Table:
-    """Return a table's cells under a reading, by their names.
+    """Return a table under a reading.
 
     Raises
     ------
@@ -91,8 +91,7 @@ def make_cell(
     UserError
         If there is no such table, cell, reading or rule.
     """
-    alone = only(planned(table, wanted.reading), name)
-    n_repeats, selection = _how(alone, wanted)
+    alone, n_repeats, selection = _alone(table, name, wanted)
     outcome = play(alone, store, wanted.parallel, wanted.seed, n_repeats, selection)
     scored = score_table(alone, store, wanted.seed, n_repeats, outcome.failed, selection)
     show(lay_out(alone, scored, selection, wanted.seed, n_repeats), console)
@@ -100,7 +99,10 @@ def make_cell(
 
 
 def explain(table: str, name: str, wanted: Wanted, store: Store) -> dict[str, Any]:
-    """Return all that a cell's number comes from, as the store has it; nothing is computed.
+    """Return what a cell's number comes from, as the store has it; nothing is computed.
+
+    Of rivals, a chooser, fresh draws and the rungs of a search, which a cell may have besides, only
+    what came of them is told.
 
     Parameters
     ----------
@@ -115,8 +117,7 @@ def explain(table: str, name: str, wanted: Wanted, store: Store) -> dict[str, An
     UserError
         If there is no such table, cell, reading or rule.
     """
-    alone = only(planned(table, wanted.reading), name)
-    n_repeats, selection = _how(alone, wanted)
+    alone, n_repeats, selection = _alone(table, name, wanted)
     [scored] = score_table(alone, store, wanted.seed, n_repeats, None, selection)
     told: dict[str, Any] = {
         "cell": f"{table}: {name}",
@@ -169,10 +170,10 @@ def _of_units(scored: Scored, seed: int, n_repeats: int, store: Store) -> dict[s
     }
 
 
-def _how(table: Table, wanted: Wanted) -> tuple[int, str]:
-    """Return the number of repeats and the selection rule that are wanted of a table."""
-    description = table.description
-    return wanted.repeats or description["repeats"], wanted.selection or description["selection"]
+def _alone(table: str, name: str, wanted: Wanted) -> tuple[Table, int, str]:
+    """Return a table with one cell, and the repeats and selection rule that are wanted of it."""
+    one = only(planned(table, wanted.reading), name)
+    return one, wanted.n_repeats(one.description), wanted.selection_of(one.description)
 
 
 def _spread(mean: Any, std: Any) -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 from omtl.files import write_whole
 from omtl.harness.host import host
 from omtl.harness.layout import Layout, counts
+from omtl.harness.naming import by_reading
 from omtl.harness.plan import Table
 from omtl.harness.render import latex, markdown
 from omtl.harness.table import Scored, raw_repeats
@@ -20,9 +21,14 @@ FORMS = ("md", "tex", "repeats.csv", "meta.json")
 """Files of a table that are of one reading."""
 
 
-def folder_for(full: bool, kind: str = "reproduced") -> Path:
-    """Return where results go: full runs are kept in git, shorter ones are not."""
-    return RESULTS / (kind if full else "partial")
+def folder_for(full: bool, kind: str = "reproduced", apart: bool = False) -> Path:
+    """Return where results go: full runs are kept in git, shorter ones are not.
+
+    Those lie together, but for what is `apart`, as its files are called as tables' are.
+    """
+    if full:
+        return RESULTS / kind
+    return RESULTS / "partial" / kind if apart else RESULTS / "partial"
 
 
 def write_rows(path: Path, rows: pd.DataFrame) -> None:
@@ -57,7 +63,7 @@ def write_table(
     reading = table.reading["name"]
     csv = folder / f"{name}.csv"
     write_rows(csv, rows)
-    stem = name if reading == "as_published" else f"{name}.{reading}"
+    stem = by_reading(name, reading)
     write_whole(folder / f"{stem}.md", markdown(layout))
     write_whole(folder / f"{stem}.tex", latex(layout))
     repeats = raw_repeats(table, scored, facts["seed"])

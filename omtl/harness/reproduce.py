@@ -17,6 +17,7 @@ from omtl.harness import plan
 from omtl.harness.claims import ledger
 from omtl.harness.figure import Made, make_figure
 from omtl.harness.layout import lay_out
+from omtl.harness.naming import by_rule
 from omtl.harness.render import show
 from omtl.harness.report import folder_for, write_rows, write_table
 from omtl.harness.search import play, record
@@ -24,7 +25,6 @@ from omtl.harness.selection import HONEST, is_honest
 from omtl.harness.statistics import make_statistics
 from omtl.harness.store import Store
 from omtl.harness.table import Scored, frame, score_table
-from omtl.paths import RESULTS
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Wanted:
     selection : str or None
         The selection rule's name; None for the table's own.
     parallel : mapping
-        ``backend`` and ``jobs`` of joblib.
+        An option of ``conf/parallel``.
     """
 
     reading: str
@@ -76,7 +76,15 @@ class Wanted:
                 f"{description['id']} is chosen by {own}, which sees none of the numbers that it "
                 f"chooses for; leave out --selection {HONEST}"
             )
-        return self.selection or own
+        return self.selection_of(description)
+
+    def selection_of(self, description: Mapping[str, Any]) -> str:
+        """Return the name of the selection rule, as it is asked for."""
+        return self.selection or description["selection"]
+
+    def n_repeats(self, description: Mapping[str, Any]) -> int:
+        """Return the number of repeats."""
+        return self.repeats or description["repeats"]
 
 
 @dataclass(frozen=True)
@@ -102,7 +110,7 @@ def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -
     """
     description = plan.describe("table", name)
     table = plan.plan_table(name, named_reading(description["paper"], wanted.reading))
-    n_repeats = wanted.repeats or description["repeats"]
+    n_repeats = wanted.n_repeats(description)
     selection = wanted.rule(description)
     started = time.perf_counter()
     outcome = play(table, store, wanted.parallel, wanted.seed, n_repeats, selection)
@@ -129,7 +137,7 @@ def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -
     }
     rows = frame(table, scored, selection)
     kept = wanted.is_kept(description)
-    named = name if selection == description["selection"] else f"{name}.{selection}"
+    named = by_rule(name, selection, description["selection"])
     paths = write_table(table, rows, scored, layout, claims, facts, folder_for(kept), named)
     if any(cell.search for cell in table.cells):
         points = record(table, store, wanted.seed, n_repeats, selection)
@@ -155,8 +163,8 @@ def reproduce_figure(name: str, wanted: Wanted, store: Store) -> Made:
         store=store,
         parallel=dict(wanted.parallel),
         seed=wanted.seed,
-        n_repeats=wanted.repeats or description["repeats"],
-        selection=wanted.selection or description["selection"],
+        n_repeats=wanted.n_repeats(description),
+        selection=wanted.selection_of(description),
         folder=folder_for(wanted.is_full(description), "figures"),
     )
 
@@ -171,7 +179,6 @@ def reproduce_statistics(name: str, wanted: Wanted, store: Store) -> list[Path]:
     """
     kind = "figure" if name in plan.descriptions("figure") else "table"
     description = plan.describe(kind, name)
-    full = wanted.is_full(description)
     return make_statistics(
         name,
         named_reading(description["paper"], wanted.reading),
@@ -180,5 +187,5 @@ def reproduce_statistics(name: str, wanted: Wanted, store: Store) -> list[Path]:
         seed=wanted.seed,
         n_repeats=wanted.repeats,
         selection=wanted.selection,
-        folder=RESULTS / "statistics" if full else RESULTS / "partial" / "statistics",
+        folder=folder_for(wanted.is_full(description), "statistics", apart=True),
     )

@@ -31,6 +31,7 @@ from omtl.harness.claims import (
     judge_claim,
     judge_claim_on_figure,
 )
+from omtl.harness.naming import by_reading
 from omtl.harness.plan import describe, descriptions, plan_table
 from omtl.harness.report import write_rows
 from omtl.harness.store import Store
@@ -519,7 +520,7 @@ def make_statistics(
     if ranked:
         paths.append(folder / f"{name}.csv")
         write_rows(paths[-1], rank_rows(name, reading["name"], ranked))
-        stem = name if reading["name"] == "as_published" else f"{name}.{reading['name']}"
+        stem = by_reading(name, reading["name"])
         subtitle = f"{name}, reading {reading['name']}, selection {selection}, repeats {n_repeats}"
         paths += write_diagrams(ranked, folder / stem, subtitle)
     return paths

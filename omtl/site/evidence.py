@@ -8,6 +8,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from omtl.harness.naming import by_reading
 from omtl.site.gather import Sources, rows, text_of
 from omtl.site.text import markdown
 
@@ -67,7 +68,7 @@ def _ranks(table: str, folder: Path) -> list[Ranks]:
     for reading, metric in dict.fromkeys((row["reading"], row["metric"]) for row in each):
         mine = [row for row in each if (row["reading"], row["metric"]) == (reading, metric)]
         mine.sort(key=lambda row: float(row["average_rank"]))
-        name = table if reading == "as_published" else f"{table}.{reading}"
+        name = by_reading(table, reading)
         picture = folder / f"{name}.svg"
         one = mine[0]
         found.append(

@@ -12,6 +12,7 @@ import pandas as pd
 import yaml
 
 from omtl.config import options, read_yaml
+from omtl.harness.naming import by_reading
 from omtl.harness.plan import descriptions
 from omtl.paths import CONF, EXPERIMENTS
 
@@ -44,7 +45,7 @@ def ordered(readings: list[str]) -> list[str]:
 
 def reading_file(folder: Path, name: str, reading: str, form: str) -> Path:
     """Return the place of a file of a reading; that of the closest carries no name."""
-    return folder / f"{name if reading == READINGS[0] else f'{name}.{reading}'}.{form}"
+    return folder / f"{by_reading(name, reading)}.{form}"
 
 
 @dataclass(frozen=True)
