@@ -22,7 +22,7 @@ from omtl.networks import mixing_matrix
 from omtl.not_compiled import why
 from omtl.ops import BORROWED
 from omtl.play import Examples, Trace, examples_of, play
-from omtl.rules import Event, Shape, close_round, open_round, score, update
+from omtl.rules import Event, Shape, close_round, is_compiled, open_round, score, update
 from omtl.streams import Stream, Tasks, rounds
 
 PASS, FAIL, WARNING = "pass", "fail", "warning"
@@ -147,11 +147,6 @@ def recorded(learner: Any, case: Case, compiled: bool = True) -> Recorded:
     loop = record_compiled if compiled and is_compiled(learner) else record
     loop(learner, state, examples_of(case.tasks), case.stream, scores, fired)
     return Recorded(scores, fired, state)
-
-
-def is_compiled(learner: Any) -> bool:
-    """Whether a learner is played in the compiled loop."""
-    return isinstance(learner, tuple)
 
 
 def _traced(learner: Any, case: Case, compiled: bool = True) -> Trace:

@@ -8,7 +8,16 @@ import numpy as np
 from numba import njit
 
 from omtl.ops import BORROWED, Rows, rows_of, square_norms
-from omtl.rules import Event, Learner, Shape, close_round, open_round, score, update
+from omtl.rules import (
+    Event,
+    Learner,
+    Shape,
+    close_round,
+    is_compiled,
+    open_round,
+    score,
+    update,
+)
 from omtl.streams import Stream, Tasks
 
 
@@ -125,7 +134,6 @@ def play(
     """
     trace = new_trace(shape.n_tasks, stream.checkpoint.size)
     state = learner.new_state(shape)
-    # A learner that is no tuple is a plain class: numba cannot compile it.
-    loop = play_compiled if compiled and isinstance(learner, tuple) else play_slowly
+    loop = play_compiled if compiled and is_compiled(learner) else play_slowly
     loop(learner, state, examples, stream, trace)
     return trace, state

@@ -93,6 +93,11 @@ class Learner(Protocol):
         """Learn from a label; return whether a step was taken."""
 
 
+def is_compiled(learner: Any) -> bool:
+    """Whether a learner's rules can be compiled: those of a plain class, no tuple, cannot."""
+    return isinstance(learner, tuple)
+
+
 def _rest(self: Any, state: Any, rows: Any) -> None:
     """Do nothing before or after a round."""
 

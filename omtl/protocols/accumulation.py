@@ -18,7 +18,7 @@ from omtl.ops import BORROWED, square_norms
 from omtl.play import Examples
 from omtl.preparation import in_order
 from omtl.protocols.setting import Setting
-from omtl.rules import Event, Shape, score, update
+from omtl.rules import Event, Shape, is_compiled, score, update
 from omtl.streams import Stream
 
 NEEDS = ("score", "update")
@@ -121,7 +121,7 @@ def measure(
             f"protocol accumulation: {type(learner).__name__} has no knowledge base; choose AKLO"
         )
     found = new_accumulated(shape)
-    loop = measure_compiled if compiled and isinstance(learner, tuple) else measure_slowly
+    loop = measure_compiled if compiled and is_compiled(learner) else measure_slowly
     loop(learner, learner.new_state(shape), examples, stream, found)
     return found
 

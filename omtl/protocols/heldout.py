@@ -18,7 +18,7 @@ from omtl.play import Examples, Trace, examples_of, play
 from omtl.preparation import Fed, in_order
 from omtl.protocols.setting import Setting
 from omtl.protocols.splits import areas, folds, split
-from omtl.rules import Event, Shape, findings, score
+from omtl.rules import Event, Shape, findings, is_compiled, score
 from omtl.streams import Stream, Tasks
 
 
@@ -123,7 +123,7 @@ def scores_of(learner: Any, state: Any, part: Part) -> tuple[np.ndarray, int]:
     part : Part
     """
     scores = np.empty(part.held_out.y.size)
-    loop = score_compiled if isinstance(learner, tuple) else score_slowly
+    loop = score_compiled if is_compiled(learner) else score_slowly
     loop(learner, state, part.held_out, scores)
     wild = ~np.isfinite(scores)
     return np.where(wild, 0.0, scores), int(np.count_nonzero(wild))

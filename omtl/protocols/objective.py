@@ -19,7 +19,16 @@ from omtl.ops import BORROWED, axpy, square_norms
 from omtl.play import Examples
 from omtl.preparation import in_order
 from omtl.protocols.setting import Setting
-from omtl.rules import Event, close_round, open_round, penalty, proximity, score, update
+from omtl.rules import (
+    Event,
+    close_round,
+    is_compiled,
+    open_round,
+    penalty,
+    proximity,
+    score,
+    update,
+)
 from omtl.streams import Stream
 
 
@@ -145,7 +154,7 @@ def measure(
         Whether to run in the compiled loop.
     """
     found = new_objective(shape.n_tasks, stream.checkpoint.size)
-    loop = measure_compiled if compiled and isinstance(learner, tuple) else measure_slowly
+    loop = measure_compiled if compiled and is_compiled(learner) else measure_slowly
     state = learner.new_state(shape)
     loop(learner, state, examples, stream, np.zeros(shape.n_features), found)
     return found
