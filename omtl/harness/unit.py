@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any, get_type_hints
@@ -65,10 +65,14 @@ class Unit:
         algorithm = {k: self.algorithm[k] for k in made_of if k in self.algorithm}
         dataset = {k: v for k, v in self.dataset.items() if k != "label"}
         network = self.network and {k: v for k, v in self.network.items() if k != "name"}
-        return asdict(self) | {
+        return {
             "algorithm": algorithm,
             "dataset": dataset,
+            "protocol": self.protocol,
             "network": network,
+            "seed": self.seed,
+            "repeat": self.repeat,
+            "draw": self.draw,
             "files": files_of(self.dataset),
             "code": {
                 "learner": code_version(self.algorithm["learner"].rpartition(".")[0]),
