@@ -22,7 +22,6 @@ from omtl.learners.batch import (
     SMTLExponential,
     SMTLThreshold,
     Training,
-    smooth_hinge,
 )
 from omtl.streams import Tasks
 
@@ -69,18 +68,6 @@ def direct(tasks: Tasks, shares: np.ndarray, ridge: float, width: float) -> np.n
     return w
 
 
-def test_smooth_hinge() -> None:
-    """Below the hinge by at most width/2, and its slope is its derivative."""
-    z = np.linspace(-2.0, 2.0, 401)
-    for width in (0.05, 1.0):
-        loss, slope = smooth_hinge(z, width)
-        hinge = np.maximum(0.0, 1.0 - z)
-        assert np.all(loss <= hinge + 1e-12)
-        assert np.all(loss >= hinge - width / 2.0 - 1e-12)
-        more, _ = smooth_hinge(z + 1e-6, width)
-        np.testing.assert_allclose((loss - more) / 1e-6, slope, atol=1e-5 / width)
-
-
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("ridge", [0.01, 0.3])
 def test_independent_and_pooled_learners_are_direct_minimisers(seed: int, ridge: float) -> None:
@@ -92,7 +79,7 @@ def test_independent_and_pooled_learners_are_direct_minimisers(seed: int, ridge:
         np.testing.assert_allclose(alone.weights[k], w, atol=2e-2 * np.abs(w).max())
         value = mean_losses(tasks, w, 0.2)[k] + ridge / 2.0 * (w @ w)
         own = alone.weights[k]
-        assert mean_losses(tasks, own, 0.2)[k] + ridge / 2.0 * (own @ own) <= value + 1e-5
+        assert mean_losses(tasks, own, 0.2)[k] + ridge / 2.0 * (own @ own) <= value + 1e-10
     shares = np.bincount(tasks.task) / tasks.task.size
     w = direct(tasks, shares, ridge, 0.2)
     for k in range(3):
@@ -113,9 +100,9 @@ def test_small_widths_come_to_the_hinge_loss(seed: int) -> None:
     for k in range(3):
         svm = LinearSVC(
             loss="hinge", fit_intercept=False, C=1.0 / ridge, tol=1e-8, max_iter=10**6
-        ).fit(tasks.X, tasks.y, c[:, k])
+        ).fit(tasks.X, tasks.y, c[k])
         values = [
-            float(c[:, k] @ np.maximum(0.0, 1.0 - tasks.y * (tasks.X @ w)) + ridge / 2.0 * (w @ w))
+            float(c[k] @ np.maximum(0.0, 1.0 - tasks.y * (tasks.X @ w)) + ridge / 2.0 * (w @ w))
             for w in (W[k], svm.coef_[0])
         ]
         assert values[1] - 1e-6 <= values[0] <= values[1] + width / 2.0
@@ -127,7 +114,7 @@ def test_smtl_e_never_raises_its_objective(seed: int, alpha: float, lam: float) 
     """Eq. 4 falls from round to round, rows of P are distributions, and η keeps α for itself."""
     tasks = problem(seed)
     found = fit(SMTLExponential(alpha, lam, 0.01, tolerance=0.0, rounds=6), tasks)
-    assert np.all(np.diff(found.objective) <= 1e-9 * (1.0 + np.abs(found.objective[:-1])))
+    assert np.all(np.diff(found.objective) <= 1e-11 * (1.0 + np.abs(found.objective[:-1])))
     np.testing.assert_allclose(found.eta.sum(axis=1), 1.0)
     assert np.all(found.eta >= 0.0)
     assert np.all(np.diag(found.eta) >= alpha - 1e-12)
@@ -185,7 +172,7 @@ def test_full_concentration_is_independent_learning() -> None:
     alone = fit(ITL(0.05), tasks)
     for learner in (SMTLExponential(1.0, 0.1, 0.05), SMTLThreshold(1.0, 0.1, 0.05)):
         found = fit(learner, tasks)
-        np.testing.assert_allclose(found.weights, alone.weights, rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(found.weights, alone.weights, rtol=1e-5, atol=1e-5)
         np.testing.assert_array_equal(found.eta, np.eye(4))
 
 
@@ -195,7 +182,7 @@ def test_shamo_never_raises_its_objective(seed: int, M: int) -> None:
     """And each task has a model that suits it no less than the others."""
     tasks = problem(seed, m=5)
     found = fit(SHAMO(M, 0.05), tasks, seed)
-    assert np.all(np.diff(found.objective) <= 1e-6)
+    assert np.all(np.diff(found.objective) <= 1e-11)
     assert len(np.unique(found.weights, axis=0)) <= M
     np.testing.assert_allclose(found.eta.sum(axis=1), 1.0)
     training = Training(tasks, 0.05, 0.1)
@@ -207,7 +194,7 @@ def test_shamo_with_one_model_is_pooled_learning() -> None:
     """M = 1 is STL; and two clear clusters are found from most starts."""
     tasks = problem(0, m=6, n=40)
     pooled, one = fit(STL(0.05), tasks), fit(SHAMO(1, 0.05), tasks)
-    np.testing.assert_allclose(one.weights, pooled.weights, rtol=1e-2, atol=1e-3)
+    np.testing.assert_allclose(one.weights, pooled.weights, rtol=1e-5, atol=1e-5)
     same = np.arange(6)[:, None] % 2 == np.arange(6)[None, :] % 2
     right = [np.array_equal(fit(SHAMO(2, 0.05), tasks, s).eta > 0.0, same) for s in range(10)]
     assert np.mean(right) > 0.5

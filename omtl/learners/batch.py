@@ -5,40 +5,31 @@ A batch learner is a ``NamedTuple`` of its hyper-parameters with the one method
 ``fit(self, examples, rng)``
     learning from all examples of a training set (`omtl.streams.Tasks`) at once; returns `Fit`.
 
-It is no online learner (`omtl.rules`): it has no state, and nothing of it is compiled.
+It is no online learner (`omtl.rules`): it has no state, and nothing of it is compiled but the
+solver.
 
 All of them minimise, over the weights w_m of one or more models, Σ_m Σ_i c_mi ℓ(y_i w_m·x_i) +
 ridge/2 ‖w_m‖², where the learners differ in the weights c, and some choose these too. The paper
-leaves the minimisation to "off-the-shelf solvers"; here it is L-BFGS-B as SciPy keeps it, on all
-models together (`minimise`). Two things are added to what is printed. One is the ridge: on data of
-few positives a minimiser of the bare hinge loss calls everything negative, by a margin of 1, and
-ranks nothing. The other is the smoothing, as L-BFGS-B wants derivatives: ℓ is the hinge loss with
-a parabola of a small `width` in the place of its corner (Chapelle, Neural Computation 2007,
-"training a support vector machine in the primal"), which is lower by at most width/2. Weights of
-tasks are found by that same ℓ, so that each step of an alternation minimises the same objective.
+leaves the minimisation to "off-the-shelf solvers"; here it is that of `omtl.smooth_hinge`. Two
+things are added to what is printed. One is the ridge: on data of few positives a minimiser of the
+bare hinge loss calls everything negative, by a margin of 1, and ranks nothing. The other is that
+module's smooth corner of the loss, of a small `width`. Weights of tasks are found by that same ℓ,
+so that each step of an alternation minimises the same objective.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg, optimize, sparse
+from scipy import sparse
 
 from omtl.errors import UserError
+from omtl.smooth_hinge import minimisers, smooth_hinge
 from omtl.streams import Tasks
 
 WIDTH = 0.1
 """Default width of the parabola at the corner of the hinge loss, in units of the margin."""
-
-MOST_FEATURES = 500
-"""With more features than these the problem is solved as it stands, without scaling it first."""
-
-LEAST_SPREAD = 1e-9
-"""Part of the mean squared feature that is added to all squares before scaling."""
-
-STOP: dict[str, Any] = {"maxiter": 200, "maxfun": 400, "maxcor": 20, "ftol": 1e-7, "gtol": 1e-5}
-"""When L-BFGS-B stops: its own options."""
 
 
 class Fit(NamedTuple):
@@ -57,19 +48,6 @@ class Fit(NamedTuple):
     weights: np.ndarray
     eta: np.ndarray
     objective: np.ndarray
-
-
-def smooth_hinge(margins: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smooth hinge loss of margins z = y w·x, and minus its derivative in z.
-
-    ℓ(z) = 0 for z ≥ 1, (1 − z)² / (2 width) for 1 − width ≤ z < 1, 1 − z − width/2 below.
-    """
-    short = np.subtract(1.0, margins)
-    np.maximum(short, 0.0, out=short)
-    slope = np.minimum(short / width, 1.0)
-    short -= (0.5 * width) * slope
-    short *= slope
-    return short, slope
 
 
 class Training:
@@ -99,81 +77,42 @@ class Training:
         if not self.counts.all():
             name = examples.names[int(np.argmin(self.counts))]
             raise UserError(f"{name} has no training examples; ask for more of each task")
-        self.basis = _basis(examples.X)
-        signed = (
-            sparse.diags_array(examples.y) @ examples.X
-            if sparse.issparse(examples.X)
-            else examples.y[:, None] * examples.X
-        )
-        self.signed = signed if self.basis is None else signed @ self.basis
+        if sparse.issparse(examples.X):
+            self.signed = (sparse.diags_array(examples.y) @ examples.X).tocsr()
+        else:
+            self.signed = np.asfortranarray(examples.y[:, None] * examples.X, dtype=float)
         self.to_task = np.eye(self.n_tasks)[examples.task] / self.counts[examples.task, None]
 
     def per_example(self, eta: np.ndarray) -> np.ndarray:
-        """Return the weight c of each example for each model, shape (n_examples, n_models).
+        """Return the weight c of each example for each model, shape (n_models, n_examples).
 
         It is η_mj / N_j for an example of task j, so that Σ_i c_mi ℓ_i = Σ_j η_mj L_j(w_m).
         """
-        return self.to_task @ eta.T
+        return np.take(eta / self.counts, self.examples.task, axis=1)
 
     def losses(self, W: np.ndarray) -> np.ndarray:
         """Return L_j(w_m), each task's mean loss under each model, shape (n_models, n_tasks)."""
-        loss, _ = smooth_hinge(
-            self.examples.y[:, None] * np.asarray(self.examples.X @ W.T), self.width
-        )
+        loss, _ = smooth_hinge(np.asarray(self.signed @ W.T), self.width)
         return (self.to_task.T @ loss).T
 
     def norms(self, W: np.ndarray) -> np.ndarray:
         """Return ridge/2 ‖w_m‖² of each model, shape (n_models,)."""
         return 0.5 * self.ridge * np.einsum("md,md->m", W, W)
 
+    def value(self, W: np.ndarray, losses: np.ndarray, eta: np.ndarray) -> float:
+        """Return Σ_m Σ_j η_mj L_j(w_m) + ridge/2 ‖w_m‖², of `losses` L_j(w_m)."""
+        return float(np.vdot(eta, losses) + self.norms(W).sum())
+
     def minimise(self, eta: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
         """Return argmin_W Σ_m Σ_j η_mj L_j(w_m) + ridge/2 ‖w_m‖², shape (n_models, n_features).
-
-        Cost: O(n_models · nonzeros) a step, some tens of steps.
 
         Parameters
         ----------
         eta : ndarray of shape (n_models, n_tasks)
         start : ndarray of shape (n_models, n_features), optional
-            Where to start; the result is no worse. Zero by default.
+            Where to start; the result is no worse.
         """
-        c = self.per_example(eta)
-        n_models, n_features = eta.shape[0], self.examples.X.shape[1]
-        B = self.basis
-
-        def objective(v: np.ndarray) -> tuple[float, np.ndarray]:
-            V = v.reshape(n_models, n_features)
-            W = V if B is None else V @ B.T
-            loss, slope = smooth_hinge(np.asarray(self.signed @ V.T), self.width)
-            slope *= c
-            pull = self.ridge * (W if B is None else W @ B)
-            return (
-                float(np.vdot(c, loss) + self.norms(W).sum()),
-                (pull - (self.signed.T @ slope).T).ravel(),
-            )
-
-        first = np.zeros((n_models, n_features))
-        if start is not None:
-            first = (
-                start
-                if B is None
-                else linalg.solve_triangular(B, start.T, lower=False, check_finite=False).T
-            )
-        found = optimize.minimize(
-            objective, first.ravel(), jac=True, method="L-BFGS-B", options=STOP
-        )
-        V = found.x.reshape(n_models, n_features)
-        return V if B is None else V @ B.T
-
-
-def _basis(X: np.ndarray | sparse.csr_array) -> np.ndarray | None:
-    """Return the upper triangular B for which the columns of X B are orthogonal and of mean
-    square 1, nearly; None where there are too many features, or X is sparse."""
-    if sparse.issparse(X) or X.shape[1] > MOST_FEATURES:
-        return None
-    square = X.T @ X / X.shape[0]
-    square[np.diag_indices_from(square)] += LEAST_SPREAD * (np.trace(square) / len(square) or 1.0)
-    return linalg.solve_triangular(linalg.cholesky(square), np.eye(len(square)), lower=False)
+        return minimisers(self.signed, self.per_example(eta), self.ridge, self.width, start)
 
 
 class ITL(NamedTuple):
@@ -181,7 +120,7 @@ class ITL(NamedTuple):
 
     w_k = argmin L_k(w) + ridge/2 ‖w‖², which is eq. 1 with η = I.
 
-    Cost: O(n_tasks · nonzeros) a step of the solver.
+    Cost: O(nonzeros) a step of Newton's method, as each model sees its task's examples only.
 
     Parameters
     ----------
@@ -199,7 +138,7 @@ class ITL(NamedTuple):
         training = Training(examples, self.ridge, self.width)
         eta = np.eye(training.n_tasks)
         W = training.minimise(eta)
-        return Fit(W, eta, np.array([_value(training, W, eta)]))
+        return Fit(W, eta, np.array([training.value(W, training.losses(W), eta)]))
 
 
 class STL(NamedTuple):
@@ -224,7 +163,11 @@ class STL(NamedTuple):
         eta = training.counts[None, :] / training.counts.sum()
         W = training.minimise(eta)
         m = training.n_tasks
-        return Fit(np.tile(W, (m, 1)), np.tile(eta, (m, 1)), np.array([_value(training, W, eta)]))
+        return Fit(
+            np.tile(W, (m, 1)),
+            np.tile(eta, (m, 1)),
+            np.array([training.value(W, training.losses(W), eta)]),
+        )
 
 
 class SHAMO(NamedTuple):
@@ -384,17 +327,13 @@ def _alternate(learner: SMTLExponential | SMTLThreshold, examples: Tasks) -> Fit
     for _ in range(learner.rounds):
         eta = alpha * np.eye(m) + (1.0 - alpha) * P
         W = training.minimise(eta, W)
-        values.append(_value(training, W, eta) - lam * _entropy(P))
-        last, P = P, learner.attend(training.losses(W), P)
+        losses = training.losses(W)
+        values.append(training.value(W, losses, eta) - lam * _entropy(P))
+        last, P = P, learner.attend(losses, P)
         if np.abs(P - last).max() <= learner.tolerance:
             break
     assert W is not None, "there is a first round"
     return Fit(W, eta, np.array(values))
-
-
-def _value(training: Training, W: np.ndarray, eta: np.ndarray) -> float:
-    """Return Σ_m Σ_j η_mj L_j(w_m) + ridge/2 ‖w_m‖²."""
-    return float(np.vdot(eta, training.losses(W)) + training.norms(W).sum())
 
 
 def _entropy(P: np.ndarray) -> float:
