@@ -17,9 +17,11 @@ from omtl.config import load_option
 from omtl.errors import UserError
 from omtl.harness.selection import select
 from omtl.harness.unit import Result
+from omtl.learners.dom import DA
 from omtl.learners.osmtl import OSMTLExponential
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
+from omtl.ops import SparseRows
 from omtl.preparation import fed, with_unit_rows
 from omtl.protocols import heldout
 from omtl.protocols.setting import Setting
@@ -38,6 +40,12 @@ def some_tasks(seed: int = 0, sizes: tuple[int, ...] = (40, 57, 33), rare: float
     )
     task = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     return Tasks(X, y, task, tuple(f"task {k}" for k in range(len(sizes))))
+
+
+def csr_of(rows: SparseRows) -> sparse.csr_array:
+    """Return rows as a matrix of six features."""
+    shape = (rows.indptr.size - 1, 6)
+    return sparse.csr_array((rows.values, rows.indices, rows.indptr), shape=shape)
 
 
 def setting_for(tasks: Tasks, **changed: Any) -> Setting:
@@ -179,7 +187,7 @@ def test_validation_is_the_mean_over_the_folds() -> None:
     assert len(parts) == 6
     means = []
     for part in parts[1:]:
-        _, state = heldout.play(PassiveAggressive(), part.learnt, part.stream, part.shape)
+        _, state = heldout.play(PassiveAggressive(), part.examples, part.stream, part.shape)
         scores, wild = heldout.scores_of(PassiveAggressive(), state, part)
         assert wild == 0
         means.append(np.nanmean(heldout.area_of_each(scores, part)))
@@ -197,9 +205,9 @@ def test_measures() -> None:
     setting = setting_for(some_tasks(), folds=0)
     learner = Perceptron(0.1, 1.0)
     (part,) = heldout.parts_of(setting)
-    _, state = heldout.play(learner, part.learnt, part.stream, part.shape)
+    _, state = heldout.play(learner, part.examples, part.stream, part.shape)
     scores, _ = heldout.scores_of(learner, state, part)
-    y, task = part.held_out.y, part.held_out.task
+    y, task = part.y, part.task
     pooled = heldout.play_grid([learner], setting_for(some_tasks(), folds=0, test_by="pooled_auc"))
     np.testing.assert_allclose(pooled["auc"][0], roc_auc_score(y, scores), rtol=1e-12)
     accuracy = heldout.play_grid([learner], setting_for(some_tasks(), folds=0, test_by="accuracy"))
@@ -217,10 +225,33 @@ def test_norms_of_training_examples_only() -> None:
     np.testing.assert_array_equal(one["updates"], other["updates"])
     assert np.abs(one["auc"] - other["auc"]).max() > 1e-3
     (mine, *_), (its, *_) = heldout.parts_of(some), heldout.parts_of(every)
-    np.testing.assert_allclose(mine.learnt.square_norm, 1.0)
-    np.testing.assert_allclose(mine.learnt.rows.X, its.learnt.rows.X, rtol=1e-12)
-    norm = np.sqrt(mine.held_out.square_norm)
-    np.testing.assert_allclose(mine.held_out.rows.X, its.held_out.rows.X * norm[:, None])
+    learnt, rest = mine.stream.example, mine.held_out
+    np.testing.assert_allclose(mine.examples.square_norm[learnt], 1.0)
+    np.testing.assert_allclose(
+        mine.examples.rows.X[learnt], its.examples.rows.X[learnt], rtol=1e-12
+    )
+    norm = np.sqrt(mine.examples.square_norm[rest])
+    np.testing.assert_allclose(
+        mine.examples.rows.X[rest], its.examples.rows.X[rest] * norm[:, None], rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("to_rows", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_held_out_and_learnt_rows_have_the_same_weights(to_rows: Any) -> None:
+    """DA looks back at rows that it learnt from, which are not those held out."""
+    tasks = some_tasks()
+    (part,) = heldout.parts_of(setting_for(replace(tasks, X=to_rows(tasks.X)), folds=0))
+    learner = DA(eta=0.5, b=2.0)
+    _, state = heldout.play(learner, part.examples, part.stream, part.shape)
+    assert np.any(state.last.weight != 0.0)
+    learnt = replace(part, held_out=part.stream.example)
+    X = part.examples.rows.X if to_rows is np.asarray else csr_of(part.examples.rows).toarray()
+    of_held_out, of_learnt = (heldout.scores_of(learner, state, p)[0] for p in (part, learnt))
+    for k in range(3):
+        mine = part.task == k
+        w = np.linalg.lstsq(X[part.held_out][mine], of_held_out[mine], rcond=None)[0]
+        mine = learnt.task == k
+        np.testing.assert_allclose(X[learnt.held_out][mine] @ w, of_learnt[mine], rtol=1e-8)
 
 
 def test_features_of_one_example_stay_in_its_norm() -> None:

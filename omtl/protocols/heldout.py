@@ -14,7 +14,7 @@ from scipy import sparse
 from omtl import streams
 from omtl.errors import UserError
 from omtl.ops import BORROWED
-from omtl.play import Examples, Trace, examples_of, play
+from omtl.play import Examples, Trace, play
 from omtl.preparation import Fed, in_order
 from omtl.protocols.setting import Setting
 from omtl.protocols.splits import areas, folds, split
@@ -22,11 +22,14 @@ from omtl.rules import Event, Shape, findings, is_compiled, score
 from omtl.streams import Stream, Tasks
 
 
-def score_slowly(learner: Any, state: Any, examples: Examples, scores: np.ndarray) -> None:
-    """Put the score of each example in `scores`, by a state that learns no more."""
-    for i in range(scores.size):
+def score_slowly(
+    learner: Any, state: Any, examples: Examples, which: np.ndarray, scores: np.ndarray
+) -> None:
+    """Put the score of each of some examples in `scores`, by a state that learns no more."""
+    for n in range(which.size):
+        i = which[n]
         event = Event(0, i, examples.task[i], 0, examples.square_norm[i])
-        scores[i] = score(learner, state, examples.rows, event)
+        scores[n] = score(learner, state, examples.rows, event)
 
 
 score_compiled = njit(cache=True, nogil=True, **BORROWED)(score_slowly)
@@ -34,12 +37,35 @@ score_compiled = njit(cache=True, nogil=True, **BORROWED)(score_slowly)
 
 @dataclass(frozen=True)
 class Part:
-    """Examples to learn from in the order in which they come, and examples held out."""
+    """Examples to learn from in the order in which they come, and examples held out.
 
-    learnt: Examples
+    They are rows of one matrix, as a learner may look back at a row that it learnt from.
+
+    Parameters
+    ----------
+    examples : Examples
+    stream : Stream
+        Of those to learn from.
+    shape : Shape
+        What the learner is told of them.
+    held_out : ndarray of int
+        The numbers of those held out.
+    """
+
+    examples: Examples
     stream: Stream
     shape: Shape
-    held_out: Examples
+    held_out: np.ndarray
+
+    @property
+    def y(self) -> np.ndarray:
+        """The labels of those held out."""
+        return self.examples.y[self.held_out]
+
+    @property
+    def task(self) -> np.ndarray:
+        """The tasks of those held out."""
+        return self.examples.task[self.held_out]
 
 
 def taken(source: Fed, which: np.ndarray, unit_rows: bool) -> Fed:
@@ -58,18 +84,29 @@ def taken(source: Fed, which: np.ndarray, unit_rows: bool) -> Fed:
     return Fed(some, square_norm, source.sha256)
 
 
+def together(one: Fed, other: Fed) -> Fed:
+    """Return the examples of both, those of the first before those of the other."""
+    a, b = one.tasks, other.tasks
+    both = [a.X, b.X]
+    tasks = Tasks(
+        X=sparse.vstack(both, "csr") if sparse.issparse(a.X) else np.concatenate(both),
+        y=np.concatenate([a.y, b.y]),
+        task=np.concatenate([a.task, b.task]),
+        names=a.names,
+    )
+    return Fed(tasks, np.concatenate([one.square_norm, other.square_norm]), one.sha256)
+
+
 def part_of(setting: Setting, number: int, learnt: np.ndarray, held_out: np.ndarray) -> Part:
     """Return a part of a repeat: the whole split is number 0, its folds follow."""
     source = taken(setting.source, learnt, setting.protocol["unit_rows_to_learn"])
-    stream = STREAMS[setting.protocol["stream"]](source.tasks, setting.rng("shuffle", part=number))
-    examples, ordered = in_order(source, stream)
     rest = taken(setting.source, held_out, unit_rows=False)
-    return Part(
-        learnt=examples,
-        stream=ordered,
-        shape=setting.shape(examples, ordered),
-        held_out=examples_of(rest.tasks)._replace(square_norm=rest.square_norm),
-    )
+    stream = STREAMS[setting.protocol["stream"]](source.tasks, setting.rng("shuffle", part=number))
+    n = stream.example.size
+    order = np.concatenate([stream.example, learnt.size + np.arange(held_out.size)])
+    examples, ordered = in_order(together(source, rest), stream._replace(example=order))
+    played = ordered._replace(example=ordered.example[:n])
+    return Part(examples, played, setting.shape(examples, played), ordered.example[n:])
 
 
 def in_rounds(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
@@ -122,30 +159,30 @@ def scores_of(learner: Any, state: Any, part: Part) -> tuple[np.ndarray, int]:
         A learner and its last state.
     part : Part
     """
-    scores = np.empty(part.held_out.y.size)
+    scores = np.empty(part.held_out.size)
     loop = score_compiled if is_compiled(learner) else score_slowly
-    loop(learner, state, part.held_out, scores)
+    loop(learner, state, part.examples, part.held_out, scores)
     wild = ~np.isfinite(scores)
     return np.where(wild, 0.0, scores), int(np.count_nonzero(wild))
 
 
 def area_of_each(scores: np.ndarray, part: Part) -> np.ndarray:
     """Return the area under each task's ROC curve, shape (n_tasks,)."""
-    return areas(scores, part.held_out.y, part.held_out.task, part.shape.n_tasks)
+    return areas(scores, part.y, part.task, part.shape.n_tasks)
 
 
 def area_of_all(scores: np.ndarray, part: Part) -> np.ndarray:
     """Return the area under the one ROC curve of all examples, for every task."""
     one_task = np.zeros(scores.size, dtype=np.int64)
-    return np.repeat(areas(scores, part.held_out.y, one_task, 1), part.shape.n_tasks)
+    return np.repeat(areas(scores, part.y, one_task, 1), part.shape.n_tasks)
 
 
 def accuracy_of_each(scores: np.ndarray, part: Part) -> np.ndarray:
     """Return each task's share of examples that the sign of the score is right on."""
-    right = part.held_out.y * scores > 0.0
+    right = part.y * scores > 0.0
     n_tasks = part.shape.n_tasks
-    count = np.bincount(part.held_out.task, minlength=n_tasks)
-    return np.bincount(part.held_out.task, weights=right, minlength=n_tasks) / count
+    count = np.bincount(part.task, minlength=n_tasks)
+    return np.bincount(part.task, weights=right, minlength=n_tasks) / count
 
 
 MEASURES = {"auc": area_of_each, "pooled_auc": area_of_all, "accuracy": accuracy_of_each}
@@ -181,9 +218,9 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     for learner in learners:
         whole, *rest = parts
         if protocol["timed"] and not traces:
-            play(learner, whole.learnt, whole.stream, whole.shape)  # no measured play compiles
+            play(learner, whole.examples, whole.stream, whole.shape)  # no measured play compiles
         started = time.thread_time()
-        trace, state = play(learner, whole.learnt, whole.stream, whole.shape)
+        trace, state = play(learner, whole.examples, whole.stream, whole.shape)
         seconds.append(time.thread_time() - started)
         scores, wild = scores_of(learner, state, whole)
         told = findings(learner, state)
@@ -192,7 +229,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         area.append(tests(scores, whole))
         validated = []
         for part in rest:
-            other, its_state = play(learner, part.learnt, part.stream, part.shape)
+            other, its_state = play(learner, part.examples, part.stream, part.shape)
             scores, its_wild = scores_of(learner, its_state, part)
             validated.append(np.nanmean(validates(scores, part)))
             wild += its_wild + int(other.diverged[0])
