@@ -71,17 +71,17 @@ def resume(known: Knowledge, state: Knowledge) -> Knowledge:
     """
     begun = np.flatnonzero(known.column >= 0)
     n = begun.size
-    if known.total.shape[0] != state.total.shape[0]:
+    if known.total.shape[1] != state.total.shape[1]:
         raise UserError(
-            f"knowledge: {known.total.shape[0]} features are known, the new examples have "
-            f"{state.total.shape[0]}; give rows with the same features"
+            f"knowledge: {known.total.shape[1]} features are known, the new examples have "
+            f"{state.total.shape[1]}; give rows with the same features"
         )
     if n and begun[-1] >= state.column.size:
         raise UserError(
             f"knowledge: task {begun[-1]} is known, and there are only {state.column.size} tasks; "
             "count the past ones too"
         )
-    state.total[:, :n] = known.total[:, :n]
+    state.total[:n] = known.total[:n]
     state.losses[:n, :n] = known.losses[:n, :n]
     for name in BY_COLUMN:
         getattr(state, name)[:n] = getattr(known, name)[:n]

@@ -69,6 +69,11 @@ def square_norms(X: np.ndarray | sparse.csr_array) -> np.ndarray:
     return np.einsum("ij,ij->i", X, X)
 
 
+def inner(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the inner product of two contiguous vectors."""
+    return float(a @ b)
+
+
 def dot(w: np.ndarray, rows: Rows, i: int) -> float:
     """Return the inner product of a dense vector and row `i`."""
     if isinstance(rows, DenseRows):
@@ -105,6 +110,16 @@ def zero_vectors(n_vectors: int, n_features: int, sparse: bool) -> np.ndarray:
     vector is at hand for the next.
     """
     return np.zeros((n_vectors, n_features), order="F" if sparse else "C")
+
+
+def dot_one(W: np.ndarray, j: int, rows: Rows, i: int) -> float:
+    """Return the inner product of ``W[j]``, of `zero_vectors`, and row `i`, to the bit as `dot`."""
+    return dot(np.ascontiguousarray(W[j]), rows, i)
+
+
+def axpy_one(a: float, rows: Rows, i: int, j: int, W: np.ndarray) -> None:
+    """Add `a` times row `i` to ``W[j]``, of `zero_vectors`, in place."""
+    axpy(a, rows, i, W[j])
 
 
 def dots(W: np.ndarray, rows: Rows, i: int, first: int, last: int, sums: np.ndarray) -> None:
@@ -187,11 +202,19 @@ def _dense_dot(a, b):
     whole = n - n % BLOCK
     total = _lane_sums(a, b, whole)
     for k in range(whole, n):
-        total += a[k] * b[k]
+        total += a[np.uint32(k)] * b[np.uint32(k)]
     return total
 
 
 # The compiled twins. Numba wants the argument names of the functions above, and no annotations.
+
+
+@overload(inner, jit_options=BORROWED)
+def _inner(a, b):  # noqa: ARG001
+    def lanes(a, b):
+        return _dense_dot(a, b)
+
+    return lanes
 
 
 @overload(dot, jit_options=BORROWED)
@@ -231,6 +254,74 @@ def _axpy(a, rows, i, w):  # noqa: ARG001
     return dense if rows.instance_class is DenseRows else compressed
 
 
+@overload(dot_one, jit_options=BORROWED)
+def _dot_one(W, j, rows, i):  # noqa: ARG001
+    def dense(W, j, rows, i):
+        return _dense_dot(W[j], rows.X[i])
+
+    def compressed(W, j, rows, i):
+        start, stop = rows.indptr[i], rows.indptr[i + 1]
+        whole = stop - (stop - start) % 4
+        s0 = s1 = s2 = s3 = 0.0
+        for k in range(start, whole, 4):
+            s0 += W[j, np.uint32(rows.indices[k])] * rows.values[k]
+            s1 += W[j, np.uint32(rows.indices[k + 1])] * rows.values[k + 1]
+            s2 += W[j, np.uint32(rows.indices[k + 2])] * rows.values[k + 2]
+            s3 += W[j, np.uint32(rows.indices[k + 3])] * rows.values[k + 3]
+        for k in range(whole, stop):
+            s0 += W[j, np.uint32(rows.indices[k])] * rows.values[k]
+        return (s0 + s2) + (s1 + s3)
+
+    return dense if rows.instance_class is DenseRows else compressed
+
+
+@overload(axpy_one, jit_options=BORROWED)
+def _axpy_one(a, rows, i, j, W):  # noqa: ARG001
+    def dense(a, rows, i, j, W):
+        axpy(a, rows, i, W[j])
+
+    def compressed(a, rows, i, j, W):
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            W[j, np.uint32(rows.indices[k])] += a * rows.values[k]
+
+    return dense if rows.instance_class is DenseRows else compressed
+
+
+@intrinsic
+def _prefetch(
+    typingctx: Any,  # noqa: ARG001 - numba's calling convention
+    array: types.Type,
+    i: types.Type,
+    j: types.Type,
+) -> tuple[Any, Callable]:
+    """Ask for the cache line of an element of a matrix, which is soon read."""
+    signature = types.void(array, i, j)
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        matrix = context.make_array(signature.args[0])(context, builder, args[0])
+        indices = [
+            context.cast(builder, value, kind, types.intp)
+            for value, kind in zip(args[1:], signature.args[1:], strict=True)
+        ]
+        place = cgutils.get_item_pointer(context, builder, signature.args[0], matrix, indices)
+        byte = ir.IntType(8).as_pointer()
+        flag = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+        ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(ask, [builder.bitcast(place, byte), flag(0), flag(3), flag(1)])
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+AHEAD = 8
+"""How many features ahead of its use a row of weights is asked for: rows lie far apart, and no
+processor foresees which is next."""
+
+LINE = 8
+"""Numbers in a cache line."""
+
+
 @register_jitable(**BORROWED)
 def _add_products(total, w, x):
     for j in range(total.size):
@@ -250,7 +341,13 @@ def _dots(W, rows, i, first, last, sums):  # noqa: ARG001
         for s in range(SUMS):
             for j in range(first, last):
                 sums[s, j] = 0.0
+        for k in range(start, min(stop, start + AHEAD)):
+            for j in range(first, last, LINE):
+                _prefetch(features, rows.indices[k], j)
         for k in range(start, stop):
+            if k + AHEAD < stop:
+                for j in range(first, last, LINE):
+                    _prefetch(features, rows.indices[k + AHEAD], j)
             s = (k - start) % SUMS if k < whole else 0
             _add_products(
                 sums[s, first:last], features[rows.indices[k], first:last], rows.values[k]

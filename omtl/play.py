@@ -115,6 +115,7 @@ def play(
     stream: Stream,
     shape: Shape,
     compiled: bool = True,
+    in_common: Any = None,
 ) -> tuple[Trace, Any]:
     """Play a stream from a new state.
 
@@ -126,6 +127,8 @@ def play(
         The examples, the order they come in, and what the learner is told of them.
     compiled : bool
         Whether to run in the compiled loop; the plain one gives the same trace, slowly.
+    in_common : NamedTuple, optional
+        What the learner's `in_common` returned, where other learners play the same stream.
 
     Returns
     -------
@@ -133,7 +136,8 @@ def play(
         The trace, and the learner's state after the last round.
     """
     trace = new_trace(shape.n_tasks, stream.checkpoint.size)
-    state = learner.new_state(shape)
+    given = () if in_common is None else (in_common,)
+    state = learner.new_state(shape, *given)
     loop = play_compiled if compiled and is_compiled(learner) else play_slowly
     loop(learner, state, examples, stream, trace)
     return trace, state

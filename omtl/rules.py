@@ -21,7 +21,11 @@ A learner is a ``NamedTuple`` of its hyper-parameters with the methods
 ``findings(self, state)``
     what it has learnt besides weights, such as relations of tasks: arrays by name.
 
-The last four and `open_round` may be left out. The methods run as they stand in Python (the slow
+``in_common(self, shape)``
+    what depends on the rows of a stream alone, such as products of rows: all points of a grid then
+    read it and fill it in, and `new_state` takes it as its second argument.
+
+The last five and `open_round` may be left out. The methods run as they stand in Python (the slow
 path), and inside one compiled loop that serves every learner: numba picks a rule by the learner's
 type. Compiled or not, they may use numpy, `omtl.ops` and functions that numba can compile.
 

@@ -275,7 +275,7 @@ def test_turning_diagonalises(n: int) -> None:
     low_rank = rng.normal(size=(n, max(1, n // 3)))
     for matrix in (low_rank @ low_rank.T, np.eye(n), np.zeros((n, n)), 1e100 * np.ones((n, n))):
         a, axes = matrix.copy(), np.eye(n)
-        turn(a, axes)
+        turn(a, axes, np.zeros((2 * n + 1, n)))
         size = max(1.0, np.abs(matrix).max())
         np.testing.assert_allclose(axes @ axes.T, np.eye(n), atol=1e-13)
         np.testing.assert_allclose(a, np.diag(np.diag(a)), atol=1e-12 * size)

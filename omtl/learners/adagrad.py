@@ -75,11 +75,13 @@ def adaptive_step(a: float, rows: Rows, i: int, w: np.ndarray, square: np.ndarra
 @overload(adaptive_step, jit_options=BORROWED)
 def _adaptive_step(a, rows, i, w, square):  # noqa: ARG001
     def dense(a, rows, i, w, square):
+        row = rows.X[i]
+        # Without a branch, and with a quotient that cannot raise: in vector instructions.
         for f in range(w.size):
-            x = rows.X[i, f]
-            if x != 0.0:
-                square[f] += x * x
-                w[f] += a * x / np.sqrt(square[f])
+            x = row[f]
+            total = square[f] + x * x
+            square[f] = total
+            w[f] += np.divide(a * x, np.sqrt(total if total > 0.0 else 1.0))
 
     def compressed(a, rows, i, w, square):
         for e in range(rows.indptr[i], rows.indptr[i + 1]):

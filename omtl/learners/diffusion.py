@@ -11,6 +11,9 @@ Until it is combined, what no neighbour will ever see is in no mode.
 
 Memory is laid out by the kind of rows: for dense rows each mode of each slot is one vector; for
 sparse rows all that a feature has lies together, so that each nonzero reads memory in one place.
+
+A learner that hears all slots of a node may, for dense rows, keep the nodes' own vectors instead
+and combine them one by one: that costs less than to hear every mode of every slot.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import overload, register_jitable
 
+from omtl.lanes import hear_lanes, learn_lanes
 from omtl.networks import modes
 from omtl.ops import BORROWED, DenseRows, Rows, axpy, dot, rescale
 from omtl.rules import Shape
@@ -28,14 +32,26 @@ SMALLEST_SCALE = 1e-200
 """When a scale falls below this all are multiplied out: rarely, and long before underflow."""
 
 
+FEW = 4
+"""Where more places hear or learn a dense row, they do so in a copy that lies as they do."""
+
+LINE = 8
+"""Numbers in a line of the processor's cache."""
+
+
 class Diffusion(NamedTuple):
-    """The nodes' weight vectors in the modes of the network.
+    """The nodes' weight vectors in the modes of the network, or by themselves.
 
     Place s · n_modes + k is mode k of slot s; slot s of node i is the sum over k of
     to_nodes[i, k] · scale[k] times the vector in that place. `vectors` is of shape
-    (n_places, n_features) for dense rows and (n_features, n_places) for sparse ones. `products` and
-    `steps`, of shape (n_places,), belong to the row that is being heard or learnt. `known[i, s]`
-    tells whether slot s of node i has anything in it: where it has not, its score is exactly 0.
+    (n_places, n_features) for dense rows, with zeros after the features, and (n_features, n_places)
+    for sparse ones. `products` and `steps`, of shape (n_places,), belong to the row that is being
+    heard or learnt; `near` is memory for a dense one. `known[i, s]` tells whether slot s of node i
+    has anything in it: where it has not, its score is exactly 0.
+
+    Where `mixed`, of shape (n_nodes or 0, n_features) and memory to combine in, has rows, the
+    vectors are the nodes' own: place s · n_nodes + i is slot s of node i, and the modes are not
+    used.
     """
 
     vectors: np.ndarray
@@ -49,15 +65,48 @@ class Diffusion(NamedTuple):
     known: np.ndarray
     known_before: np.ndarray
     all_known: np.ndarray
+    mixed: np.ndarray
+    near: DenseRows
 
 
-def diffusion(shape: Shape, n_slots: int) -> Diffusion:
-    """Return zero vectors for all nodes of the network."""
+def at_line(n_rows: int, n_columns: int) -> np.ndarray:
+    """Return a zero array that begins where a line of the processor's cache does."""
+    memory = np.zeros(n_rows * n_columns + LINE)
+    first = -memory.ctypes.data // memory.itemsize % LINE
+    return memory[first : first + n_rows * n_columns].reshape(n_rows, n_columns)
+
+
+def in_lines(n_vectors: int, n_features: int) -> np.ndarray:
+    """Return zero vectors that each begin where a line does.
+
+    They end with unused numbers, so that an odd number of lines lies between one and the next:
+    then they do not crowd in the cache.
+    """
+    return at_line(n_vectors, LINE * (-(-n_features // LINE) | 1))
+
+
+def diffusion(shape: Shape, n_slots: int, by_node: bool = False) -> Diffusion:
+    """Return zero vectors for all nodes of the network.
+
+    Parameters
+    ----------
+    shape : Shape
+    n_slots : int
+        Number of weight vectors a node.
+    by_node : bool
+        Whether to keep the nodes' own vectors where rows are dense and the network has more than
+        one mode; they are heard and learnt by `hear_at` and `learn_at`.
+    """
     decay, to_nodes, from_nodes = modes(shape.mixing)
-    n_places, n_nodes = n_slots * decay.size, shape.mixing.shape[0]
-    size = (shape.n_features, n_places) if shape.sparse else (n_places, shape.n_features)
+    n_nodes = shape.mixing.shape[0]
+    by_node = by_node and not shape.sparse and decay.size > 1
+    n_places = n_slots * (n_nodes if by_node else decay.size)
     return Diffusion(
-        vectors=np.zeros(size),
+        vectors=(
+            at_line(shape.n_features, n_places)
+            if shape.sparse
+            else in_lines(n_places, shape.n_features)
+        ),
         scale=np.ones(decay.size),
         decay=decay,
         to_nodes=to_nodes,
@@ -68,12 +117,17 @@ def diffusion(shape: Shape, n_slots: int) -> Diffusion:
         known=np.zeros((n_nodes, n_slots), dtype=np.bool_),
         known_before=np.zeros((n_nodes, n_slots), dtype=np.bool_),
         all_known=np.zeros(1, dtype=np.bool_),
+        mixed=in_lines(n_nodes if by_node else 0, shape.n_features),
+        near=DenseRows(in_lines(1, shape.n_features)[:, : shape.n_features]),
     )
 
 
 @register_jitable(**BORROWED)
 def combine(net, rows):
     """Replace each node's vectors by the weighted mean of its neighbours'."""
+    if net.mixed.shape[0]:
+        mix(net, rows)
+        return
     least = 1.0
     for k in range(net.decay.size):
         net.scale[k] *= net.decay[k]
@@ -106,7 +160,9 @@ def pass_on_known(net):
 def heard(net, node, slot):
     """Return the product of a node's slot with the row that was last heard."""
     total = 0.0
-    if net.known[node, slot]:
+    if net.mixed.shape[0]:
+        total = net.products[slot * net.mixed.shape[0] + node]
+    elif net.known[node, slot]:
         n_modes = net.decay.size
         for k in range(n_modes):
             total += net.to_nodes[node, k] * net.scale[k] * net.products[slot * n_modes + k]
@@ -116,6 +172,9 @@ def heard(net, node, slot):
 @register_jitable(**BORROWED)
 def plan_step(a, net, node, slot):
     """Set `steps` to add `a` times the row that is learnt next to a node's slot."""
+    if net.mixed.shape[0]:
+        net.steps[slot * net.mixed.shape[0] + node] = a
+        return
     n_modes = net.decay.size
     for k in range(n_modes):
         net.steps[slot * n_modes + k] = a * net.from_nodes[k, node] / net.scale[k]
@@ -124,9 +183,15 @@ def plan_step(a, net, node, slot):
 
 
 @register_jitable(**BORROWED)
+def places_a_slot(net):
+    """Return how many places a slot has."""
+    return net.mixed.shape[0] if net.mixed.shape[0] else net.decay.size
+
+
+@register_jitable(**BORROWED)
 def node_dot(net, node, slot, rows, x):
     """Return the inner product of a node's slot and row `x`."""
-    hear(net, rows, x, slot, slot + 1)
+    hear_at(net, node, rows, x, slot, slot + 1)
     return heard(net, node, slot)
 
 
@@ -134,32 +199,117 @@ def node_dot(net, node, slot, rows, x):
 def node_axpy(a, rows, x, net, node, slot):
     """Add `a` times row `x` to a node's slot."""
     plan_step(a, net, node, slot)
-    learn(net, rows, x, slot, slot + 1)
+    learn_at(net, node, rows, x, slot, slot + 1)
+
+
+def mix(net: Diffusion, rows: Rows) -> None:  # noqa: ARG001
+    """Replace the vectors that are the nodes' own by the weighted mean of their neighbours'."""
+    n_nodes = net.mixed.shape[0]
+    for first in range(0, len(net.vectors), n_nodes):
+        net.vectors[first : first + n_nodes] = net.mixing @ net.vectors[first : first + n_nodes]
 
 
 def multiply_out(net: Diffusion, rows: Rows) -> None:
     """Multiply all vectors by their scales, which are 1 from then on."""
-    by_place = net.vectors if isinstance(rows, DenseRows) else net.vectors.T
-    by_place *= np.tile(net.scale, len(by_place) // net.scale.size)[:, None]
+    for p in range(net.steps.size):
+        place(net, rows, p)[:] *= net.scale[p % net.scale.size]
     net.scale[:] = 1.0
+
+
+def place(net: Diffusion, rows: Rows, p: int) -> np.ndarray:
+    """Return the vector in a place."""
+    if isinstance(rows, DenseRows):
+        return net.vectors[p, : net.near.X.shape[1]]
+    return net.vectors[:, p]
 
 
 def hear(net: Diffusion, rows: Rows, x: int, first: int, last: int) -> None:
     """Put the products of row `x` with slots `first` to `last` − 1 in `products`."""
-    by_place = net.vectors if isinstance(rows, DenseRows) else net.vectors.T
-    for p in range(first * net.decay.size, last * net.decay.size):
-        net.products[p] = dot(by_place[p], rows, x)
+    n = places_a_slot(net)
+    for p in range(first * n, last * n):
+        net.products[p] = dot(place(net, rows, p), rows, x)
 
 
 def learn(net: Diffusion, rows: Rows, x: int, first: int, last: int) -> None:
     """Add row `x` to slots `first` to `last` − 1, as often as `steps` says."""
-    by_place = net.vectors if isinstance(rows, DenseRows) else net.vectors.T
-    for p in range(first * net.decay.size, last * net.decay.size):
-        axpy(net.steps[p], rows, x, by_place[p])
+    n = places_a_slot(net)
+    for p in range(first * n, last * n):
+        axpy(net.steps[p], rows, x, place(net, rows, p))
+
+
+def hear_at(net: Diffusion, node: int, rows: Rows, x: int, first: int, last: int) -> None:
+    """Hear row `x` in slots `first` to `last` − 1, as far as `heard` asks for this node's."""
+    n_nodes = net.mixed.shape[0]
+    if n_nodes:
+        for p in range(first * n_nodes + node, last * n_nodes, n_nodes):
+            net.products[p] = dot(place(net, rows, p), rows, x)
+    else:
+        hear(net, rows, x, first, last)
+
+
+def learn_at(net: Diffusion, node: int, rows: Rows, x: int, first: int, last: int) -> None:
+    """Add row `x` to a node's slots `first` to `last` − 1, as was planned for each."""
+    n_nodes = net.mixed.shape[0]
+    if n_nodes:
+        for p in range(first * n_nodes + node, last * n_nodes, n_nodes):
+            axpy(net.steps[p], rows, x, place(net, rows, p))
+    else:
+        learn(net, rows, x, first, last)
 
 
 # The compiled twins. Numba wants the argument names of the functions above, and no annotations.
-# By feature, four places are done at a time, in registers.
+# By feature, sixteen, eight or four places are done at a time, in registers.
+
+
+@overload(mix, jit_options=BORROWED)
+def _mix(net, rows):  # noqa: ARG001
+    def nowhere(net, rows):
+        pass
+
+    def by_node(net, rows):  # noqa: ARG001
+        n_nodes = net.mixed.shape[0]
+        for first in range(0, net.vectors.shape[0], n_nodes):
+            for i in range(n_nodes):
+                weigh(net.mixing[i], net.vectors[first : first + n_nodes], net.mixed[i])
+            for i in range(n_nodes):
+                for f in range(net.mixed.shape[1]):
+                    net.vectors[first + i, f] = net.mixed[i, f]
+
+    return by_node if rows.instance_class is DenseRows else nowhere
+
+
+@register_jitable(**BORROWED)
+def weigh(weights, vectors, mean):
+    """Put the weighted mean of the vectors that have weight in `mean`, three at a time."""
+    for f in range(mean.size):
+        mean[f] = 0.0
+    i, n = 0, weights.size
+    while i < n:
+        j = next_weight(weights, i)
+        k = next_weight(weights, j + 1)
+        m = next_weight(weights, k + 1)
+        i = m + 1
+        if m < n:
+            for f in range(mean.size):
+                mean[f] += (
+                    weights[j] * vectors[j, f]
+                    + weights[k] * vectors[k, f]
+                    + weights[m] * vectors[m, f]
+                )
+        elif k < n:
+            for f in range(mean.size):
+                mean[f] += weights[j] * vectors[j, f] + weights[k] * vectors[k, f]
+        elif j < n:
+            for f in range(mean.size):
+                mean[f] += weights[j] * vectors[j, f]
+
+
+@register_jitable(**BORROWED)
+def next_weight(weights, i):
+    """Return the first place from `i` on whose weight is not 0, or the number of weights."""
+    while i < weights.size and weights[i] == 0.0:
+        i += 1
+    return i
 
 
 @overload(multiply_out, jit_options=BORROWED)
@@ -183,28 +333,59 @@ def _multiply_out(net, rows):  # noqa: ARG001
     return by_place if rows.instance_class is DenseRows else by_feature
 
 
+@register_jitable(**BORROWED)
+def bring_near(net, rows, x):
+    """Copy a dense row to where it lies as the vectors do."""
+    for f in range(net.near.X.shape[1]):
+        net.near.X[0, f] = rows.X[x, f]
+
+
+@register_jitable(**BORROWED)
+def hear_places(net, rows, x, first, end, apart):
+    """Put the products of a dense row with every so manieth vector in `products`."""
+    n_features = net.near.X.shape[1]
+    if end - first > FEW * apart:
+        bring_near(net, rows, x)
+        for p in range(first, end, apart):
+            net.products[p] = dot(net.vectors[p, :n_features], net.near, 0)
+    else:
+        for p in range(first, end, apart):
+            net.products[p] = dot(net.vectors[p, :n_features], rows, x)
+
+
+@register_jitable(**BORROWED)
+def learn_places(net, rows, x, first, end, apart):
+    """Add a dense row to every so manieth vector, as often as `steps` says."""
+    n_features = net.near.X.shape[1]
+    if end - first > FEW * apart:
+        bring_near(net, rows, x)
+        for p in range(first, end, apart):
+            axpy(net.steps[p], net.near, 0, net.vectors[p, :n_features])
+    else:
+        for p in range(first, end, apart):
+            axpy(net.steps[p], rows, x, net.vectors[p, :n_features])
+
+
 @overload(hear, jit_options=BORROWED)
 def _hear(net, rows, x, first, last):  # noqa: ARG001
     def by_place(net, rows, x, first, last):
-        for p in range(first * net.decay.size, last * net.decay.size):
-            net.products[p] = dot(net.vectors[p], rows, x)
+        n = places_a_slot(net)
+        hear_places(net, rows, x, first * n, last * n, 1)
 
     def by_feature(net, rows, x, first, last):
-        begin, end = first * net.decay.size, last * net.decay.size
-        whole = end - (end - begin) % 4
+        p, end = first * net.decay.size, last * net.decay.size
         start, stop = rows.indptr[x], rows.indptr[x + 1]
-        for p in range(begin, whole, 4):
-            s0 = s1 = s2 = s3 = 0.0
-            for e in range(start, stop):
-                i, value = np.uint32(rows.indices[e]), rows.values[e]
-                s0 += value * net.vectors[i, p]
-                s1 += value * net.vectors[i, p + 1]
-                s2 += value * net.vectors[i, p + 2]
-                s3 += value * net.vectors[i, p + 3]
-            net.products[p] = s0
-            net.products[p + 1] = s1
-            net.products[p + 2] = s2
-            net.products[p + 3] = s3
+        W, where, value, products = net.vectors, rows.indices, rows.values, net.products
+        while p + 16 <= end:
+            hear_lanes(16, W, where, value, start, stop, p, products)
+            p += 16
+        if p + 8 <= end:
+            hear_lanes(8, W, where, value, start, stop, p, products)
+            p += 8
+        if p + 4 <= end:
+            hear_lanes(4, W, where, value, start, stop, p, products)
+            p += 4
+        whole = p
         for p in range(whole, end):
             whole_rows = stop - (stop - start) % 4
             s0 = s1 = s2 = s3 = 0.0
@@ -223,23 +404,56 @@ def _hear(net, rows, x, first, last):  # noqa: ARG001
 @overload(learn, jit_options=BORROWED)
 def _learn(net, rows, x, first, last):  # noqa: ARG001
     def by_place(net, rows, x, first, last):
-        for p in range(first * net.decay.size, last * net.decay.size):
-            axpy(net.steps[p], rows, x, net.vectors[p])
+        n = places_a_slot(net)
+        learn_places(net, rows, x, first * n, last * n, 1)
 
     def by_feature(net, rows, x, first, last):
-        begin, end = first * net.decay.size, last * net.decay.size
-        whole = end - (end - begin) % 4
-        for p in range(begin, whole, 4):
-            s0, s1, s2, s3 = net.steps[p], net.steps[p + 1], net.steps[p + 2], net.steps[p + 3]
-            for e in range(rows.indptr[x], rows.indptr[x + 1]):
-                i, value = np.uint32(rows.indices[e]), rows.values[e]
-                net.vectors[i, p] += value * s0
-                net.vectors[i, p + 1] += value * s1
-                net.vectors[i, p + 2] += value * s2
-                net.vectors[i, p + 3] += value * s3
+        p, end = first * net.decay.size, last * net.decay.size
+        start, stop = rows.indptr[x], rows.indptr[x + 1]
+        W, where, value, steps = net.vectors, rows.indices, rows.values, net.steps
+        while p + 16 <= end:
+            learn_lanes(16, W, where, value, start, stop, p, steps)
+            p += 16
+        if p + 8 <= end:
+            learn_lanes(8, W, where, value, start, stop, p, steps)
+            p += 8
+        if p + 4 <= end:
+            learn_lanes(4, W, where, value, start, stop, p, steps)
+            p += 4
+        whole = p
         for p in range(whole, end):
             step = net.steps[p]
             for e in range(rows.indptr[x], rows.indptr[x + 1]):
                 net.vectors[np.uint32(rows.indices[e]), p] += rows.values[e] * step
 
     return by_place if rows.instance_class is DenseRows else by_feature
+
+
+@overload(hear_at, jit_options=BORROWED)
+def _hear_at(net, node, rows, x, first, last):  # noqa: ARG001
+    def by_mode(net, node, rows, x, first, last):  # noqa: ARG001
+        hear(net, rows, x, first, last)
+
+    def by_either(net, node, rows, x, first, last):
+        n_nodes = net.mixed.shape[0]
+        if n_nodes:
+            hear_places(net, rows, x, first * n_nodes + node, last * n_nodes, n_nodes)
+        else:
+            hear(net, rows, x, first, last)
+
+    return by_either if rows.instance_class is DenseRows else by_mode
+
+
+@overload(learn_at, jit_options=BORROWED)
+def _learn_at(net, node, rows, x, first, last):  # noqa: ARG001
+    def by_mode(net, node, rows, x, first, last):  # noqa: ARG001
+        learn(net, rows, x, first, last)
+
+    def by_either(net, node, rows, x, first, last):
+        n_nodes = net.mixed.shape[0]
+        if n_nodes:
+            learn_places(net, rows, x, first * n_nodes + node, last * n_nodes, n_nodes)
+        else:
+            learn(net, rows, x, first, last)
+
+    return by_either if rows.instance_class is DenseRows else by_mode

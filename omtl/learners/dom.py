@@ -19,8 +19,9 @@ from omtl.learners.diffusion import (
     combine,
     diffusion,
     hear,
+    hear_at,
     heard,
-    learn,
+    learn_at,
     node_axpy,
     node_dot,
     plan_step,
@@ -237,7 +238,8 @@ class DOM2(NamedTuple):
     mean B_i of its neighbours' B̂ (line 6): w_i^j ← w_i^j + η (B_i)_{j,k} y x. Row k of P_i is the
     softmax of the negative losses on (x, y) (eq. 13); P_i = 0 at first.
 
-    Cost per example: O(n_tasks · n_nodes · nonzeros).
+    Cost per example: O(n_tasks · n_nodes · nonzeros); of dense rows O(n_tasks · n_features), and
+    O(n_tasks · n_links · n_features) a round to combine.
 
     Parameters
     ----------
@@ -263,7 +265,7 @@ class DOM2(NamedTuple):
         if self.by_node:
             require_a_node_a_task("DOM-II by node", shape)
         return Relations(
-            net=diffusion(shape, n_slots=m),
+            net=diffusion(shape, n_slots=m, by_node=True),
             steps=no_steps(m)._replace(example=np.full(m, -1)),
             believed=np.repeat(self.alpha * np.eye(m)[None], n_nodes, axis=0),
             learnt=np.zeros((m, m)),
@@ -278,11 +280,15 @@ class DOM2(NamedTuple):
     def score(self, state: Relations, rows: Any, event: Event) -> float:
         """Return v_i^k·x (line 11), and keep the scores that eq. 13 compares."""
         m, i, k = state.scores.size, event.node, event.task
-        first, last = (k, k + 1) if self.by_node else (0, m)
-        hear(state.net, rows, event.example, first, last)
+        if self.by_node:
+            hear(state.net, rows, event.example, k, k + 1)
+            for j in range(m):
+                state.scores[j] = heard(state.net, j, k)
+            return state.scores[i]
+        hear_at(state.net, i, rows, event.example, 0, m)
         for j in range(m):
-            state.scores[j] = heard(state.net, j, k) if self.by_node else heard(state.net, i, j)
-        return state.scores[i if self.by_node else k]
+            state.scores[j] = heard(state.net, i, j)
+        return state.scores[k]
 
     def update(self, state: Relations, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
         """Take a hinge step (line 14), and learn row k of P (lines 19 and 20)."""
@@ -299,13 +305,18 @@ class DOM2(NamedTuple):
         for j in range(m):
             state.learnt[k, j] *= (1.0 - self.alpha) / total
         state.learnt[k, k] += self.alpha
-        for j in range(m):
-            state.passed_on[k, j] = 0.0
-            for n in range(state.net.mixing.shape[0]):
-                believed = state.believed[n, k, j] if self.by_row else state.believed[n, j, k]
-                state.passed_on[k, j] += state.net.mixing[i, n] * believed
         learns = y * score < 1.0
         keep_step(state.steps, self.eta * y if learns else 0.0, event)
+        if learns:
+            for j in range(m):
+                state.passed_on[k, j] = 0.0
+            for n in range(state.net.mixing.shape[0]):
+                if state.net.mixing[i, n] != 0.0:
+                    for j in range(m):
+                        believed = (
+                            state.believed[n, k, j] if self.by_row else state.believed[n, j, k]
+                        )
+                        state.passed_on[k, j] += state.net.mixing[i, n] * believed
         return learns
 
     def close_round(self, state: Relations, rows: Any) -> None:
@@ -318,10 +329,32 @@ class DOM2(NamedTuple):
             if state.steps.weight[k] != 0.0:
                 for j in range(m):
                     plan_step(state.steps.weight[k] * state.passed_on[k, j], state.net, i, j)
-                learn(state.net, rows, state.steps.example[k], 0, m)
+                learn_at(state.net, i, rows, state.steps.example[k], 0, m)
             for j in range(m):
                 state.believed[i, k, j] = state.learnt[k, j]
             state.steps.example[k] = -1
+
+
+class Pairs(NamedTuple):
+    """Products of examples with one that came before, shape (n_examples,) each, or (0,) for none.
+
+    `product[i]` is that of the rows `i` and `before[i]`, -1 where there is none yet. All points of
+    a grid meet the same pairs; a play on its own meets each once, and keeps none.
+    """
+
+    before: np.ndarray
+    product: np.ndarray
+
+
+@register_jitable(**BORROWED)
+def pair_dot(pairs, rows, before, x):
+    """Return the inner product of two rows, taken once where it is kept."""
+    if x >= pairs.before.size:
+        return row_dot(rows, before, x)
+    if pairs.before[x] != before:
+        pairs.before[x] = before
+        pairs.product[x] = row_dot(rows, before, x)
+    return pairs.product[x]
 
 
 class DualSum(NamedTuple):
@@ -335,6 +368,7 @@ class DualSum(NamedTuple):
     rounds: np.ndarray
     last: Steps
     fresh: Steps
+    pairs: Pairs
 
 
 class DA(NamedTuple):
@@ -358,10 +392,21 @@ class DA(NamedTuple):
     eta: float
     b: float
 
-    def new_state(self, shape: Shape) -> DualSum:
+    def in_common(self, shape: Shape) -> Pairs:
+        """Return room for the products of rows, which depend on the stream alone."""
+        n = sum(shape.n_examples)
+        return Pairs(np.full(n, -1, np.int64), np.zeros(n))
+
+    def new_state(self, shape: Shape, in_common: Pairs | None = None) -> DualSum:
         """Return zero sums: a slot a task and a shared one at every node."""
         m = shape.n_tasks
-        return DualSum(diffusion(shape, n_slots=m + 1), np.zeros(1), no_steps(m), no_steps(m))
+        return DualSum(
+            net=diffusion(shape, n_slots=m + 1),
+            rounds=np.zeros(1),
+            last=no_steps(m),
+            fresh=no_steps(m),
+            pairs=in_common or Pairs(np.zeros(0, np.int64), np.zeros(0)),
+        )
 
     def score(self, state: DualSum, rows: Any, event: Event) -> float:
         """Return w_i^k·x."""
@@ -370,8 +415,9 @@ class DA(NamedTuple):
         total = node_dot(state.net, i, k, rows, x) + node_dot(state.net, i, m, rows, x)
         for j in range(m):
             if state.last.weight[j] != 0.0 and state.last.node[j] == i:
+                product = pair_dot(state.pairs, rows, state.last.example[j], x)
                 related = (self.b + (m if j == k else 0.0)) / ((1.0 + self.b) * m)
-                total += state.last.weight[j] * related * row_dot(rows, state.last.example[j], x)
+                total += state.last.weight[j] * related * product
         return self.eta / math.sqrt(max(1.0, state.rounds[0])) * total
 
     def update(self, state: DualSum, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002

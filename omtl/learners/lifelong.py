@@ -16,7 +16,7 @@ import numpy as np
 from numba.extending import overload, register_jitable
 
 from omtl.errors import UserError
-from omtl.ops import BORROWED, DenseRows, Rows, axpy, dot
+from omtl.ops import BORROWED, DenseRows, Rows, axpy, axpy_one, dot, dot_one, zero_vectors
 from omtl.rules import Event, Shape
 
 CLIP_SUM, CLIP_EACH, CLIP_NONE, CLIP_SIGN = range(4)
@@ -110,53 +110,29 @@ class OGD(NamedTuple):
         return fired
 
 
-def products(columns: np.ndarray, n: int, rows: Rows, i: int, out: np.ndarray) -> None:
-    """Write the inner products of row `i` with the first `n` columns, in one pass over the row."""
-    if isinstance(rows, DenseRows):
-        out[:n] = rows.X[i] @ columns[:, :n]
-    else:
-        part = slice(rows.indptr[i], rows.indptr[i + 1])
-        out[:n] = rows.values[part] @ columns[rows.indices[part], :n]
+def products(total: np.ndarray, n: int, rows: Rows, i: int, out: np.ndarray) -> None:
+    """Write the inner products of row `i` with the first `n` vectors, from `zero_vectors`."""
+    for k in range(n):
+        out[k] = dot_one(total, k, rows, i)
 
 
-def add_to_column(a: float, rows: Rows, i: int, columns: np.ndarray, k: int) -> None:
-    """Add `a` times row `i` to column `k`, in place."""
-    axpy(a, rows, i, columns[:, k])
-
-
-# The compiled twins. Numba wants the argument names of the functions above, and no annotations.
+# The compiled twin. Numba wants the argument names of the function above, and no annotations.
 
 
 @overload(products, jit_options=BORROWED)
-def _products(columns, n, rows, i, out):  # noqa: ARG001
-    def dense(columns, n, rows, i, out):
+def _products(total, n, rows, i, out):  # noqa: ARG001
+    def dense(total, n, rows, i, out):
         for k in range(n):
-            out[k] = 0.0
-        for f in range(columns.shape[0]):
-            value = rows.X[i, f]
-            for k in range(n):
-                out[k] += value * columns[f, k]
+            out[k] = dot_one(total, k, rows, i)
 
-    def compressed(columns, n, rows, i, out):
+    def compressed(total, n, rows, i, out):
+        features = total.T
         for k in range(n):
             out[k] = 0.0
         for e in range(rows.indptr[i], rows.indptr[i + 1]):
             value, f = rows.values[e], np.uint32(rows.indices[e])
             for k in range(n):
-                out[k] += value * columns[f, k]
-
-    return dense if rows.instance_class is DenseRows else compressed
-
-
-@overload(add_to_column, jit_options=BORROWED)
-def _add_to_column(a, rows, i, columns, k):  # noqa: ARG001
-    def dense(a, rows, i, columns, k):
-        for f in range(columns.shape[0]):
-            columns[f, k] += a * rows.X[i, f]
-
-    def compressed(a, rows, i, columns, k):
-        for e in range(rows.indptr[i], rows.indptr[i + 1]):
-            columns[np.uint32(rows.indices[e]), k] += a * rows.values[e]
+                out[k] += value * features[f, k]
 
     return dense if rows.instance_class is DenseRows else compressed
 
@@ -165,9 +141,11 @@ class Knowledge(NamedTuple):
     """The knowledge base: a classifier a task, each in a column of its own, in order of arrival.
 
     Task k has column ``column[k]`` (−1 until it begins), and the columns before it are its base.
-    With c that column, its classifier is ``scale[c]`` times ``total[:, c]``, after ``seen[c]``
-    examples; ``losses[c, j]`` is what the past classifier j has lost on it, and ``alpha_sum[c]``
-    the sum of α that its ε is of. ``horizon[k]`` is N_k, or 0 where that is not known.
+    `total`, of shape (n_tasks, n_features), is from `omtl.ops.zero_vectors`: for sparse rows it has
+    columns in memory too. With c the task's column, its classifier is ``scale[c]`` times
+    ``total[c]``, after ``seen[c]`` examples; ``losses[c, j]`` is what the past classifier j has
+    lost on it, and ``alpha_sum[c]`` the sum of α that its ε is of. ``horizon[k]`` is N_k, or 0
+    where that is not known.
 
     `product` and `share` are of the example that was last scored: the columns' products with it,
     and the weights p of the base. `random` is the state of the generator that sampling draws from.
@@ -265,8 +243,7 @@ class AKLO(NamedTuple):
     In a stream whose tasks alternate, the base of a task are the tasks that began before it, as far
     as they have come.
 
-    Cost per example: O(nonzeros · T), of which all past predictions are one product of the row with
-    a matrix that has a row a feature.
+    Cost per example: O(nonzeros · T), the products of the row with all past classifiers.
 
     Parameters
     ----------
@@ -321,7 +298,7 @@ class AKLO(NamedTuple):
             known[:] = shape.n_examples
         rng = np.random.default_rng(shape.seed)
         return Knowledge(
-            total=np.zeros((shape.n_features, n)),
+            total=zero_vectors(n, shape.n_features, shape.sparse),
             scale=np.zeros(n),
             seen=np.zeros(n, dtype=np.int64),
             losses=np.zeros((n, n)),
@@ -373,7 +350,7 @@ class AKLO(NamedTuple):
                 state.losses[c, j] += gap * gap
         fired = learns(self.margin, y, state.scale[c] * state.product[c])
         if fired:
-            add_to_column(y, rows, event.example, state.total, c)
+            axpy_one(y, rows, event.example, c, state.total)
         state.seen[c] += 1
         t = state.seen[c]
         state.scale[c] = 1.0 / (self.lam * (t + self.shift))

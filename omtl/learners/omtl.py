@@ -28,7 +28,7 @@ import numpy as np
 from numba.extending import overload, register_jitable
 
 from omtl.learners.diffusion import Diffusion, diffusion, hear, learn
-from omtl.ops import BORROWED, DenseRows, Rows
+from omtl.ops import BLOCK, BORROWED, DenseRows, Rows, inner
 from omtl.rules import Event, Shape
 
 MOST_SWEEPS = 40
@@ -40,6 +40,18 @@ DIAGONAL = 1e-33
 NEGLIGIBLE = 1e-20
 """Components smaller than this, relative to the diagonal's, are not turned away."""
 
+SMALL_TURN = 1e-7
+"""Angles of which nothing but the first and second order is left in a float."""
+
+SMALLER_TURN = 1e-9
+"""Angles that are turned away where second orders are too large for that."""
+
+SMALL_BEND = 1e-9
+"""Second orders whose product with a small angle is nothing in a float."""
+
+STRAIGHTEN = 16
+"""Rounds after which the axes are made orthonormal anew, to some 1e-14."""
+
 
 class Relationships(NamedTuple):
     """The tasks' weight vectors (the slots of a single node) and their relation.
@@ -49,15 +61,20 @@ class Relationships(NamedTuple):
     net : Diffusion
         The weight vectors, w^k in slot k.
     inverse : ndarray of shape (n_tasks, n_tasks)
-        A⁻¹ as the next step uses it.
+        A⁻¹ as the next step uses it, but for von Neumann's divergence, which has it by its axes.
     learnt : ndarray of shape (n_tasks, n_tasks)
         What is learnt of it: A⁻¹ before it is normalised, or its logarithm.
     gram : ndarray of shape (n_tasks, n_tasks)
         WᵀW, which follows from the scores.
     sums : ndarray of shape (n_tasks,)
         Sums of the components of each weight vector.
-    axes, along : ndarray of shape (n_tasks, n_tasks)
-        The eigenvectors of `learnt` as rows, and `learnt` along these.
+    axes, along : ndarray of shape (n_tasks, width)
+        The eigenvectors of `learnt` as rows, and `learnt` along these. Rows end with zeros, which
+        makes them of a length that is fast.
+    spread : ndarray of shape (n_tasks,)
+        The eigenvalues of A⁻¹ as the next step uses it, along `axes`.
+    memory : ndarray of shape (2 n_tasks + 1, width)
+        What is worked in.
     together_from : ndarray of shape (1,), int64
         The round from which on the relation is learnt and used.
     """
@@ -69,20 +86,25 @@ class Relationships(NamedTuple):
     sums: np.ndarray
     axes: np.ndarray
     along: np.ndarray
+    spread: np.ndarray
+    memory: np.ndarray
     together_from: np.ndarray
 
 
 def unrelated(shape: Shape, learnt: np.ndarray, epoch: float) -> Relationships:
     """Return zero weights of tasks that learn alone."""
     m = shape.n_tasks
+    width = -(-m // BLOCK) * BLOCK
     return Relationships(
         net=diffusion(shape._replace(mixing=np.ones((1, 1))), n_slots=m),
         inverse=np.eye(m),
         learnt=learnt,
         gram=np.zeros((m, m)),
         sums=np.zeros(m),
-        axes=np.eye(m),
-        along=np.zeros((m, m)),
+        axes=np.eye(m, width),
+        along=np.zeros((m, width)),
+        spread=np.ones(m),
+        memory=np.zeros((2 * m + 1, width)),
         together_from=np.array([max(1, math.ceil(epoch * shape.n_rounds))]),
     )
 
@@ -159,76 +181,204 @@ def use(state, source, normalise):
 
 
 @register_jitable(**BORROWED)
-def turn(a, axes):
-    """Turn a symmetric matrix, and its axes (rows), until it is diagonal: Jacobi's method."""
-    n = a.shape[0]
-    for _ in range(MOST_SWEEPS):
-        off, on = 0.0, 0.0
-        for p in range(n):
-            on += a[p, p] * a[p, p]
-            for q in range(p):
-                off += a[p, q] * a[p, q]
-        if not off > DIAGONAL * on:
-            break
-        for p in range(n - 1):
-            for q in range(p + 1, n):
-                if abs(a[p, q]) <= NEGLIGIBLE * (abs(a[p, p]) + abs(a[q, q])):
-                    continue
-                slope = (a[q, q] - a[p, p]) / (2.0 * a[p, q])
-                tangent = 1.0 / (abs(slope) + math.sqrt(1.0 + slope * slope))
-                if slope < 0.0:
-                    tangent = -tangent
-                cosine = 1.0 / math.sqrt(1.0 + tangent * tangent)
-                sine = tangent * cosine
-                for k in range(n):
-                    one, other = a[k, p], a[k, q]
-                    a[k, p] = cosine * one - sine * other
-                    a[k, q] = sine * one + cosine * other
-                for k in range(n):
-                    one, other = a[p, k], a[q, k]
-                    a[p, k] = cosine * one - sine * other
-                    a[q, k] = sine * one + cosine * other
-                for k in range(n):
-                    one, other = axes[p, k], axes[q, k]
-                    axes[p, k] = cosine * one - sine * other
-                    axes[q, k] = sine * one + cosine * other
+def plan_along(state, rows, event, step):
+    """As `plan`, with the A⁻¹ that `axes` and `spread` make."""
+    hear(state.net, rows, event.example, 0, state.sums.size)
+    steps, m = state.net.steps, state.sums.size
+    for j in range(m):
+        steps[j] = 0.0
+    for i in range(m):
+        share = state.spread[i] * state.axes[i, event.task]
+        for j in range(m):
+            steps[j] += share * state.axes[i, j]
+    for j in range(m):
+        steps[j] *= step
 
 
 @register_jitable(**BORROWED)
-def use_exponential(state):
+def rotate(one, other, cosine, sine):
+    """Rotate two vectors in their plane."""
+    for k in range(one.size):
+        before, beside = one[k], other[k]
+        one[k] = cosine * before - sine * beside
+        other[k] = sine * before + cosine * beside
+
+
+@register_jitable(**BORROWED)
+def add_rows(total, factors, rows):
+    """Add to a vector `factors` times the rows of a matrix, four rows at a time."""
+    n = rows.shape[0]
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        f0, f1, f2, f3 = factors[i], factors[i + 1], factors[i + 2], factors[i + 3]
+        r0, r1, r2, r3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+        for k in range(total.size):
+            total[k] = total[k] + f0 * r0[k] + f1 * r1[k] + f2 * r2[k] + f3 * r3[k]
+    for i in range(whole, n):
+        axis, factor = rows[i], factors[i]
+        for k in range(total.size):
+            total[k] += factor * axis[k]
+
+
+@register_jitable(**BORROWED)
+def negligible(a, p, q):
+    """Return whether a symmetric matrix is as good as diagonal between two axes."""
+    return abs(a[p, q]) <= NEGLIGIBLE * (abs(a[p, p]) + abs(a[q, q]))
+
+
+@register_jitable(**BORROWED)
+def is_diagonal(a):
+    """Return whether nothing is left beside the diagonal of a symmetric matrix."""
+    off, on = 0.0, 0.0
+    for p in range(a.shape[0]):
+        on += a[p, p] * a[p, p]
+        for q in range(p):
+            off += a[p, q] * a[p, q]
+    return not off > DIAGONAL * on
+
+
+@register_jitable(**BORROWED)
+def turn(a, axes, memory):
+    """Turn a symmetric matrix, and its axes (rows), until it is diagonal: Jacobi's method.
+
+    Small angles are left for the end, where all are turned at once.
+
+    Parameters
+    ----------
+    a, axes : ndarray of shape (n, width)
+        Beyond column n there are zeros.
+    memory : ndarray of shape (2 n + 1, width)
+        What is worked in.
+    """
+    least = SMALL_TURN
+    for _ in range(MOST_SWEEPS):
+        if is_diagonal(a):
+            return
+        if not sweep(a, axes, least):
+            if turn_a_little(a, axes, memory):
+                return
+            least = SMALLER_TURN if least > SMALLER_TURN else 0.0
+
+
+@register_jitable(**BORROWED)
+def sweep(a, axes, least):
+    """Turn away the components with angles of `least` or more; return whether there were any."""
+    n = a.shape[0]
+    any_far = False
+    for p in range(n - 1):
+        for q in range(p + 1, n):
+            along, gap = a[p, q], a[q, q] - a[p, p]
+            if abs(along) <= least * abs(gap) or negligible(a, p, q):
+                continue
+            any_far = True
+            slope = gap / (2.0 * along)
+            tangent = 1.0 / (abs(slope) + math.sqrt(1.0 + slope * slope))
+            if slope < 0.0:
+                tangent = -tangent
+            cosine = 1.0 / math.sqrt(1.0 + tangent * tangent)
+            sine = tangent * cosine
+            at_p, at_q = a[p, p] - tangent * along, a[q, q] + tangent * along
+            rotate(a[p], a[q], cosine, sine)
+            rotate(axes[p], axes[q], cosine, sine)
+            a[p, p], a[p, q], a[q, p], a[q, q] = at_p, 0.0, 0.0, at_q
+            for k in range(n):
+                a[k, p] = a[p, k]
+                a[k, q] = a[q, k]
+    return any_far
+
+
+@register_jitable(**BORROWED)
+def turn_a_little(a, axes, memory):
+    """Turn away all components at once, by perturbation theory of the second order.
+
+    Eigenvalues d and eigenvectors become, of components a_pq that are small beside the gaps,
+    d_p + Σ_q t_pq a_pq and v_p + Σ_q (t_pq + s_pq) v_q, with t_pq = a_pq / (d_p − d_q) and
+    s_pq = Σ_l t_pl a_lq / (d_p − d_q), s_pp = −½ Σ_q t_pq². Returns whether that is enough: where
+    s is not small either, nothing is changed.
+    """
+    n = a.shape[0]
+    angles, others, d = memory[:n], memory[n : 2 * n], memory[2 * n]
+    for p in range(n):
+        d[p] = a[p, p]
+        for q in range(n):
+            angles[p, q] = 0.0 if p == q or negligible(a, p, q) else a[p, q] / (d[p] - a[q, q])
+    for p in range(n):
+        a[p, p] = 0.0
+    fits = True
+    for p in range(n):
+        for k in range(others.shape[1]):
+            others[p, k] = 0.0
+        add_rows(others[p], angles[p], a)
+        for q in range(n):
+            gap = abs(d[p] - d[q])
+            small = abs(others[p, q]) <= NEGLIGIBLE * (abs(d[p]) + abs(d[q]))
+            fits &= p == q or small or abs(others[p, q]) <= SMALL_BEND * gap
+    if not fits:
+        for p in range(n):
+            a[p, p] = d[p]
+        return False
+    for p in range(n):
+        shift, square = others[p, p], 0.0
+        for q in range(n):
+            square += angles[p, q] * angles[p, q]
+            small = abs(others[p, q]) <= NEGLIGIBLE * (abs(d[p]) + abs(d[q]))
+            a[p, q] = angles[p, q] + (0.0 if small or p == q else others[p, q] / (d[p] - d[q]))
+        a[p, p] = -0.5 * square
+        angles[p, p] = shift
+    for p in range(n):
+        for k in range(axes.shape[1]):
+            others[p, k] = axes[p, k]
+    for p in range(n):
+        add_rows(axes[p], a[p], others)
+        for q in range(n):
+            a[p, q] = 0.0
+        a[p, p] = d[p] + angles[p, p]
+    return True
+
+
+@register_jitable(**BORROWED)
+def straighten(axes, memory):
+    """Make rows that are orthonormal but for rounding more so: V ← V + ½ (1 − V Vᵀ) V."""
+    n = axes.shape[0]
+    factors, before = memory[:n], memory[n : 2 * n]
+    for p in range(n):
+        for k in range(axes.shape[1]):
+            before[p, k] = axes[p, k]
+        for q in range(n):
+            factors[p, q] = 0.5 * ((p == q) - inner(axes[p], axes[q]))
+    for p in range(n):
+        add_rows(axes[p], factors[p], before)
+
+
+@register_jitable(**BORROWED)
+def find_exponential(state, t):
     """Let the next steps use exp(`learnt`), made to have trace n_tasks, for A⁻¹.
 
-    Jacobi's method starts from the axes of last time, from which it takes a sweep or two.
+    Jacobi's method starts from the axes of last time, from which few angles are not small. `t` is
+    the round's number.
     """
     m = state.sums.size
-    a, axes, learnt = state.along, state.axes, state.learnt
+    if t % STRAIGHTEN == 0:
+        straighten(state.axes, state.memory)
+    a, axes, learnt, memory = state.along, state.axes, state.learnt, state.memory
     for i in range(m):
-        for k in range(m):
-            total = 0.0
-            for j in range(m):
-                total += axes[i, j] * learnt[j, k]
-            state.inverse[i, k] = total
+        for k in range(memory.shape[1]):
+            memory[i, k] = 0.0
+        add_rows(memory[i], axes[i], learnt)
     for i in range(m):
         for j in range(i + 1):
-            total = 0.0
-            for k in range(m):
-                total += state.inverse[i, k] * axes[j, k]
-            a[i, j] = total
-            a[j, i] = total
-    turn(a, axes)
+            a[i, j] = inner(memory[i], axes[j])
+            a[j, i] = a[i, j]
+    turn(a, axes, memory)
     top = a[0, 0]
     for i in range(m):
         top = max(top, a[i, i])
     trace = 0.0
     for i in range(m):
-        a[i, i] = math.exp(a[i, i] - top)
-        trace += a[i, i]
-    for j in range(m):
-        for k in range(m):
-            total = 0.0
-            for i in range(m):
-                total += a[i, i] * axes[i, j] * axes[i, k]
-            state.inverse[j, k] = m / trace * total
+        state.spread[i] = math.exp(a[i, i] - top)
+        trace += state.spread[i]
+    for i in range(m):
+        state.spread[i] *= m / trace
 
 
 class OMTLCovariance(NamedTuple):
@@ -272,7 +422,7 @@ class OMTLCovariance(NamedTuple):
             return False
         plan(state, rows, event, self.rate * y)
         m = state.sums.size
-        d = state.net.vectors.size // m
+        d = state.net.near.X.shape[1]
         if event.round >= state.together_from[0]:
             for i in range(m):
                 for j in range(m):
@@ -363,7 +513,8 @@ class OMTLVonNeumann(NamedTuple):
 
     def new_state(self, shape: Shape) -> Relationships:
         """Return zero weights and log A = 0."""
-        return unrelated(shape, np.zeros((shape.n_tasks, shape.n_tasks)), self.epoch)
+        alone = unrelated(shape, np.zeros((0, 0)), self.epoch)
+        return alone._replace(learnt=np.zeros(alone.axes.shape))
 
     def score(self, state: Relationships, rows: Any, event: Event) -> float:
         """Return w^k·x."""
@@ -373,12 +524,12 @@ class OMTLVonNeumann(NamedTuple):
         """Take a step of all tasks where the margin is not reached, and learn their relation."""
         if y * score > self.margin:
             return False
-        plan(state, rows, event, self.rate * y)
+        plan_along(state, rows, event, self.rate * y)
         m = state.sums.size
         if event.round >= state.together_from[0]:
             for i in range(m):
                 for j in range(m):
                     state.learnt[i, j] += self.eta * state.gram[i, j]
-            use_exponential(state)
+            find_exponential(state, event.round)
         take(state, rows, event, event.round < state.together_from[0])
         return True

@@ -21,6 +21,12 @@ from omtl.rules import Event, Shape
 MOST_HALVINGS = 200
 """Halvings of an interval of floats after which nothing is left to halve."""
 
+NEAR = 1e-8
+"""Relative length of a step of Newton's method after which rounding alone is left."""
+
+ROUNDING = 1e-15
+"""Relative error of a root that Newton's method has found, or a little more."""
+
 
 class TiedLosses(NamedTuple):
     """One weight vector a task, and the round: labels, examples, losses, squared norms, steps τ."""
@@ -123,6 +129,61 @@ class OSGL(NamedTuple):
         step(state, rows)
 
 
+@register_jitable(**BORROWED)
+def square_of_steps(state, mu):
+    """Return ‖τ‖² of τ_k = ℓ_k / (‖x_k‖² + μ)."""
+    total = 0.0
+    for k in range(state.tau.size):
+        total += (state.loss[k] / (state.square_norm[k] + mu)) ** 2
+    return total
+
+
+@register_jitable(**BORROWED)
+def least_mu(state, C):
+    """Return the least μ ≥ 0 with ‖τ‖ ≤ C: Newton's method on 1 / ‖τ‖, and halving at the end."""
+    if square_of_steps(state, 0.0) <= C * C:
+        return 0.0
+    square = 0.0
+    for k in range(state.tau.size):
+        square += state.loss[k] * state.loss[k]
+    # ‖τ‖ falls from that at μ = 0 to at most C at μ = ‖ℓ‖ / C.
+    low, high = 0.0, math.sqrt(square) / C
+    mu, length = 0.0, math.inf
+    while length > NEAR * mu:
+        norm, fall = 0.0, 0.0
+        for k in range(state.tau.size):
+            inverse = 1.0 / (state.square_norm[k] + mu)
+            part = (state.loss[k] * inverse) ** 2
+            norm += part
+            fall += part * inverse
+        if norm > C * C:
+            low = mu
+        else:
+            high = mu
+        if not fall > 0.0:
+            break
+        next_mu = mu + (math.sqrt(norm) / C - 1.0) * norm / fall
+        if not low < next_mu < high:
+            break
+        mu, length = next_mu, min(0.5 * length, abs(next_mu - mu))
+    for side in (1.0 - ROUNDING, 1.0 + ROUNDING):
+        edge = side * mu
+        if low < edge < high:
+            if square_of_steps(state, edge) > C * C:
+                low = edge
+            else:
+                high = edge
+    for _ in range(MOST_HALVINGS):
+        mu = 0.5 * (low + high)
+        if mu <= low or mu >= high:
+            break
+        if square_of_steps(state, mu) > C * C:
+            low = mu
+        else:
+            high = mu
+    return high
+
+
 class OSGLImplicit(NamedTuple):
     """The implicit update of Dekel et al. (2007), for the Euclidean global loss.
 
@@ -160,28 +221,7 @@ class OSGLImplicit(NamedTuple):
 
     def close_round(self, state: TiedLosses, rows: Any) -> None:
         """Take the steps of all tasks with a loss."""
-        m = state.tau.size
-        square = 0.0
-        for k in range(m):
-            square += state.loss[k] * state.loss[k]
-        # ‖τ‖ falls from that at μ = 0 to at most C at μ = ‖ℓ‖ / C.
-        low, high = 0.0, math.sqrt(square) / self.C
-        norm = 0.0
-        for k in range(m):
-            norm += (state.loss[k] / state.square_norm[k]) ** 2
-        if norm <= self.C * self.C:
-            high = 0.0
-        for _ in range(MOST_HALVINGS):
-            mu = 0.5 * (low + high)
-            if mu <= low or mu >= high:
-                break
-            norm = 0.0
-            for k in range(m):
-                norm += (state.loss[k] / (state.square_norm[k] + mu)) ** 2
-            if norm > self.C * self.C:
-                low = mu
-            else:
-                high = mu
-        for k in range(m):
-            state.tau[k] = state.loss[k] / (state.square_norm[k] + high)
+        mu = least_mu(state, self.C)
+        for k in range(state.tau.size):
+            state.tau[k] = state.loss[k] / (state.square_norm[k] + mu)
         step(state, rows)

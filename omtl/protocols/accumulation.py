@@ -89,8 +89,8 @@ def measure_slowly(
             found.errors[k, j] += (said - y) ** 2
             found.weighed_errors[k, j] += share * (said - y) ** 2
         square = 0.0
-        for f in range(state.total.shape[0]):
-            square += state.total[f, c] ** 2
+        for f in range(state.total.shape[1]):
+            square += state.total[c, f] ** 2
         found.longest[k] = max(found.longest[k], state.scale[c] * np.sqrt(square))
         update(learner, state, examples.rows, event, y, value)
 
