@@ -12,11 +12,13 @@ on how large a loss was. Such a learner has these methods besides the rules of a
 ``parts(self)``
     for each part, what it depends on besides the examples learnt from, as a tuple of numbers; None
     if this learner cannot share. Part 0 is of all tasks, the others are each of one task;
-``new_pool(self, shape, n_own_features, n_shared, n_own)``
+``new_pool(self, shape, n_own_features, n_shared, n_own, n_points)``
     memory for so many copies of part 0 and of each other part, all of them zero, with their vectors
     as `omtl.ops.dots` reads them; those of one task need no more features than its examples have;
 ``at(self, p)``
     the learner of point `p`, where `self` has arrays in place of hyper-parameters;
+``begin(self, pool, t, p)``
+    note what point `p` needs in all of the round after `t` rounds;
 ``dots(self, pool, part, rows, i, first, last, sums)``
     products of the vectors of these copies and a row, by `omtl.ops.dots`;
 ``product(self, pool, part, c, dot)``
@@ -33,8 +35,10 @@ on how large a loss was. Such a learner has these methods besides the rules of a
 ``settle(self, pool, part, a_point, first, last, rows, steps)``
     what happens to these copies at the end of a round, where ``at(a_point[c])`` is a learner of
     copy `c`, and `steps` is memory to use;
-``copy(self, pool, part, c, new)``
-    copy one copy to another;
+``copy(self, pool, part, c, new, features)``
+    copy one copy to another, whose vectors are zero; those of the first are so but for `features`;
+``clear(self, pool, part, first, last)``
+    make these copies zero again;
 ``findings_of(self, pool, t, of)``
     as ``findings``, of a point whose copies are ``of[part, k]``.
 """
@@ -54,11 +58,15 @@ from omtl.play import Examples, Trace
 from omtl.rules import Event, Shape
 from omtl.streams import Stream
 
-AT_ONCE = 256
+AT_ONCE = 500
 """Most points that are played together. More share more, and crowd the processor's cache."""
 
-MEMORY = 2**28
-"""Bytes that the copies of one part may take; fewer points are played together if it is short."""
+SOME_MEMORY, MEMORY = 2**26, 2**27
+"""Bytes that the copies of one part may take at first, which are doubled when they are short, and
+at most; then fewer points are played together."""
+
+FULL = 0.7
+"""Share of that memory to be taken by the next points, if they part as those before them did."""
 
 
 class Copies(NamedTuple):
@@ -96,6 +104,24 @@ class Copies(NamedTuple):
     sums: np.ndarray
 
 
+class Met(NamedTuple):
+    """The features that examples have had so far: of all tasks, or by task.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_slots, n_features), int32
+        In the order in which they came.
+    n : ndarray of shape (n_slots,), int64
+        How many there are.
+    known : ndarray of shape (n_slots, n_features), bool
+        Whether a feature is one of them.
+    """
+
+    features: np.ndarray
+    n: np.ndarray
+    known: np.ndarray
+
+
 class Tally(NamedTuple):
     """The traces of all points, with the points along the last axis, and the scores of an example.
 
@@ -128,8 +154,35 @@ def _rule(name: str) -> Callable:
     return call
 
 
-_at, _dots, _product, _total = map(_rule, ("at", "dots", "product", "total"))
+_at, _begin, _dots = map(_rule, ("at", "begin", "dots"))
+_product, _total = map(_rule, ("product", "total"))
 _step, _axpys, _learn, _settle, _copy = map(_rule, ("step", "axpys", "learn", "settle", "copy"))
+
+
+def meet(met: Met, rows: Rows, slot: int, i: int) -> None:
+    """Note the features of row `i`; of dense rows all are known from the start."""
+    if isinstance(rows, SparseRows):
+        for j in rows.indices[rows.indptr[i] : rows.indptr[i + 1]]:
+            if not met.known[slot, j]:
+                met.known[slot, j] = True
+                met.features[slot, met.n[slot]] = j
+                met.n[slot] += 1
+
+
+@overload(meet, jit_options=BORROWED)
+def _meet(met, rows, slot, i):  # noqa: ARG001
+    def dense(met, rows, slot, i):
+        pass
+
+    def compressed(met, rows, slot, i):
+        for e in range(rows.indptr[i], rows.indptr[i + 1]):
+            j = np.uint32(rows.indices[e])
+            if not met.known[slot, j]:
+                met.known[slot, j] = True
+                met.features[slot, met.n[slot]] = j
+                met.n[slot] += 1
+
+    return dense if rows.instance_class is DenseRows else compressed
 
 
 # Loops over the points, apart so that they are compiled to vector instructions.
@@ -172,6 +225,7 @@ def share_slowly(
     own_rows: Rows,
     stream: Stream,
     copies: Copies,
+    met: tuple[Met, Met],
     tally: Tally,
 ) -> bool:
     """Play a stream with all points; return whether the memory was enough."""
@@ -179,11 +233,15 @@ def share_slowly(
     n_parts, n_points = of.shape[0], of.shape[2]
     passed = 0
     for t in range(stream.start.size - 1):
+        for p in range(n_points):
+            _begin(_at(points, p), pool, t, p)
         for e in range(stream.start[t], stream.start[t + 1]):
             i = stream.example[e]
             k = examples.task[i]
             y = examples.y[i]
             event = Event(t, i, k, stream.node[e], examples.square_norm[i])
+            meet(met[0], examples.rows, 0, i)
+            meet(met[1], own_rows, k, i)
             for part in range(n_parts):
                 rows, slot = (own_rows, k) if part else (examples.rows, 0)
                 first, last = copies.start[part, slot], copies.stop[part, slot]
@@ -196,7 +254,7 @@ def share_slowly(
                 tally.score[p] = _total(_at(points, p), pool, t, product, of, k, p)
             note(tally, k, y, event.square_norm > 0.0)
             for part in range(n_parts):
-                rows, slot = (own_rows, k) if part else (examples.rows, 0)
+                rows, slot, seen = (own_rows, k, met[1]) if part else (examples.rows, 0, met[0])
                 first, last = copies.start[part, slot], copies.stop[part, slot]
                 mark(fate[part], of[part, slot], tally.learns)
                 heir = last
@@ -204,10 +262,12 @@ def share_slowly(
                     copies.heir[part, c] = c
                     if fate[part, c, 0] and fate[part, c, 1]:
                         if heir == copies.limit[part, slot]:
+                            copies.stop[part, slot] = heir
                             return False
                         copies.heir[part, c] = heir
                         copies.a_point[part, heir] = copies.a_point[part, c]
-                        _copy(points, pool, part, c, heir)
+                        features = seen.features[slot, : seen.n[slot]]
+                        _copy(points, pool, part, c, heir, features)
                         product[part, heir] = product[part, c]
                         fate[part, c, 1], fate[part, heir, 1] = False, True
                         heir += 1
@@ -248,7 +308,7 @@ share_compiled = njit(cache=True, nogil=True, **BORROWED)(share_slowly)
 
 def new_copies(
     parts: Sequence[tuple[tuple[float, ...], ...]], n_tasks: int, most: Sequence[int]
-) -> Copies | None:
+) -> Copies:
     """Return the copies before the first example: one for all points with the same numbers.
 
     Parameters
@@ -257,12 +317,7 @@ def new_copies(
         What the parts of each point depend on.
     n_tasks : int
     most : sequence of int
-        How many copies of each part there may be of a task.
-
-    Returns
-    -------
-    Copies or None
-        None if these are more than there may be.
+        How many copies of each part there may be of a task, at least as many as these.
     """
     n_points, n_parts = len(parts), len(parts[0])
     start = np.multiply.outer(most, np.arange(n_tasks))
@@ -284,8 +339,6 @@ def new_copies(
     for part in range(n_parts):
         numbers = [point[part] for point in parts]
         kinds = {one: kind for kind, one in enumerate(dict.fromkeys(numbers))}
-        if len(kinds) > most[part]:
-            return None
         for slot in range(n_tasks if part else 1):
             of = start[part, slot] + np.array([kinds[one] for one in numbers])
             copies.of[part, slot] = of
@@ -297,6 +350,16 @@ def new_copies(
 def padded(n: int) -> int:
     """Return at least `n`, such that vectors side by side do not crowd in the processor's cache."""
     return 8 * (2 * (-(-n // 8) // 2) + 1)
+
+
+def nothing_met(rows: Rows, n_slots: int, n_features: int) -> Met:
+    """Return the features met before the first example: none, or all if the rows are dense."""
+    dense = isinstance(rows, DenseRows)
+    return Met(
+        features=np.tile(np.arange(n_features, dtype=np.int32), (n_slots, 1)),
+        n=np.full(n_slots, n_features if dense else 0),
+        known=np.full((n_slots, n_features), dense),
+    )
 
 
 def new_tally(n_points: int, n_tasks: int, n_checkpoints: int) -> Tally:
@@ -366,24 +429,45 @@ def share(
     """
     own_rows, n_own = rows_by_task(examples, shape.n_tasks, shape.n_features)
     loop = share_compiled if compiled else share_slowly
-    waiting, size = list(learners), AT_ONCE
+    waiting = list(learners)
+    at_once = min(len(waiting), AT_ONCE)
+    n_parts = len(waiting[0].parts())
+    weights = [shape.n_features, *[n_own * shape.n_tasks] * (n_parts - 1)]
+
+    def fitting(memory: int) -> list[int]:
+        return [max(1, min(at_once, memory // (8 * max(1, n)))) for n in weights]
+
+    room, memory = fitting(MEMORY), min(SOME_MEMORY, MEMORY)
+    size, pool = at_once, None
     while waiting:
-        block = waiting[:size]
+        block, most = waiting[:size], fitting(memory)
         parts = [learner.parts() for learner in block]
-        room = [MEMORY // (8 * max(1, n)) for n in (shape.n_features, n_own * shape.n_tasks)]
-        most = [max(1, min(len(block), room[min(part, 1)])) for part in range(len(parts[0]))]
-        copies = new_copies(parts, shape.n_tasks, most)
-        if copies is None:
+        kinds = [len(set(numbers)) for numbers in zip(*parts, strict=True)]
+        enough = all(n <= limit for n, limit in zip(kinds, most, strict=True))
+        if enough:
+            if pool is None:
+                kept = padded(most[0]), padded(max(most[1:]) * shape.n_tasks)
+                pool = block[0].new_pool(shape, n_own, *kept, at_once)
+            points = type(block[0])(*(np.array(values) for values in zip(*block, strict=True)))
+            copies = new_copies(parts, shape.n_tasks, most)
+            met = (
+                nothing_met(examples.rows, 1, shape.n_features),
+                nothing_met(own_rows, shape.n_tasks, n_own),
+            )
+            tally = new_tally(len(block), shape.n_tasks, stream.checkpoint.size)
+            enough = loop(points, pool, examples, own_rows, stream, copies, met, tally)
+            if enough:
+                for p, learner in enumerate(block):
+                    trace = Trace(*(np.ascontiguousarray(of[..., p]) for of in tally[:6]))
+                    yield trace, learner.findings_of(pool, stream.start.size - 1, copies.of[..., p])
+                del waiting[: len(block)]
+                taken = (copies.stop - copies.start).max(axis=1) / room
+                size = max(1, min(at_once, int(len(block) * FULL / taken.max())))
+            for part in range(n_parts):
+                for slot in range(shape.n_tasks if part else 1):
+                    first, last = copies.start[part, slot], copies.stop[part, slot]
+                    block[0].clear(pool, part, first, last)
+        if not enough and most != room:
+            memory, pool = min(2 * memory, MEMORY), None
+        elif not enough:
             size = -(-len(block) // 2)
-            continue
-        points = type(block[0])(*(np.array(values) for values in zip(*block, strict=True)))
-        kept = padded(most[0]), padded(max(most[1:]) * shape.n_tasks)
-        pool = block[0].new_pool(shape, n_own, *kept)
-        tally = new_tally(len(block), shape.n_tasks, stream.checkpoint.size)
-        if not loop(points, pool, examples, own_rows, stream, copies, tally):
-            size = -(-len(block) // 2)
-            continue
-        for p, learner in enumerate(block):
-            trace = Trace(*(np.ascontiguousarray(tally_of[..., p]) for tally_of in tally[:6]))
-            yield trace, learner.findings_of(pool, stream.start.size - 1, copies.of[:, :, p])
-        del waiting[: len(block)]

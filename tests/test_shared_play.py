@@ -85,24 +85,52 @@ def test_the_plain_loop_agrees(kind: type) -> None:
         )
 
 
+def sizes_of_plays(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list to which each play adds how many points it has; assert it begins with zeros."""
+    sizes: list[int] = []
+    compiled = shared_play.share_compiled
+
+    def noting(points: Any, pool: Any, *more: Any) -> bool:
+        assert not any(vectors.any() for vectors in (pool.shared.vector, pool.own.own))
+        sizes.append(points[0].size)
+        return compiled(points, pool, *more)
+
+    monkeypatch.setattr(shared_play, "share_compiled", noting)
+    return sizes
+
+
+def nearly_empty(n_features: int, sparse_rows: bool) -> Case:
+    """Return a problem of whose features most are met late."""
+    case = problem((40, 30, 35), n_features)
+    case.tasks.X[np.random.default_rng(2).random(case.tasks.X.shape) < 0.9] = 0.0
+    return case.sparse if sparse_rows else case
+
+
 @pytest.mark.parametrize("kind", GRIDS)
-@pytest.mark.parametrize("room", [1, 2, 7])
+@pytest.mark.parametrize("sparse_rows", [False, True])
+@pytest.mark.parametrize("room", [1, 5, 7, 20])
 def test_little_memory_makes_more_plays(
-    kind: type, room: int, monkeypatch: pytest.MonkeyPatch
+    kind: type, sparse_rows: bool, room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the copies do not fit, fewer points are played together, with the same traces."""
-    case = problem((40, 30, 35), n_features=5)
-    sizes = []
-    new_tally = shared_play.new_tally
-
-    def noting(n_points: int, *more: int) -> Any:
-        sizes.append(n_points)
-        return new_tally(n_points, *more)
-
-    monkeypatch.setattr(shared_play, "new_tally", noting)
-    monkeypatch.setattr(shared_play, "MEMORY", 8 * 5 * 3 * room)
-    assert_alike(small_grid(kind), case)
+    sizes = sizes_of_plays(monkeypatch)
+    monkeypatch.setattr(shared_play, "MEMORY", 8 * 60 * 3 * room)
+    assert_alike(small_grid(kind), nearly_empty(60, sparse_rows))
     assert len(sizes) > 1
+
+
+@pytest.mark.parametrize("kind", GRIDS)
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_memory_grows_with_the_copies(
+    kind: type, sparse_rows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the copies do not fit at first, the same points are played again with more memory."""
+    sizes = sizes_of_plays(monkeypatch)
+    monkeypatch.setattr(shared_play, "SOME_MEMORY", 1)
+    learners = small_grid(kind)
+    assert_alike(learners, nearly_empty(60, sparse_rows))
+    assert len(sizes) > 1
+    assert set(sizes) == {len(learners)}
 
 
 def test_what_is_learnt_alike_is_kept_once(monkeypatch: pytest.MonkeyPatch) -> None:

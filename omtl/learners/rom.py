@@ -154,12 +154,14 @@ class Pool(NamedTuple):
     """Copies of parts of states, for points of a grid that share them (`omtl.shared_play`).
 
     `shared` has one more axis in front, of copies; `own` is a state with copies in place of tasks,
-    whose own `shared` is not used. ``rate[c]`` is the step of a copy of the shared vector.
+    whose own `shared` is not used. ``rate[c]`` is the step of a copy of the shared vector, and
+    ``factors[:, p]`` is what is the same in all tasks in a round of point `p`.
     """
 
     shared: Shared
     rate: np.ndarray
     own: Any
+    factors: np.ndarray
 
 
 def new_shared(shape: Shape, n_shared: int) -> Shared:
@@ -174,20 +176,28 @@ def new_shared(shape: Shape, n_shared: int) -> Shared:
 
 
 @register_jitable(**BORROWED)
-def copy_vector(w, new):
-    """Copy a vector."""
-    for j in range(w.size):
+def copy_vector(w, new, features):
+    """Copy these weights of a vector."""
+    for e in range(features.size):
+        j = np.uint32(features[e])
         new[j] = w[j]
 
 
 @register_jitable(**BORROWED)
-def copy_shared(shared, c, new):
+def copy_shared(shared, c, new, features):
     """Copy a vector that all tasks share, with what it is to learn."""
-    copy_vector(shared.vector[c], shared.vector[new])
+    copy_vector(shared.vector[c], shared.vector[new], features)
     shared.scale[new, 0] = shared.scale[c, 0]
     for k in range(shared.label.shape[1]):
         shared.label[new, k] = shared.label[c, k]
         shared.example[new, k] = shared.example[c, k]
+
+
+def clear_shared(shared: Shared, first: int, last: int) -> None:
+    """Make copies of a vector that all tasks share zero again."""
+    shared.vector[first:last] = 0.0
+    shared.scale[first:last] = 1.0
+    shared.label[first:last] = 0.0
 
 
 @register_jitable(**BORROWED)
@@ -223,6 +233,12 @@ def copy_norm(norms, c, new):
     norms.square[new] = norms.square[c]
     norms.unseen[new] = norms.unseen[c]
     norms.error[new] = norms.error[c]
+
+
+def clear_norms(norms: Norms, first: int, last: int) -> None:
+    """Note that vectors are zero again."""
+    for array in norms:
+        array[first:last] = 0.0
 
 
 class Parts(NamedTuple):
@@ -421,18 +437,24 @@ class ROMPGD(NamedTuple):
             return None
         return (self.eta, self.alpha), (self.eta, self.beta), (self.eta, self.gamma)
 
-    def new_pool(self, shape: Shape, n_own_features: int, n_shared: int, n_own: int) -> Pool:
+    def new_pool(
+        self, shape: Shape, n_own_features: int, n_shared: int, n_own: int, n_points: int
+    ) -> Pool:
         """Return copies of zero weights."""
         own = self.new_state(shape._replace(n_tasks=n_own, n_features=n_own_features))
         own = own._replace(
             own=zero_vectors(n_own, n_own_features, shape.sparse),
             outlier=zero_vectors(n_own, n_own_features, shape.sparse),
         )
-        return Pool(new_shared(shape, n_shared), np.zeros(n_shared), own)
+        factors = np.zeros((0, n_points))
+        return Pool(new_shared(shape, n_shared), np.zeros(n_shared), own, factors)
 
     def at(self: Any, p: int) -> ROMPGD:
         """Return the learner of a point."""
         return ROMPGD(self.eta[p], self.alpha[p], self.beta[p], self.gamma[p])
+
+    def begin(self, pool: Pool, t: int, p: int) -> None:
+        """Do nothing: all that a score needs is in its products."""
 
     def dots(
         self, pool: Pool, part: int, rows: Any, i: int, first: int, last: int, sums: Any
@@ -508,21 +530,35 @@ class ROMPGD(NamedTuple):
                 rescale(shared.vector[c], shared.scale[c, 0])
                 shared.scale[c, 0] = 1.0
 
-    def copy(self, pool: Pool, part: int, c: int, new: int) -> None:
+    def copy(self, pool: Pool, part: int, c: int, new: int, features: Any) -> None:
         """Copy u, p or q."""
         state = pool.own
         if part == 0:
-            copy_shared(pool.shared, c, new)
+            copy_shared(pool.shared, c, new, features)
         elif part == 1:
             state.own_scale[new] = state.own_scale[c]
-            copy_vector(state.own[c], state.own[new])
+            copy_vector(state.own[c], state.own[new], features)
         else:
             copy_norm(state.outlier_norms, c, new)
             state.outlier_scale[new] = state.outlier_scale[c]
-            copy_vector(state.outlier[c], state.outlier[new])
+            copy_vector(state.outlier[c], state.outlier[new], features)
             state.outlier_n_rows[new] = state.outlier_n_rows[c]
             for j in range(min(state.outlier_n_rows[c], state.outlier_rows.shape[1])):
                 state.outlier_rows[new, j] = state.outlier_rows[c, j]
+
+    def clear(self, pool: Pool, part: int, first: int, last: int) -> None:
+        """Make copies of u, p or q zero again."""
+        state = pool.own
+        if part == 0:
+            clear_shared(pool.shared, first, last)
+        elif part == 1:
+            state.own[first:last] = 0.0
+            state.own_scale[first:last] = 1.0
+        else:
+            state.outlier[first:last] = 0.0
+            state.outlier_scale[first:last] = 1.0
+            state.outlier_n_rows[first:last] = 0
+            clear_norms(state.outlier_norms, first, last)
 
     def findings_of(
         self,
@@ -684,15 +720,23 @@ class ROMRDA(NamedTuple):
         """Return that the sums depend on nothing but the examples learnt from."""
         return (), ()
 
-    def new_pool(self, shape: Shape, n_own_features: int, n_shared: int, n_own: int) -> Pool:
+    def new_pool(
+        self, shape: Shape, n_own_features: int, n_shared: int, n_own: int, n_points: int
+    ) -> Pool:
         """Return copies of sums of no gradients."""
         own = self.new_state(shape._replace(n_tasks=n_own, n_features=n_own_features))
         own = own._replace(own=zero_vectors(n_own, n_own_features, shape.sparse))
-        return Pool(new_shared(shape, n_shared), np.ones(n_shared), own)
+        factors = np.zeros((2, n_points))
+        return Pool(new_shared(shape, n_shared), np.ones(n_shared), own, factors)
 
     def at(self: Any, p: int) -> ROMRDA:
         """Return the learner of a point."""
         return ROMRDA(self.kappa[p], self.alpha[p], self.beta[p], self.gamma[p])
+
+    def begin(self, pool: Pool, t: int, p: int) -> None:
+        """Note what S and S^i are multiplied by."""
+        pool.factors[0, p] = dual_factor(self.alpha, self.kappa, float(t))
+        pool.factors[1, p] = dual_factor(self.beta, self.kappa, float(t))
 
     def dots(
         self, pool: Pool, part: int, rows: Any, i: int, first: int, last: int, sums: Any
@@ -706,10 +750,9 @@ class ROMRDA(NamedTuple):
 
     def total(self, pool: Pool, t: int, products: Any, of: Any, k: int, p: int) -> float:
         """Return (u + p^i + q^i)·x."""
-        now, c = float(t), of[1, k, p]
-        common = dual_factor(self.alpha, self.kappa, now) * products[0, of[0, 0, p]]
-        own = dual_factor(self.beta, self.kappa, now)
-        outlier = dual_outlier_factor(self.gamma, self.kappa, now, pool.own.own_norm[c])
+        c = of[1, k, p]
+        common, own = pool.factors[0, p] * products[0, of[0, 0, p]], pool.factors[1, p]
+        outlier = dual_outlier_factor(self.gamma, self.kappa, float(t), pool.own.own_norm[c])
         return common + (own + outlier) * products[1, c]
 
     def step(
@@ -762,15 +805,25 @@ class ROMRDA(NamedTuple):
             for c in range(first, last):
                 settle_norm(pool.own, c)
 
-    def copy(self, pool: Pool, part: int, c: int, new: int) -> None:
+    def copy(self, pool: Pool, part: int, c: int, new: int, features: Any) -> None:
         """Copy S or S^i."""
         state = pool.own
         if part == 0:
-            copy_shared(pool.shared, c, new)
+            copy_shared(pool.shared, c, new, features)
         else:
             copy_norm(state.own_norms, c, new)
             state.own_norm[new] = state.own_norm[c]
-            copy_vector(state.own[c], state.own[new])
+            copy_vector(state.own[c], state.own[new], features)
+
+    def clear(self, pool: Pool, part: int, first: int, last: int) -> None:
+        """Make copies of S or S^i zero again."""
+        state = pool.own
+        if part == 0:
+            clear_shared(pool.shared, first, last)
+        else:
+            state.own[first:last] = 0.0
+            state.own_norm[first:last] = 0.0
+            clear_norms(state.own_norms, first, last)
 
     def findings_of(self, pool: Pool, t: int, of: np.ndarray) -> dict[str, np.ndarray]:
         """Return which tasks are outliers, as `findings`."""

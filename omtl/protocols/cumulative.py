@@ -43,7 +43,9 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     if not timed and all(map(can_share, learners)):
         played = list(share(learners, examples, ordered, shape))
     else:
-        played = [_alone(learner, examples, ordered, shape) for learner in learners]
+        make = getattr(learners[0], "in_common", None)
+        common = None if make is None else make(shape)
+        played = [_alone(learner, examples, ordered, shape, True, common) for learner in learners]
     traces, found = zip(*played, strict=True)
     by_task = setting.protocol.get("by_task", False)
     kept = (*BY_POINT, "checkpoint_by_task") if by_task else BY_POINT
@@ -52,7 +54,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     arrays["examples"] = np.array(shape.n_examples)
     arrays["seen"] = stream.start[stream.checkpoint]
     if by_task:
-        parts = np.split(examples.task, arrays["seen"][:-1])
+        parts = np.split(examples.task[ordered.example], arrays["seen"][:-1])
         counts = [np.bincount(part, minlength=shape.n_tasks) for part in parts]
         arrays["seen_by_task"] = np.cumsum(counts, axis=0)
     arrays |= {f"found_{name}": np.stack([one[name] for one in found]) for name in found[0]}
