@@ -111,7 +111,7 @@ def fetch_all(
     Raises
     ------
     DataMissing
-        Files are missing, all of which the message names; the others are there nonetheless.
+        Files are missing, of which the message has a line each; the others are there nonetheless.
     UserError
         A name is unknown; nothing is fetched then.
     """
@@ -129,5 +129,5 @@ def fetch_all(
                 if on_file is not None:
                     on_file(path)
     if missing:
-        raise DataMissing("\n\n".join(missing))
+        raise DataMissing("\n".join(missing))
     return paths

@@ -173,16 +173,10 @@ def fetch(
             "another folder in OMTL_DATA."
         ) from fault
     raise DataMissing(
-        "\n".join(
-            (
-                f"{dataset}: {file.path} ({file.n_bytes} bytes, sha256 {file.sha256}) is missing.",
-                "Tried:",
-                *(f"  {line}" for line in tried or ["nothing: it has no sources"]),
-                f"Put it by hand at {target} (or, gzipped, at {target}.gz), or set "
-                "OMTL_DATA_MIRROR to a folder or an http(s) address that has "
-                f"{relative} (or {relative}.gz).",
-            )
-        )
+        f"{dataset}: {file.path} ({file.n_bytes} bytes, sha256 {file.sha256}) is missing; tried "
+        f"{'; '.join(tried) or 'nothing, as it has no sources'}; put it by hand at {target} (or, "
+        f"gzipped, at {target}.gz), or set OMTL_DATA_MIRROR to a folder or an http(s) address that "
+        f"has {relative} (or {relative}.gz)"
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import omtl.commands
 from omtl.errors import UserError
+from omtl.own import refuse_missing
 from omtl.status import WRONG_USE
 from omtl.stopping import ended
 
@@ -90,6 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def command() -> int:
         options = parse(arguments)
+        refuse_missing()
         return options.run(options)
 
     return ended(command)

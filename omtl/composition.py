@@ -13,7 +13,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from omtl.config import NEEDED, apply_reading, choose, option_files, text_of, whole
+from omtl.config import NEEDED, apply_reading, choose, option_files, read_yaml, text_of, whole
 from omtl.errors import UserError
 from omtl.harness.plan import Experiment
 from omtl.paths import CONF
@@ -55,7 +55,58 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
                     text_of(files[choose(override.key_or_group, name, list(files))])
     except HydraException as fault:
         raise mistake(fault) from fault
+    _check_keys(found)
     return found
+
+
+FREE = (
+    "algorithm.fixed",
+    "algorithm.grid",
+    "dataset.options",
+    "reading.answers",
+    "selection.point",
+)
+"""Mappings to which ``+`` may add what it likes: who reads them refuses what is wrong."""
+
+READ_TOO = {"algorithm": {"only"}, "protocol": {"share"}}
+"""Keys of a group that are read, and that no option in ``conf/`` has."""
+
+
+def _check_keys(overrides: Sequence[Override]) -> None:
+    """Refuse values that nothing reads, also those that Hydra would add with ``+``.
+
+    Raises
+    ------
+    UserError
+        If a key is not there, with those that are.
+    """
+    groups = [o for o in overrides if o.key_or_group in GROUPS]
+    values = [o for o in overrides if o not in groups and not o.key_or_group.startswith("hydra")]
+    if not values:
+        return
+    options = [f"{o.key_or_group}={name}" for o in groups for name in _named(o)[:1]]
+    config = OmegaConf.to_container(_composed(options), resolve=False)
+    for override in values:
+        adds = override.is_add() or override.is_force_add()
+        node, path = config, ""
+        for step in override.key_or_group.split("."):
+            if not isinstance(node, dict) or (adds and path in FREE):
+                break
+            choose(
+                f"value of {path or 'the config'}",
+                step,
+                list(dict.fromkeys([*map(str, node), *_read_too(path)])),
+            )
+            node, path = node.get(step), f"{path}.{step}".lstrip(".")
+
+
+def _read_too(group: str) -> list[str]:
+    """Return keys of a group that are read, and that only some of our options have."""
+    if group not in GROUPS:
+        return []
+    files = [path for path in option_files(group).values() if path.is_relative_to(CONF)]
+    configs = map(read_yaml, files)
+    return sorted({key for config in configs for key in config} | READ_TOO.get(group, set()))
 
 
 def _named(override: Override) -> list[str]:
@@ -114,9 +165,14 @@ def composed(overrides: Sequence[str]) -> dict[str, Any]:
     sweep = next((o for o in parsed(overrides) if o.is_sweep_override()), None)
     if sweep is not None:
         raise UserError(f"{sweep.input_line} is a sweep; name one value, or sweep with omtl run -m")
+    return plain(_composed(overrides))
+
+
+def _composed(overrides: Sequence[str]) -> DictConfig:
+    """Return what Hydra composes, mistakes told as ours."""
     try:
         with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
-            return plain(compose("config", overrides=list(overrides)))
+            return compose("config", overrides=list(overrides))
     except FAULTS as fault:
         raise mistake(fault) from fault
 

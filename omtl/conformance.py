@@ -204,7 +204,7 @@ PLAIN = "it is a plain class, played as plain Python"
 
 
 def compiles(learner: Any) -> str:
-    """It compiles, and allocates nothing in the loop."""
+    """Where it is to be compiled it can be, and allocates nothing in the loop."""
     if not is_compiled(learner):
         return PLAIN
     case = problem(SIZES)

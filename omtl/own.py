@@ -11,6 +11,7 @@ import os
 import sys
 from pathlib import Path
 
+from omtl.errors import UserError
 from omtl.paths import CONF
 
 VARIABLE = "OMTL_OWN"
@@ -23,6 +24,19 @@ def own() -> Path | None:
     """Return the user's own folder, absolute; None where there is none."""
     named = os.environ.get(VARIABLE)
     return Path(named).expanduser().absolute() if named else None
+
+
+def refuse_missing() -> None:
+    """Tell that the folder is not there, as commands do before anything else.
+
+    Raises
+    ------
+    UserError
+        If the environment names one that is none.
+    """
+    folder = own()
+    if folder is not None and not folder.is_dir():
+        raise UserError(f"{VARIABLE}: there is no folder {folder}; name yours, or unset {VARIABLE}")
 
 
 def use(folder: Path) -> None:

@@ -8,12 +8,15 @@ import numpy as np
 from scipy import sparse
 
 from omtl.errors import UserError
-from omtl.ops import rows_of, square_norms
+from omtl.ops import Rows, SparseRows, rows_of, square_norms
 from omtl.play import Examples
 from omtl.streams import Stream, Tasks
 
 SPARSE_BELOW = 0.25
 """Rows with a smaller share of nonzeros than this are kept sparse."""
+
+LARGE = 2**27
+"""Bytes of examples from which on a unit plays them where they are, and takes no copy in order."""
 
 
 def with_bias(tasks: Tasks) -> Tasks:
@@ -107,11 +110,31 @@ def fed(tasks: Tasks) -> Fed:
 def in_order(source: Fed, stream: Stream) -> tuple[Examples, Stream]:
     """Return the examples in the order in which they come, and the stream of these.
 
-    Memory is then read from front to back, which makes a play several times faster.
+    Memory is then read from front to back, which makes a play several times faster. What is
+    `LARGE` stays where it is, in its own order: a unit then holds no copy of it, and may take
+    twice as long.
     """
-    order = stream.example
-    tasks = source.tasks
+    tasks, order = source.tasks, stream.example
+    if _bytes_of(tasks.X) * order.size > LARGE * tasks.y.size:
+        examples = Examples(_rows(tasks.X), tasks.y, tasks.task, source.square_norm)
+        return examples, stream
     examples = Examples(
-        rows_of(tasks.X[order]), tasks.y[order], tasks.task[order], source.square_norm[order]
+        _rows(tasks.X[order]), tasks.y[order], tasks.task[order], source.square_norm[order]
     )
     return examples, stream._replace(example=np.arange(order.size))
+
+
+def _bytes_of(X: np.ndarray | sparse.csr_array) -> int:
+    """Return how many bytes the values of a matrix take, and their columns where it is sparse."""
+    return X.data.nbytes + X.indices.nbytes if isinstance(X, sparse.csr_array) else X.nbytes
+
+
+def _rows(X: np.ndarray | sparse.csr_array) -> Rows:
+    """Return the rows of a matrix as `rows_of`, with no copy where its numbers are of their kind.
+
+    Learners only read them.
+    """
+    if not isinstance(X, sparse.csr_array):
+        return rows_of(X)
+    indices = X.indices.astype(np.int32, copy=False)
+    return SparseRows(X.indptr.astype(np.int64), indices, X.data.astype(np.float64, copy=False))

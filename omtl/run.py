@@ -20,12 +20,13 @@ from omtl.config import resolve_jobs
 from omtl.errors import UserError
 from omtl.files import cannot_write
 from omtl.harness.fanout import run
-from omtl.harness.layout import spread
+from omtl.harness.layout import plural, spread
 from omtl.harness.plan import Cell
 from omtl.harness.selection import select
 from omtl.harness.store import Store
 from omtl.harness.table import values_of
 from omtl.metrics import METRICS
+from omtl.own import refuse_missing
 from omtl.paths import CONF, kept
 from omtl.stopping import ended
 
@@ -58,7 +59,9 @@ def answer(config: dict[str, Any]) -> str:
         cell = Cell("", "", "all", metric.name, "", "", experiment)
         values, _ = values_of(cell, results, rule)
         if diverged:
-            numbers.append(f"{metric.name} diverged in {diverged} of {len(results)} repeats")
+            numbers.append(
+                f"{metric.name} diverged in {diverged} of {plural(len(results), 'repeat')}"
+            )
             continue
         std = values.std(ddof=1) if values.size > 1 else ""
         shown = spread(values.mean(), std, DIGITS.get(metric.name, 2))
@@ -76,7 +79,7 @@ def answer(config: dict[str, Any]) -> str:
     return (
         f"{experiment.algorithm['label']}{network}, {experiment.dataset['label']}: "
         f"{', '.join(numbers)} "
-        f"({len(results)} repeats, reading {config['reading']['name']}, "
+        f"({plural(len(results), 'repeat')}, reading {config['reading']['name']}, "
         f"{config['selection']['rule']}: {point})"
     )
 
@@ -107,11 +110,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.argv = ["omtl run", *given]
 
     def handed_over() -> int:
+        refuse_missing()
         try:  # where Hydra is to write
             kept().mkdir(parents=True, exist_ok=True)
         except OSError as fault:
             raise cannot_write(kept(), fault) from fault
-        parsed([word for word in given if "=" in word and not word.startswith("-")])
+        parsed([w for w in given if w.startswith("~") or ("=" in w and not w.startswith("-"))])
         try:
             _composed()
         except FAULTS as fault:

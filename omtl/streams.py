@@ -11,6 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+BLOCK = 1 << 20
+"""Numbers that are converted at a time where they are hashed."""
+
 
 @dataclass(frozen=True)
 class Tasks:
@@ -37,13 +40,14 @@ class Tasks:
     def sha256(self) -> str:
         """Hash of all that a learner is fed: rows, labels, tasks."""
         digest = hashlib.sha256(repr((self.X.shape, self.names)).encode())
-        parts = (
-            (self.X.indptr.astype(np.int64), self.X.indices.astype(np.int64), self.X.data)
-            if isinstance(self.X, sparse.csr_array)
-            else (self.X,)
-        )
+        parts = [self.X]
+        if isinstance(self.X, sparse.csr_array):
+            digest.update(self.X.indptr.astype(np.int64).data)
+            for first in range(0, self.X.nnz, BLOCK):  # a copy of all would be another data set
+                digest.update(self.X.indices[first : first + BLOCK].astype(np.int64).data)
+            parts = [self.X.data]
         for array in (*parts, self.y, self.task):
-            digest.update(np.ascontiguousarray(array).tobytes())
+            digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
 

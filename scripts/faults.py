@@ -198,7 +198,7 @@ class Place:
 
     def computed(self) -> int:
         """Return how many units the last run says that it computed."""
-        return self.facts()["units_computed"]
+        return self.facts()["last_run"]["units_computed"]
 
     def left_over(self) -> list[Path]:
         """Return files in work that nobody works on."""
@@ -472,7 +472,7 @@ def undisturbed(folder: Path, server: subprocess.Popen[str]) -> Calm:
             demand(run.status == 0 and not run.told, f"undisturbed: {run.status}: {run.told}")
             demand(place.computed() == UNITS == len(place.stored()), "not all units are stored")
             seconds.append(run.seconds)
-            peaks.append(place.facts()["peak_mib"])
+            peaks.append(place.facts()["last_run"]["peak_mib"])
             results = place.results()
             paths = [path for path in place.folder.rglob("*") if path.is_file()]
             pages = sum(1 + path.stat().st_size // 4096 for path in paths)

@@ -1,7 +1,8 @@
-"""Telling the most memory that each table's run has held, from the facts beside the tables.
+"""Telling the most memory that making each table has held, from the facts beside the tables.
 
-``python -m scripts.memory`` reads ``results/reproduced/*.meta.json``. A run that computed nothing
-tells nothing, and is left out.
+``python -m scripts.memory`` reads ``results/reproduced/*.meta.json``, of each the run that computed
+most of its units. Tables of which no such run is known are left out, and those by another rule than
+their own, as their units are those of the table's own.
 """
 
 from __future__ import annotations
@@ -12,19 +13,23 @@ import json
 from pathlib import Path
 
 from omtl.files import write_whole
+from omtl.harness.plan import describe
 from scripts.in_page import fill, table
 
 ROOT = Path(__file__).resolve().parents[1]
-COLUMNS = ("table", "reading", "units computed", "jobs", "peak, MiB")
+COLUMNS = ("table", "reading", "units", "computed by that run", "jobs", "peak, MiB")
+UNKNOWN = "not known"
 
 
 def rows() -> list[tuple[str, ...]]:
-    """Return a row for each run that tells its peak."""
+    """Return a row for each table and reading of which a run that computed is known."""
     found = []
     for path in sorted((ROOT / "results" / "reproduced").glob("*.meta.json")):
         facts = json.loads(path.read_text(encoding="utf-8"))
-        if facts.get("units_computed") and "peak_mib" in facts:
-            told = (facts["units_computed"], facts["parallel"]["jobs"], facts["peak_mib"])
+        run, own = facts.get("computed_by"), describe("table", facts["table"])["selection"]
+        if run and facts["selection"] == own:
+            peak = UNKNOWN if run["peak_mib"] is None else run["peak_mib"]
+            told = (facts["units"], run["units_computed"], run["parallel"]["jobs"], peak)
             found.append((facts["table"], facts["reading"]["name"], *map(str, told)))
     return found
 

@@ -237,10 +237,15 @@ def test_there_are_many() -> None:
 
 @pytest.mark.parametrize("name", [name for name in CASES if "command" in CASES[name]])
 def test_a_command_tells_a_mistake(
-    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    name: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """In these words, with status 2 and no result."""
     case = CASES[name]
+    for variable, value in case.get("environment", {}).items():
+        monkeypatch.setenv(variable, value)
     for path, text in case.get("files", {}).items():
         _write(folder / path, text)
     try:
@@ -248,7 +253,9 @@ def test_a_command_tells_a_mistake(
     except SystemExit as end:  # how the parser of arguments, and a job of Hydra's, end
         status = int(end.code or 0)
     out, err = capsys.readouterr()
-    assert err.replace(str(folder), "<own>").rstrip("\n") == _expected(case["says"])
+    told = err.replace(str(folder), "<own>").rstrip("\n")
+    assert told == _expected(case["says"])
+    assert "\n" not in told
     assert status == WRONG_USE
     assert not out
 
@@ -270,7 +277,9 @@ def test_a_call_tells_a_mistake(name: str, folder: Path) -> None:
     case = CASES[name]
     with pytest.raises(UserError) as fault:
         CALLS[case["call"]](folder)
-    assert str(fault.value).replace(str(folder.parent), "<home>") == _expected(case["says"])
+    told = str(fault.value).replace(str(folder.parent), "<home>")
+    assert told == _expected(case["says"])
+    assert "\n" not in told
 
 
 def test_a_member_that_leaves_its_archive_is_not_read(folder: Path) -> None:

@@ -265,6 +265,47 @@ def test_a_table_is_exported_with_its_raw_repeats(
     assert "zhang2018distributed" in (tmp_path / "dom-table1.bib").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("reading", "selection", "stem"),
+    [
+        ("as_published", "oracle", "dom-table1"),
+        ("as_written", None, "dom-table1.as_written"),
+        ("as_published", "prefix", "dom-table1.prefix"),
+        ("as_written", "prefix", "dom-table1.prefix.as_written"),
+    ],
+)
+def test_exports_do_not_overwrite_each_other(
+    reading: str,
+    selection: str | None,
+    stem: str,
+    store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Files carry the names of another reading and rule, as those of tables do."""
+    small_table(monkeypatch)
+    wanted = Wanted(reading, 2, 0, selection, SERIAL)
+    paths = export.export("dom-table1", wanted, store, tmp_path)
+    endings = {path.name.removeprefix(f"{stem}.") for path in paths}
+    assert endings == {"csv", "md", "tex", "parquet", "repeats.csv", "repeats.parquet", "bib"}
+
+
+def test_one_repeat_has_no_interval(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It is said so, and the repeat is one."""
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["omtl"])
+    experiment = ["dataset.options.n_examples=20", "repeats=1", "parallel=serial"]
+    assert cli.main(["compare", "algorithm=pa", "--only", "pm", *experiment]) == 0
+    out = capsys.readouterr().out
+    assert "1 repeat, seed 0" in out
+    assert out.count("none") == 3  # of each algorithm, and of their difference
+    assert "inf" not in out
+    assert cli.main(["run", "algorithm=pa", *experiment]) == 0
+    assert "(1 repeat, reading as_written" in capsys.readouterr().out
+
+
 def test_every_learner_and_data_set_can_be_cited() -> None:
     """Each learner of `conf/` is in the table of sources, each key in the bibliography."""
     known = references.entries(references.BIBLIOGRAPHY.read_text(encoding="utf-8"))

@@ -589,18 +589,19 @@ def test_the_message_says_what_was_tried_and_what_to_do(server: Server, tmp_path
     mirror = str(tmp_path / "mirror")
     with pytest.raises(DataMissing) as raised:
         fetch("set", file, home=tmp_path, mirror=mirror)
-    assert str(raised.value).splitlines() == [
-        f"set: folder/file.txt ({len(BODY)} bytes, sha256 {file.sha256}) is missing.",
-        "Tried:",
-        f"  {mirror}/set/folder/file.txt: No such file or directory",
-        f"  {mirror}/set/folder/file.txt.gz: No such file or directory",
-        f"  {server.url('/nowhere')}: 404 Not Found",
-        f"  {server.url('/corrupt')}: only 11 bytes",
-        f"  {server.url('/a.tar.gz')} (file.txt): 404 Not Found",
-        f"Put it by hand at {tmp_path}/set/folder/file.txt (or, gzipped, at "
+    tried = (
+        f"{mirror}/set/folder/file.txt: No such file or directory",
+        f"{mirror}/set/folder/file.txt.gz: No such file or directory",
+        f"{server.url('/nowhere')}: 404 Not Found",
+        f"{server.url('/corrupt')}: only 11 bytes",
+        f"{server.url('/a.tar.gz')} (file.txt): 404 Not Found",
+    )
+    assert str(raised.value) == (
+        f"set: folder/file.txt ({len(BODY)} bytes, sha256 {file.sha256}) is missing; tried "
+        f"{'; '.join(tried)}; put it by hand at {tmp_path}/set/folder/file.txt (or, gzipped, at "
         f"{tmp_path}/set/folder/file.txt.gz), or set OMTL_DATA_MIRROR to a folder or an http(s) "
-        "address that has set/folder/file.txt (or set/folder/file.txt.gz).",
-    ]
+        "address that has set/folder/file.txt (or set/folder/file.txt.gz)"
+    )
 
 
 @pytest.mark.parametrize(

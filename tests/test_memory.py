@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import tracemalloc
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from miniature import small
 
+from omtl.harness import memory
+from omtl.harness.fanout import Outcome, run
 from omtl.harness.memory import peak_mib
+from omtl.harness.report import computed_by
+from omtl.harness.store import Store
 from omtl.harness.unit import Unit, compute
 
+SERIAL = {"backend": "sequential", "jobs": 1}
 SIZES = {"n_tasks": 10, "n_examples": 200, "n_features": 300}
 DATA_BYTES = 8 * 10 * 200 * 300
 
@@ -46,3 +54,100 @@ def test_the_peak_is_that_of_this_process() -> None:
     assert grown > before + 0.1 * held.nbytes / 2**20
     del held
     assert peak_mib() == pytest.approx(grown, rel=0.01)
+
+
+def held(mebibytes: int) -> None:
+    """Hold so much memory for a moment."""
+    assert np.ones(mebibytes * 2**17).size
+
+
+def test_a_peak_is_that_of_what_was_begun() -> None:
+    """What a process held before a table is begun is none of the table's."""
+    memory.begin()
+    held(300)
+    before = memory.peak_since()
+    memory.begin()
+    after = memory.peak_since()
+    assert before is not None
+    assert after is not None
+    assert after < before - 200
+    memory.follow(memory.mark())  # as each unit of the table does
+    held(100)
+    grown = memory.peak_since()
+    memory.follow(memory.mark())
+    assert memory.peak_since() == grown > after + 50
+
+
+def test_a_peak_that_cannot_be_told_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system forgets no peak, only the first table of a process has one."""
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise PermissionError
+
+    monkeypatch.setattr(memory, "_begun", [])
+    monkeypatch.setattr(memory, "_known", True)
+    monkeypatch.setattr(Path, "write_text", refused)
+    memory.begin()
+    assert memory.peak_since() is not None
+    memory.begin()
+    assert memory.peak_since() is None
+    outcome = Outcome(peaks={"worker": 100.0})
+    assert outcome.peak_mib is None
+
+
+def test_peaks_of_processes_are_added() -> None:
+    """Of each the largest, whichever of its units was done last."""
+    outcome = Outcome()
+    outcome.add(Outcome(peaks={"a": 300.0, "b": 100.0}))
+    outcome.add(Outcome(peaks={"a": 200.0}))
+    assert outcome.peaks == {"a": 300.0, "b": 100.0}
+    assert outcome.peak_mib == pytest.approx(400.0 + peak_mib(), rel=0.1)
+
+
+def test_a_run_from_the_store_erases_nothing(tmp_path: Path) -> None:
+    """A table's file goes on telling of the run that computed most of its very units."""
+
+    def after(units: str, computed: int) -> Any:
+        meta = {"units_sha256": units, "last_run": {"units_computed": computed}}
+        told = computed_by(meta, path)
+        path.write_text(json.dumps(meta | {"computed_by": told}), encoding="utf-8")
+        return told and told["units_computed"]
+
+    path = tmp_path / "table.meta.json"
+    assert after("a", 0) is None
+    assert after("a", 7) == 7
+    assert after("a", 0) == 7
+    assert after("a", 3) == 7
+    assert after("a", 8) == 8
+    assert after("b", 0) is None  # of other code
+    assert after("b", 2) == 2
+    path.write_text('{"table": ', encoding="utf-8")
+    assert after("b", 0) is None
+
+
+def test_an_outcome_tells_what_its_units_took(tmp_path: Path) -> None:
+    """Also of those that were stored before, each once."""
+    store, units = Store(tmp_path), small("pm").repeats(0, 3)
+    first = run(units[:2], store, SERIAL, quiet=True)
+    second = run([*units, *units], store, SERIAL, quiet=True)
+    assert first.seconds.keys() == {unit.key for unit in units[:2]}
+    assert second.seconds.keys() == {unit.key for unit in units}
+    assert first.seconds.items() < second.seconds.items()
+    assert all(seconds > 0.0 for seconds in second.seconds.values())
+    facts = store.facts(units[0])
+    assert facts is not None
+    assert facts["seconds"] == first.seconds[units[0].key]
+
+
+def test_a_large_data_set_is_played_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the same bits, and without a copy."""
+    unit = unit_of("coml", 2)
+    ordered = compute(unit)
+    monkeypatch.setattr("omtl.preparation.LARGE", DATA_BYTES // 2)
+    tracemalloc.start()
+    unordered = compute(unit)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.4 * DATA_BYTES
+    for name, array in ordered.arrays.items():
+        np.testing.assert_array_equal(unordered.arrays[name], array)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Any
 
 from omtl.commands._grid import print_rows
@@ -38,6 +39,7 @@ def run(options: argparse.Namespace) -> int:
     from omtl.composition import composed
     from omtl.config import choose, load_option
     from omtl.harness.comparison import baselines, compared
+    from omtl.harness.layout import plural
     from omtl.harness.store import Store
     from omtl.metrics import METRICS
 
@@ -53,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     heads += [f"{found.mine.label} − it", "95 % interval ", "p (Holm)", f"{found.mine.label} is"]
     print(
         f"{config['dataset']['label']}: protocol {config['protocol']['name']}, "
-        f"{config['repeats']} repeats, seed {config['seed']}, "
+        f"{plural(config['repeats'], 'repeat')}, seed {config['seed']}, "
         f"selection {config['selection']['name']}, reading {config['reading']['name']}"
     )
     print_rows(
@@ -81,6 +83,8 @@ def _as_text(found: Compared, row: Row) -> list[str]:
 
 
 def _interval(low: float, high: float) -> str:
+    if not math.isfinite(high - low):  # of one repeat
+        return "none"
     return f"[{low:.4g}, {high:.4g}]"
 
 

@@ -23,9 +23,12 @@ def run(options: argparse.Namespace) -> int:
     """Reproduce all and print the summary; what fails is told in it, the rest goes on."""
     from rich.console import Console
 
+    from omtl import config
     from omtl.harness.everything import reproduce_everything
     from omtl.harness.store import Store
 
+    known = {name.rpartition("/")[2] for name in config.options("reading")}
+    config.choose("reading", options.reading, sorted(known))
     summary = reproduce_everything(wanted_of(options), Store.default(), Console(), options.dear)
     print(summary)
     return FAILED if summary.failures else DONE

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
         wanted.parallel,
         wanted.seed,
         wanted.n_repeats(table.description),
-        wanted.selection_of(table.description),
+        wanted.rule(table.description),
     )
     folder = folder_for(wanted.is_full(table.description), "search", apart=True)
     path = folder / f"{options.table}.csv"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -13,6 +14,7 @@ from omtl.files import write_whole
 from omtl.harness import figure as figures
 from omtl.harness import plan
 from omtl.harness.layout import lay_out
+from omtl.harness.naming import by_reading, by_rule
 from omtl.harness.plan import Experiment
 from omtl.harness.render import latex, markdown
 from omtl.harness.reproduce import Wanted
@@ -20,9 +22,15 @@ from omtl.harness.store import Store
 from omtl.harness.table import frame, raw_repeats, score_table
 from omtl.references import bibtex
 
+Contents = dict[str, str | bytes]
+"""What is written, by the endings of the files' names."""
+
 
 def export(name: str, wanted: Wanted, store: Store, folder: Path) -> list[Path]:
     """Write a table or figure as the store has it in all forms; nothing of a table is computed.
+
+    All files carry the names of the reading and of the selection rule, but for the closest reading
+    and the own rule (`omtl.harness.naming`).
 
     Returns
     -------
@@ -37,23 +45,24 @@ def export(name: str, wanted: Wanted, store: Store, folder: Path) -> list[Path]:
     """
     makers = dict.fromkeys(plan.descriptions("table"), _table)
     makers |= dict.fromkeys(plan.descriptions("figure"), _figure)
-    contents = makers[choose("table or figure", name, list(makers))](name, wanted, store)
+    contents, stem = makers[choose("table or figure", name, list(makers))](name, wanted, store)
     paths = []
     for ending, content in contents.items():
-        paths.append(folder / f"{name}.{ending}")
+        paths.append(folder / f"{stem}.{ending}")
         write_whole(paths[-1], content)
     return paths
 
 
-def _table(name: str, wanted: Wanted, store: Store) -> dict[str, str | bytes]:
+def _table(name: str, wanted: Wanted, store: Store) -> tuple[Contents, str]:
+    """Return a table's files by their endings, and what they are called before these."""
     description = plan.describe("table", name)
     table = plan.plan_table(name, named_reading(description["paper"], wanted.reading))
-    n_repeats, selection = wanted.n_repeats(description), wanted.selection_of(description)
+    n_repeats, selection = wanted.n_repeats(description), wanted.rule(description)
     scored = score_table(table, store, wanted.seed, n_repeats, None, selection)
     layout = lay_out(table, scored, selection, wanted.seed, n_repeats)
     rows = frame(table, scored, selection)
     repeats = raw_repeats(table, scored, wanted.seed)
-    return {
+    contents: Contents = {
         "csv": _csv(rows),
         "md": markdown(layout),
         "tex": latex(layout),
@@ -62,12 +71,14 @@ def _table(name: str, wanted: Wanted, store: Store) -> dict[str, str | bytes]:
         "repeats.parquet": _parquet(repeats),
         "bib": _bib(description["paper"], [cell.experiment for cell in table.cells]),
     }
+    return contents, _stem(wanted, description)
 
 
-def _figure(name: str, wanted: Wanted, store: Store) -> dict[str, str | bytes]:
+def _figure(name: str, wanted: Wanted, store: Store) -> tuple[Contents, str]:
+    """Return a figure's files by their endings, and what they are called before these."""
     description = plan.describe("figure", name)
     figure = figures.plan_figure(name, named_reading(description["paper"], wanted.reading))
-    n_repeats, selection = wanted.n_repeats(description), wanted.selection_of(description)
+    n_repeats, selection = wanted.n_repeats(description), wanted.rule(description)
     if "chosen_in" in description:
         figure = figures.as_chosen(
             figure, store, dict(wanted.parallel), wanted.seed, n_repeats, selection
@@ -76,11 +87,17 @@ def _figure(name: str, wanted: Wanted, store: Store) -> dict[str, str | bytes]:
     pictures = figures.render(lambda: figures.draw(figure, shown, ""), name, tuple(figures.FORMS))
     units = figure.units(wanted.seed, 1)
     experiments = [Experiment(u.algorithm, u.dataset, u.protocol, u.network) for u in units]
-    return {
+    contents: Contents = {
         **pictures,
         "csv": _csv(figures.frame(figure, shown, selection)),
         "bib": _bib(description["paper"], experiments),
     }
+    return contents, _stem(wanted, description)
+
+
+def _stem(wanted: Wanted, description: Mapping[str, Any]) -> str:
+    named = by_rule(description["id"], wanted.rule(description), description["selection"])
+    return by_reading(named, wanted.reading)
 
 
 def _bib(paper: str, experiments: Sequence[Experiment]) -> str:

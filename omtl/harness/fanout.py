@@ -21,9 +21,8 @@ from tqdm import tqdm
 from data_fetchers.fetch import DataMissing
 from omtl.errors import UserError
 from omtl.files import cannot_write
-from omtl.harness import changes, loading
+from omtl.harness import changes, loading, memory
 from omtl.harness.engines import results
-from omtl.harness.memory import peak_mib
 from omtl.harness.store import Store
 from omtl.harness.unit import Result, Unit, compute
 from omtl.paths import kept
@@ -70,8 +69,11 @@ class Outcome:
         How many were computed now, and how many were in the store.
     failed : dict of str to Failure
         By the key of each unit that failed, why.
-    peaks : dict of str to float
-        The most memory that each process that computed has held, in MiB.
+    seconds : dict of str to float
+        By the key of each unit that is stored, how long it took when it was computed.
+    peaks : dict of str to float or None
+        The most memory that each process that computed has held, in MiB, since the table was begun
+        (`omtl.harness.memory.begin`); None where that cannot be told.
     loads : dict of str to int
         How many data sets each of them has loaded.
     """
@@ -79,7 +81,8 @@ class Outcome:
     computed: int = 0
     reused: int = 0
     failed: dict[str, Failure] = field(default_factory=dict)
-    peaks: dict[str, float] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    peaks: dict[str, float | None] = field(default_factory=dict)
     loads: dict[str, int] = field(default_factory=dict)
 
     def add(self, part: Outcome) -> None:
@@ -87,13 +90,25 @@ class Outcome:
         self.computed += part.computed
         self.reused += part.reused
         self.failed |= part.failed
-        self.peaks |= part.peaks
+        self.seconds |= part.seconds
+        for process, peak in part.peaks.items():
+            self.note_peak(process, peak)
         self.loads |= part.loads
 
+    def note_peak(self, process: str, peak: float | None) -> None:
+        """Keep the largest peak of a process; None where one is not known."""
+        earlier = self.peaks.get(process, 0.0)
+        self.peaks[process] = None if peak is None or earlier is None else max(earlier, peak)
+
     @property
-    def peak_mib(self) -> float:
-        """The sum of the most that each process has held: the run has held no more at any time."""
-        return sum((self.peaks | {this_process(): peak_mib()}).values())
+    def peak_mib(self) -> float | None:
+        """The sum of the most that each process has held: the run has held no more at any time.
+
+        None where that of a process is not known.
+        """
+        self.note_peak(this_process(), memory.peak_since())
+        known = [peak for peak in self.peaks.values() if peak is not None]
+        return sum(known) if len(known) == len(self.peaks) else None
 
 
 @dataclass(frozen=True)
@@ -104,7 +119,7 @@ class Done:
     result: Result | None
     failure: Failure | None
     worker: str
-    peak_mib: float
+    peak_mib: float | None
     loads: int
 
 
@@ -142,7 +157,15 @@ def worker(unit: Unit) -> Done:
         if isinstance(fault, OSError) and fault.errno in FULL:
             raise cannot_write(fault.filename or kept(), fault) from fault
         failure = Failure(f"{unit.name}: {type(fault).__name__}: {fault}")
-    return Done(unit, result, failure, this_process(), peak_mib(), loading.times_loaded())
+    peak = memory.peak_since()
+    return Done(unit, result, failure, this_process(), peak, loading.times_loaded())
+
+
+def asked(work: tuple[Unit, str]) -> Done:
+    """Compute a unit in a worker, whose peak is measured since the mark that comes with it."""
+    unit, mark = work
+    memory.follow(mark)
+    return worker(unit)
 
 
 def _deaths() -> tuple[type[Exception], ...]:
@@ -172,17 +195,17 @@ def as_done(
     left = {unit.key: unit for unit in units}
     elsewhere: list[str] = []
 
-    def still_wanted() -> Iterator[Unit]:
+    def still_wanted() -> Iterator[tuple[Unit, str]]:
         for unit in list(left.values()):
             if store.has(unit):
                 elsewhere.append(unit.key)
             else:
-                yield unit
+                yield unit, memory.mark()
 
     attempts = 0
     while left:
         try:
-            with closing(results(worker, still_wanted(), parallel, len(left))) as stream:
+            with closing(results(asked, still_wanted(), parallel, len(left))) as stream:
                 for done in stream:
                     attempts = 0
                     del left[done.unit.key]
@@ -230,8 +253,9 @@ def run(
         If the engine cannot be had, or its workers die again and again.
     """
     wanted = list({unit.key: unit for unit in units}.values())
-    missing = [unit for unit in wanted if not store.has(unit)]
-    outcome = Outcome(reused=len(wanted) - len(missing))
+    stored = {unit.key: facts for unit in wanted if (facts := store.facts(unit)) is not None}
+    missing = [unit for unit in wanted if unit.key not in stored]
+    outcome = Outcome(reused=len(stored))
     for told in changes.changed(store.folder, missing) if missing else []:
         print(f"omtl: {told}", file=sys.stderr)
     bar = tqdm(
@@ -250,10 +274,15 @@ def run(
                 outcome.failed[done.unit.key] = done.failure
             else:
                 store.save(done.unit, done.result)
+                stored[done.unit.key] = done.result.facts
                 outcome.computed += 1
             if done is not None:
-                outcome.peaks[done.worker] = done.peak_mib
+                outcome.note_peak(done.worker, done.peak_mib)
                 outcome.loads[done.worker] = done.loads
                 bar.set_postfix_str(done.unit.name, refresh=False)
             bar.update()
+    for unit in missing:
+        if unit.key not in stored and unit.key not in outcome.failed:  # another run was faster
+            stored[unit.key] = store.facts(unit) or {}
+    outcome.seconds = {key: facts["seconds"] for key, facts in stored.items() if facts}
     return outcome

@@ -16,6 +16,11 @@ from omtl.metrics import METRICS
 GROUP_OF_OURS = "Ours (not in the paper)"
 
 
+def plural(n: int, what: str) -> str:
+    """Return how many there are of what: ``1 repeat``, ``2 repeats``."""
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
 @dataclass(frozen=True)
 class Line:
     """A row of a laid-out table: the name of a group, or an algorithm with its cells."""
@@ -104,7 +109,7 @@ def lay_out(
     )
     subtitle = (
         f"reading {table.reading['name']}, selection {selection}, "
-        f"{n_repeats} repeats, seed {seed}; {counts(scored)}"
+        f"{plural(n_repeats, 'repeat')}, seed {seed}; {counts(scored)}"
     )
     return Layout(
         table.description["title"],

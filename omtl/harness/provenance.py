@@ -173,7 +173,7 @@ def _of_units(scored: Scored, seed: int, n_repeats: int, store: Store) -> dict[s
 def _alone(table: str, name: str, wanted: Wanted) -> tuple[Table, int, str]:
     """Return a table with one cell, and the repeats and selection rule that are wanted of it."""
     one = only(planned(table, wanted.reading), name)
-    return one, wanted.n_repeats(one.description), wanted.selection_of(one.description)
+    return one, wanted.n_repeats(one.description), wanted.rule(one.description)
 
 
 def _spread(mean: Any, std: Any) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,24 @@ def write_rows(path: Path, rows: pd.DataFrame) -> None:
     write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
 
 
+def computed_by(meta: Mapping[str, Any], path: Path) -> Mapping[str, Any] | None:
+    """Return the run that has computed the most of a table's units, as far as is known.
+
+    It is the last run, or the one that the table's file has told of so far, if that computed of the
+    very same units. So a run from the store erases nothing, and what is told of other units, of
+    earlier code, is not kept. None where no run is known.
+    """
+    last = meta["last_run"] if meta["last_run"]["units_computed"] else None
+    try:
+        earlier = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return last
+    if earlier.get("units_sha256") != meta["units_sha256"] or not earlier["computed_by"]:
+        return last
+    told = earlier["computed_by"]
+    return last if last and last["units_computed"] >= told["units_computed"] else told
+
+
 def write_table(
     table: Table,
     rows: pd.DataFrame,
@@ -48,10 +68,14 @@ def write_table(
     layout: Layout,
     claims: pd.DataFrame,
     facts: dict[str, Any],
+    took: Mapping[str, float],
+    last_run: Mapping[str, Any],
     folder: Path,
     name: str,
 ) -> list[Path]:
     """Write a table's csv, md, tex, raw repeats and meta.json, and the claims it decides.
+
+    `took` is how many seconds each unit of the table took, by its key, whichever run computed it.
 
     Returns the paths. The files are called by `name`, which is the table's id but for another rule
     of selection.
@@ -85,9 +109,15 @@ def write_table(
             for s in scored
         },
         **facts,
+        "units": len(took),
+        "seconds": round(sum(took.values()), 3),
+        "units_sha256": hashlib.sha256("".join(sorted(took)).encode()).hexdigest(),
+        "last_run": last_run,
         "host": host(),
     }
-    write_whole(folder / f"{stem}.meta.json", json.dumps(meta, indent=1, ensure_ascii=False) + "\n")
+    path = folder / f"{stem}.meta.json"
+    meta["computed_by"] = computed_by(meta, path)
+    write_whole(path, json.dumps(meta, indent=1, ensure_ascii=False) + "\n")
     claimed = folder / f"{name}.claims.csv"
     write_rows(claimed, claims)
     return [csv, claimed, *(folder / f"{stem}.{form}" for form in FORMS)]

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from omtl.config import load_option, named_reading
 from omtl.errors import UserError
-from omtl.harness import plan
+from omtl.harness import memory, plan
 from omtl.harness.claims import ledger
 from omtl.harness.figure import Made, make_figure
 from omtl.harness.layout import lay_out
@@ -76,11 +76,7 @@ class Wanted:
                 f"{description['id']} is chosen by {own}, which sees none of the numbers that it "
                 f"chooses for; leave out --selection {HONEST}"
             )
-        return self.selection_of(description)
-
-    def selection_of(self, description: Mapping[str, Any]) -> str:
-        """Return the name of the selection rule, as it is asked for."""
-        return self.selection or description["selection"]
+        return self.selection or own
 
     def n_repeats(self, description: Mapping[str, Any]) -> int:
         """Return the number of repeats."""
@@ -113,6 +109,7 @@ def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -
     n_repeats = wanted.n_repeats(description)
     selection = wanted.rule(description)
     started = time.perf_counter()
+    memory.begin()
     outcome = play(table, store, wanted.parallel, wanted.seed, n_repeats, selection)
     scored = score_table(table, store, wanted.seed, n_repeats, outcome.failed, selection)
     layout = lay_out(table, scored, selection, wanted.seed, n_repeats)
@@ -125,20 +122,19 @@ def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -
             markup=False,
             highlight=False,
         )
-    facts = {
-        "repeats": n_repeats,
-        "seed": wanted.seed,
-        "selection": selection,
-        "seconds": round(time.perf_counter() - started, 3),
+    last_run = {
         "units_computed": outcome.computed,
         "units_reused": outcome.reused,
-        "peak_mib": round(outcome.peak_mib),
+        "seconds": round(time.perf_counter() - started, 3),
+        "peak_mib": None if outcome.peak_mib is None else round(outcome.peak_mib),
         "parallel": dict(wanted.parallel),
     }
+    facts = {"repeats": n_repeats, "seed": wanted.seed, "selection": selection}
     rows = frame(table, scored, selection)
     kept = wanted.is_kept(description)
     named = by_rule(name, selection, description["selection"])
-    paths = write_table(table, rows, scored, layout, claims, facts, folder_for(kept), named)
+    folder, took = folder_for(kept), outcome.seconds
+    paths = write_table(table, rows, scored, layout, claims, facts, took, last_run, folder, named)
     if any(cell.search for cell in table.cells):
         points = record(table, store, wanted.seed, n_repeats, selection)
         path = folder_for(kept, "search") / f"{named}.points.csv"
@@ -164,7 +160,7 @@ def reproduce_figure(name: str, wanted: Wanted, store: Store) -> Made:
         parallel=dict(wanted.parallel),
         seed=wanted.seed,
         n_repeats=wanted.n_repeats(description),
-        selection=wanted.selection_of(description),
+        selection=wanted.rule(description),
         folder=folder_for(wanted.is_full(description), "figures"),
     )
 

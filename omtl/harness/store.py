@@ -12,6 +12,7 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -70,6 +71,14 @@ class Store:
         with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         return Result(arrays, json.loads(str(arrays.pop("facts"))))
+
+    def facts(self, unit: Unit) -> dict[str, Any] | None:
+        """Return the facts of a unit's result, or None if it is not stored whole."""
+        payload = self._payload(unit)
+        if payload is None:
+            return None
+        with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
+            return json.loads(str(stored["facts"]))
 
     def has(self, unit: Unit) -> bool:
         """Whether the unit is stored whole."""
