@@ -22,7 +22,7 @@ import omtl.learners
 from omtl.learners.majority import Majority
 from omtl.ops import rows_of
 from omtl.paths import RESULTS, ROOT
-from scripts.bench import limits, ours, page, streams, table_streams, targets
+from scripts.bench import grids, limits, ours, page, streams, table_streams, targets
 from scripts.bench.__main__ import PARTS, conclude, main
 from scripts.bench.effort import QUICK
 from scripts.bench.measure import Benchmark, Contender, Row, agrees, measure, read, table_of
@@ -234,6 +234,27 @@ def test_streams_of_tables_are_compared_too(tmp_path: Path) -> None:
     others = {"river", "scikit-learn", "Vowpal Wabbit, Python"}
     assert compared == {"ours", "NumPy", "NumPy, tuned", *others}
     assert all(agrees(row) for row in rows)
+
+
+def test_grids_together_make_the_mistakes_of_point_by_point() -> None:
+    """Of the first grid that shares: its points, and some of them alone on the same stream."""
+    cells = grids.columns_of("rom-table1")["Synthetic (delta2=1.00)"]
+    cell = next(filter(grids.shares, cells))
+    rows = list(measure(grids.benchmark("rom-table1", cell.dataset, cell, QUICK), QUICK))
+    assert [row.contender for row in rows] == ["ours", grids.ALONE]
+    assert all(row.mistakes == row.mistakes_of_ours for row in rows)
+    assert rows[0].examples * QUICK.alone == rows[1].examples * (QUICK.grid or 0)
+
+
+def test_a_miss_is_shown_beside_its_bare_loop() -> None:
+    """50 times the transcription where the loop itself would be 80 times it."""
+    of = {"kernels": [line("ours", 1.0), line("NumPy", 50.0), line("limit", 0.625)]}
+    results = {name: of.get(name, []) for name in page.RESULTS}
+    rows = targets.judged(results)
+    titles, *cells = table_of(rows, targets.TargetRow._fields)
+    results["targets"] = [dict(zip(titles, row, strict=True)) for row in cells]
+    shown = [text for text in page.targets(results) if text.startswith(f"| {targets.IN_NUMPY}")]
+    assert shown[-1].split("|")[-2].strip() == "80"
 
 
 def test_thinned_tables_have_all_cells() -> None:

@@ -22,7 +22,17 @@ from threadpoolctl import threadpool_limits
 import scripts.bench
 from omtl.files import write_whole
 from omtl.paths import RESULTS, ROOT
-from scripts.bench import growth, kernels, limits, page, startup, table_streams, tables, targets
+from scripts.bench import (
+    grids,
+    growth,
+    kernels,
+    limits,
+    page,
+    startup,
+    table_streams,
+    tables,
+    targets,
+)
 from scripts.bench.effort import FULL, QUICK, Effort
 from scripts.bench.measure import Benchmark, Row, agrees, measure_all, read, table_of
 
@@ -65,6 +75,7 @@ PARTS: dict[str, Part] = {
     "kernels": by_contender(kernels.benchmarks),
     "growth": by_contender(growth.benchmarks),
     "table_streams": by_contender(table_streams.benchmarks),
+    "grids": by_contender(grids.benchmarks),
     "tables": Part(lambda effort, _: tables.measure(effort), tables.TableRow._fields),
     "startup": Part(lambda effort, _: startup.measure(effort), startup.StartRow._fields),
 }

@@ -29,9 +29,15 @@ class Effort(NamedTuple):
     memory : int
         Numbers that the machine's memory is measured with.
     tables : tuple of str
-        Tables that are played; all if there are none.
+        Tables whose streams and grids are played; all if there are none.
+    whole : tuple of str
+        Tables that are played as wholes.
     points : int
         Points of each grid that a table is played with.
+    grid : int, optional
+        Points of a grid that are played together; all by default.
+    alone : int
+        Points of a grid that are played one by one.
     kernels : tuple of str
         Kernels that are timed; all if there are none.
     processes : int
@@ -51,7 +57,10 @@ class Effort(NamedTuple):
     square: tuple[int, ...]
     memory: int
     tables: tuple[str, ...]
+    whole: tuple[str, ...]
     points: int
+    grid: int | None
+    alone: int
     kernels: tuple[str, ...]
     processes: int
 
@@ -70,7 +79,10 @@ FULL = Effort(
     square=(100, 300, 1000),
     memory=16_000_000,
     tables=(),
-    points=1,
+    whole=("aklo-table1", "dom-table1", "rom-table1"),
+    points=4,
+    grid=None,
+    alone=50,
     kernels=(),
     processes=2,
 )
@@ -88,7 +100,10 @@ QUICK = Effort(
     square=(5,),
     memory=10_000,
     tables=("dom-table1",),
+    whole=("dom-table1",),
     points=1,
+    grid=6,
+    alone=2,
     kernels=("PA", "OGD", "COML", "DOM-I, ring"),
     processes=1,
 )

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from omtl.harness.plan import descriptions
 from omtl.paths import ROOT, kept
 from scripts.bench.effort import Effort
 
@@ -113,9 +112,9 @@ def measure_table(table: str, effort: Effort) -> Iterator[TableRow]:
 
 
 def measure(effort: Effort) -> list[TableRow]:
-    """Return the rows of all tables."""
+    """Return the rows of the tables."""
     rows: list[TableRow] = []
-    for table in effort.tables or descriptions("table"):
+    for table in effort.whole:
         print(table, file=sys.stderr, flush=True)
         rows += measure_table(table, effort)
     return rows

@@ -144,6 +144,13 @@ def above_single(results: Results) -> Iterator[Measured]:
             yield faster(line, f"{line['kernel']}, {line['layout']}, {size_of(line)}", factor)
 
 
+def grids_together(results: Results) -> Iterator[Measured]:
+    """Yield how many times longer a grid takes point by point than together."""
+    for line in results["grids"]:
+        if line["contender"] != "ours":
+            yield slower(line, f"{line['kernel']}, {line['layout']}")
+
+
 def above_rank_one(results: Results) -> Iterator[Measured]:
     """Yield how many times longer a learner of similarities takes than BLAS's rank-1 updates."""
     for line in results["growth"]:
@@ -183,6 +190,8 @@ def loaded_by_threads(results: Results) -> Iterator[Measured]:
             yield Measured(line["table"], ratio, ratio, ratio)
 
 
+IN_NUMPY = "Each learner beside its plain NumPy transcription"
+
 TARGETS = (
     Target("PA beside river", beside("PA", "river"), at_least=500.0),
     Target("PA beside scikit-learn, one at a time", beside("PA", "scikit-learn"), at_least=3000.0),
@@ -201,11 +210,12 @@ TARGETS = (
         beside("PA", "Vowpal Wabbit, native, core"),
         at_least=1.0,
     ),
-    Target("Each learner beside its plain NumPy transcription", in_numpy, at_least=100.0),
+    Target(IN_NUMPY, in_numpy, at_least=100.0),
     Target("Each learner beside the machine's limit, dense", above_limit, at_most=2.0),
     Target("Each learner beside the machine's limit, sparse", above_sparse_limit, at_most=2.0),
     Target("Learners of many tasks beside those of one, at equal work", above_single, at_most=3.0),
     Target("Similarities beside BLAS's rank-1 updates", above_rank_one, at_most=2.0),
+    Target("Whole grids together beside point by point", grids_together, at_least=3.0),
     Target("Every public implementation that was run beside ours", public, at_least=1.0),
     Target("Start of the command line", started("omtl --help", "omtl table --help"), 0.0, 0.5, "s"),
     Target("First call, nothing compiled before", started("first call, cold"), 0.0, 10.0, "s"),
