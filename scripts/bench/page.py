@@ -389,6 +389,7 @@ TRIED = (
     ("batch learners by Newton's method, not L-BFGS-B", "6.2", "yes"),
     ("ROM's copies of a feature side by side, dense rows", "0.9", "no"),
     ("ROM's copies: rows of weights asked for 8 features ahead", "1.15 to 1.25 on TDT2", "yes"),
+    ("ROM's copies in four times the memory", "1.6 on TDT2; a table above 2 GiB", "no"),
     ("prefetch in the product of one sparse row", "0.9 (d = 10,000) to 1.2 (d = 1,000,000)", "no"),
     ("prefetch of the next row's weights while stepping", "0.8 to 1.05", "no"),
     ("weights and rows in 32 bits, sparse rows", "1.0 to 1.3; other bits", "no"),
