@@ -88,6 +88,19 @@ def test_units_are_done_by_workers_of_which_one_is_killed(
     assert bits(store, UNITS) == alone
 
 
+def test_ray_is_never_asked_to_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may abort the process that asks, of which it once killed a run of these tests."""
+    import ray
+
+    cancelled: list[Any] = []
+    monkeypatch.setattr(ray, "cancel", lambda *what, **how: cancelled.append((what, how)))
+    for n_taken in (1, 2, 3):
+        with closing(results(fanout.worker, iter(UNITS), parallel("ray"), len(UNITS))) as stream:
+            done = [next(stream) for _ in range(n_taken)]
+        assert len({each.unit.key for each in done}) == n_taken
+    assert not cancelled
+
+
 def test_an_engine_that_is_not_installed_is_told(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

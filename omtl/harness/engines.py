@@ -123,27 +123,30 @@ def by_ray(
 ) -> Results:
     """Compute by the workers of a cluster of ray, which gives the units of one that dies again.
 
-    Ray's backend for joblib returns results only when all have ended; these come one by one.
+    Ray's backend for joblib returns results only when all have ended; these come one by one. Where
+    the stream is closed, what was handed out runs to its end and is thrown away: `ray.cancel` of a
+    task that is just being sent to a worker aborts this process (ray 2.60, "Tried to complete task
+    that was not pending").
     """
     jobs = open_ray(parallel.get("address", ""), _workers(parallel))
     import ray
 
     task = ray.remote(max_retries=RETRIES)(function)
     waiting: list[Any] = []
+
+    def next_ended() -> Any:
+        (ended,), waiting[:] = ray.wait(waiting)
+        return ray.get(ended)
+
     try:
         for item in items:
             waiting.append(task.remote(item))
             if len(waiting) > 2 * jobs:  # enough that no worker waits
-                (ended,), waiting = ray.wait(waiting)
-                yield ray.get(ended)
+                yield next_ended()
         while waiting:
-            (ended,), waiting = ray.wait(waiting)
-            yield ray.get(ended)
+            yield next_ended()
     except ray.exceptions.RayTaskError as fault:
         raise fault.cause from fault
-    finally:
-        for begun in waiting:
-            ray.cancel(begun, force=True)
 
 
 def _workers(parallel: Mapping[str, Any]) -> int:
