@@ -250,6 +250,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Make]:
     described = {"paper": "rom", "selection": "fixed"}
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: described)
     monkeypatch.setattr(reproduce, "reproduce_table", lambda *args: made["table"](*args))
+    monkeypatch.setattr(reproduce, "compute_figure", lambda *_: None)
     monkeypatch.setattr(reproduce, "reproduce_figure", lambda *args: made["figure"](*args))
     monkeypatch.setattr(reproduce, "reproduce_statistics", lambda *_: [])
     monkeypatch.setattr(ledger, "write_ledgers", lambda: ([], []))
@@ -260,7 +261,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Make]:
 def test_reproduce_sums_up(fakes: dict[str, Make], capsys: pytest.CaptureFixture[str]) -> None:
     """Cells, claims and figures of all, by paper and reading."""
     assert fakes
-    assert cli.main(["reproduce"]) == 0
+    assert cli.main(["reproduce", "--jobs", "1"]) == 0
     written, published = capsys.readouterr().out.splitlines()[-2:]
     assert written.split("  ")[0] == published.split("  ")[0] == "rom"
     assert "2: match 2" in written
@@ -282,7 +283,7 @@ def test_reproduce_goes_on_where_a_table_fails(
         return whole(name, wanted, *rest)
 
     fakes["table"] = table
-    assert cli.main(["reproduce"]) == 1
+    assert cli.main(["reproduce", "--jobs", "1"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1].startswith("failed: rom-table1, as_written: ")
     assert lines[-1].endswith("no such thing")
@@ -297,10 +298,10 @@ def test_what_is_too_dear_is_left_out(
     assert fakes
     described = {"paper": "rom", "selection": "fixed", "too_dear": {"as_written": "it takes a day"}}
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: described)
-    assert cli.main(["reproduce"]) == 0
+    assert cli.main(["reproduce", "--jobs", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2:] == [f"left out: rom-table{n}, as_written: it takes a day" for n in (1, 2)]
-    assert cli.main(["reproduce", "--dear"]) == 0
+    assert cli.main(["reproduce", "--dear", "--jobs", "1"]) == 0
     assert "left out" not in capsys.readouterr().out
 
 
@@ -310,7 +311,7 @@ def test_units_that_fail_are_a_failure(
     """Of a figure as of a table, alone and among all."""
     broken = SimpleNamespace(claims=pd.DataFrame({"outcome": []}), paths=[], broken=True)
     fakes["figure"] = lambda *_: broken
-    assert cli.main(["reproduce"]) == 1
+    assert cli.main(["reproduce", "--jobs", "1"]) == 1
     monkeypatch.setattr(reproduce, "reproduce_figure", lambda *_: broken)
     assert cli.main(["figure", "dom-fig2"]) == 1
     broken.broken = False

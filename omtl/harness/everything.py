@@ -1,4 +1,8 @@
-"""Reproducing everything: all tables under both readings, all figures, the ledgers; summed up."""
+"""Reproducing everything: all tables under both readings, all figures, the ledgers; summed up.
+
+Tables are played, scored and shown one after another. What else is made of the stored units, each
+from the store alone, is made side by side when all are there.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,11 @@ from typing import Any
 
 from rich.console import Console
 
-from omtl.errors import UserError, WriteError
 from omtl.harness import ledger, plan, reproduce
 from omtl.harness.honesty import honest_rule, write_honesty
 from omtl.harness.reproduce import Wanted
 from omtl.harness.selection import HONEST
+from omtl.harness.side_by_side import Ended, Job, attempt, side_by_side
 from omtl.harness.store import Store
 from omtl.harness.summary import Summary
 
@@ -31,27 +35,25 @@ def reproduce_everything(
     """
     summary = Summary()
 
-    def attempt(what: str, job: Callable[..., Any], *arguments: Any) -> Any:
-        try:
-            done = job(*arguments)
-        except WriteError:
-            raise  # the others could not be kept either
-        except UserError as fault:
-            told = str(fault)
-        except Exception as fault:  # the fault of one must leave the others alone
-            told = f"{type(fault).__name__}: {fault}"
-        else:
-            if getattr(done, "broken", False):
-                summary.failures.append(f"{what}: units failed, as its notes tell")
-            return done
-        summary.failures.append(f"{what}: {told}")
-        print(f"omtl: {what}: {told}", file=sys.stderr)
-        return None
+    def note(end: Ended) -> Ended:
+        if end.fault:
+            print(f"omtl: {end.what}: {end.fault}", file=sys.stderr)
+            summary.failures.append(f"{end.what}: {end.fault}")
+        elif getattr(end.returned, "broken", False):
+            summary.failures.append(f"{end.what}: units failed, as its notes tell")
+        return end
 
-    def test(name: str, wanted: Wanted) -> None:
+    def here(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        return note(attempt(Job(what, function, arguments))).returned
+
+    def apart(jobs: list[Job]) -> list[Any]:
+        return [note(end).returned for end in side_by_side(jobs, wanted.parallel)]
+
+    def statistics(name: str, wanted: Wanted) -> Job:
         what = f"statistics of {name}, {wanted.reading}"
-        attempt(what, reproduce.reproduce_statistics, name, wanted, store)
+        return Job(what, reproduce.reproduce_statistics, (name, wanted, store))
 
+    later: list[Job] = []
     for name in plan.descriptions("table"):
         description = plan.describe("table", name)
         for reading in ledger.READINGS:
@@ -62,28 +64,30 @@ def reproduce_everything(
             if why and not dear:
                 summary.left_out.append(f"{what}: {why}")
                 continue
-            done = attempt(what, reproduce.reproduce_table, name, under, store, console)
+            done = here(what, reproduce.reproduce_table, name, under, store, console)
             if done is None:
                 continue
             account.verdicts.update(s.verdict for s in done.scored if not s.cell.is_ours)
             account.claims.update(done.claims["outcome"])
             if any(scored.values.size for scored in done.scored):
-                test(name, under)
+                later.append(statistics(name, under))
             own = description["selection"]
             if wanted.selection is None and honest_rule(own) != own:
                 fair = replace(under, selection=HONEST)
-                attempt(f"{what}, {HONEST}", reproduce.reproduce_table, name, fair, store, console)
-    for name in plan.descriptions("figure"):
-        account = summary.of(plan.describe("figure", name)["paper"], wanted.reading)
-        account.figures += 1
-        made = attempt(name, reproduce.reproduce_figure, name, wanted, store)
-        if made is None:
-            continue
-        account.drawn += 1
-        account.claims.update(made.claims["outcome"])
-        if len(made.claims):
-            test(name, wanted)
-    attempt("claims", ledger.write_ledgers)
+                here(f"{what}, {HONEST}", reproduce.reproduce_table, name, fair, store, console)
     if wanted.selection is None and wanted.seed == 0:
-        attempt("honesty", write_honesty, store, wanted.repeats)
+        later.append(Job("honesty", write_honesty, (store, wanted.repeats)))
+    drawings = []
+    for name in plan.descriptions("figure"):
+        summary.of(plan.describe("figure", name)["paper"], wanted.reading).figures += 1
+        if not note(attempt(Job(name, reproduce.compute_figure, (name, wanted, store)))).fault:
+            drawings.append(Job(name, reproduce.reproduce_figure, (name, wanted, store)))
+    made = apart([*drawings, *later])
+    drawn = {job.what: one for job, one in zip(drawings, made, strict=False) if one is not None}
+    for name, one in drawn.items():
+        account = summary.of(plan.describe("figure", name)["paper"], wanted.reading)
+        account.drawn += 1
+        account.claims.update(one.claims["outcome"])
+    apart([statistics(name, wanted) for name, one in drawn.items() if len(one.claims)])
+    here("claims", ledger.write_ledgers)
     return summary

@@ -22,6 +22,7 @@ from data_fetchers.fetch import DataMissing
 from omtl.errors import UserError
 from omtl.files import cannot_write
 from omtl.harness import changes, loading, memory
+from omtl.harness.dispatch import Dispatch
 from omtl.harness.engines import results
 from omtl.harness.store import Store
 from omtl.harness.unit import Result, Unit, compute
@@ -195,20 +196,23 @@ def as_done(
     left = {unit.key: unit for unit in units}
     elsewhere: list[str] = []
 
-    def still_wanted() -> Iterator[tuple[Unit, str]]:
-        for unit in list(left.values()):
+    def still_wanted(dispatch: Dispatch) -> Iterator[tuple[Unit, str]]:
+        for unit in dispatch:
             if store.has(unit):
                 elsewhere.append(unit.key)
+                dispatch.meet(unit)
             else:
                 yield unit, memory.mark()
 
     attempts = 0
     while left:
+        dispatch = Dispatch(left.values())
         try:
-            with closing(results(asked, still_wanted(), parallel, len(left))) as stream:
+            with closing(results(asked, still_wanted(dispatch), parallel, len(left))) as stream:
                 for done in stream:
                     attempts = 0
                     del left[done.unit.key]
+                    dispatch.meet(done.unit)
                     yield done
         except Exception as fault:  # `worker` catches those of units: this is the engine's
             if not isinstance(fault, _deaths()):

@@ -619,6 +619,20 @@ def write_figure(
     return paths
 
 
+def play_figure(
+    figure: Figure,
+    store: Store,
+    parallel: dict[str, Any],
+    seed: int,
+    n_repeats: int,
+    selection: str,
+) -> tuple[Figure, fanout.Outcome]:
+    """Compute the units that a figure lacks; return it as its table chooses, and their outcome."""
+    if "chosen_in" in figure.description:
+        figure = as_chosen(figure, store, parallel, seed, n_repeats, selection)
+    return figure, fanout.run(figure.units(seed, n_repeats), store, parallel)
+
+
 def make_figure(
     name: str,
     reading: Mapping[str, Any],
@@ -658,9 +672,7 @@ def make_figure(
     figure = plan_figure(name, reading)
     n_repeats = n_repeats or figure.description["repeats"]
     selection = selection or figure.description["selection"]
-    if "chosen_in" in figure.description:
-        figure = as_chosen(figure, store, parallel, seed, n_repeats, selection)
-    outcome = fanout.run(figure.units(seed, n_repeats), store, parallel)
+    figure, outcome = play_figure(figure, store, parallel, seed, n_repeats, selection)
     shown = show_figure(figure, store, seed, n_repeats, outcome.failed, selection)
     paths = write_figure(figure, shown, selection, seed, n_repeats, folder)
     claims = ledger_of_figure(figure.description["paper"], figure.id, reading["name"], shown)

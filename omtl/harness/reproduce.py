@@ -15,7 +15,7 @@ from omtl.config import load_option, named_reading
 from omtl.errors import UserError
 from omtl.harness import memory, plan
 from omtl.harness.claims import ledger
-from omtl.harness.figure import Made, make_figure
+from omtl.harness.figure import Made, make_figure, plan_figure, play_figure
 from omtl.harness.layout import lay_out
 from omtl.harness.naming import by_rule
 from omtl.harness.render import show
@@ -142,6 +142,25 @@ def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -
         paths.append(path)
     broken = any(not failure.missing_data for failure in outcome.failed.values())
     return Reproduced(scored, claims, paths, broken)
+
+
+def compute_figure(name: str, wanted: Wanted, store: Store) -> None:
+    """Compute the units that a figure lacks.
+
+    Raises
+    ------
+    UserError
+        On an unknown figure, reading or rule.
+    """
+    description = plan.describe("figure", name)
+    play_figure(
+        plan_figure(name, named_reading(description["paper"], wanted.reading)),
+        store,
+        dict(wanted.parallel),
+        wanted.seed,
+        wanted.n_repeats(description),
+        wanted.rule(description),
+    )
 
 
 def reproduce_figure(name: str, wanted: Wanted, store: Store) -> Made:
