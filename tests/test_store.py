@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -32,7 +33,8 @@ def test_a_result_comes_back_as_it_was(store: Store) -> None:
     assert loaded.arrays.keys() == result.arrays.keys()
     for name, array in result.arrays.items():
         np.testing.assert_array_equal(loaded.arrays[name], array)
-    assert loaded.facts["data_sha256"] == result.facts["data_sha256"]
+        assert loaded.arrays[name].dtype == array.dtype
+    assert loaded.facts == store.facts(unit) == json.loads(json.dumps(result.facts))
 
 
 @pytest.mark.parametrize("damage", ["truncate", "flip", "empty", "garbage"])

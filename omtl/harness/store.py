@@ -1,7 +1,9 @@
 """The store: one file a finished unit, named by its key.
 
 A file is written whole or not at all, and begins with the hash of the rest, so a half-written or
-damaged one is never taken for a result: it is set aside and the unit is computed again.
+damaged one is never taken for a result: it is set aside and the unit is computed again. After the
+hash comes a line of JSON with the facts, then one NumPy record that has all arrays as its fields: a
+table reads thousands of files, and an archive of single arrays takes twice as long to read.
 """
 
 from __future__ import annotations
@@ -56,10 +58,7 @@ class Store:
         """
         if self.has(unit):
             return
-        payload = io.BytesIO()
-        facts = np.array(json.dumps(result.facts))
-        np.savez(payload, allow_pickle=False, facts=facts, **result.arrays)
-        content = payload.getvalue()
+        content = _packed(result)
         write_whole(self.path(unit), hashlib.sha256(content).hexdigest().encode() + content)
         changes.note(self.folder, unit)
 
@@ -68,17 +67,15 @@ class Store:
         payload = self._payload(unit)
         if payload is None:
             return None
-        with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        return Result(arrays, json.loads(str(arrays.pop("facts"))))
+        stored = io.BytesIO(payload)
+        facts = json.loads(stored.readline())
+        record = np.load(stored, allow_pickle=False)
+        return Result({name: record[name] for name in record.dtype.names or ()}, facts)
 
     def facts(self, unit: Unit) -> dict[str, Any] | None:
         """Return the facts of a unit's result, or None if it is not stored whole."""
         payload = self._payload(unit)
-        if payload is None:
-            return None
-        with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
-            return json.loads(str(stored["facts"]))
+        return None if payload is None else json.loads(payload[: payload.index(b"\n")])
 
     def has(self, unit: Unit) -> bool:
         """Whether the unit is stored whole."""
@@ -108,6 +105,18 @@ class Store:
             raise cannot_write(aside, fault) from fault
         print(f"{path}: damaged, set aside as {aside.name}; to be computed again", file=sys.stderr)
         return None
+
+
+def _packed(result: Result) -> bytes:
+    """Return what a result's file holds after the hash."""
+    fields = [(name, array.dtype, array.shape) for name, array in result.arrays.items()]
+    record = np.zeros((), dtype=np.dtype(fields, align=True))
+    for name, array in result.arrays.items():
+        record[name] = array
+    content = io.BytesIO()
+    content.write(json.dumps(result.facts).encode() + b"\n")
+    np.save(content, record, allow_pickle=False)
+    return content.getvalue()
 
 
 class Loaded:

@@ -26,7 +26,7 @@ from omtl.not_compiled import why
 from omtl.protocols.setting import Setting
 from omtl.seeds import generator
 
-FORMAT = 1
+FORMAT = 2
 """Version of what a unit's result holds; part of its key."""
 
 
