@@ -9,9 +9,12 @@ import pytest
 from oracles.lmnn import Problem
 from scipy import sparse
 
+from omtl import metric_descent, quadratic_forms
+from omtl.cone import below_zero, nearest_in_cone
 from omtl.errors import UserError
-from omtl.learners import lmnn
-from omtl.learners.lmnn import LMNN, MTLMNN, Solution
+from omtl.learners.lmnn import LMNN, MTLMNN
+from omtl.metric_descent import Solution
+from omtl.quadratic_forms import mirror, products, to_pairs, to_targets
 
 CLOSE = 3e-4
 """Relative distance of an objective from its bound; the learners' `tol` is `TOL`."""
@@ -75,8 +78,9 @@ def test_the_objective_is_the_minimum(
 @pytest.mark.parametrize(("n", "dense"), [(9, 8), (9, 0), (5, 8), (5, 0)])
 def test_more_features_than_examples(n: int, dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts in a basis of their task's rows reach the same minimum, whatever is multiplied how."""
-    monkeypatch.setattr(lmnn, "DENSE", dense)
-    monkeypatch.setattr(lmnn, "BLOCK", 2)
+    for module in (metric_descent, quadratic_forms):
+        monkeypatch.setattr(module, "DENSE", dense)
+    monkeypatch.setattr(quadratic_forms, "BLOCK", 2)
     rng = np.random.default_rng(n)
     y, task = np.arange(2 * n) % 2, np.repeat([0, 1], n)
     problem = Problem(rng.normal(size=(2 * n, 6)), y, task, 2, 1, 0.5, 1.0, 1.0, "each")
@@ -97,12 +101,21 @@ def test_the_nearest_matrix_in_the_cone(n: int) -> None:
             values[:n_negative] *= -1.0
             matrix = (basis * values) @ basis.T
             matrix = 0.5 * (matrix + matrix.T)
-            near = lmnn.nearest_in_cone(matrix)
+            near = nearest_in_cone(matrix)
             expected = (basis * np.maximum(values, 0.0)) @ basis.T
             np.testing.assert_allclose(near, expected, rtol=0, atol=1e-12)
             np.testing.assert_array_equal(near, near.T)
     for matrix in (np.zeros((n, n)), np.diag(np.arange(n) % 3 - 1.0)):
-        np.testing.assert_allclose(lmnn.nearest_in_cone(matrix), np.maximum(matrix, 0.0), atol=0)
+        np.testing.assert_allclose(nearest_in_cone(matrix), np.maximum(matrix, 0.0), atol=0)
+
+
+def test_all_is_compiled_beforehand() -> None:
+    compiled = (below_zero, mirror, to_pairs, to_targets, products)
+    MTLMNN(1.0, 1.0).warm()
+    known = [len(function.signatures) for function in compiled]
+    assert all(known)
+    MTLMNN(1.0, 1.0, 1, max_iter=3).fit(X, Y, TASK, 2)
+    assert [len(function.signatures) for function in compiled] == known
 
 
 def test_a_problem_solved_by_hand() -> None:
@@ -181,7 +194,7 @@ def test_no_impostor_is_missing_from_the_working_set(monkeypatch: pytest.MonkeyP
     """Few impostors have a loss at first, and all do once the metric has shrunk to where it is."""
     X, y, task = two_tasks(8, n=30)
     X = 5.0 * X
-    monkeypatch.setattr(lmnn, "SEARCH_EVERY", 40)
+    monkeypatch.setattr(metric_descent, "SEARCH_EVERY", 40)
     solution = MTLMNN(0.1, 0.1, 2, tol=TOL).solve(X, y, task, 2)
     problem = Problem(X, y, task, 2, 2, 0.5, 0.1, 0.1, "each")
     assert solution.objective == pytest.approx(problem.objective(solution.parts), rel=1e-10)

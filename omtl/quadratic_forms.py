@@ -1,0 +1,157 @@
+"""Distances between rows under a metric, and the gradients of weighted sums of them.
+
+A squared distance (x_i - x_j)ᵀ M (x_i - x_j) is linear in the metric M. The gradient of a sum of
+them, weighted by w_ij, is XᵀLX with the Laplacian L of the graph whose edges have these weights.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+BLOCK = 128
+"""Columns of a symmetric product that are found together."""
+
+DENSE = 8
+"""From this part of all pairs, 1 / DENSE, on, it is cheaper to find the products of all."""
+
+
+class Edges(NamedTuple):
+    """A weighted graph of a task's n examples: edge e from start[e] to end[e].
+
+    Shapes: `start` and `end` (n_edges,), int64; `weight` (n_edges,).
+    """
+
+    start: np.ndarray
+    end: np.ndarray
+    weight: np.ndarray
+
+
+def quadratic_form(X: np.ndarray, graph: Edges) -> np.ndarray:
+    """Return XᵀLX: the sum over edges e of weight_e (x_start - x_end)(x_start - x_end)ᵀ.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+    graph : Edges
+    """
+    n = len(X)
+    if DENSE * graph.weight.size > n * n:
+        return symmetric_product(X.T, (laplacian(*graph, n) @ X).T)
+    shape = (n, n)
+    one_way = sparse.coo_array((graph.weight, (graph.start, graph.end)), shape=shape).tocsr()
+    degree = np.bincount(graph.start, graph.weight, n) + np.bincount(graph.end, graph.weight, n)
+    images = degree[:, None] * X - one_way @ X - one_way.T @ X
+    return symmetric_product(X.T, images.T)
+
+
+@njit(cache=True, nogil=True)
+def laplacian(start, end, weight, n):
+    """Return the Laplacian of a graph, shape (n, n)."""
+    found = np.zeros((n, n))
+    for e in range(weight.size):
+        i, j, w = start[e], end[e], weight[e]
+        found[i, j] -= w
+        found[j, i] -= w
+        found[i, i] += w
+        found[j, j] += w
+    return found
+
+
+def all_distances(images: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Return d² between all examples.
+
+    Parameters
+    ----------
+    images : ndarray of shape (n, n_features)
+        The examples times the metric.
+    X : ndarray of shape (n, n_features)
+    """
+    products = images @ X.T
+    own = products.diagonal()
+    return own[:, None] + own - products - products.T
+
+
+def some_distances(
+    images: np.ndarray, X: np.ndarray, own: np.ndarray, start: np.ndarray, end: np.ndarray
+) -> np.ndarray:
+    """Return d² between pairs of examples.
+
+    Parameters
+    ----------
+    images : ndarray of shape (n, n_features)
+        The examples times the metric.
+    X : ndarray of shape (n, n_features)
+    own : ndarray of shape (n,)
+        Each example's product with its image.
+    start, end : ndarray of int
+    """
+    return own[start] + own[end] - 2.0 * products(images, X, start, end)
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def products(A, B, start, end):
+    """Return the products of rows of A with rows of B, by pair, without copies of the rows."""
+    found = np.empty(start.size)
+    for e in range(start.size):
+        total = 0.0
+        for f in range(A.shape[1]):
+            total += A[start[e], f] * B[end[e], f]
+        found[e] = total
+    return found
+
+
+@njit(cache=True, nogil=True)
+def to_pairs(products, start, end):
+    """Return d² between pairs of examples whose products with the metric between are given."""
+    found = np.empty(start.size)
+    for e in range(start.size):
+        i, j = start[e], end[e]
+        found[e] = products[i, i] + products[j, j] - 2.0 * products[i, j]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def to_targets(products, targets):
+    """Return d² of each example to its target neighbours, as `to_pairs`."""
+    found = np.empty(targets.shape)
+    for i in range(targets.shape[0]):
+        for k in range(targets.shape[1]):
+            j = targets[i, k]
+            found[i, k] = products[i, i] + products[j, j] - 2.0 * products[i, j]
+    return found
+
+
+def symmetric_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return A Bᵀ where that is symmetric, at little more than half the cost.
+
+    Parameters
+    ----------
+    A, B : ndarray of shape (n, m)
+    """
+    n = len(A)
+    product = np.empty((n, n))
+    for first in range(0, n, BLOCK):
+        block = slice(first, first + BLOCK)
+        np.matmul(A[first:], B[block].T, out=product[first:, block])
+    mirror(product)
+    return product
+
+
+@njit(cache=True, nogil=True)
+def mirror(matrix):
+    """Copy what is below the diagonal to what is above it, in small blocks."""
+    n, block = matrix.shape[0], 16
+    for rows in range(0, n, block):
+        for columns in range(0, rows + 1, block):
+            for i in range(rows, min(rows + block, n)):
+                for j in range(columns, min(columns + block, i)):
+                    matrix[j, i] = matrix[i, j]
+
+
+def squares(matrices: np.ndarray) -> float:
+    """Return the sum of all squared entries."""
+    return float(np.vdot(matrices, matrices))
