@@ -16,9 +16,17 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 
-def _check(table: types.Array, lanes: types.Type) -> None:
+def _signature(
+    lanes: types.Type,
+    table: types.Array,
+    indices: types.Type,
+    values: types.Type,
+    by_column: types.Type,
+) -> Any:
     if table.layout != "C" or not isinstance(lanes, types.IntegerLiteral):
         raise TypingError("lanes need a C-ordered table, and their number as a literal")
+    integers = (types.intp, types.intp, types.intp)
+    return types.void(lanes, table, indices, values, *integers, by_column)
 
 
 class _Lanes:
@@ -74,9 +82,7 @@ def hear_lanes(
     products: types.Type,
 ) -> tuple[Any, Callable]:
     """Put the products of nonzeros `start` to `stop` - 1 with so many columns in `products`."""
-    _check(table, lanes)
-    integers = (types.intp, types.intp, types.intp)
-    signature = types.void(lanes, table, indices, values, *integers, products)
+    signature = _signature(lanes, table, indices, values, products)
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         all_of = _Lanes(context, builder, signature, args)
@@ -106,9 +112,7 @@ def learn_lanes(
     steps: types.Type,
 ) -> tuple[Any, Callable]:
     """Add nonzeros `start` to `stop` - 1 to so many columns, as often as `steps` says."""
-    _check(table, lanes)
-    integers = (types.intp, types.intp, types.intp)
-    signature = types.void(lanes, table, indices, values, *integers, steps)
+    signature = _signature(lanes, table, indices, values, steps)
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         all_of = _Lanes(context, builder, signature, args)

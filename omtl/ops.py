@@ -19,11 +19,14 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload, register_jitable
 from scipy import sparse
 
-BORROWED = {"_nrt": False, "forceinline": True}
+from omtl.fragments import Inlining
+
+BORROWED = {"_nrt": False, "forceinline": True, "pipeline_class": Inlining}
 """Options of all compiled code. Views of the state are borrowed, not counted: counting references
 made each view of a weight vector cost more than the product with it. Nothing may be allocated in
 the loop over examples, which numba then enforces. All is inlined: to pass a state of many arrays
-to a function costs as much as a short product."""
+to a function costs as much as a short product; so functions are compiled as parts of a loop alone
+(`omtl.fragments`)."""
 
 LANES = 8
 """Width of the vectors in the compiled code; LLVM splits them to what the CPU has."""
@@ -34,6 +37,9 @@ BLOCK = 2 * LANES
 
 SUMS = 4
 """Independent sums that the compiled product with a sparse row takes."""
+
+LINE = 8
+"""Numbers in a line of the processor's cache."""
 
 
 class DenseRows(NamedTuple):
@@ -110,6 +116,13 @@ def zero_vectors(n_vectors: int, n_features: int, sparse: bool) -> np.ndarray:
     vector is at hand for the next.
     """
     return np.zeros((n_vectors, n_features), order="F" if sparse else "C")
+
+
+def at_line(n_rows: int, n_columns: int) -> np.ndarray:
+    """Return a zero array that begins where a line of the processor's cache does."""
+    memory = np.zeros(n_rows * n_columns + LINE)
+    first = -memory.ctypes.data // memory.itemsize % LINE
+    return memory[first : first + n_rows * n_columns].reshape(n_rows, n_columns)
 
 
 def dot_one(W: np.ndarray, j: int, rows: Rows, i: int) -> float:
@@ -206,6 +219,29 @@ def _dense_dot(a, b):
     return total
 
 
+@register_jitable(**BORROWED)
+def sparse_dot(w, rows, i):
+    """Return the inner product of any dense vector, also one in a column, and sparse row `i`."""
+    start, stop = rows.indptr[i], rows.indptr[i + 1]
+    whole = stop - (stop - start) % 4
+    s0 = s1 = s2 = s3 = 0.0
+    for k in range(start, whole, 4):
+        s0 += w[np.uint32(rows.indices[k])] * rows.values[k]
+        s1 += w[np.uint32(rows.indices[k + 1])] * rows.values[k + 1]
+        s2 += w[np.uint32(rows.indices[k + 2])] * rows.values[k + 2]
+        s3 += w[np.uint32(rows.indices[k + 3])] * rows.values[k + 3]
+    for k in range(whole, stop):
+        s0 += w[np.uint32(rows.indices[k])] * rows.values[k]
+    return (s0 + s2) + (s1 + s3)
+
+
+@register_jitable(**BORROWED)
+def sparse_axpy(a, rows, i, w):
+    """Add `a` times sparse row `i` to any dense vector, also one in a column."""
+    for k in range(rows.indptr[i], rows.indptr[i + 1]):
+        w[np.uint32(rows.indices[k])] += a * rows.values[k]
+
+
 # The compiled twins. Numba wants the argument names of the functions above, and no annotations.
 
 
@@ -225,20 +261,7 @@ def _dot(w, rows, i):  # noqa: ARG001
     def dense(w, rows, i):
         return _dense_dot(w, rows.X[i])
 
-    def compressed(w, rows, i):
-        start, stop = rows.indptr[i], rows.indptr[i + 1]
-        whole = stop - (stop - start) % 4
-        s0 = s1 = s2 = s3 = 0.0
-        for k in range(start, whole, 4):
-            s0 += w[np.uint32(rows.indices[k])] * rows.values[k]
-            s1 += w[np.uint32(rows.indices[k + 1])] * rows.values[k + 1]
-            s2 += w[np.uint32(rows.indices[k + 2])] * rows.values[k + 2]
-            s3 += w[np.uint32(rows.indices[k + 3])] * rows.values[k + 3]
-        for k in range(whole, stop):
-            s0 += w[np.uint32(rows.indices[k])] * rows.values[k]
-        return (s0 + s2) + (s1 + s3)
-
-    return dense if rows.instance_class is DenseRows else compressed
+    return dense if rows.instance_class is DenseRows else sparse_dot
 
 
 @overload(axpy, jit_options=BORROWED)
@@ -247,11 +270,7 @@ def _axpy(a, rows, i, w):  # noqa: ARG001
         for k in range(w.size):
             w[k] += a * rows.X[i, k]
 
-    def compressed(a, rows, i, w):
-        for k in range(rows.indptr[i], rows.indptr[i + 1]):
-            w[np.uint32(rows.indices[k])] += a * rows.values[k]
-
-    return dense if rows.instance_class is DenseRows else compressed
+    return dense if rows.instance_class is DenseRows else sparse_axpy
 
 
 @overload(dot_one, jit_options=BORROWED)
@@ -260,17 +279,7 @@ def _dot_one(W, j, rows, i):  # noqa: ARG001
         return _dense_dot(W[j], rows.X[i])
 
     def compressed(W, j, rows, i):
-        start, stop = rows.indptr[i], rows.indptr[i + 1]
-        whole = stop - (stop - start) % 4
-        s0 = s1 = s2 = s3 = 0.0
-        for k in range(start, whole, 4):
-            s0 += W[j, np.uint32(rows.indices[k])] * rows.values[k]
-            s1 += W[j, np.uint32(rows.indices[k + 1])] * rows.values[k + 1]
-            s2 += W[j, np.uint32(rows.indices[k + 2])] * rows.values[k + 2]
-            s3 += W[j, np.uint32(rows.indices[k + 3])] * rows.values[k + 3]
-        for k in range(whole, stop):
-            s0 += W[j, np.uint32(rows.indices[k])] * rows.values[k]
-        return (s0 + s2) + (s1 + s3)
+        return sparse_dot(W[j], rows, i)
 
     return dense if rows.instance_class is DenseRows else compressed
 
@@ -281,8 +290,7 @@ def _axpy_one(a, rows, i, j, W):  # noqa: ARG001
         axpy(a, rows, i, W[j])
 
     def compressed(a, rows, i, j, W):
-        for k in range(rows.indptr[i], rows.indptr[i + 1]):
-            W[j, np.uint32(rows.indices[k])] += a * rows.values[k]
+        sparse_axpy(a, rows, i, W[j])
 
     return dense if rows.instance_class is DenseRows else compressed
 
@@ -317,9 +325,6 @@ def _prefetch(
 AHEAD = 8
 """How many features ahead of its use a row of weights is asked for: rows lie far apart, and no
 processor foresees which is next."""
-
-LINE = 8
-"""Numbers in a cache line."""
 
 
 @register_jitable(**BORROWED)

@@ -25,7 +25,18 @@ from numba.extending import overload, register_jitable
 
 from omtl.lanes import hear_lanes, learn_lanes
 from omtl.networks import modes
-from omtl.ops import BORROWED, DenseRows, Rows, axpy, dot, rescale
+from omtl.ops import (
+    BORROWED,
+    LINE,
+    DenseRows,
+    Rows,
+    at_line,
+    axpy,
+    dot,
+    rescale,
+    sparse_axpy,
+    sparse_dot,
+)
 from omtl.rules import Shape
 
 SMALLEST_SCALE = 1e-200
@@ -34,9 +45,6 @@ SMALLEST_SCALE = 1e-200
 
 FEW = 4
 """Where more places hear or learn a dense row, they do so in a copy that lies as they do."""
-
-LINE = 8
-"""Numbers in a line of the processor's cache."""
 
 
 class Diffusion(NamedTuple):
@@ -67,13 +75,6 @@ class Diffusion(NamedTuple):
     all_known: np.ndarray
     mixed: np.ndarray
     near: DenseRows
-
-
-def at_line(n_rows: int, n_columns: int) -> np.ndarray:
-    """Return a zero array that begins where a line of the processor's cache does."""
-    memory = np.zeros(n_rows * n_columns + LINE)
-    first = -memory.ctypes.data // memory.itemsize % LINE
-    return memory[first : first + n_rows * n_columns].reshape(n_rows, n_columns)
 
 
 def in_lines(n_vectors: int, n_features: int) -> np.ndarray:
@@ -387,16 +388,7 @@ def _hear(net, rows, x, first, last):  # noqa: ARG001
             p += 4
         whole = p
         for p in range(whole, end):
-            whole_rows = stop - (stop - start) % 4
-            s0 = s1 = s2 = s3 = 0.0
-            for e in range(start, whole_rows, 4):
-                s0 += rows.values[e] * net.vectors[np.uint32(rows.indices[e]), p]
-                s1 += rows.values[e + 1] * net.vectors[np.uint32(rows.indices[e + 1]), p]
-                s2 += rows.values[e + 2] * net.vectors[np.uint32(rows.indices[e + 2]), p]
-                s3 += rows.values[e + 3] * net.vectors[np.uint32(rows.indices[e + 3]), p]
-            for e in range(whole_rows, stop):
-                s0 += rows.values[e] * net.vectors[np.uint32(rows.indices[e]), p]
-            net.products[p] = (s0 + s2) + (s1 + s3)
+            net.products[p] = sparse_dot(net.vectors.T[p], rows, x)
 
     return by_place if rows.instance_class is DenseRows else by_feature
 
@@ -422,9 +414,7 @@ def _learn(net, rows, x, first, last):  # noqa: ARG001
             p += 4
         whole = p
         for p in range(whole, end):
-            step = net.steps[p]
-            for e in range(rows.indptr[x], rows.indptr[x + 1]):
-                net.vectors[np.uint32(rows.indices[e]), p] += rows.values[e] * step
+            sparse_axpy(net.steps[p], rows, x, net.vectors.T[p])
 
     return by_place if rows.instance_class is DenseRows else by_feature
 

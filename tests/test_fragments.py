@@ -1,0 +1,45 @@
+"""Functions that are inlined: no machine code of their own, and all they do where they are used."""
+
+from __future__ import annotations
+
+import pytest
+from numba import njit
+from numba.core.codegen import JITCodeLibrary
+from numba.extending import register_jitable
+
+from omtl.ops import BORROWED
+
+
+@register_jitable(**BORROWED)
+def root(x):
+    """Return the square root of a number."""
+    if x < 0.0:
+        raise ValueError("a negative number has no root")
+    return x**0.5
+
+
+@register_jitable(**BORROWED)
+def fourth_root(x):
+    """Return the root of the root of a number."""
+    return root(root(x))
+
+
+def test_one_loop_is_turned_to_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many functions are inlined into it, and they raise as they do in Python."""
+    made: list[str] = []
+    generate = JITCodeLibrary._finalize_specific
+
+    def noted(library: JITCodeLibrary) -> None:
+        made.append(library.name)
+        generate(library)
+
+    monkeypatch.setattr(JITCodeLibrary, "_finalize_specific", noted)
+
+    @njit(**BORROWED)
+    def both(x):
+        return fourth_root(x) + root(x)
+
+    assert both(16.0) == 6.0
+    assert [name.rpartition(".")[2] for name in made if name != "nrt"] == ["both"]
+    with pytest.raises(ValueError, match="no root"):
+        both(-1.0)
