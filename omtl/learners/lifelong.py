@@ -16,7 +16,8 @@ import numpy as np
 from numba.extending import overload, register_jitable
 
 from omtl.errors import UserError
-from omtl.ops import BORROWED, DenseRows, Rows, axpy, axpy_one, dot, dot_one, zero_vectors
+from omtl.fused import dot_all
+from omtl.ops import BORROWED, DenseRows, Rows, at_line, axpy, axpy_one, dot, dot_one, zero_vectors
 from omtl.rules import Event, Shape
 
 CLIP_SUM, CLIP_EACH, CLIP_NONE, CLIP_SIGN = range(4)
@@ -122,8 +123,7 @@ def products(total: np.ndarray, n: int, rows: Rows, i: int, out: np.ndarray) -> 
 @overload(products, jit_options=BORROWED)
 def _products(total, n, rows, i, out):  # noqa: ARG001
     def dense(total, n, rows, i, out):
-        for k in range(n):
-            out[k] = dot_one(total, k, rows, i)
+        dot_all(total, rows, i, 0, n, out)
 
     def compressed(total, n, rows, i, out):
         features = total.T
@@ -141,11 +141,10 @@ class Knowledge(NamedTuple):
     """The knowledge base: a classifier a task, each in a column of its own, in order of arrival.
 
     Task k has column ``column[k]`` (−1 until it begins), and the columns before it are its base.
-    `total`, of shape (n_tasks, n_features), is from `omtl.ops.zero_vectors`: for sparse rows it has
-    columns in memory too. With c the task's column, its classifier is ``scale[c]`` times
-    ``total[c]``, after ``seen[c]`` examples; ``losses[c, j]`` is what the past classifier j has
-    lost on it, and ``alpha_sum[c]`` the sum of α that its ε is of. ``horizon[k]`` is N_k, or 0
-    where that is not known.
+    `total`, of shape (n_tasks, n_features), has columns in memory too for sparse rows. With c the
+    task's column, its classifier is ``scale[c]`` times ``total[c]``, after ``seen[c]`` examples;
+    ``losses[c, j]`` is what the past classifier j has lost on it, and ``alpha_sum[c]`` the sum of α
+    that its ε is of. ``horizon[k]`` is N_k, or 0 where that is not known.
 
     `product` and `share` are of the example that was last scored: the columns' products with it,
     and the weights p of the base. `random` is the state of the generator that sampling draws from.
@@ -187,21 +186,21 @@ def begin(learner, state, k):
 
 @register_jitable(**BORROWED)
 def weigh(learner, state, c):
-    """Write the weights p ∝ exp(−ε L) of the base (algorithm 2, line 5), or equal ones."""
+    """Write the weights exp(−ε L) of the base (algorithm 2, line 5), or equal ones; return Σ."""
     if learner.uniform:
         for j in range(c):
-            state.share[j] = 1.0 / c
-        return
+            state.share[j] = 1.0
+        return float(c)
     epsilon = learner.epsilon_factor * math.sqrt(math.log(c) / (8.0 * state.alpha_sum[c]))
     least = state.losses[c, 0]
     for j in range(1, c):
         least = min(least, state.losses[c, j])
     total = 0.0
     for j in range(c):
-        state.share[j] = math.exp(-epsilon * (state.losses[c, j] - least))
+        more = state.losses[c, j] - least
+        state.share[j] = math.exp(-epsilon * more) if more != 0.0 else 1.0
         total += state.share[j]
-    for j in range(c):
-        state.share[j] /= total
+    return total
 
 
 @register_jitable(**BORROWED)
@@ -298,7 +297,11 @@ class AKLO(NamedTuple):
             known[:] = shape.n_examples
         rng = np.random.default_rng(shape.seed)
         return Knowledge(
-            total=zero_vectors(n, shape.n_features, shape.sparse),
+            total=(
+                zero_vectors(n, shape.n_features, sparse=True)
+                if shape.sparse
+                else at_line(n, shape.n_features)
+            ),
             scale=np.zeros(n),
             seen=np.zeros(n, dtype=np.int64),
             losses=np.zeros((n, n)),
@@ -313,7 +316,7 @@ class AKLO(NamedTuple):
 
     def score(self, state: Knowledge, rows: Any, event: Event) -> float:
         """Return (1 − α_t) T(w·x) + α_t O(x)."""
-        k = event.task
+        k = np.uint32(event.task)
         if state.column[k] < 0:
             begin(self, state, k)
         c = state.column[k]
@@ -321,24 +324,24 @@ class AKLO(NamedTuple):
         own = clipped(state.scale[c] * state.product[c], self.own_clip)
         if c == 0:
             return own
-        weigh(self, state, c)
+        total = weigh(self, state, c)
+        each = CLIP_NONE if self.clip == CLIP_SUM else self.clip
         base = 0.0
+        for j in range(c):
+            state.share[j] /= total
+            base += state.share[j] * clipped(state.scale[j] * state.product[j], each)
         if self.sample:
             j = drawn(state, c)
             base = clipped(state.scale[j] * state.product[j], self.clip)
-        else:
-            each = CLIP_NONE if self.clip == CLIP_SUM else self.clip
-            for j in range(c):
-                base += state.share[j] * clipped(state.scale[j] * state.product[j], each)
-            if self.clip == CLIP_SUM:
-                base = clipped(base, CLIP_SUM)
+        elif self.clip == CLIP_SUM:
+            base = clipped(base, CLIP_SUM)
         a = alpha(self.fading, self.alpha_last, state.seen[c] + 1, state.horizon[k])
         return (1.0 - a) * own + a * base
 
     def update(self, state: Knowledge, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
         """Weigh the past classifiers by the label, then take the own one's gradient step."""
-        k = event.task
-        c = state.column[k]
+        k = np.uint32(event.task)
+        c = np.uint32(state.column[k])
         for j in range(c):
             value = state.scale[j] * state.product[j]
             if self.loss == ZERO_ONE:
@@ -350,7 +353,7 @@ class AKLO(NamedTuple):
                 state.losses[c, j] += gap * gap
         fired = learns(self.margin, y, state.scale[c] * state.product[c])
         if fired:
-            axpy_one(y, rows, event.example, c, state.total)
+            axpy_one(y, rows, event.example, state.column[k], state.total)
         state.seen[c] += 1
         t = state.seen[c]
         state.scale[c] = 1.0 / (self.lam * (t + self.shift))

@@ -73,6 +73,14 @@ def step(state, rows):
         state.loss[k] = 0.0
 
 
+@register_jitable(**BORROWED)
+def power(x, r):
+    """Return x^r; products are many times faster than the power function, and round better."""
+    if r == 1.0:
+        return x
+    return x * x if r == 2.0 else x**r
+
+
 class OSGL(NamedTuple):
     """The finite-horizon multi-task perceptron of Dekel et al. (2007).
 
@@ -119,13 +127,15 @@ class OSGL(NamedTuple):
             most = max(most, state.loss[k])
         total = 0.0
         for k in range(m):
-            if state.loss[k] > 0.0:
-                total += (state.loss[k] / most) ** self.r
-        for k in range(m):
             state.tau[k] = 0.0
             if state.loss[k] > 0.0:
-                share = state.loss[k] / most / total ** (1.0 / self.r)
-                state.tau[k] = self.C * share ** (self.r - 1.0)
+                state.tau[k] = state.loss[k] / most
+                total += power(state.tau[k], self.r)
+        norm = math.sqrt(total) if self.r == 2.0 else total ** (1.0 / self.r)
+        for k in range(m):
+            if state.loss[k] > 0.0:
+                share = state.tau[k] / norm
+                state.tau[k] = self.C * power(share, self.r - 1.0)
         step(state, rows)
 
 

@@ -15,10 +15,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
+from omtl.fused import axpy_all, dot_all
 from omtl.learners.diffusion import Diffusion, diffusion, hear, learn
-from omtl.ops import BORROWED
+from omtl.ops import BORROWED, DenseRows, Rows
 from omtl.rules import Event, Shape
 
 
@@ -39,6 +40,8 @@ class Attentions(NamedTuple):
         The round's example of each task with its label, which is 0 where there is none.
     fired : ndarray of shape (n_tasks,), bool
         Which tasks learn at the end of the round.
+    taken : ndarray of shape (n_tasks,), int64
+        The examples that a task takes in.
     steps : ndarray of shape (n_tasks,), int64
         How often each task has learnt.
     rates : ndarray of shape (2,)
@@ -52,6 +55,7 @@ class Attentions(NamedTuple):
     label: np.ndarray
     example: np.ndarray
     fired: np.ndarray
+    taken: np.ndarray
     steps: np.ndarray
     rates: np.ndarray
 
@@ -70,6 +74,7 @@ def equal_attentions(shape: Shape, C: float, alpha: float, by_horizon: bool) -> 
         label=np.zeros(m),
         example=np.zeros(m, dtype=np.int64),
         fired=np.zeros(m, dtype=np.bool_),
+        taken=np.zeros(m, dtype=np.int64),
         steps=np.zeros(m, dtype=np.int64),
         rates=np.array([C, alpha]),
     )
@@ -92,13 +97,29 @@ def note(state, event, y, score, margin):
     return state.fired[k]
 
 
+def hear_all(net: Diffusion, rows: Rows, x: int) -> None:
+    """Put the products of row `x` with all tasks' weights in `products`."""
+    hear(net, rows, x, 0, net.products.size)
+
+
+@overload(hear_all, jit_options=BORROWED)
+def _hear_all(net, rows, x):  # noqa: ARG001
+    def dense(net, rows, x):
+        dot_all(net.vectors, rows, x, 0, net.products.size, net.products)
+
+    def compressed(net, rows, x):
+        hear(net, rows, x, 0, net.products.size)
+
+    return dense if rows.instance_class is DenseRows else compressed
+
+
 @register_jitable(**BORROWED)
 def suffer(state, rows, any_task):
     """Find the losses of all tasks' weights on the round's examples, and who learns."""
     m = state.label.size
     for j in range(m):
         if state.label[j] != 0.0:
-            hear(state.net, rows, state.example[j], 0, m)
+            hear_all(state.net, rows, state.example[j])
             for k in range(m):
                 state.loss[k, j] = max(0.0, 1.0 - state.label[j] * state.net.products[k])
         else:
@@ -115,24 +136,52 @@ def suffer(state, rows, any_task):
 
 
 @register_jitable(**BORROWED)
-def share(state, rows):
-    """Let the tasks that learn take in the examples on which they have a loss (eq. 9)."""
-    m = state.label.size
+def step_of(state, k, j):
+    """Return by how much task k takes in the example of task j, on which it has a loss (eq. 9)."""
     C, alpha = state.rates[0], state.rates[1]
+    weight = (1.0 - alpha) * state.attention[k, j]
+    if k == j:
+        weight += alpha
+    return C * weight * state.label[j]
+
+
+@register_jitable(**BORROWED)
+def share_by_example(state, rows):
+    """Let the tasks that learn take in the examples on which they have a loss, one by one."""
+    m = state.label.size
     for j in range(m):
-        if state.label[j] == 0.0:
-            continue
         learns = False
         for k in range(m):
             state.net.steps[k] = 0.0
             if state.fired[k] and state.loss[k, j] > 0.0:
-                weight = (1.0 - alpha) * state.attention[k, j]
-                if k == j:
-                    weight += alpha
-                state.net.steps[k] = C * weight * state.label[j]
+                state.net.steps[k] = step_of(state, k, j)
                 learns = True
         if learns:
             learn(state.net, rows, state.example[j], 0, m)
+
+
+def share(state: Attentions, rows: Rows) -> None:
+    """Let the tasks that learn take in the examples on which they have a loss."""
+    share_by_example(state, rows)
+
+
+# The compiled twin. Numba wants the argument names of the function above, and no annotations.
+
+
+@overload(share, jit_options=BORROWED)
+def _share(state, rows):  # noqa: ARG001
+    def by_task(state, rows):
+        net, m = state.net, state.label.size
+        for k in range(m):
+            n = 0
+            for j in range(m):
+                if state.fired[k] and state.loss[k, j] > 0.0:
+                    net.steps[n] = step_of(state, k, j)
+                    state.taken[n] = state.example[j]
+                    n += 1
+            axpy_all(net.steps, rows, state.taken, n, net.vectors[k, : rows.X.shape[1]])
+
+    return by_task if rows.instance_class is DenseRows else share_by_example
 
 
 @register_jitable(**BORROWED)

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload, register_jitable
 
-from omtl.ops import BORROWED, DenseRows, Rows, axpy, axpys, dot, dots, rescale, zero_vectors
+from omtl.fused import axpy_all, axpy_two, dot_three, dots_fused
+from omtl.ops import BORROWED, DenseRows, Rows, at_line, axpy, axpys, dot, rescale, zero_vectors
 from omtl.rules import Event, Shape
 
 SMALLEST_SCALE = 1e-100
@@ -64,7 +65,9 @@ def zero_norms(n_tasks: int) -> Norms:
 def zero_shared(shape: Shape) -> Shared:
     """Return a zero vector that has nothing to learn."""
     m = shape.n_tasks
-    return Shared(np.zeros(shape.n_features), np.ones(1), np.zeros(m), np.zeros(m, dtype=np.int64))
+    return Shared(
+        at_line(1, shape.n_features)[0], np.ones(1), np.zeros(m), np.zeros(m, dtype=np.int64)
+    )
 
 
 @register_jitable(**BORROWED)
@@ -79,10 +82,15 @@ def sum_of_squares(w):
 @register_jitable(**BORROWED)
 def learn_together(shared, rows, step):
     """Add `step` times the label times the example of every task that has a loss."""
+    n = 0
     for i in range(shared.label.size):
         if shared.label[i] != 0.0:
-            axpy(step * shared.label[i] / shared.scale[0], rows, shared.example[i], shared.vector)
-            shared.label[i] = 0.0
+            shared.label[n] = step * shared.label[i] / shared.scale[0]
+            shared.example[n] = shared.example[i]
+            n += 1
+    axpy_all(shared.label, rows, shared.example, n, shared.vector)
+    for i in range(shared.label.size):
+        shared.label[i] = 0.0
 
 
 @register_jitable(**BORROWED)
@@ -207,24 +215,45 @@ def learn_later(shared, c, event, y):
     shared.example[c, event.task] = event.example
 
 
-@register_jitable(**BORROWED)
-def all_learn_together(shared, rows, rate, first, last, steps):
+def all_learn_together(
+    shared: Shared,
+    rows: Rows,
+    rate: np.ndarray,
+    first: int,
+    last: int,
+    steps: np.ndarray,  # noqa: ARG001
+) -> None:
     """Let copies learn as in `learn_together`, by ``rate[c]``."""
-    for i in range(shared.label.shape[1]):
-        x = -1
+    for c in range(first, last):
+        one = Shared(shared.vector[c], shared.scale[c], shared.label[c], shared.example[c])
+        learn_together(one, rows, rate[c])
+
+
+@overload(all_learn_together, jit_options=BORROWED)
+def _all_learn_together(shared, rows, rate, first, last, steps):  # noqa: ARG001
+    def by_copy(shared, rows, rate, first, last, steps):  # noqa: ARG001
         for c in range(first, last):
-            steps[c] = 0.0
-            if shared.label[c, i] != 0.0:
-                step = rate[c] * shared.label[c, i] / shared.scale[c, 0]
-                if x < 0:
-                    x = shared.example[c, i]
-                if shared.example[c, i] == x:
-                    steps[c] = step
-                else:  # the task had more than one example in the round
-                    axpy(step, rows, shared.example[c, i], shared.vector[c])
-                shared.label[c, i] = 0.0
-        if x >= 0:
-            axpys(steps, rows, x, first, last, shared.vector)
+            one = Shared(shared.vector[c], shared.scale[c], shared.label[c], shared.example[c])
+            learn_together(one, rows, rate[c])
+
+    def by_task(shared, rows, rate, first, last, steps):
+        for i in range(shared.label.shape[1]):
+            x = -1
+            for c in range(first, last):
+                steps[c] = 0.0
+                if shared.label[c, i] != 0.0:
+                    step = rate[c] * shared.label[c, i] / shared.scale[c, 0]
+                    if x < 0:
+                        x = shared.example[c, i]
+                    if shared.example[c, i] == x:
+                        steps[c] = step
+                    else:  # the task had more than one example in the round
+                        axpy(step, rows, shared.example[c, i], shared.vector[c])
+                    shared.label[c, i] = 0.0
+            if x >= 0:
+                axpys(steps, rows, x, first, last, shared.vector)
+
+    return by_copy if rows.instance_class is DenseRows else by_task
 
 
 @register_jitable(**BORROWED)
@@ -360,9 +389,9 @@ class ROMPGD(NamedTuple):
         m, d = shape.n_tasks, shape.n_features
         return Parts(
             shared=zero_shared(shape),
-            own=np.zeros((m, d)),
+            own=at_line(m, d),
             own_scale=np.ones(m),
-            outlier=np.zeros((m, d)),
+            outlier=at_line(m, d),
             outlier_scale=np.ones(m),
             outlier_norms=zero_norms(m),
             outlier_rows=np.zeros((m, 1 + d // FORGOTTEN_AT_ONCE), dtype=np.int64),
@@ -372,27 +401,33 @@ class ROMPGD(NamedTuple):
 
     def score(self, state: Parts, rows: Any, event: Event) -> float:
         """Return (u + p^i + q^i)·x."""
-        k, x = event.task, event.example
-        state.outlier_product[0] = 0.0
+        k, x = np.uint32(event.task), event.example
         if state.outlier_norms.square[k] != 0.0:
-            product = state.outlier_scale[k] * dot(state.outlier[k], rows, x)
-            state.outlier_product[0] = product
-        shared = state.shared.scale[0] * dot(state.shared.vector, rows, x)
-        own = state.own_scale[k] * dot(state.own[k], rows, x)
+            shared, own, outlier = dot_three(
+                state.shared.vector, state.own[k], state.outlier[k], rows, x
+            )
+            state.outlier_product[0] = state.outlier_scale[k] * outlier
+        else:
+            shared, own = dot(state.shared.vector, rows, x), dot(state.own[k], rows, x)
+            state.outlier_product[0] = 0.0
+        shared, own = state.shared.scale[0] * shared, state.own_scale[k] * own
         return shared + own + state.outlier_product[0]
 
     def update(self, state: Parts, rows: Any, event: Event, y: float, score: float) -> bool:
         """Take the steps of p and of q; keep that of u until the round is over."""
         if not y * score < 1.0:
             return False
-        k, x = event.task, event.example
+        k, x = np.uint32(event.task), event.example
         step, threshold = self.eta * y, self.eta * self.gamma
-        axpy(step / state.own_scale[k], rows, x, state.own[k])
-        shorten_own(state, k, 1.0 + self.beta * self.eta)
-        if not stays_zero(state, k, event, step, threshold):
-            axpy(step / state.outlier_scale[k], rows, x, state.outlier[k])
+        own_step = step / state.own_scale[k]
+        if stays_zero(state, k, event, step, threshold):
+            axpy(own_step, rows, x, state.own[k])
+        else:
+            outlier_step = step / state.outlier_scale[k]
+            axpy_two(own_step, state.own[k], outlier_step, state.outlier[k], rows, x)
             product = state.outlier_product[0]
             follow_outlier_step(state, rows, k, event, step, threshold, product)
+        shorten_own(state, k, 1.0 + self.beta * self.eta)
         state.shared.label[k] = y
         state.shared.example[k] = x
         return True
@@ -461,11 +496,11 @@ class ROMPGD(NamedTuple):
     ) -> None:
         """Take the products of a row with copies of u, p or q, but for their scales."""
         if part == 0:
-            dots(pool.shared.vector, rows, i, first, last, sums)
+            dots_fused(pool.shared.vector, rows, i, first, last, sums)
         elif part == 1:
-            dots(pool.own.own, rows, i, first, last, sums)
+            dots_fused(pool.own.own, rows, i, first, last, sums)
         else:
-            dots(pool.own.outlier, rows, i, first, last, sums)
+            dots_fused(pool.own.outlier, rows, i, first, last, sums)
 
     def product(self, pool: Pool, part: int, c: int, dot: float) -> float:
         """Return u·x, p·x or q·x."""
@@ -658,7 +693,7 @@ class ROMRDA(NamedTuple):
 
     def score(self, state: DualAverages, rows: Any, event: Event) -> float:
         """Return (u + p^i + q^i)·x."""
-        k, x = event.task, event.example
+        k, x = np.uint32(event.task), event.example
         state.product[0] = 0.0
         if state.own_norms.square[k] != 0.0:
             state.product[0] = dot(state.own[k], rows, x)
@@ -669,7 +704,7 @@ class ROMRDA(NamedTuple):
         """Add the gradient to the task's own sum; keep it for the shared sum."""
         if not y * score < 1.0:
             return False
-        k, x = event.task, event.example
+        k, x = np.uint32(event.task), event.example
         axpy(y, rows, x, state.own[k])
         follow_sum_step(state, rows, k, event, y, state.product[0])
         state.shared.label[k] = y
@@ -742,7 +777,7 @@ class ROMRDA(NamedTuple):
         self, pool: Pool, part: int, rows: Any, i: int, first: int, last: int, sums: Any
     ) -> None:
         """Take the products of a row with copies of S or of S^i."""
-        dots(pool.own.own if part else pool.shared.vector, rows, i, first, last, sums)
+        dots_fused(pool.own.own if part else pool.shared.vector, rows, i, first, last, sums)
 
     def product(self, pool: Pool, part: int, c: int, dot: float) -> float:
         """Return S·x or S^i·x."""
