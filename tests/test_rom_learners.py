@@ -9,15 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import njit
 from oracles import Step, interaction, rom
 from scipy import sparse
 from test_learners import THOROUGH, Case, assert_trace_is_of, cases, problem, recorded
 
 from omtl.learners.cavallanti import MultiPerceptron
-from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann, turn
+from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann, find_exponential
 from omtl.learners.rom import ROMPGD, ROMRDA, SMALLEST_SCALE
+from omtl.ops import BORROWED
 from omtl.play import examples_of, play
 from omtl.preparation import fed, in_order
+from omtl.rules import Shape
 from omtl.streams import Tasks
 
 TOLERANCE = 1e-8
@@ -268,18 +271,51 @@ def test_norms_survive_cancellation() -> None:
         np.testing.assert_allclose(state.own_norms.square, np.sum(state.own**2, axis=1), rtol=1e-9)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 30])
-def test_turning_diagonalises(n: int) -> None:
-    """Jacobi's method finds the eigenvalues and the eigenvectors, also of repeated ones."""
+@njit(**BORROWED)
+def find_compiled(state: Any) -> None:
+    """Call `find_exponential` in compiled code."""
+    find_exponential(state)
+
+
+def exponential(state: Any) -> np.ndarray:
+    """Return what `find_exponential` finds, compiled or not: the same up to rounding."""
+    find_exponential(state)
+    slowly = state.inverse.copy()
+    find_compiled(state)
+    size = 1.0 + np.abs(state.learnt).max()
+    np.testing.assert_allclose(state.inverse, slowly, rtol=1e-13 * size, atol=1e-14)
+    return state.inverse[:, : len(slowly)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 17, 30])
+def test_exponential(n: int) -> None:
+    """It is that of the eigenvalues and eigenvectors, whatever the norm, of trace n."""
     rng = np.random.default_rng(n)
-    low_rank = rng.normal(size=(n, max(1, n // 3)))
-    for matrix in (low_rank @ low_rank.T, np.eye(n), np.zeros((n, n)), 1e100 * np.ones((n, n))):
-        a, axes = matrix.copy(), np.eye(n)
-        turn(a, axes, np.zeros((2 * n + 1, n)))
-        size = max(1.0, np.abs(matrix).max())
-        np.testing.assert_allclose(axes @ axes.T, np.eye(n), atol=1e-13)
-        np.testing.assert_allclose(a, np.diag(np.diag(a)), atol=1e-12 * size)
-        np.testing.assert_allclose(axes.T @ a @ axes, matrix, atol=1e-12 * size * n)
+    V = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    state = OMTLVonNeumann(1.0, 0.0).new_state(Shape(n, 3, np.ones((1, 1))))
+    far, near, low = np.zeros(n), np.ones(n), np.zeros(n)
+    far[0], near[-1], low[: 1 + n // 3] = 1.0, 0.9, rng.random(1 + n // 3)
+    for values in (far, near, low, 0.4 * low + 0.6 * far, rng.random(n)):
+        for size in (0.0, 1e-9, 0.1, 1.0, 30.0, 90.0, 110.0, 1e3, 1e6):
+            state.learnt[:, :n] = (V * (size * values)) @ V.T
+            state.learnt[:, :n] = (state.learnt[:, :n] + state.learnt[:, :n].T) / 2.0
+            powers = np.exp(size * (values - values.max()))
+            expected = n * (V * powers) @ V.T / powers.sum()
+            close = 1e-14 * n * (n + size)
+            np.testing.assert_allclose(exponential(state), expected, atol=close, err_msg=f"{size}")
+
+
+def test_exponential_of_what_is_apart() -> None:
+    """What is small beside the rest is found to its own digits; what has no relation gets none."""
+    state = OMTLVonNeumann(1.0, 0.0).new_state(Shape(4, 3, np.ones((1, 1))))
+    for size in (1.0, 100.0, 300.0):
+        state.learnt[:] = 0.0
+        state.learnt[:2, :2] = size
+        found = exponential(state)
+        rest = 4.0 / (np.exp(2.0 * size) + 3.0)
+        np.testing.assert_allclose(np.diag(found)[2:], rest, rtol=1e-13 * size)
+        assert not found[:2, 2:].any()
+        assert found[2, 3] == 0.0
 
 
 def test_learning_alone_is_the_perceptron() -> None:

@@ -5,20 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 
-from omtl.ops import (
-    BORROWED,
-    DenseRows,
-    Rows,
-    axpy,
-    axpy_one,
-    axpys,
-    dot,
-    dot_one,
-    rescale,
-    zero_vectors,
-)
+from omtl.lanes import learn_lanes
+from omtl.ops import BORROWED, DenseRows, Rows, SparseRows, axpy, axpys, dot, rescale
 from omtl.rules import Event, Shape
 
 SMALLEST_SCALE = 1e-100
@@ -28,15 +18,16 @@ SMALLEST_SCALE = 1e-100
 class Collaboration(NamedTuple):
     """A global vector and each task's own, u^k = lean[k] · w + scale[k] · own[k].
 
-    On dense rows lean stays 0 and scale 1: own[k] is u^k. On sparse rows leaning on w is a change
-    of two numbers, and a step of w is undone in each `own`: nothing costs O(features) an example.
+    `vectors` has the tasks' own and, last, w: in rows for dense rows, and in columns for sparse
+    ones, so that what is read of a feature lies together. On dense rows lean stays 0 and scale 1:
+    own[k] is u^k. On sparse rows leaning on w is a change of two numbers, and a step of w is undone
+    in each own vector: nothing costs O(features) an example.
 
-    `own` is from `omtl.ops.zero_vectors`; `heard`, of shape (1,), is w·x of the example that was
-    last scored, and `steps`, of shape (n_tasks,), belong to the example that is learnt.
+    `heard`, of shape (1,), is w·x of the example that was last scored, and `steps`, of shape
+    (n_tasks + 1,), belong to the example that is learnt.
     """
 
-    w: np.ndarray
-    own: np.ndarray
+    vectors: np.ndarray
     lean: np.ndarray
     scale: np.ndarray
     heard: np.ndarray
@@ -46,24 +37,56 @@ class Collaboration(NamedTuple):
 def approach(state: Collaboration, rows: Rows, i: int, k: int, mu: float, a: float) -> None:
     """Let u^k be μ w + (1−μ) u^k and `a` times row `i`."""
     if isinstance(rows, DenseRows):
-        state.own[k] = (mu * state.w + (1.0 - mu) * state.own[k]) + a * rows.X[i]
-        return
+        w, own = state.vectors[-1], state.vectors[k]
+        own[:] = (mu * w + (1.0 - mu) * own) + a * rows.X[i]
+    else:
+        lean_on(state, rows, i, k, mu, a)
+
+
+def hold(state: Collaboration, rows: Rows, i: int, mu: float, a: float) -> None:
+    """Let w take `a` times row `i`, and keep all u^k as they are."""
+    if isinstance(rows, DenseRows):
+        axpy(a, rows, i, state.vectors[-1])
+    else:
+        undo(state, rows, i, mu, a)
+
+
+@register_jitable(**BORROWED)
+def lean_on(state, rows, i, k, mu, a):
+    """As `approach`, of sparse rows."""
+    own = state.vectors.T[k]
     state.lean[k] = mu + (1.0 - mu) * state.lean[k]
     state.scale[k] *= 1.0 - mu
     if state.scale[k] < SMALLEST_SCALE:
-        rescale(state.own[k], state.scale[k])
+        rescale(own, state.scale[k])
         state.scale[k] = 1.0
     if a != 0.0:
-        axpy_one(a / state.scale[k], rows, i, k, state.own)
+        axpy(a / state.scale[k], rows, i, own)
 
 
-def hold(state: Collaboration, rows: Rows, i: int, step: float) -> None:
-    """Keep all u^k as they are where w takes `step` times row `i`."""
-    if isinstance(rows, DenseRows):
+@register_jitable(**BORROWED)
+def undo(state, rows, i, mu, a):
+    """As `hold`, of sparse rows."""
+    n_tasks = state.lean.size
+    if mu == 0.0:
+        axpy(a, rows, i, state.vectors.T[n_tasks])
         return
-    for j in range(state.lean.size):
-        state.steps[j] = -step * state.lean[j] / state.scale[j]
-    axpys(state.steps, rows, i, 0, state.lean.size, state.own)
+    for j in range(n_tasks):
+        state.steps[j] = -a * state.lean[j] / state.scale[j]
+    state.steps[n_tasks] = a
+    add_to_all(state, rows, i)
+
+
+def hear(state: Collaboration, rows: Rows, i: int, k: int) -> float:
+    """Return own[k]·x and note w·x, of row `i`; each is to the bit what `dot` returns."""
+    vectors = state.vectors if isinstance(rows, DenseRows) else state.vectors.T
+    state.heard[0] = dot(vectors[-1], rows, i)
+    return dot(vectors[k], rows, i)
+
+
+def add_to_all(state: Collaboration, rows: SparseRows, i: int) -> None:
+    """Add a sparse row to all vectors, each as often as `steps` says."""
+    axpys(state.steps, rows, i, 0, state.steps.size, state.vectors.T)
 
 
 # The compiled twins. Numba wants the argument names of the functions above, and no annotations.
@@ -72,33 +95,69 @@ def hold(state: Collaboration, rows: Rows, i: int, step: float) -> None:
 @overload(approach, jit_options=BORROWED)
 def _approach(state, rows, i, k, mu, a):  # noqa: ARG001
     def dense(state, rows, i, k, mu, a):
-        own, w = state.own[k], state.w
+        own, w = state.vectors[k], state.vectors[state.lean.size]
         for f in range(w.size):
             own[f] = (mu * w[f] + (1.0 - mu) * own[f]) + a * rows.X[i, f]
 
-    def compressed(state, rows, i, k, mu, a):
-        state.lean[k] = mu + (1.0 - mu) * state.lean[k]
-        state.scale[k] *= 1.0 - mu
-        if state.scale[k] < SMALLEST_SCALE:
-            rescale(state.own[k], state.scale[k])
-            state.scale[k] = 1.0
-        if a != 0.0:
-            axpy_one(a / state.scale[k], rows, i, k, state.own)
-
-    return dense if rows.instance_class is DenseRows else compressed
+    return dense if rows.instance_class is DenseRows else lean_on
 
 
 @overload(hold, jit_options=BORROWED)
-def _hold(state, rows, i, step):  # noqa: ARG001
-    def dense(state, rows, i, step):
-        pass
+def _hold(state, rows, i, mu, a):  # noqa: ARG001
+    def dense(state, rows, i, mu, a):  # noqa: ARG001
+        axpy(a, rows, i, state.vectors[state.lean.size])
 
-    def compressed(state, rows, i, step):
-        for j in range(state.lean.size):
-            state.steps[j] = -step * state.lean[j] / state.scale[j]
-        axpys(state.steps, rows, i, 0, state.lean.size, state.own)
+    return dense if rows.instance_class is DenseRows else undo
+
+
+@overload(hear, jit_options=BORROWED)
+def _hear(state, rows, i, k):  # noqa: ARG001
+    def dense(state, rows, i, k):
+        state.heard[0] = dot(state.vectors[state.lean.size], rows, i)
+        return dot(state.vectors[k], rows, i)
+
+    def compressed(state, rows, i, k):
+        features, w = state.vectors, state.lean.size
+        values, start, stop = rows.values, rows.indptr[i], rows.indptr[i + 1]
+        whole = stop - (stop - start) % 4
+        w0 = w1 = w2 = w3 = s0 = s1 = s2 = s3 = 0.0
+        for e in range(start, whole, 4):
+            f0, f1 = np.uint32(rows.indices[e]), np.uint32(rows.indices[e + 1])
+            f2, f3 = np.uint32(rows.indices[e + 2]), np.uint32(rows.indices[e + 3])
+            w0 += features[f0, w] * values[e]
+            s0 += features[f0, k] * values[e]
+            w1 += features[f1, w] * values[e + 1]
+            s1 += features[f1, k] * values[e + 1]
+            w2 += features[f2, w] * values[e + 2]
+            s2 += features[f2, k] * values[e + 2]
+            w3 += features[f3, w] * values[e + 3]
+            s3 += features[f3, k] * values[e + 3]
+        for e in range(whole, stop):
+            f0 = np.uint32(rows.indices[e])
+            w0 += features[f0, w] * values[e]
+            s0 += features[f0, k] * values[e]
+        state.heard[0] = (w0 + w2) + (w1 + w3)
+        return (s0 + s2) + (s1 + s3)
 
     return dense if rows.instance_class is DenseRows else compressed
+
+
+@overload(add_to_all, jit_options=BORROWED)
+def _add_to_all(state, rows, i):  # noqa: ARG001
+    def by_feature(state, rows, i):
+        features, steps, where, values = state.vectors, state.steps, rows.indices, rows.values
+        start, stop = rows.indptr[i], rows.indptr[i + 1]
+        first = 0
+        while first + 8 <= steps.size:
+            learn_lanes(8, features, where, values, start, stop, first, steps)
+            first += 8
+        while first + 2 <= steps.size:
+            learn_lanes(2, features, where, values, start, stop, first, steps)
+            first += 2
+        if first < steps.size:
+            learn_lanes(1, features, where, values, start, stop, first, steps)
+
+    return by_feature
 
 
 class COML(NamedTuple):
@@ -125,21 +184,22 @@ class COML(NamedTuple):
 
     def new_state(self, shape: Shape) -> Collaboration:
         """Return zero weights."""
+        n_vectors = shape.n_tasks + 1
         return Collaboration(
-            w=np.zeros(shape.n_features),
-            own=zero_vectors(shape.n_tasks, shape.n_features, shape.sparse),
+            vectors=np.zeros(
+                (shape.n_features, n_vectors) if shape.sparse else (n_vectors, shape.n_features)
+            ),
             lean=np.zeros(shape.n_tasks),
             scale=np.ones(shape.n_tasks),
             heard=np.zeros(1),
-            steps=np.zeros(shape.n_tasks),
+            steps=np.zeros(n_vectors),
         )
 
     def score(self, state: Collaboration, rows: Any, event: Event) -> float:
         """Return u^k·x."""
         k = event.task
         x = event.example
-        state.heard[0] = dot(state.w, rows, x)
-        personal = state.scale[k] * dot_one(state.own, k, rows, x)
+        personal = state.scale[k] * hear(state, rows, x, k)
         if state.lean[k] == 0.0:
             return personal
         return personal + state.lean[k] * state.heard[0]
@@ -158,7 +218,5 @@ class COML(NamedTuple):
         if global_loss > 0.0:
             changed = True
             step = y * min(self.C, global_loss / event.square_norm)
-            axpy(step, rows, x, state.w)
-            if self.mu != 0.0:
-                hold(state, rows, x, step)
+            hold(state, rows, x, self.mu, step)
         return changed

@@ -27,30 +27,28 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload, register_jitable
 
+from omtl.lanes import hear_lanes
 from omtl.learners.diffusion import Diffusion, diffusion, hear, learn
-from omtl.ops import BLOCK, BORROWED, DenseRows, Rows, inner
+from omtl.ops import BLOCK, BORROWED, DenseRows, Rows
 from omtl.rules import Event, Shape
 
-MOST_SWEEPS = 40
-"""Jacobi's method takes fewer than ten sweeps; numbers that are not finite would take forever."""
+TERMS = tuple(1.0 / math.factorial(k) for k in range(13))
+"""Coefficients of the exponential's series, of which no more is needed below `SMALL`."""
 
-DIAGONAL = 1e-33
-"""A matrix is diagonal when the squares beside its diagonal are less than this of those on it."""
+SMALL = 0.3
+"""Norm of matrices whose series ends in rounding errors after 12 powers."""
 
-NEGLIGIBLE = 1e-20
-"""Components smaller than this, relative to the diagonal's, are not turned away."""
+GREAT = 100.0
+"""Where an eigenvalue is so great and twice the others, the exponential has its vector alone."""
 
-SMALL_TURN = 1e-7
-"""Angles of which nothing but the first and second order is left in a float."""
+DOUBLINGS = 6
+"""Squarings after which a power of such a matrix has that vector alone too."""
 
-SMALLER_TURN = 1e-9
-"""Angles that are turned away where second orders are too large for that."""
+PURE = 1e-9
+"""Share of the trace that the others may have before the last squaring, which squares it."""
 
-SMALL_BEND = 1e-9
-"""Second orders whose product with a small angle is nothing in a float."""
-
-STRAIGHTEN = 16
-"""Rounds after which the axes are made orthonormal anew, to some 1e-14."""
+FAINT = 1e-8
+"""Where a task's share in the vector, squared, is less, the others are not neglected."""
 
 
 class Relationships(NamedTuple):
@@ -60,21 +58,19 @@ class Relationships(NamedTuple):
     ----------
     net : Diffusion
         The weight vectors, w^k in slot k.
-    inverse : ndarray of shape (n_tasks, n_tasks)
-        A⁻¹ as the next step uses it, but for von Neumann's divergence, which has it by its axes.
-    learnt : ndarray of shape (n_tasks, n_tasks)
-        What is learnt of it: A⁻¹ before it is normalised, or its logarithm.
+    inverse : ndarray of shape (n_tasks, n_tasks or width)
+        A⁻¹ as the next step uses it.
+    learnt : ndarray of shape (n_tasks, n_tasks or width)
+        What is learnt of it: A⁻¹ before it is normalised, or its logarithm. Where its exponential
+        is taken, rows end with zeros, which makes them of a length that is fast.
     gram : ndarray of shape (n_tasks, n_tasks)
         WᵀW, which follows from the scores.
     sums : ndarray of shape (n_tasks,)
         Sums of the components of each weight vector.
-    axes, along : ndarray of shape (n_tasks, width)
-        The eigenvectors of `learnt` as rows, and `learnt` along these. Rows end with zeros, which
-        makes them of a length that is fast.
-    spread : ndarray of shape (n_tasks,)
-        The eigenvalues of A⁻¹ as the next step uses it, along `axes`.
-    memory : ndarray of shape (2 n_tasks + 1, width)
-        What is worked in.
+    memory : ndarray of shape (4, n_tasks, width)
+        What the exponential is worked out in.
+    each : ndarray of shape (n_tasks,), int32
+        The numbers of the tasks.
     together_from : ndarray of shape (1,), int64
         The round from which on the relation is learnt and used.
     """
@@ -84,27 +80,22 @@ class Relationships(NamedTuple):
     learnt: np.ndarray
     gram: np.ndarray
     sums: np.ndarray
-    axes: np.ndarray
-    along: np.ndarray
-    spread: np.ndarray
     memory: np.ndarray
+    each: np.ndarray
     together_from: np.ndarray
 
 
 def unrelated(shape: Shape, learnt: np.ndarray, epoch: float) -> Relationships:
     """Return zero weights of tasks that learn alone."""
-    m = shape.n_tasks
-    width = -(-m // BLOCK) * BLOCK
+    m, width = learnt.shape
     return Relationships(
         net=diffusion(shape._replace(mixing=np.ones((1, 1))), n_slots=m),
-        inverse=np.eye(m),
+        inverse=np.eye(m, width),
         learnt=learnt,
         gram=np.zeros((m, m)),
         sums=np.zeros(m),
-        axes=np.eye(m, width),
-        along=np.zeros((m, width)),
-        spread=np.ones(m),
-        memory=np.zeros((2 * m + 1, width)),
+        memory=np.zeros((4, m, width)),
+        each=np.arange(m, dtype=np.int32),
         together_from=np.array([max(1, math.ceil(epoch * shape.n_rounds))]),
     )
 
@@ -180,205 +171,113 @@ def use(state, source, normalise):
             state.inverse[i, j] = factor * source[i, j]
 
 
-@register_jitable(**BORROWED)
-def plan_along(state, rows, event, step):
-    """As `plan`, with the A⁻¹ that `axes` and `spread` make."""
-    hear(state.net, rows, event.example, 0, state.sums.size)
-    steps, m = state.net.steps, state.sums.size
-    for j in range(m):
-        steps[j] = 0.0
-    for i in range(m):
-        share = state.spread[i] * state.axes[i, event.task]
-        for j in range(m):
-            steps[j] += share * state.axes[i, j]
-    for j in range(m):
-        steps[j] *= step
+def multiply(left: np.ndarray, right: np.ndarray, product: np.ndarray, each: np.ndarray) -> None:
+    """Put the product of two square matrices, whose rows end with zeros, in a third."""
+    product[:] = left[:, : each.size] @ right
+
+
+@overload(multiply, jit_options=BORROWED)
+def _multiply(left, right, product, each):  # noqa: ARG001
+    def by_row(left, right, product, each):
+        n = each.size
+        for i in range(n):
+            for k in range(0, product.shape[1], BLOCK):
+                hear_lanes(BLOCK, right, each, left[i], 0, n, k, product[i])
+
+    return by_row
 
 
 @register_jitable(**BORROWED)
-def rotate(one, other, cosine, sine):
-    """Rotate two vectors in their plane."""
-    for k in range(one.size):
-        before, beside = one[k], other[k]
-        one[k] = cosine * before - sine * beside
-        other[k] = sine * before + cosine * beside
+def trace_of(a):
+    """Return the sum of the diagonal."""
+    total = 0.0
+    for i in range(a.shape[0]):
+        total += a[i, i]
+    return total
 
 
 @register_jitable(**BORROWED)
-def add_rows(total, factors, rows):
-    """Add to a vector `factors` times the rows of a matrix, four rows at a time."""
-    n = rows.shape[0]
-    whole = n - n % 4
-    for i in range(0, whole, 4):
-        f0, f1, f2, f3 = factors[i], factors[i + 1], factors[i + 2], factors[i + 3]
-        r0, r1, r2, r3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
-        for k in range(total.size):
-            total[k] = total[k] + f0 * r0[k] + f1 * r1[k] + f2 * r2[k] + f3 * r3[k]
-    for i in range(whole, n):
-        axis, factor = rows[i], factors[i]
-        for k in range(total.size):
-            total[k] += factor * axis[k]
+def put(a, factor, source):
+    """Let a matrix be `factor` times another."""
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            a[i, k] = factor * source[i, k]
 
 
 @register_jitable(**BORROWED)
-def negligible(a, p, q):
-    """Return whether a symmetric matrix is as good as diagonal between two axes."""
-    return abs(a[p, q]) <= NEGLIGIBLE * (abs(a[p, p]) + abs(a[q, q]))
+def square(a, doublings, memory, each):
+    """Square a matrix so often, with trace 1; stop where it is a projection, and return whether.
 
-
-@register_jitable(**BORROWED)
-def is_diagonal(a):
-    """Return whether nothing is left beside the diagonal of a symmetric matrix."""
-    off, on = 0.0, 0.0
-    for p in range(a.shape[0]):
-        on += a[p, p] * a[p, p]
-        for q in range(p):
-            off += a[p, q] * a[p, q]
-    return not off > DIAGONAL * on
-
-
-@register_jitable(**BORROWED)
-def turn(a, axes, memory):
-    """Turn a symmetric matrix, and its axes (rows), until it is diagonal: Jacobi's method.
-
-    Small angles are left for the end, where all are turned at once.
-
-    Parameters
-    ----------
-    a, axes : ndarray of shape (n, width)
-        Beyond column n there are zeros.
-    memory : ndarray of shape (2 n + 1, width)
-        What is worked in.
+    It projects on one eigenvector, in which every task has its share: in each column the others are
+    less than a rounding error.
     """
-    least = SMALL_TURN
-    for _ in range(MOST_SWEEPS):
-        if is_diagonal(a):
-            return
-        if not sweep(a, axes, least):
-            if turn_a_little(a, axes, memory):
-                return
-            least = SMALLER_TURN if least > SMALLER_TURN else 0.0
+    put(a, 1.0 / trace_of(a), a)
+    for _ in range(doublings):
+        multiply(a, a, memory, each)
+        purity = trace_of(memory)
+        put(a, 1.0 / purity, memory)
+        least = 1.0
+        for i in range(each.size):
+            least = min(least, a[i, i])
+        if 1.0 - purity < PURE and least > FAINT:
+            return True
+    return False
 
 
 @register_jitable(**BORROWED)
-def sweep(a, axes, least):
-    """Turn away the components with angles of `least` or more; return whether there were any."""
-    n = a.shape[0]
-    any_far = False
-    for p in range(n - 1):
-        for q in range(p + 1, n):
-            along, gap = a[p, q], a[q, q] - a[p, p]
-            if abs(along) <= least * abs(gap) or negligible(a, p, q):
-                continue
-            any_far = True
-            slope = gap / (2.0 * along)
-            tangent = 1.0 / (abs(slope) + math.sqrt(1.0 + slope * slope))
-            if slope < 0.0:
-                tangent = -tangent
-            cosine = 1.0 / math.sqrt(1.0 + tangent * tangent)
-            sine = tangent * cosine
-            at_p, at_q = a[p, p] - tangent * along, a[q, q] + tangent * along
-            rotate(a[p], a[q], cosine, sine)
-            rotate(axes[p], axes[q], cosine, sine)
-            a[p, p], a[p, q], a[q, p], a[q, q] = at_p, 0.0, 0.0, at_q
-            for k in range(n):
-                a[k, p] = a[p, k]
-                a[k, q] = a[q, k]
-    return any_far
+def add_terms(total, first, powers):
+    """Add three terms of the series, from `first` on, without their power of the cube."""
+    one, two = powers[0], powers[1]
+    for i in range(total.shape[0]):
+        for k in range(total.shape[1]):
+            total[i, k] += TERMS[first + 1] * one[i, k] + TERMS[first + 2] * two[i, k]
+        total[i, i] += TERMS[first]
 
 
 @register_jitable(**BORROWED)
-def turn_a_little(a, axes, memory):
-    """Turn away all components at once, by perturbation theory of the second order.
+def sum_series(a, powers, memory, each):
+    """Put the exponential of a small matrix, the first of three powers, in `a`.
 
-    Eigenvalues d and eigenvectors become, of components a_pq that are small beside the gaps,
-    d_p + Σ_q t_pq a_pq and v_p + Σ_q (t_pq + s_pq) v_q, with t_pq = a_pq / (d_p − d_q) and
-    s_pq = Σ_l t_pl a_lq / (d_p − d_q), s_pp = −½ Σ_q t_pq². Returns whether that is enough: where
-    s is not small either, nothing is changed.
+    Summed in powers of the cube (Paterson and Stockmeyer), it takes five products and not eleven.
     """
-    n = a.shape[0]
-    angles, others, d = memory[:n], memory[n : 2 * n], memory[2 * n]
-    for p in range(n):
-        d[p] = a[p, p]
-        for q in range(n):
-            angles[p, q] = 0.0 if p == q or negligible(a, p, q) else a[p, q] / (d[p] - a[q, q])
-    for p in range(n):
-        a[p, p] = 0.0
-    fits = True
-    for p in range(n):
-        for k in range(others.shape[1]):
-            others[p, k] = 0.0
-        add_rows(others[p], angles[p], a)
-        for q in range(n):
-            gap = abs(d[p] - d[q])
-            small = abs(others[p, q]) <= NEGLIGIBLE * (abs(d[p]) + abs(d[q]))
-            fits &= p == q or small or abs(others[p, q]) <= SMALL_BEND * gap
-    if not fits:
-        for p in range(n):
-            a[p, p] = d[p]
-        return False
-    for p in range(n):
-        shift, square = others[p, p], 0.0
-        for q in range(n):
-            square += angles[p, q] * angles[p, q]
-            small = abs(others[p, q]) <= NEGLIGIBLE * (abs(d[p]) + abs(d[q]))
-            a[p, q] = angles[p, q] + (0.0 if small or p == q else others[p, q] / (d[p] - d[q]))
-        a[p, p] = -0.5 * square
-        angles[p, p] = shift
-    for p in range(n):
-        for k in range(axes.shape[1]):
-            others[p, k] = axes[p, k]
-    for p in range(n):
-        add_rows(axes[p], a[p], others)
-        for q in range(n):
-            a[p, q] = 0.0
-        a[p, p] = d[p] + angles[p, p]
-    return True
+    for p in range(2):
+        multiply(powers[0], powers[p], powers[p + 1], each)
+    put(a, TERMS[12], powers[2])
+    add_terms(a, 9, powers)
+    for first in (6, 3, 0):
+        multiply(a, powers[2], memory, each)
+        put(a, 1.0, memory)
+        add_terms(a, first, powers)
 
 
 @register_jitable(**BORROWED)
-def straighten(axes, memory):
-    """Make rows that are orthonormal but for rounding more so: V ← V + ½ (1 − V Vᵀ) V."""
-    n = axes.shape[0]
-    factors, before = memory[:n], memory[n : 2 * n]
-    for p in range(n):
-        for k in range(axes.shape[1]):
-            before[p, k] = axes[p, k]
-        for q in range(n):
-            factors[p, q] = 0.5 * ((p == q) - inner(axes[p], axes[q]))
-    for p in range(n):
-        add_rows(axes[p], factors[p], before)
-
-
-@register_jitable(**BORROWED)
-def find_exponential(state, t):
+def find_exponential(state):
     """Let the next steps use exp(`learnt`), made to have trace n_tasks, for A⁻¹.
 
-    Jacobi's method starts from the axes of last time, from which few angles are not small. `t` is
-    the round's number.
+    Where one eigenvalue is far above the others, the exponential projects on its eigenvector, and
+    so does a power of `learnt`. Else it is a power of the exponential of a small matrix.
     """
-    m = state.sums.size
-    if t % STRAIGHTEN == 0:
-        straighten(state.axes, state.memory)
-    a, axes, learnt, memory = state.along, state.axes, state.learnt, state.memory
+    a, learnt, each = state.inverse, state.learnt, state.each
+    powers, memory = state.memory[:3], state.memory[3]
+    m = each.size
+    mean = trace_of(learnt) / m
+    squares = 0.0
     for i in range(m):
-        for k in range(memory.shape[1]):
-            memory[i, k] = 0.0
-        add_rows(memory[i], axes[i], learnt)
-    for i in range(m):
-        for j in range(i + 1):
-            a[i, j] = inner(memory[i], axes[j])
-            a[j, i] = a[i, j]
-    turn(a, axes, memory)
-    top = a[0, 0]
-    for i in range(m):
-        top = max(top, a[i, i])
-    trace = 0.0
-    for i in range(m):
-        state.spread[i] = math.exp(a[i, i] - top)
-        trace += state.spread[i]
-    for i in range(m):
-        state.spread[i] *= m / trace
+        for k in range(m):
+            squares += learnt[i, k] * learnt[i, k]
+    done = False
+    if squares > GREAT * m * mean:
+        put(a, 1.0, learnt)
+        done = square(a, DOUBLINGS, memory, each)
+    if not done:
+        norm = math.sqrt(max(0.0, squares - m * mean * mean))
+        doublings = max(0, math.frexp(norm / SMALL)[1])
+        put(powers[0], math.ldexp(1.0, -doublings), learnt)
+        for i in range(m):
+            powers[0, i, i] -= math.ldexp(mean, -doublings)
+        sum_series(a, powers, memory, each)
+        square(a, doublings, memory, each)
+    put(a, float(m), a)
 
 
 class OMTLCovariance(NamedTuple):
@@ -492,7 +391,8 @@ class OMTLVonNeumann(NamedTuple):
     log A ← log A − η WᵀW with each step, of the weights from before the step; A⁻¹ is used with
     trace n_tasks, without which its steps grow faster than the exponential of their own squares.
 
-    Cost per example: O(nonzeros), and O(n_tasks · nonzeros + n_tasks³) where a step is taken.
+    Cost per example: O(nonzeros), and O(n_tasks · nonzeros + n_tasks³) where a step is taken, times
+    the logarithm of the norm of log A at most.
 
     Parameters
     ----------
@@ -513,8 +413,8 @@ class OMTLVonNeumann(NamedTuple):
 
     def new_state(self, shape: Shape) -> Relationships:
         """Return zero weights and log A = 0."""
-        alone = unrelated(shape, np.zeros((0, 0)), self.epoch)
-        return alone._replace(learnt=np.zeros(alone.axes.shape))
+        m = shape.n_tasks
+        return unrelated(shape, np.zeros((m, -(-m // BLOCK) * BLOCK)), self.epoch)
 
     def score(self, state: Relationships, rows: Any, event: Event) -> float:
         """Return w^k·x."""
@@ -524,12 +424,12 @@ class OMTLVonNeumann(NamedTuple):
         """Take a step of all tasks where the margin is not reached, and learn their relation."""
         if y * score > self.margin:
             return False
-        plan_along(state, rows, event, self.rate * y)
+        plan(state, rows, event, self.rate * y)
         m = state.sums.size
         if event.round >= state.together_from[0]:
             for i in range(m):
                 for j in range(m):
                     state.learnt[i, j] += self.eta * state.gram[i, j]
-            find_exponential(state, event.round)
+            find_exponential(state)
         take(state, rows, event, event.round < state.together_from[0])
         return True
