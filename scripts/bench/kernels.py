@@ -181,15 +181,22 @@ def learn_similarities(
     return go
 
 
-def rank_one_steps(X: np.ndarray, triplets: Triplets, n_matrices: int) -> Go:
-    """Return BLAS's rank-1 updates of so many matrices by each triplet, and nothing else."""
+def rank_one_steps(learner: str, X: np.ndarray, triplets: Triplets) -> Go:
+    """Return BLAS's rank-1 updates of the matrices that a learner keeps, and nothing else.
+
+    Each triplet updates its task's matrix, or the one of all tasks, or both.
+    """
     left = X[triplets.query]
     right = X[triplets.first] - X[triplets.second]
-    matrices = [np.zeros((X.shape[1],) * 2, order="F") for _ in range(n_matrices)]
+    n_own, n_shared = {"OGRSL": (0, 1), "OSTRSL": (TASKS, 0), "OMTRSL": (TASKS, 1)}[learner]
+    own, shared = (
+        [np.zeros((X.shape[1],) * 2, order="F") for _ in range(n)] for n in (n_own, n_shared)
+    )
 
     def go() -> None:
-        for matrix in matrices:
-            limits.rank_one(matrix, left, right)
+        for k, a, b in zip(triplets.task, left, right, strict=True):
+            for matrix in (*own[k : k + 1], *shared):
+                limits.rank_one(matrix, a, b)
 
     return go
 
@@ -204,9 +211,8 @@ def similarity_benchmarks(
         given = streams.triplets(n, ROWS, TASKS)
         few = Triplets(*(array[: max(5, effort.slow * 10 // d)] for array in given))
         for name, learner in SIMILARITIES.items():
-            n_matrices = 2 if name == "OMTRSL" else 1
             start = partial(learn_similarities, learner, X, given, TASKS)
-            others = [Contender("limit", n, partial(rank_one_steps, X, given, n_matrices))]
+            others = [Contender("limit", n, partial(rank_one_steps, name, X, given))]
             if slow:
                 expected = learn_similarities(learner, X, few, TASKS)()
                 slowly = partial(numpy_forms.similarities, learner, X, few, TASKS)

@@ -179,9 +179,14 @@ def blas_pairs(x: np.ndarray, w: np.ndarray, times: int) -> None:
 
 
 def rank_one(matrix: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+    """Add the outer product of two rows to a matrix, by BLAS."""
+    dger(SMALL_STEP, left, right, a=matrix, overwrite_a=1)
+
+
+def rank_ones(matrix: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
     """Add the outer product of each pair of rows to a matrix, by BLAS."""
     for a, b in zip(left, right, strict=True):
-        dger(SMALL_STEP, a, b, a=matrix, overwrite_a=1)
+        rank_one(matrix, a, b)
 
 
 class Limit(NamedTuple):
@@ -245,7 +250,7 @@ def machine(effort: Effort) -> Iterator[Limit]:
             d,
             "Gflop/s",
             2e-9 * d * d * 20,
-            partial(rank_one, matrix, left, right),
+            partial(rank_ones, matrix, left, right),
         )
 
 

@@ -11,6 +11,7 @@ from scripts.bench.grids import ALONE
 from scripts.bench.measure import read
 from scripts.bench.ours import SINGLE
 from scripts.bench.targets import IN_NUMPY, PUBLIC, Line, Results, place_of, size_of
+from scripts.bench.tried import TEXT, TRIED
 
 PAGE = ROOT / "docs" / "performance.md"
 
@@ -375,40 +376,9 @@ def startup(results: Results) -> list[str]:
     return ["## Starting", "", *table(("what", "elapsed", "processor", "turns"), rows)]
 
 
-TRIED = (
-    ("COML's vectors of all tasks side by side, sparse rows", "1.9 to 3.0 on TDT2", "yes"),
-    ("COML's personal vectors explicit, dense rows", "1.5 (d = 10) to 2.3 (d = 10,000)", "yes"),
-    ("AdaGrad without a branch, quotients that cannot raise", "1.3 (d = 10) to 5.1", "yes"),
-    ("AKLO's dense vectors one a task", "2.3 to 3.3; 0.6 to 0.9 where d ≤ 10", "yes"),
-    ("OSGL's Lagrange multiplier by Newton's method", "2.9 (d = 10)", "yes"),
-    ("OMTL-vN: warm axes, small angles turned at once", "1.1 to 3.0", "yes"),
-    ("DOM-II's vectors kept by node, not by mode, dense rows", "1.2 to 2.6", "yes"),
-    ("a network's sparse vectors 16 columns at a time", "2.4 to 5 (products, steps alone)", "yes"),
-    ("that, and DA's products of rows taken once a grid", "1.4 to 2.6 on sparse rows", "yes"),
-    ("vectors on cache lines, an odd number apart", "1.7 (products and steps alone)", "yes"),
-    ("batch learners by Newton's method, not L-BFGS-B", "6.2", "yes"),
-    ("ROM's copies of a feature side by side, dense rows", "0.9", "no"),
-    ("ROM's copies: rows of weights asked for 8 features ahead", "1.15 to 1.25 on TDT2", "yes"),
-    ("ROM's copies in four times the memory", "1.6 on TDT2; a table above 2 GiB", "no"),
-    ("prefetch in the product of one sparse row", "0.9 (d = 10,000) to 1.2 (d = 1,000,000)", "no"),
-    ("prefetch of the next row's weights while stepping", "0.8 to 1.05", "no"),
-    ("weights and rows in 32 bits, sparse rows", "1.0 to 1.3; other bits", "no"),
-    ("sparse vectors in a block a slot, not a feature (DOM)", "1.0", "no"),
-    ("another exponential in DOM-II's attention", "1.15; other bits", "no"),
-)
-"""What was tried, by how much it was faster, and whether it was kept."""
-
-TRIED_TEXT = """\
-The old time divided by the new one, measured when it was tried, on this machine beside other work:
-single findings, and not stored runs. What is kept leaves the bits as they were, but for DOM-II,
-OMTL-vN, AKLO, the batch learners and COML on dense rows, where sums have another order or another
-solver.
-"""
-
-
 def tried(results: Results) -> list[str]:  # noqa: ARG001
     """Return what was tried."""
-    return ["## Tried", "", TRIED_TEXT, *table(("what", "times faster", "kept"), TRIED)]
+    return ["## Tried", "", TEXT, *table(("what", "times faster", "kept"), TRIED)]
 
 
 def page(folder: Path) -> str:

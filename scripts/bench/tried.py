@@ -1,0 +1,39 @@
+"""What was tried to make the learners faster, by how much it did, and whether it was kept."""
+
+TRIED = (
+    ("COML's vectors of all tasks side by side, sparse rows", "1.9 to 3.0 on TDT2", "yes"),
+    ("COML's w beside its other vectors, both heard at once", "1.25 (MHC-I) to 1.7 (TDT2)", "yes"),
+    ("COML's personal vectors explicit, dense rows", "1.5 (d = 10) to 2.3 (d = 10,000)", "yes"),
+    ("AdaGrad without a branch, quotients that cannot raise", "1.3 (d = 10) to 5.1", "yes"),
+    ("AKLO's dense vectors one a task", "2.3 to 3.3; 0.6 to 0.9 where d ≤ 10", "yes"),
+    ("three products of a row in one pass: AKLO, OSMTL, ROM-PGD", "1.15 to 1.25 (d = 100)", "yes"),
+    ("OSGL's powers 1, 2 and 1/2 as products and roots", "1.8 (d = 100)", "yes"),
+    ("OSGL's Lagrange multiplier by Newton's method", "2.9 (d = 10)", "yes"),
+    ("OMTL-vN: exponential by a series and squares, not by axes", "2.4 (d = 1,000) to 6", "yes"),
+    ("DOM-II's vectors kept by node, not by mode, dense rows", "1.2 to 2.6", "yes"),
+    ("a network's sparse vectors 16 columns at a time", "2.4 to 5 (products, steps alone)", "yes"),
+    ("that, and DA's products of rows taken once a grid", "1.4 to 2.6 on sparse rows", "yes"),
+    ("vectors on cache lines, an odd number apart", "1.7 (products and steps alone)", "yes"),
+    ("batch learners by Newton's method, not L-BFGS-B", "6.2", "yes"),
+    ("ROM's copies of a feature side by side, dense rows", "0.9", "no"),
+    ("ROM's copies: rows of weights asked for 8 features ahead", "1.15 to 1.25 on TDT2", "yes"),
+    ("ROM's copies in four times the memory", "1.6 on TDT2; a table above 2 GiB", "no"),
+    ("prefetch of the next dense row", "0.92 to 1.03", "no"),
+    ("prefetch in the product of one sparse row", "0.9 (d = 10,000) to 1.2 (d = 1,000,000)", "no"),
+    ("prefetch of the next row's weights while stepping", "0.8 to 1.05", "no"),
+    ("weights and rows in 32 bits, sparse rows", "1.0 to 1.3; other bits", "no"),
+    ("sparse vectors in a block a slot, not a feature (DOM)", "1.0", "no"),
+    ("another exponential in DOM-II's attention", "1.15; other bits", "no"),
+    ("OSTRSL's products of few rows by a loop, not BLAS", "1.05", "no"),
+    ("mtLMNN: compiled Laplacian, smaller blocks, Cholesky first", "1.0 to 1.06; other bits", "no"),
+    ("no machine code for what is only inlined", "3 (time to compile dom-table1)", "yes"),
+    ("numba's own inlining", "0.05 (time to compile NS)", "no"),
+)
+"""What was tried, by how much it was faster, and whether it was kept."""
+
+TEXT = """\
+The old time divided by the new one, measured when it was tried, on this machine beside other work:
+single findings, and not stored runs. What is kept leaves the bits as they were, but for DOM-II,
+OMTL-vN, AKLO, OSGL, the batch learners and COML on dense rows, where sums have another order, or
+another solver or function is used.
+"""
