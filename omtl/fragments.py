@@ -30,7 +30,7 @@ class Fragment(JITCodeLibrary):
         return self
 
     def set_env(self, env_name: str, env: Any) -> None:
-        """Keep no environment: it serves Python objects, and there are none in compiled rules."""
+        """Leave the environment, which serves Python objects, to the code this is inlined into."""
 
 
 class Inlining(CompilerBase):
@@ -41,5 +41,14 @@ class Inlining(CompilerBase):
         state = self.state
         if state.flags.no_cpython_wrapper:
             state.flags.no_cfunc_wrapper = True
-            state.library = Fragment(state.targetctx.codegen(), state.func_id.func_qualname)
+            fragment = Fragment(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.update(library=fragment)
         return [DefaultPassBuilder.define_nopython_pipeline(state)]
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function; give its code the environments of all that is inlined into it."""
+        result = super().compile_extra(func)
+        if not self.state.flags.no_cpython_wrapper:
+            for environment in result._find_referenced_environments():
+                result.library.codegen.set_env(environment.env_name, environment)
+        return result

@@ -43,3 +43,22 @@ def test_one_loop_is_turned_to_machine_code(monkeypatch: pytest.MonkeyPatch) -> 
     assert [name.rpartition(".")[2] for name in made if name != "nrt"] == ["both"]
     with pytest.raises(ValueError, match="no root"):
         both(-1.0)
+
+
+@register_jitable(**BORROWED)
+def announced(x):
+    """Return a number, and print it: printing asks for Python objects."""
+    print("met", x)
+    return x
+
+
+def test_an_inlined_function_can_print(capfd: pytest.CaptureFixture[str]) -> None:
+    """Who writes a learner looks into it so; without its environment the program ended or hung."""
+
+    @njit(**BORROWED)
+    def twice(x):
+        return announced(announced(x))
+
+    assert twice(3) == 3
+    print(end="", flush=True)
+    assert capfd.readouterr().out == "met 3\nmet 3\n"
