@@ -77,12 +77,9 @@ def _table(name: str, wanted: Wanted, store: Store) -> tuple[Contents, str]:
 def _figure(name: str, wanted: Wanted, store: Store) -> tuple[Contents, str]:
     """Return a figure's files by their endings, and what they are called before these."""
     description = plan.describe("figure", name)
-    figure = figures.plan_figure(name, named_reading(description["paper"], wanted.reading))
-    n_repeats, selection = wanted.n_repeats(description), wanted.rule(description)
-    if "chosen_in" in description:
-        figure = figures.as_chosen(
-            figure, store, dict(wanted.parallel), wanted.seed, n_repeats, selection
-        )
+    asked = wanted.asked(description)
+    figure = figures.as_chosen(figures.plan_figure(name, asked.pop("reading")), store, **asked)
+    n_repeats, selection = asked["n_repeats"], asked["selection"]
     shown = figures.show_figure(figure, store, wanted.seed, n_repeats, {}, selection)
     pictures = figures.render(lambda: figures.draw(figure, shown, ""), name, tuple(figures.FORMS))
     units = figure.units(wanted.seed, 1)

@@ -246,8 +246,11 @@ def as_chosen(
     """Return a figure whose learners have the hyper-parameters that a table chooses for them.
 
     The table is that of the description's ``chosen_in``; its cells that belong to the lines are
-    computed where the store lacks them. A line keeps its own where its cell cannot be run.
+    computed where the store lacks them. A line keeps its own where its cell cannot be run, as all
+    do where no table is named.
     """
+    if "chosen_in" not in figure.description:
+        return figure
     table = plan_table(figure.description["chosen_in"], figure.reading)
     places = {
         (panel.description["published"], line.description["published"])
@@ -628,8 +631,7 @@ def play_figure(
     selection: str,
 ) -> tuple[Figure, fanout.Outcome]:
     """Compute the units that a figure lacks; return it as its table chooses, and their outcome."""
-    if "chosen_in" in figure.description:
-        figure = as_chosen(figure, store, parallel, seed, n_repeats, selection)
+    figure = as_chosen(figure, store, parallel, seed, n_repeats, selection)
     return figure, fanout.run(figure.units(seed, n_repeats), store, parallel)
 
 

@@ -82,6 +82,22 @@ class Wanted:
         """Return the number of repeats."""
         return self.repeats or description["repeats"]
 
+    def asked(self, description: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is asked of a table or figure, as the functions that make it take it.
+
+        Raises
+        ------
+        UserError
+            On an unknown reading or rule.
+        """
+        return {
+            "reading": named_reading(description["paper"], self.reading),
+            "parallel": dict(self.parallel),
+            "seed": self.seed,
+            "n_repeats": self.n_repeats(description),
+            "selection": self.rule(description),
+        }
+
 
 @dataclass(frozen=True)
 class Reproduced:
@@ -152,15 +168,8 @@ def compute_figure(name: str, wanted: Wanted, store: Store) -> None:
     UserError
         On an unknown figure, reading or rule.
     """
-    description = plan.describe("figure", name)
-    play_figure(
-        plan_figure(name, named_reading(description["paper"], wanted.reading)),
-        store,
-        dict(wanted.parallel),
-        wanted.seed,
-        wanted.n_repeats(description),
-        wanted.rule(description),
-    )
+    asked = wanted.asked(plan.describe("figure", name))
+    play_figure(plan_figure(name, asked.pop("reading")), store, **asked)
 
 
 def reproduce_figure(name: str, wanted: Wanted, store: Store) -> Made:
@@ -172,16 +181,8 @@ def reproduce_figure(name: str, wanted: Wanted, store: Store) -> Made:
         On an unknown figure, reading or rule.
     """
     description = plan.describe("figure", name)
-    return make_figure(
-        name,
-        named_reading(description["paper"], wanted.reading),
-        store=store,
-        parallel=dict(wanted.parallel),
-        seed=wanted.seed,
-        n_repeats=wanted.n_repeats(description),
-        selection=wanted.rule(description),
-        folder=folder_for(wanted.is_full(description), "figures"),
-    )
+    folder = folder_for(wanted.is_full(description), "figures")
+    return make_figure(name, store=store, folder=folder, **wanted.asked(description))
 
 
 def reproduce_statistics(name: str, wanted: Wanted, store: Store) -> list[Path]:
@@ -194,13 +195,5 @@ def reproduce_statistics(name: str, wanted: Wanted, store: Store) -> list[Path]:
     """
     kind = "figure" if name in plan.descriptions("figure") else "table"
     description = plan.describe(kind, name)
-    return make_statistics(
-        name,
-        named_reading(description["paper"], wanted.reading),
-        store=store,
-        parallel=dict(wanted.parallel),
-        seed=wanted.seed,
-        n_repeats=wanted.repeats,
-        selection=wanted.selection,
-        folder=folder_for(wanted.is_full(description), "statistics", apart=True),
-    )
+    folder = folder_for(wanted.is_full(description), "statistics", apart=True)
+    return make_statistics(name, store=store, folder=folder, **wanted.asked(description))

@@ -503,8 +503,7 @@ def make_statistics(
         anything = any(s.values.size for s in numbers)
     else:
         figure = plan_figure(name, reading)
-        if "chosen_in" in description:
-            figure = as_chosen(figure, store, parallel, seed, n_repeats, selection)
+        figure = as_chosen(figure, store, parallel, seed, n_repeats, selection)
         numbers = show_figure(figure, store, seed, n_repeats, selection=selection)
         anything = any(panel.parts for panel in numbers)
     if not anything:
