@@ -88,6 +88,12 @@ class Fed:
     square_norm: np.ndarray
     sha256: str
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the examples take."""
+        others = self.tasks.y, self.tasks.task, self.square_norm
+        return _bytes_of(self.tasks.X) + sum(array.nbytes for array in others)
+
 
 def fed(tasks: Tasks) -> Fed:
     """Return what learners are fed of prepared tasks.

@@ -45,11 +45,11 @@ def test_a_new_kind_goes_to_one_worker_while_others_have_met_ones() -> None:
     assert [kind_of(next(worker)) for _ in range(2)] == [pa, pa]
 
 
-def test_what_has_been_met_comes_in_the_order_that_it_is_wanted_in() -> None:
-    """So units of one repeat, which share a draw of the data, stay together."""
-    units = units_of("pm", "pa", repeats=3)
+def test_of_what_has_been_met_long_units_come_first() -> None:
+    """So no worker ends with one alone; else units come in the order that they are wanted in."""
+    units = units_of("pm", "pa", "gd", repeats=3)
     dispatch = Dispatch(units)
     worker = iter(dispatch)
-    for unit in (next(worker), next(worker)):
-        dispatch.meet(unit)
-    assert list(worker) == units[2:]
+    for seconds in (1.0, 2.0, 1.0):
+        dispatch.meet(next(worker), seconds)
+    assert list(worker) == [*units[4::3], *(unit for unit in units[3:] if unit not in units[4::3])]

@@ -212,7 +212,8 @@ def as_done(
                 for done in stream:
                     attempts = 0
                     del left[done.unit.key]
-                    dispatch.meet(done.unit)
+                    facts = done.result.facts if done.result else {"seconds": 0.0}
+                    dispatch.meet(done.unit, facts["seconds"])
                     yield done
         except Exception as fault:  # `worker` catches those of units: this is the engine's
             if not isinstance(fault, _deaths()):

@@ -32,13 +32,14 @@ def files_of(dataset: dict[str, Any]) -> dict[str, str]:
 _LOADED: dict[str, Fed | UserError] = {}
 _LOADING = Lock()
 
-DATA_SETS_IN_MEMORY = 4
+ROOM = 2**28
+"""Bytes of data sets that stay in memory: more than the largest of the papers' tables asks for."""
 
 _LOADS: list[str] = []
 
 
 def load_fed(dataset: dict[str, Any], seed: int, draw: int) -> Fed:
-    """Return a data set as learners are fed it; the last few stay in memory.
+    """Return a data set as learners are fed it; those last asked for stay in memory.
 
     Raises
     ------
@@ -53,11 +54,12 @@ def load_fed(dataset: dict[str, Any], seed: int, draw: int) -> Fed:
     drawn = [seed, draw] if synthetic else []
     name = json.dumps([dataset, files_of(dataset), *drawn], sort_keys=True)
     with _LOADING:
-        if name not in _LOADED:
-            while len(_LOADED) >= DATA_SETS_IN_MEMORY:
-                _LOADED.pop(next(iter(_LOADED)))
+        if name in _LOADED:
+            _LOADED[name] = _LOADED.pop(name)  # the last to go
+        else:
             _LOADED[name] = _load(module, options, dataset)
             _LOADS.append(dataset["name"])
+            _make_room()
         loaded = _LOADED[name]
     if isinstance(loaded, UserError):
         raise loaded
@@ -67,6 +69,15 @@ def load_fed(dataset: dict[str, Any], seed: int, draw: int) -> Fed:
 def times_loaded() -> int:
     """Return how many data sets this process has loaded so far."""
     return len(_LOADS)
+
+
+def _make_room() -> None:
+    """Let go of what has not been asked for longest, as far as there is too much."""
+    size = {name: 0 if isinstance(one, UserError) else one.nbytes for name, one in _LOADED.items()}
+    for name in [*_LOADED][:-1]:
+        if sum(size.values()) <= ROOM:
+            return
+        del _LOADED[name], size[name]
 
 
 def _load(module: Any, options: dict[str, Any], dataset: dict[str, Any]) -> Fed | UserError:
