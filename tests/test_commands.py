@@ -307,15 +307,17 @@ def test_one_repeat_has_no_interval(
 
 
 def test_every_learner_and_data_set_can_be_cited() -> None:
-    """Each learner of `conf/` is in the table of sources, each key in the bibliography."""
+    """Each algorithm of `conf/` says what to cite for it; all the bibliography is cited."""
     known = references.entries(references.BIBLIOGRAPHY.read_text(encoding="utf-8"))
-    learners = {load_option("algorithm", name)["learner"] for name in options("algorithm")}
-    assert learners <= set(references.SOURCES)
-    used = {key for keys in references.SOURCES.values() for key in keys}
+    algorithms = [load_option("algorithm", name) for name in options("algorithm")]
+    used = {key for algorithm in algorithms for key in algorithm["cites"]}
     assert used | set(references.PAPERS.values()) == set(known)
-    text = references.bibtex(learners, [load_option("dataset", n) for n in options("dataset")])
+    text = references.bibtex(algorithms, [load_option("dataset", n) for n in options("dataset")])
     assert text.count("{") == text.count("}")
     assert "@article{xue2007multitask" in text
+    with pytest.raises(UserError, match="algorithm mine: cites 'nobody1999nothing', which"):
+        references.bibtex([{"name": "mine", "cites": ["nobody1999nothing"]}], [])
+    assert references.bibtex([{"name": "mine"}], []).strip() == ""
 
 
 def test_the_citation_file_is_one() -> None:

@@ -38,8 +38,8 @@ def run(options: argparse.Namespace) -> int:
 
         config = composed(options.what)
         paper = config["reading"]["paper"]
-        learner = config["algorithm"]["learner"]
-        print(bibtex([learner], [config["dataset"]], [paper] if paper else []), end="")
+        papers = [paper] if paper else []
+        print(bibtex([config["algorithm"]], [config["dataset"]], papers), end="")
         return DONE
     from omtl.harness.export import export
     from omtl.harness.store import Store

@@ -98,8 +98,8 @@ def _stem(wanted: Wanted, description: Mapping[str, Any]) -> str:
 
 
 def _bib(paper: str, experiments: Sequence[Experiment]) -> str:
-    learners = {experiment.algorithm["learner"] for experiment in experiments}
-    return bibtex(sorted(learners), [experiment.dataset for experiment in experiments], [paper])
+    algorithms = [experiment.algorithm for experiment in experiments]
+    return bibtex(algorithms, [experiment.dataset for experiment in experiments], [paper])
 
 
 def _csv(rows: pd.DataFrame) -> str:
