@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
 import pytest
 
 from omtl.config import load_option
 from omtl.harness import loading
+from omtl.preparation import Fed
 
 
 def loads(monkeypatch: pytest.MonkeyPatch, room: float, draws: list[int]) -> int:
@@ -18,7 +22,8 @@ def loads(monkeypatch: pytest.MonkeyPatch, room: float, draws: list[int]) -> int
     before = loading.times_loaded()
     for draw in draws:
         loading.load_fed(dataset, 0, draw)
-    assert sum(one.nbytes for one in loading._LOADED.values()) <= max(1.0, room) * size
+    held = [entry.result() for entry in loading._LOADED.values()]
+    assert sum(one.nbytes for one in held if isinstance(one, Fed)) <= max(1.0, room) * size
     return loading.times_loaded() - before
 
 
@@ -31,3 +36,43 @@ def test_what_was_not_asked_for_longest_goes(monkeypatch: pytest.MonkeyPatch) ->
     """And what was just asked for stays, though it be larger than all the room."""
     assert loads(monkeypatch, 2.0, [0, 1, 0, 2, 0, 1]) == 4
     assert loads(monkeypatch, 0.5, [0, 0, 1, 1, 0]) == 3
+
+
+def test_who_asks_for_another_data_set_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asks for the one that is being loaded waits, and it is loaded once."""
+    dataset = load_option("dataset", "random_walk")
+    there = loading.load_fed(dataset, 0, 0)
+    monkeypatch.setattr(loading, "_LOADED", dict(loading._LOADED))
+    begun, go_on = Event(), Event()
+    load = loading._load
+
+    def slow(*arguments: object) -> object:
+        begun.set()
+        assert go_on.wait(60)
+        return load(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(loading, "_load", slow)
+    before = loading.times_loaded()
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(loading.load_fed, dataset, 0, 77) for _ in range(2)]
+        assert begun.wait(60)
+        assert loading.load_fed(dataset, 0, 0) is there
+        go_on.set()
+        assert asked[0].result() is asked[1].result()
+    assert loading.times_loaded() == before + 1
+
+
+def test_what_was_interrupted_is_loaded_when_it_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ctrl-C leaves nothing half loaded behind."""
+    dataset = load_option("dataset", "random_walk")
+    monkeypatch.setattr(loading, "_LOADED", {})
+
+    def interrupted(*_: object) -> object:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(loading, "_load", interrupted)
+        loading.load_fed(dataset, 0, 78)
+    assert loading.load_fed(dataset, 0, 78).nbytes > 0

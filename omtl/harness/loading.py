@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import Future
 from threading import Lock
 from typing import Any
 
@@ -29,8 +30,8 @@ def files_of(dataset: dict[str, Any]) -> dict[str, str]:
     return {file.path: file.sha256 for file in module.FILES}
 
 
-_LOADED: dict[str, Fed | UserError] = {}
-_LOADING = Lock()
+_LOADED: dict[str, Future[Fed | UserError]] = {}
+_LOOKING = Lock()
 
 ROOM = 2**28
 """Bytes of data sets that stay in memory: more than the largest of the papers' tables asks for."""
@@ -53,14 +54,20 @@ def load_fed(dataset: dict[str, Any], seed: int, draw: int) -> Fed:
         options["rng"] = generator(seed, of="draw", dataset=dataset["name"], draw=draw)
     drawn = [seed, draw] if synthetic else []
     name = json.dumps([dataset, files_of(dataset), *drawn], sort_keys=True)
-    with _LOADING:
-        if name in _LOADED:
-            _LOADED[name] = _LOADED.pop(name)  # the last to go
-        else:
-            _LOADED[name] = _load(module, options, dataset)
-            _LOADS.append(dataset["name"])
-            _make_room()
-        loaded = _LOADED[name]
+    with _LOOKING:
+        entry = _LOADED.pop(name, None)
+        is_new = entry is None
+        _LOADED[name] = entry = entry or Future()  # the last to go
+    if is_new:  # who asks for another data set meanwhile does not wait
+        _LOADS.append(dataset["name"])
+        try:
+            entry.set_result(_load(module, options, dataset))
+        except BaseException as fault:
+            del _LOADED[name]
+            entry.set_exception(fault)
+            raise
+        _make_room()
+    loaded = entry.result()
     if isinstance(loaded, UserError):
         raise loaded
     return loaded
@@ -73,11 +80,13 @@ def times_loaded() -> int:
 
 def _make_room() -> None:
     """Let go of what has not been asked for longest, as far as there is too much."""
-    size = {name: 0 if isinstance(one, UserError) else one.nbytes for name, one in _LOADED.items()}
-    for name in [*_LOADED][:-1]:
-        if sum(size.values()) <= ROOM:
-            return
-        del _LOADED[name], size[name]
+    with _LOOKING:
+        entries = [(name, entry.result()) for name, entry in _LOADED.items() if entry.done()]
+        size = {name: one.nbytes for name, one in entries if isinstance(one, Fed)}
+        for name in [*size][:-1]:
+            if sum(size.values()) <= ROOM:
+                return
+            del _LOADED[name], size[name]
 
 
 def _load(module: Any, options: dict[str, Any], dataset: dict[str, Any]) -> Fed | UserError:
