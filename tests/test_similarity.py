@@ -64,9 +64,16 @@ def part(triplets: Triplets, at: slice) -> Triplets:
     return Triplets(*(each[at] for each in triplets))
 
 
-def learnt(learner: Any, X: Any, triplets: Triplets, draws: np.ndarray, n_tasks: int) -> Any:
+def learnt(
+    learner: Any,
+    X: Any,
+    triplets: Triplets,
+    draws: np.ndarray,
+    n_tasks: int,
+    examples: list[np.ndarray] | None = None,
+) -> Any:
     """Return scores, queries, steps and matrices of a learner that gets its triplets in blocks."""
-    state = Similarities(learner.policy(n_tasks), X, n_tasks)
+    state = Similarities(learner.policy(n_tasks), X, n_tasks, examples)
     blocks = [slice(0, BLOCK), slice(BLOCK, None)]
     taken = [state.learn(part(triplets, at), draws[at]) for at in blocks]
     joined = (np.concatenate(each) for each in zip(*taken, strict=True))
@@ -125,18 +132,25 @@ def test_learner_is_its_oracle(name: str) -> None:
 
 
 @THOROUGH
-@given(st.integers(0, 10_000), LEARNERS["OMTRSL"])
-def test_tasks_one_after_the_other(seed: int, learner: OMTRSL) -> None:
-    """Tasks that learn alone for a while, and come back, leave what the oracle has."""
-    n_tasks, d = 3, 4
+@given(st.integers(0, 10_000), st.sampled_from([4, 10, 20]), LEARNERS["OMTRSL"])
+def test_tasks_one_after_the_other(seed: int, d: int, learner: OMTRSL) -> None:
+    """Tasks that learn alone for a while, and come back, leave what the oracle has.
+
+    So do those whose examples are fewer than the features: none, some, or all of the tasks.
+    """
+    n_tasks, bounds = 3, np.array([0, 15, 20, 30])
     X, triplets, draws = a_problem(seed, n_tasks, d)
     lengths = np.random.default_rng(seed).multinomial(draws.size, [0.5, 0.1, 0.3, 0.1])
-    triplets = triplets._replace(task=np.repeat([1, 0, 1, 2], lengths))
+    task = np.repeat([1, 0, 1, 2], lengths)
+    first, size = bounds[task], np.diff(bounds)[task]
+    triplets = Triplets(*(first + each % size for each in triplets[:3]), triplets.y, task)
+    examples = np.split(np.arange(30), bounds[1:-1])
     rows = [(X[a], X[i], X[j], y, k) for a, i, j, y, k in zip(*triplets, strict=True)]
     rounds, M = oracle.omtrsl(rows, draws, n_tasks, d, **learner._asdict())
     margins = [abs(1.0 - y * r.p) for y, r in zip(triplets.y, rounds, strict=True)]
-    got = learnt(learner, X, triplets, draws, n_tasks)
-    assert_agrees(rounds, M, got, triplets.y, min(margins) > NEAR)
+    for known in (None, examples):
+        got = learnt(learner, X, triplets, draws, n_tasks, known)
+        assert_agrees(rounds, M, got, triplets.y, min(margins) > NEAR)
 
 
 def test_stretches_cover_a_block() -> None:
@@ -358,6 +372,20 @@ def test_steps_that_are_never_capped_are_played_once(
         expected = np.concatenate([one[name] for one in alone])
         np.testing.assert_array_equal(together[name], expected, err_msg=name)
     assert together["seconds"][1] == together["seconds"][2]
+
+
+def test_few_examples_leave_what_all_features_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Task by task, whether the tasks' examples are known to be fewer than the features or not."""
+    setting = replace(setting_of(order="by_task", triplets=2), source=fed(letters(d=70)))
+    learners = [OMTRSL(0.01, 2.0), OMTRSLActive(0.01, 2.0, 0.1), OSTRSL(0.01)]
+    few = [play_grid([learner], setting) for learner in learners]
+    monkeypatch.setattr(
+        protocol, "Similarities", lambda *given: Similarities(*given[:3], examples=None)
+    )
+    for learner, found in zip(learners, few, strict=True):
+        for name, expected in play_grid([learner], setting).items():
+            if name != "seconds":
+                np.testing.assert_array_equal(found[name], expected, err_msg=name)
 
 
 def test_learning_helps() -> None:

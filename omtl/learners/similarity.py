@@ -14,12 +14,15 @@ matrix products, what the block's own steps add to them are inner products of th
 steps come into the matrices together. This changes nothing but the order of sums, and makes of
 passes over the matrices, which wait for the memory, products that do not. While the triplets are of
 one task only, the sum of its two matrices is all that is looked at and changed; the two get their
-shares when another task comes. Sparse triplets touch few entries of the matrices and are learnt
-from one by one.
+shares when another task comes. Where that task's examples X are known and fewer than the features,
+it is not the sum that is looked at but the scores XMXᵀ of the examples with each other, which are
+fewer: a step changes them by rank 1 too, through the products XXᵀ. Sparse triplets touch few
+entries of the matrices and are learnt from one by one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -195,6 +198,29 @@ class Taken(NamedTuple):
     steps: np.ndarray
 
 
+class Among(NamedTuple):
+    """What a task learns alone, by its n examples X.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+    products, scores : ndarray of shape (n, n)
+        XXᵀ, and XMXᵀ before the triplets that are learnt from together.
+    steps : ndarray of shape (n, n)
+        What M has gained, but for the policy's weights, is Xᵀ `steps` X: y τ is added for a query
+        and its first candidate, and taken off for its second.
+    left, right : ndarray of shape (STRETCH, n)
+        Room for the steps of these triplets: the scores gain `left`ᵀ `right`.
+    """
+
+    X: np.ndarray
+    products: np.ndarray
+    scores: np.ndarray
+    steps: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+
+
 @register_jitable(**BORROWED)
 def decide(policy, p, y, square_norm, draw):
     """Return whether the label is queried, and the signed length of the step that follows.
@@ -251,6 +277,35 @@ def _keep_steps(steps, Q, V):
                 Q[kept, f] = steps[i] * Q[i, f]
                 V[kept, f] = V[i, f]
             kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True, **BORROWED)
+def _learn_among(policy, among, triplets, draws, taken):
+    """Find scores and steps of triplets of a task's examples; return how many steps there are."""
+    X, products, scores, steps, left, right = among
+    kept = 0
+    for i in range(triplets.y.size):
+        a, b, c = triplets.query[i], triplets.first[i], triplets.second[i]
+        p = scores[a, b] - scores[a, c]
+        for s in range(kept):
+            p += left[s, a] * (right[s, b] - right[s, c])
+        square_v = 0.0  # not from `products`: 0 where the candidates are alike
+        for f in range(X.shape[1]):
+            square_v += (X[b, f] - X[c, f]) * (X[b, f] - X[c, f])
+        queried, step = decide(policy, p, triplets.y[i], products[a, a] * square_v, draws[i])
+        taken.scores[i] = p
+        taken.queried[i] = queried
+        taken.steps[i] = step
+        if step == 0.0:
+            continue
+        steps[a, b] += step
+        steps[a, c] -= step
+        step *= policy.own + policy.shared
+        for j in range(X.shape[0]):
+            left[kept, j] = step * products[a, j]
+            right[kept, j] = products[b, j] - products[c, j]
+        kept += 1
     return kept
 
 
@@ -323,13 +378,23 @@ class Similarities:
     policy : Policy
     X : ndarray or csr_array of shape (n_examples, n_features)
     n_tasks : int
+    examples : sequence of ndarray of int64
+        Of triplets that come task by task: the rows of X that those of each task are of. None if
+        the tasks alternate, or the rows are not known.
     """
 
-    def __init__(self, policy: Policy, X: np.ndarray | sparse.csr_array, n_tasks: int) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        X: np.ndarray | sparse.csr_array,
+        n_tasks: int,
+        examples: Sequence[np.ndarray] | None = None,
+    ) -> None:
         d = X.shape[1]
         self.policy = policy
         self.X = X
         self._alone: int | None = None
+        self._among: Among | None = None
         self.shared = np.zeros((d, d) if policy.shared else (1, 1))
         self.own = np.zeros((n_tasks, d, d) if policy.own else (1, 1, 1))
         if isinstance(X, sparse.csr_array):
@@ -342,10 +407,14 @@ class Similarities:
             self._dense = np.ascontiguousarray(X, dtype=np.float64)
             self._room = np.empty((3, BLOCK, d))
             self._learnt = np.empty((d, d) if policy.own and policy.shared else (1, 1))
+            self._few = {k: of for k, of in enumerate(examples or ()) if of.size <= d}
+            self._place = np.zeros(len(X), dtype=np.int64)
+            for of in self._few.values():
+                self._place[of] = np.arange(of.size)
 
     def matrix(self, task: int) -> np.ndarray:
         """Return M of a task, shape (n_features, n_features)."""
-        self._end()
+        self.end()
         whole = np.eye(self.X.shape[1])
         if self.policy.shared:
             whole += self.shared
@@ -390,6 +459,9 @@ class Similarities:
         self, alone: int | None, triplets: Triplets, draws: np.ndarray, taken: Taken
     ) -> None:
         """Learn from triplets of the task `alone`, or from those of many if it is None."""
+        if alone in self._few:
+            self._learn_alone(alone, triplets, draws, taken)
+            return
         policy, n = self.policy, triplets.y.size
         Q, V, R = (each[:n] for each in self._room)
         _gather(self._dense, triplets, Q, V)
@@ -397,7 +469,7 @@ class Similarities:
             learnt = self._begin(alone)
             np.matmul(Q, learnt, out=R)
         else:
-            self._end()
+            self.end()
             np.matmul(Q, self.shared, out=R) if policy.shared else R.fill(0.0)
             if policy.own:
                 for k, own in enumerate(self.own):
@@ -418,30 +490,61 @@ class Similarities:
                 at = np.flatnonzero(task == k)
                 add_products(policy.own, Q[at], V[at], own)
 
+    def _learn_alone(self, task: int, triplets: Triplets, draws: np.ndarray, taken: Taken) -> None:
+        """Learn from triplets of a task of few examples, by these."""
+        if self._among is None or self._alone != task:
+            self.end()
+            self._alone, self._among = task, self._among_examples(task)
+        among = self._among
+        query, first, second = (self._place[each] for each in triplets[:3])
+        places = triplets._replace(query=query, first=first, second=second)
+        kept = _learn_among(self.policy, among, places, draws, taken)
+        add_products(1.0, among.left[:kept], among.right[:kept], among.scores)
+
+    def _among_examples(self, task: int) -> Among:
+        X = self._dense[self._few[task]]
+        products = X @ X.T
+        scores = products.copy()
+        for _, part in self._parts(task):
+            if part.any():
+                scores += X @ part @ X.T
+        room = np.empty((2, STRETCH, len(X)))
+        return Among(X, products, scores, np.zeros_like(products), *room)
+
+    def _parts(self, task: int) -> list[tuple[float, np.ndarray]]:
+        """Return the matrices that a task's steps change, and how much of a step each gets."""
+        policy = self.policy
+        own = [(policy.own, self.own[task])] if policy.own else []
+        return [*own, (policy.shared, self.shared)] if policy.shared else own
+
     def _begin(self, task: int) -> np.ndarray:
         """Return what the task has learnt, to be added to, as long as the others learn nothing."""
+        if self._alone != task:
+            self.end()
         if not self.policy.own:
             return self.shared
         if not self.policy.shared:
             return self.own[task]
         if self._alone != task:
-            self._end()
             self._alone = task
             np.add(self.shared, self.own[task], out=self._learnt)
         return self._learnt
 
-    def _end(self) -> None:
+    def end(self) -> None:
         """Give all tasks their share of what one has learnt alone."""
         if self._alone is None:
             return
-        own, policy = self.own[self._alone], self.policy
-        gained = self._learnt
-        gained -= self.shared
-        gained -= own
-        gained /= policy.own + policy.shared
-        own += policy.own * gained
-        self.shared += policy.shared * gained
-        self._alone = None
+        policy, among = self.policy, self._among
+        if among is not None:
+            gained = among.X.T @ among.steps @ among.X
+        else:
+            gained = self._learnt
+            gained -= self.shared
+            gained -= self.own[self._alone]
+            gained /= policy.own + policy.shared
+        for weight, part in self._parts(self._alone):
+            part += weight * gained
+        self._alone = self._among = None
 
 
 def stretches(task: np.ndarray) -> list[tuple[int, int, int | None]]:

@@ -303,6 +303,16 @@ def stream_of(examples: Examples, rows: np.ndarray, setting: Setting) -> Iterato
     return sampler.stream(options["triplets"], options["order"], rng)
 
 
+def state_of(
+    learner: SimilarityLearner, examples: Examples, rows: np.ndarray, setting: Setting
+) -> Similarities:
+    """Return a learner's matrices before a repeat's triplets."""
+    n_tasks, of_tasks = len(examples.names), None
+    if setting.protocol["order"] == "by_task":
+        of_tasks = [rows[examples.task[rows] == k] for k in range(n_tasks)]
+    return Similarities(learner.policy(n_tasks), examples.X, n_tasks, of_tasks)
+
+
 def online(
     learner: SimilarityLearner, examples: Examples, rows: np.ndarray, setting: Setting
 ) -> Trained:
@@ -318,7 +328,7 @@ def online(
     setting : Setting
     """
     n_tasks = len(examples.names)
-    state = Similarities(learner.policy(n_tasks), examples.X, n_tasks)
+    state = state_of(learner, examples, rows, setting)
     draws = setting.rng("queries")
     counts = np.zeros((4, n_tasks), dtype=np.int64)  # mistakes, updates, queries, triplets
     wrong_after, seconds, diverged = [np.zeros(1, dtype=np.int64)], 0.0, 0
@@ -336,6 +346,9 @@ def online(
         ):
             count += np.bincount(triplets.task[marked], minlength=n_tasks)
         wrong_after.append(wrong_after[-1][-1] + np.cumsum(wrong))
+    started = time.thread_time()
+    state.end()
+    seconds += time.thread_time() - started
     mistakes, updates, queries, seen_of = counts
     after = np.concatenate(wrong_after)
     seen = checkpoints(after.size - 1, setting.protocol["checkpoints"])
@@ -358,7 +371,7 @@ def warm_up(learner: Any, examples: Examples, rows: np.ndarray, setting: Setting
     if hasattr(learner, "warm"):
         learner.warm()
     elif not hasattr(learner, "fit"):
-        state = Similarities(learner.policy(len(examples.names)), examples.X, len(examples.names))
+        state = state_of(learner, examples, rows, setting)
         triplets = next(stream_of(examples, rows, setting))
         state.learn(triplets, np.zeros(triplets.y.size))
 
