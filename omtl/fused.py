@@ -6,15 +6,19 @@ one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic, overload, register_jitable
+from numba.extending import overload
 
-from omtl.ops import BLOCK, BORROWED, LANES, DenseRows, Rows, axpy, dot, dot_one, dots
+from omtl.ops import (
+    BORROWED,
+    DenseRows,
+    Rows,
+    axpy,
+    dense_dots,
+    dense_row_dots,
+    dot,
+    dot_one,
+)
 
 
 def dot_three(
@@ -40,11 +44,6 @@ def dot_all(W: np.ndarray, rows: Rows, i: int, first: int, last: int, out: np.nd
         out[j] = dot(w, rows, i)
 
 
-def dots_fused(W: np.ndarray, rows: Rows, i: int, first: int, last: int, sums: np.ndarray) -> None:
-    """Put products in ``sums[0, first:last]``, as `omtl.ops.dots`."""
-    dots(W, rows, i, first, last, sums)
-
-
 def axpy_two(a: float, v: np.ndarray, b: float, w: np.ndarray, rows: Rows, i: int) -> None:
     """Add `a` times row `i` to `v` and `b` times it to `w`, in place."""
     axpy(a, rows, i, v)
@@ -57,81 +56,13 @@ def axpy_all(a: np.ndarray, rows: Rows, which: np.ndarray, n: int, w: np.ndarray
         axpy(a[e], rows, which[e], w)
 
 
-@intrinsic
-def _lane_sums(
-    typingctx: Any,  # noqa: ARG001 - numba's calling convention
-    vectors: Any,
-    x: types.Type,
-    size: types.Type,
-) -> tuple[Any, Callable]:
-    """Sum w[i] * x[i] for each of a tuple of vectors w, as the intrinsic of `omtl.ops` does."""
-    results = types.Tuple([types.float64] * vectors.count)  # type: ignore[attr-defined]
-    signature = results(vectors, x, size)
-
-    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        def array(kind: types.Type, value: ir.Value) -> Any:
-            return context.make_array(kind)(context, builder, value)
-
-        vectors, x, size = args
-        kinds = list(signature.args[0])
-        left = [
-            array(kind, value)
-            for kind, value in zip(kinds, cgutils.unpack_tuple(builder, vectors), strict=True)
-        ]
-        right = array(signature.args[1], x)
-        block = ir.VectorType(ir.DoubleType(), LANES)
-        zero = ir.Constant(block, [0.0] * LANES)
-        parts = range(BLOCK // LANES)
-        sums = [[cgutils.alloca_once_value(builder, zero) for _ in parts] for _ in left]
-        integer = size.type
-
-        def at(array: Any, place: ir.Value) -> ir.Value:
-            where = builder.gep(array.data, [place])
-            return builder.load(builder.bitcast(where, block.as_pointer()), align=8)
-
-        with cgutils.for_range_slice(builder, integer(0), size, integer(BLOCK), integer) as (
-            start,
-            _,
-        ):
-            for k in parts:
-                place = builder.add(start, integer(k * LANES))
-                numbers = at(right, place)
-                for one, total in zip(left, sums, strict=True):
-                    product = builder.fmul(at(one, place), numbers)
-                    builder.store(builder.fadd(builder.load(total[k]), product), total[k])
-        folded = []
-        for total in sums:
-            both = builder.fadd(*(builder.load(part) for part in total))
-            lanes = [builder.extract_element(both, ir.IntType(32)(k)) for k in range(LANES)]
-            while len(lanes) > 1:
-                half = len(lanes) // 2
-                lanes = [builder.fadd(lanes[k], lanes[k + half]) for k in range(half)]
-            folded.append(lanes[0])
-        return context.make_tuple(builder, signature.return_type, folded)
-
-    return signature, generate
-
-
-@register_jitable(**BORROWED)
-def _dense_dots(u, v, w, x):
-    n = x.size
-    whole = n - n % BLOCK
-    r, s, t = _lane_sums((u, v, w), x, whole)
-    for k in range(whole, n):
-        value = x[np.uint32(k)]
-        r += u[np.uint32(k)] * value
-        s += v[np.uint32(k)] * value
-        t += w[np.uint32(k)] * value
-    return r, s, t
-
-
 # The compiled twins. Numba wants the argument names of the functions above, and no annotations.
 
 
 @overload(dot_three, jit_options=BORROWED)
 def _dot_three(u, v, w, rows, i):  # noqa: ARG001
     def dense(u, v, w, rows, i):
-        return _dense_dots(u, v, w, rows.X[i])
+        return dense_dots(u, v, w, rows.X[i])
 
     def compressed(u, v, w, rows, i):
         return dot(u, rows, i), dot(v, rows, i), dot(w, rows, i)
@@ -141,33 +72,14 @@ def _dot_three(u, v, w, rows, i):  # noqa: ARG001
 
 @overload(dot_all, jit_options=BORROWED)
 def _dot_all(W, rows, i, first, last, out):  # noqa: ARG001
-    def by_three(W, rows, i, first, last, out):
-        n = rows.X.shape[1]
-        whole = last - (last - first) % 3
-        for start in range(first, whole, 3):
-            k = np.uint32(start)
-            out[k], out[k + 1], out[k + 2] = _dense_dots(
-                W[k, :n], W[k + 1, :n], W[k + 2, :n], rows.X[i]
-            )
-        for j in range(whole, last):
-            out[j] = dot(W[j, :n], rows, i)
+    def dense(W, rows, i, first, last, out):
+        dense_row_dots(W, rows.X[i], first, last, out)
 
     def one_by_one(W, rows, i, first, last, out):
         for j in range(first, last):
             out[j] = dot_one(W, j, rows, i)
 
-    return by_three if rows.instance_class is DenseRows else one_by_one
-
-
-@overload(dots_fused, jit_options=BORROWED)
-def _dots_fused(W, rows, i, first, last, sums):  # noqa: ARG001
-    def dense(W, rows, i, first, last, sums):
-        dot_all(W, rows, i, first, last, sums[0])
-
-    def compressed(W, rows, i, first, last, sums):
-        dots(W, rows, i, first, last, sums)
-
-    return dense if rows.instance_class is DenseRows else compressed
+    return dense if rows.instance_class is DenseRows else one_by_one
 
 
 @overload(axpy_two, jit_options=BORROWED)

@@ -168,43 +168,57 @@ def rescale(w: np.ndarray, a: float) -> None:
 @intrinsic
 def _lane_sums(
     typingctx: Any,  # noqa: ARG001 - numba's calling convention
-    a: types.Type,
-    b: types.Type,
+    vectors: Any,
+    x: types.Type,
     size: types.Type,
 ) -> tuple[Any, Callable]:
-    """Sum a[i] * b[i] for i below `size`, a multiple of BLOCK, in BLOCK interleaved sums."""
-    signature = types.float64(a, b, size)
+    """Sum w[i] * x[i] for i below `size`, a multiple of BLOCK, for each of a tuple of vectors w.
+
+    Each sum is taken in BLOCK interleaved sums, whatever the other vectors are.
+    """
+    results = types.Tuple([types.float64] * vectors.count)  # type: ignore[attr-defined]
+    signature = results(vectors, x, size)
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        arrays = [
-            context.make_array(kind)(context, builder, value)
-            for kind, value in zip(signature.args[:2], args[:2], strict=True)
+        def array(kind: types.Type, value: ir.Value) -> Any:
+            return context.make_array(kind)(context, builder, value)
+
+        vectors, x, size = args
+        kinds = list(signature.args[0])
+        left = [
+            array(kind, value)
+            for kind, value in zip(kinds, cgutils.unpack_tuple(builder, vectors), strict=True)
         ]
-        vector = ir.VectorType(ir.DoubleType(), LANES)
-        zero = ir.Constant(vector, [0.0] * LANES)
-        sums = [cgutils.alloca_once_value(builder, zero) for _ in range(BLOCK // LANES)]
-        integer = args[2].type
-        with cgutils.for_range_slice(builder, integer(0), args[2], integer(BLOCK), integer) as (
+        right = array(signature.args[1], x)
+        block = ir.VectorType(ir.DoubleType(), LANES)
+        zero = ir.Constant(block, [0.0] * LANES)
+        parts = range(BLOCK // LANES)
+        sums = [[cgutils.alloca_once_value(builder, zero) for _ in parts] for _ in left]
+        integer = size.type
+
+        def at(array: Any, place: ir.Value) -> ir.Value:
+            where = builder.gep(array.data, [place])
+            return builder.load(builder.bitcast(where, block.as_pointer()), align=8)
+
+        with cgutils.for_range_slice(builder, integer(0), size, integer(BLOCK), integer) as (
             start,
             _,
         ):
-            for k, total in enumerate(sums):
-                at = builder.add(start, integer(k * LANES))
-                left, right = (
-                    builder.load(
-                        builder.bitcast(builder.gep(array.data, [at]), vector.as_pointer()),
-                        align=8,
-                    )
-                    for array in arrays
-                )
-                product = builder.fmul(left, right)
-                builder.store(builder.fadd(builder.load(total), product), total)
-        folded = builder.fadd(*(builder.load(total) for total in sums))
-        lanes = [builder.extract_element(folded, ir.IntType(32)(k)) for k in range(LANES)]
-        while len(lanes) > 1:
-            half = len(lanes) // 2
-            lanes = [builder.fadd(lanes[k], lanes[k + half]) for k in range(half)]
-        return lanes[0]
+            for k in parts:
+                place = builder.add(start, integer(k * LANES))
+                numbers = at(right, place)
+                for one, total in zip(left, sums, strict=True):
+                    product = builder.fmul(at(one, place), numbers)
+                    builder.store(builder.fadd(builder.load(total[k]), product), total[k])
+        folded = []
+        for total in sums:
+            both = builder.fadd(*(builder.load(part) for part in total))
+            lanes = [builder.extract_element(both, ir.IntType(32)(k)) for k in range(LANES)]
+            while len(lanes) > 1:
+                half = len(lanes) // 2
+                lanes = [builder.fadd(lanes[k], lanes[k + half]) for k in range(half)]
+            folded.append(lanes[0])
+        return context.make_tuple(builder, signature.return_type, folded)
 
     return signature, generate
 
@@ -213,10 +227,24 @@ def _lane_sums(
 def _dense_dot(a, b):
     n = a.size
     whole = n - n % BLOCK
-    total = _lane_sums(a, b, whole)
+    (total,) = _lane_sums((a,), b, whole)
     for k in range(whole, n):
         total += a[np.uint32(k)] * b[np.uint32(k)]
     return total
+
+
+@register_jitable(**BORROWED)
+def dense_dots(u, v, w, x):
+    """Return the inner products of three dense vectors and a fourth, which is read once."""
+    n = x.size
+    whole = n - n % BLOCK
+    r, s, t = _lane_sums((u, v, w), x, whole)
+    for k in range(whole, n):
+        value = x[np.uint32(k)]
+        r += u[np.uint32(k)] * value
+        s += v[np.uint32(k)] * value
+        t += w[np.uint32(k)] * value
+    return r, s, t
 
 
 @register_jitable(**BORROWED)
@@ -333,11 +361,22 @@ def _add_products(total, w, x):
         total[j] += w[j] * x
 
 
+@register_jitable(**BORROWED)
+def dense_row_dots(W, x, first, last, out):
+    """Put the products of ``W[first:last]`` and a dense row in ``out[first:last]``, by threes."""
+    n = x.size
+    whole = last - (last - first) % 3
+    for start in range(first, whole, 3):
+        k = np.uint32(start)
+        out[k], out[k + 1], out[k + 2] = dense_dots(W[k, :n], W[k + 1, :n], W[k + 2, :n], x)
+    for j in range(whole, last):
+        out[j] = _dense_dot(W[j, :n], x)
+
+
 @overload(dots, jit_options=BORROWED)
 def _dots(W, rows, i, first, last, sums):  # noqa: ARG001
     def dense(W, rows, i, first, last, sums):
-        for j in range(first, last):
-            sums[0, j] = _dense_dot(W[j], rows.X[i])
+        dense_row_dots(W, rows.X[i], first, last, sums[0])
 
     def compressed(W, rows, i, first, last, sums):
         features = W.T

@@ -9,8 +9,8 @@ import pytest
 from numba import njit
 from scipy import sparse
 
-from omtl.fused import axpy_all, axpy_two, dot_all, dot_three, dots_fused
-from omtl.ops import BORROWED, SUMS, DenseRows, Rows, axpy, dot, rows_of, zero_vectors
+from omtl.fused import axpy_all, axpy_two, dot_all, dot_three
+from omtl.ops import BORROWED, SUMS, DenseRows, Rows, axpy, dot, dots, rows_of, zero_vectors
 
 
 def one_by_one(
@@ -36,7 +36,7 @@ def one_by_one(
 def fused(rows: Rows, W: Any, V: Any, a: Any, which: Any, n: int, out: Any, sums: Any) -> None:
     """Do the same at once, and the products twice; `W` has the vectors as `zero_vectors` does."""
     dot_all(W, rows, 1, 0, n, out[0])
-    dots_fused(W, rows, 1, 0, n, sums)
+    dots(W, rows, 1, 0, n, sums)
     for j in range(n):
         out[1, j] = sums[0, j]
     out[2, 0], out[2, 1], out[2, 2] = dot_three(V[0], V[1], V[2], rows, 0)

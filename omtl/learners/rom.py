@@ -13,8 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload, register_jitable
 
-from omtl.fused import axpy_all, axpy_two, dot_three, dots_fused
-from omtl.ops import BORROWED, DenseRows, Rows, at_line, axpy, axpys, dot, rescale, zero_vectors
+from omtl.fused import axpy_all, axpy_two, dot_three
+from omtl.ops import (
+    BORROWED,
+    DenseRows,
+    Rows,
+    at_line,
+    axpy,
+    axpys,
+    dot,
+    dots,
+    rescale,
+    zero_vectors,
+)
 from omtl.rules import Event, Shape
 
 SMALLEST_SCALE = 1e-100
@@ -496,11 +507,11 @@ class ROMPGD(NamedTuple):
     ) -> None:
         """Take the products of a row with copies of u, p or q, but for their scales."""
         if part == 0:
-            dots_fused(pool.shared.vector, rows, i, first, last, sums)
+            dots(pool.shared.vector, rows, i, first, last, sums)
         elif part == 1:
-            dots_fused(pool.own.own, rows, i, first, last, sums)
+            dots(pool.own.own, rows, i, first, last, sums)
         else:
-            dots_fused(pool.own.outlier, rows, i, first, last, sums)
+            dots(pool.own.outlier, rows, i, first, last, sums)
 
     def product(self, pool: Pool, part: int, c: int, dot: float) -> float:
         """Return u·x, p·x or q·x."""
@@ -777,7 +788,7 @@ class ROMRDA(NamedTuple):
         self, pool: Pool, part: int, rows: Any, i: int, first: int, last: int, sums: Any
     ) -> None:
         """Take the products of a row with copies of S or of S^i."""
-        dots_fused(pool.own.own if part else pool.shared.vector, rows, i, first, last, sums)
+        dots(pool.own.own if part else pool.shared.vector, rows, i, first, last, sums)
 
     def product(self, pool: Pool, part: int, c: int, dot: float) -> float:
         """Return S·x or S^i·x."""
