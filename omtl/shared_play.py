@@ -17,17 +17,18 @@ on how large a loss was. Such a learner has these methods besides the rules of a
     as `omtl.ops.dots` reads them; those of one task need no more features than its examples have;
 ``at(self, p)``
     the learner of point `p`, where `self` has arrays in place of hyper-parameters;
-``begin(self, pool, t, p)``
-    note what point `p` needs in all of the round after `t` rounds;
-``dots(self, pool, part, rows, i, first, last, sums)``
-    products of the vectors of these copies and a row, by `omtl.ops.dots`;
-``product(self, pool, part, c, dot)``
-    what copy `c` of a part adds to a score, or what is needed for that;
-``total(self, pool, t, products, of, k, p)``
-    the score of point `p` on an example of task `k` after `t` rounds, where ``of[part, k, p]`` is
-    its copy of a part (``of[0, 0, p]`` of part 0), and ``products[part, c]`` that of a copy;
+``begin(self, pool, t)``
+    note what points need in all of the round after `t` rounds, where `self` is as in ``at``;
+``products(self, pool, part, rows, i, first, last, sums, out)``
+    put in ``out[c]`` what a copy of a part adds to the score of a row, or what is needed for that;
+    the products with its vectors are by `omtl.ops.dots`;
+``scores(self, pool, t, products, of, k, out)``
+    put in ``out[p]`` the score of a point on an example of task `k` after `t` rounds, where
+    ``of[part, k, p]`` is its copy of a part (``of[0, 0, p]`` of part 0), and ``products[part, c]``
+    that of a copy;
 ``step(self, pool, part, c, event, y)``
-    how many times the row a copy is to take in where the hinge loss is positive;
+    how many times the row a copy of a part of one task is to take in where the hinge loss is
+    positive;
 ``axpys(self, pool, part, rows, i, first, last, steps)``
     take the row in, by `omtl.ops.axpys`;
 ``learn(self, pool, part, c, rows, event, y, product)``
@@ -80,12 +81,14 @@ class Copies(NamedTuple):
         The copies of a task are from `start` to ``stop - 1``, and there may be up to ``limit - 1``.
     a_point : ndarray of shape (n_parts, n_kept), int64
         A point with the numbers that the copy depends on.
-    fate : ndarray of shape (n_parts, n_kept, 2), bool
-        Whether it has points that do not learn from the example, and points that do.
-    heir : ndarray of shape (n_parts, n_kept), int64
-        The copy that those who learn go on with, often the same.
     product : ndarray of shape (n_parts, n_kept)
         What it adds to the score of the example.
+    fate : ndarray of shape (n_kept, 2), bool
+        Of one part: whether it has points that do not learn from the example, and that do.
+    heir : ndarray of shape (n_kept,), uint32
+        The copy that those who learn go on with, often the same.
+    learners : ndarray of shape (n_kept,), uint32
+        The copies that learn from the example.
     steps : ndarray of shape (n_kept,)
         How many times the example is taken in.
     sums : ndarray of shape (SUMS, n_kept)
@@ -97,9 +100,10 @@ class Copies(NamedTuple):
     stop: np.ndarray
     limit: np.ndarray
     a_point: np.ndarray
+    product: np.ndarray
     fate: np.ndarray
     heir: np.ndarray
-    product: np.ndarray
+    learners: np.ndarray
     steps: np.ndarray
     sums: np.ndarray
 
@@ -154,8 +158,7 @@ def _rule(name: str) -> Callable:
     return call
 
 
-_at, _begin, _dots = map(_rule, ("at", "begin", "dots"))
-_product, _total = map(_rule, ("product", "total"))
+_at, _begin, _products, _scores = map(_rule, ("at", "begin", "products", "scores"))
 _step, _axpys, _learn, _settle, _copy = map(_rule, ("step", "axpys", "learn", "settle", "copy"))
 
 
@@ -185,12 +188,12 @@ def _meet(met, rows, slot, i):  # noqa: ARG001
     return dense if rows.instance_class is DenseRows else compressed
 
 
-# Loops over the points, apart so that they are compiled to vector instructions.
+# Loops over points and copies, apart so that they are compiled to vector instructions.
 
 
 @register_jitable(**BORROWED)
 def note(tally, k, y, teaches):
-    """Note the scores of an example of task `k`, and who learns from it."""
+    """Note the scores of an example of task `k`, and who learns from it; return how many do."""
     score, learns = tally.score, tally.learns
     mistakes, updates = tally.mistakes[k], tally.updates[k]
     for p in range(score.size):
@@ -198,14 +201,19 @@ def note(tally, k, y, teaches):
     for p in range(score.size):
         mistakes[p] += not y * score[p] > 0.0
         tally.diverged[0, p] += not np.isfinite(score[p])
+    n_learn = 0
     for p in range(score.size):
         learns[p] = teaches and y * score[p] < 1.0
         updates[p] += learns[p]
+        n_learn += learns[p]
+    return n_learn
 
 
 @register_jitable(**BORROWED)
-def mark(fate, of, learns):
+def mark(fate, first, last, of, learns):
     """Mark which copies have points that do not learn, and which have points that do."""
+    for c in range(first, last):
+        fate[np.uint32(c), 0] = fate[np.uint32(c), 1] = False
     for p in range(of.size):
         fate[of[p], np.uint8(learns[p])] = True
 
@@ -216,6 +224,46 @@ def follow(heir, of, learns):
     for p in range(of.size):
         if learns[p]:
             of[p] = heir[of[p]]
+
+
+@register_jitable(**BORROWED)
+def pick(learners, fate, first, last):
+    """Pick the copies whose points learn; return how many they are."""
+    n = 0
+    for c in range(first, last):
+        learners[np.uint32(n)] = c
+        n += fate[np.uint32(c), 1]
+    return n
+
+
+@register_jitable(**BORROWED)
+def divide(points, pool, copies, part, slot, learns, features):
+    """Copy what some points learn with and others do not; return whether the memory was enough.
+
+    Afterwards a copy has points of one kind only, and `copies.fate` tells of which.
+    """
+    fate, heir, product = copies.fate, copies.heir, copies.product[part]
+    first, last = copies.start[part, slot], copies.stop[part, slot]
+    of, a_point = copies.of[part, slot], copies.a_point[part]
+    mark(fate, first, last, of, learns)
+    new = last
+    for c in range(first, last):
+        if fate[np.uint32(c), 0] & fate[np.uint32(c), 1]:
+            if new == last:
+                for own in range(first, last):
+                    heir[own] = own
+            if new == copies.limit[part, slot]:
+                return False
+            copies.stop[part, slot] = new + 1
+            heir[c] = new
+            a_point[new] = a_point[c]
+            _copy(points, pool, part, c, new, features)
+            product[new] = product[c]
+            fate[c, 1], fate[new, 1] = False, True
+            new += 1
+    if new > last:
+        follow(heir, of, learns)
+    return True
 
 
 def share_slowly(
@@ -229,12 +277,11 @@ def share_slowly(
     tally: Tally,
 ) -> bool:
     """Play a stream with all points; return whether the memory was enough."""
-    of, product, fate = copies.of, copies.product, copies.fate
+    of, product, learners = copies.of, copies.product, copies.learners
     n_parts, n_points = of.shape[0], of.shape[2]
     passed = 0
     for t in range(stream.start.size - 1):
-        for p in range(n_points):
-            _begin(_at(points, p), pool, t, p)
+        _begin(points, pool, t)
         for e in range(stream.start[t], stream.start[t + 1]):
             i = stream.example[e]
             k = examples.task[i]
@@ -245,48 +292,35 @@ def share_slowly(
             for part in range(n_parts):
                 rows, slot = (own_rows, k) if part else (examples.rows, 0)
                 first, last = copies.start[part, slot], copies.stop[part, slot]
-                _dots(points, pool, part, rows, i, first, last, copies.sums)
-                for c in range(first, last):
-                    one = _at(points, copies.a_point[part, c])
-                    product[part, c] = _product(one, pool, part, c, copies.sums[0, c])
-                    fate[part, c, 0] = fate[part, c, 1] = False
-            for p in range(n_points):
-                tally.score[p] = _total(_at(points, p), pool, t, product, of, k, p)
-            note(tally, k, y, event.square_norm > 0.0)
+                _products(points, pool, part, rows, i, first, last, copies.sums, product[part])
+            _scores(points, pool, t, product, of, k, tally.score)
+            n_learn = note(tally, k, y, event.square_norm > 0.0)
+            if n_learn == 0:
+                continue
             for part in range(n_parts):
                 rows, slot, seen = (own_rows, k, met[1]) if part else (examples.rows, 0, met[0])
                 first, last = copies.start[part, slot], copies.stop[part, slot]
-                mark(fate[part], of[part, slot], tally.learns)
-                heir = last
-                for c in range(first, last):
-                    copies.heir[part, c] = c
-                    if fate[part, c, 0] and fate[part, c, 1]:
-                        if heir == copies.limit[part, slot]:
-                            copies.stop[part, slot] = heir
-                            return False
-                        copies.heir[part, c] = heir
-                        copies.a_point[part, heir] = copies.a_point[part, c]
-                        features = seen.features[slot, : seen.n[slot]]
-                        _copy(points, pool, part, c, heir, features)
-                        product[part, heir] = product[part, c]
-                        fate[part, c, 1], fate[part, heir, 1] = False, True
-                        heir += 1
-                if heir > last:
-                    copies.stop[part, slot] = heir
-                    follow(copies.heir[part], of[part, slot], tally.learns)
-                takes = False
-                for c in range(first, heir):
-                    copies.steps[c] = 0.0
-                    if fate[part, c, 1]:
-                        takes = True
+                if n_learn < n_points:
+                    features = seen.features[slot, : seen.n[slot]]
+                    if not divide(points, pool, copies, part, slot, tally.learns, features):
+                        return False
+                    last = copies.stop[part, slot]
+                else:
+                    for c in range(first, last):
+                        copies.fate[np.uint32(c), 1] = True
+                n = pick(learners, copies.fate, first, last)
+                if part:
+                    for c in range(first, last):
+                        copies.steps[np.uint32(c)] = 0.0
+                    for j in range(n):
+                        c = learners[j]
                         one = _at(points, copies.a_point[part, c])
                         copies.steps[c] = _step(one, pool, part, c, event, y)
-                if part and takes:
-                    _axpys(points, pool, part, rows, i, first, heir, copies.steps)
-                for c in range(first, heir):
-                    if fate[part, c, 1]:
-                        one = _at(points, copies.a_point[part, c])
-                        _learn(one, pool, part, c, rows, event, y, product[part, c])
+                    _axpys(points, pool, part, rows, i, first, last, copies.steps)
+                for j in range(n):
+                    c = learners[j]
+                    one = _at(points, copies.a_point[part, c])
+                    _learn(one, pool, part, c, rows, event, y, product[part, c])
         for part in range(n_parts):
             rows = own_rows if part else examples.rows
             for slot in range(of.shape[1] if part else 1):
@@ -330,9 +364,10 @@ def new_copies(
         stop=stop,
         limit=start + np.array(most)[:, None],
         a_point=np.zeros(table, dtype=np.int64),
-        fate=np.zeros((*table, 2), dtype=np.bool_),
-        heir=np.zeros(table, dtype=np.int64),
         product=np.zeros(table),
+        fate=np.zeros((table[1], 2), dtype=np.bool_),
+        heir=np.zeros(table[1], dtype=np.uint32),
+        learners=np.zeros(table[1], dtype=np.uint32),
         steps=np.zeros(table[1]),
         sums=np.zeros((SUMS, table[1])),
     )

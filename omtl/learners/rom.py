@@ -220,6 +220,20 @@ def clear_shared(shared: Shared, first: int, last: int) -> None:
 
 
 @register_jitable(**BORROWED)
+def scaled(scale, dot, out):
+    """Put products of scaled vectors in `out`."""
+    for c in range(out.size):
+        out[c] = scale[c] * dot[c]
+
+
+@register_jitable(**BORROWED)
+def keep_nonzero(square, out):
+    """Put 0 in `out` where a vector is zero by its squared norm."""
+    for c in range(out.size):
+        out[c] = out[c] if square[c] != 0.0 else 0.0
+
+
+@register_jitable(**BORROWED)
 def learn_later(shared, c, event, y):
     """Note what a copy is to learn at the end of the round."""
     shared.label[c, event.task] = y
@@ -499,39 +513,46 @@ class ROMPGD(NamedTuple):
         """Return the learner of a point."""
         return ROMPGD(self.eta[p], self.alpha[p], self.beta[p], self.gamma[p])
 
-    def begin(self, pool: Pool, t: int, p: int) -> None:
+    def begin(self, pool: Pool, t: int) -> None:
         """Do nothing: all that a score needs is in its products."""
 
-    def dots(
-        self, pool: Pool, part: int, rows: Any, i: int, first: int, last: int, sums: Any
+    def products(
+        self,
+        pool: Pool,
+        part: int,
+        rows: Any,
+        i: int,
+        first: int,
+        last: int,
+        sums: Any,
+        out: Any,
     ) -> None:
-        """Take the products of a row with copies of u, p or q, but for their scales."""
+        """Take the products of a row with copies of u, p or q."""
+        state = pool.own
         if part == 0:
             dots(pool.shared.vector, rows, i, first, last, sums)
+            scaled(pool.shared.scale[first:last, 0], sums[0, first:last], out[first:last])
         elif part == 1:
-            dots(pool.own.own, rows, i, first, last, sums)
+            dots(state.own, rows, i, first, last, sums)
+            scaled(state.own_scale[first:last], sums[0, first:last], out[first:last])
         else:
-            dots(pool.own.outlier, rows, i, first, last, sums)
+            dots(state.outlier, rows, i, first, last, sums)
+            scaled(state.outlier_scale[first:last], sums[0, first:last], out[first:last])
+            keep_nonzero(state.outlier_norms.square[first:last], out[first:last])
 
-    def product(self, pool: Pool, part: int, c: int, dot: float) -> float:
-        """Return u·x, p·x or q·x."""
-        if part == 0:
-            return pool.shared.scale[c, 0] * dot
-        if part == 1:
-            return pool.own.own_scale[c] * dot
-        return pool.own.outlier_scale[c] * dot if pool.own.outlier_norms.square[c] != 0.0 else 0.0
-
-    def total(
+    def scores(
         self,
         pool: Pool,  # noqa: ARG002
         t: int,  # noqa: ARG002
         products: Any,
         of: Any,
         k: int,
-        p: int,
-    ) -> float:
-        """Return (u + p^i + q^i)·x."""
-        return products[0, of[0, 0, p]] + products[1, of[1, k, p]] + products[2, of[2, k, p]]
+        out: Any,
+    ) -> None:
+        """Put (u + p^i + q^i)·x of each point in `out`."""
+        shared, own, outlier = of[0, 0], of[1, k], of[2, k]
+        for p in range(out.size):
+            out[p] = products[0, shared[p]] + products[1, own[p]] + products[2, outlier[p]]
 
     def step(self, pool: Pool, part: int, c: int, event: Event, y: float) -> float:
         """Return the step of p or of q; 0 where q stays zero."""
@@ -779,27 +800,42 @@ class ROMRDA(NamedTuple):
         """Return the learner of a point."""
         return ROMRDA(self.kappa[p], self.alpha[p], self.beta[p], self.gamma[p])
 
-    def begin(self, pool: Pool, t: int, p: int) -> None:
+    def begin(self: Any, pool: Pool, t: int) -> None:
         """Note what S and S^i are multiplied by."""
-        pool.factors[0, p] = dual_factor(self.alpha, self.kappa, float(t))
-        pool.factors[1, p] = dual_factor(self.beta, self.kappa, float(t))
+        factors = pool.factors
+        for p in range(self.kappa.size):
+            factors[0, p] = dual_factor(self.alpha[p], self.kappa[p], float(t))
+            factors[1, p] = dual_factor(self.beta[p], self.kappa[p], float(t))
 
-    def dots(
-        self, pool: Pool, part: int, rows: Any, i: int, first: int, last: int, sums: Any
+    def products(
+        self,
+        pool: Pool,
+        part: int,
+        rows: Any,
+        i: int,
+        first: int,
+        last: int,
+        sums: Any,
+        out: Any,
     ) -> None:
         """Take the products of a row with copies of S or of S^i."""
         dots(pool.own.own if part else pool.shared.vector, rows, i, first, last, sums)
+        for c in range(first, last):
+            out[c] = sums[0, c]
+        if part:
+            keep_nonzero(pool.own.own_norms.square[first:last], out[first:last])
 
-    def product(self, pool: Pool, part: int, c: int, dot: float) -> float:
-        """Return S·x or S^i·x."""
-        return dot if part == 0 or pool.own.own_norms.square[c] != 0.0 else 0.0
-
-    def total(self, pool: Pool, t: int, products: Any, of: Any, k: int, p: int) -> float:
-        """Return (u + p^i + q^i)·x."""
-        c = of[1, k, p]
-        common, own = pool.factors[0, p] * products[0, of[0, 0, p]], pool.factors[1, p]
-        outlier = dual_outlier_factor(self.gamma, self.kappa, float(t), pool.own.own_norm[c])
-        return common + (own + outlier) * products[1, c]
+    def scores(
+        self: Any, pool: Pool, t: int, products: Any, of: Any, k: int, out: Any
+    ) -> None:
+        """Put (u + p^i + q^i)·x of each point in `out`."""
+        shared, owns, kappa, gamma = of[0, 0], of[1, k], self.kappa, self.gamma
+        for p in range(out.size):
+            c = owns[p]
+            common, own = pool.factors[0, p] * products[0, shared[p]], pool.factors[1, p]
+            norm = pool.own.own_norm[c]
+            outlier = dual_outlier_factor(gamma[p], kappa[p], float(t), norm)
+            out[p] = common + (own + outlier) * products[1, c]
 
     def step(
         self,
