@@ -34,14 +34,12 @@ def dot_all(W: np.ndarray, rows: Rows, i: int, first: int, last: int, out: np.nd
     Parameters
     ----------
     W : ndarray of shape (n_vectors, at least n_features)
-        The vectors, from `omtl.ops.zero_vectors` if the rows are sparse; more numbers than there
-        are features are left alone.
+        The vectors, from `omtl.ops.zero_vectors`.
     rows, i, first, last, out
         The row, which of the vectors, and memory of shape (n_vectors,).
     """
     for j in range(first, last):
-        w = W[j, : rows.X.shape[1]] if isinstance(rows, DenseRows) else np.ascontiguousarray(W[j])
-        out[j] = dot(w, rows, i)
+        out[j] = dot_one(W, j, rows, i)
 
 
 def axpy_two(a: float, v: np.ndarray, b: float, w: np.ndarray, rows: Rows, i: int) -> None:

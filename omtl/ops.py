@@ -109,15 +109,6 @@ def row_dot(rows: Rows, i: int, j: int) -> float:
     return float(rows.values[mine][left] @ rows.values[its][right])
 
 
-def zero_vectors(n_vectors: int, n_features: int, sparse: bool) -> np.ndarray:
-    """Return zero vectors, shape (n_vectors, n_features), as `dots` and `axpys` read them fastest.
-
-    For sparse rows the same feature of all vectors lies together, so that what is read for one
-    vector is at hand for the next.
-    """
-    return np.zeros((n_vectors, n_features), order="F" if sparse else "C")
-
-
 def at_line(n_rows: int, n_columns: int) -> np.ndarray:
     """Return a zero array that begins where a line of the processor's cache does."""
     memory = np.zeros(n_rows * n_columns + LINE)
@@ -125,14 +116,40 @@ def at_line(n_rows: int, n_columns: int) -> np.ndarray:
     return memory[first : first + n_rows * n_columns].reshape(n_rows, n_columns)
 
 
+def in_lines(n_vectors: int, n_features: int) -> np.ndarray:
+    """Return zero vectors that each begin where a line does.
+
+    They end with unused numbers, so that an odd number of lines lies between one and the next:
+    then they do not crowd in the cache.
+    """
+    return at_line(n_vectors, LINE * (-(-n_features // LINE) | 1))
+
+
+def zero_vectors(n_vectors: int, n_features: int, sparse: bool) -> np.ndarray:
+    """Return zero vectors, shape (n_vectors, n_features), as `dots` and `axpys` read them fastest.
+
+    For sparse rows the same feature of all vectors lies together, so that what is read for one
+    vector is at hand for the next. For dense rows they are `in_lines`, so that the second axis is
+    longer than that.
+    """
+    if sparse:
+        return np.zeros((n_vectors, n_features), order="F")
+    return in_lines(n_vectors, n_features)
+
+
+def vector_of(W: np.ndarray, j: int, rows: Rows) -> np.ndarray:
+    """Return ``W[j]``, of `zero_vectors`, without unused numbers."""
+    return W[j, : rows.X.shape[1]] if isinstance(rows, DenseRows) else W[j]
+
+
 def dot_one(W: np.ndarray, j: int, rows: Rows, i: int) -> float:
     """Return the inner product of ``W[j]``, of `zero_vectors`, and row `i`, to the bit as `dot`."""
-    return dot(np.ascontiguousarray(W[j]), rows, i)
+    return dot(np.ascontiguousarray(vector_of(W, j, rows)), rows, i)
 
 
 def axpy_one(a: float, rows: Rows, i: int, j: int, W: np.ndarray) -> None:
     """Add `a` times row `i` to ``W[j]``, of `zero_vectors`, in place."""
-    axpy(a, rows, i, W[j])
+    axpy(a, rows, i, vector_of(W, j, rows))
 
 
 def dots(W: np.ndarray, rows: Rows, i: int, first: int, last: int, sums: np.ndarray) -> None:
@@ -140,7 +157,7 @@ def dots(W: np.ndarray, rows: Rows, i: int, first: int, last: int, sums: np.ndar
 
     Parameters
     ----------
-    W : ndarray of shape (n_vectors, n_features)
+    W : ndarray of shape (n_vectors, at least n_features)
         The vectors, from `zero_vectors`.
     rows, i, first, last
         The row, and which of the vectors.
@@ -148,7 +165,7 @@ def dots(W: np.ndarray, rows: Rows, i: int, first: int, last: int, sums: np.ndar
         Memory for partial sums. Each product is the same to the bit as what `dot` returns.
     """
     for j in range(first, last):
-        sums[0, j] = dot(np.ascontiguousarray(W[j]), rows, i)
+        sums[0, j] = dot_one(W, j, rows, i)
 
 
 def axpys(a: np.ndarray, rows: Rows, i: int, first: int, last: int, W: np.ndarray) -> None:
@@ -157,7 +174,7 @@ def axpys(a: np.ndarray, rows: Rows, i: int, first: int, last: int, W: np.ndarra
     `W` is as in `dots`. The steps are those of `axpy`, to the bit, but for signs of zeros.
     """
     for j in range(first, last):
-        axpy(a[j], rows, i, W[j])
+        axpy_one(a[j], rows, i, j, W)
 
 
 def rescale(w: np.ndarray, a: float) -> None:
@@ -304,7 +321,7 @@ def _axpy(a, rows, i, w):  # noqa: ARG001
 @overload(dot_one, jit_options=BORROWED)
 def _dot_one(W, j, rows, i):  # noqa: ARG001
     def dense(W, j, rows, i):
-        return _dense_dot(W[j], rows.X[i])
+        return _dense_dot(W[j, : rows.X.shape[1]], rows.X[i])
 
     def compressed(W, j, rows, i):
         return sparse_dot(W[j], rows, i)
@@ -315,7 +332,7 @@ def _dot_one(W, j, rows, i):  # noqa: ARG001
 @overload(axpy_one, jit_options=BORROWED)
 def _axpy_one(a, rows, i, j, W):  # noqa: ARG001
     def dense(a, rows, i, j, W):
-        axpy(a, rows, i, W[j])
+        axpy(a, rows, i, W[j, : rows.X.shape[1]])
 
     def compressed(a, rows, i, j, W):
         sparse_axpy(a, rows, i, W[j])
@@ -407,7 +424,7 @@ def _axpys(a, rows, i, first, last, W):  # noqa: ARG001
     def dense(a, rows, i, first, last, W):
         for j in range(first, last):
             if a[j] != 0.0:
-                axpy(a[j], rows, i, W[j])
+                axpy(a[j], rows, i, W[j, : rows.X.shape[1]])
 
     def compressed(a, rows, i, first, last, W):
         features, steps = W.T, a[first:last]

@@ -57,7 +57,7 @@ def test_what_is_fused_has_the_bits_of_one_by_one(n_features: int, is_sparse: bo
         vectors, a = rng.normal(size=(n, n_features)), rng.normal(size=n)
         which = rng.integers(6, size=n)
         W = zero_vectors(n, n_features, is_sparse)
-        W[:] = vectors
+        W[:, :n_features] = vectors
         compiled: list[np.ndarray] = []
         plain: list[np.ndarray] = []
         for way in (one_by_one, fused):

@@ -24,6 +24,7 @@ from omtl.ops import (
     dot,
     dots,
     rescale,
+    vector_of,
     zero_vectors,
 )
 from omtl.rules import Event, Shape
@@ -250,7 +251,8 @@ def all_learn_together(
 ) -> None:
     """Let copies learn as in `learn_together`, by ``rate[c]``."""
     for c in range(first, last):
-        one = Shared(shared.vector[c], shared.scale[c], shared.label[c], shared.example[c])
+        vector = vector_of(shared.vector, c, rows)
+        one = Shared(vector, shared.scale[c], shared.label[c], shared.example[c])
         learn_together(one, rows, rate[c])
 
 
@@ -258,7 +260,8 @@ def all_learn_together(
 def _all_learn_together(shared, rows, rate, first, last, steps):  # noqa: ARG001
     def by_copy(shared, rows, rate, first, last, steps):  # noqa: ARG001
         for c in range(first, last):
-            one = Shared(shared.vector[c], shared.scale[c], shared.label[c], shared.example[c])
+            vector = shared.vector[c, : rows.X.shape[1]]
+            one = Shared(vector, shared.scale[c], shared.label[c], shared.example[c])
             learn_together(one, rows, rate[c])
 
     def by_task(shared, rows, rate, first, last, steps):
@@ -825,9 +828,7 @@ class ROMRDA(NamedTuple):
         if part:
             keep_nonzero(pool.own.own_norms.square[first:last], out[first:last])
 
-    def scores(
-        self: Any, pool: Pool, t: int, products: Any, of: Any, k: int, out: Any
-    ) -> None:
+    def scores(self: Any, pool: Pool, t: int, products: Any, of: Any, k: int, out: Any) -> None:
         """Put (u + p^i + q^i)·x of each point in `out`."""
         shared, owns, kappa, gamma = of[0, 0], of[1, k], self.kappa, self.gamma
         for p in range(out.size):
