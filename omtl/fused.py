@@ -14,6 +14,8 @@ from omtl.ops import (
     DenseRows,
     Rows,
     axpy,
+    axpy_one,
+    axpys,
     dense_dots,
     dense_row_dots,
     dot,
@@ -46,6 +48,13 @@ def axpy_two(a: float, v: np.ndarray, b: float, w: np.ndarray, rows: Rows, i: in
     """Add `a` times row `i` to `v` and `b` times it to `w`, in place."""
     axpy(a, rows, i, v)
     axpy(b, rows, i, w)
+
+
+def axpys_where(
+    a: np.ndarray, rows: Rows, i: int, first: int, last: int, which: np.ndarray, W: np.ndarray
+) -> None:
+    """Take the steps of `omtl.ops.axpys`, where all of `a` but ``a[which]`` is zero."""
+    axpys(a, rows, i, first, last, W)
 
 
 def axpy_all(a: np.ndarray, rows: Rows, which: np.ndarray, n: int, w: np.ndarray) -> None:
@@ -92,6 +101,19 @@ def _axpy_two(a, v, b, w, rows, i):  # noqa: ARG001
             k = np.uint32(rows.indices[e])
             v[k] += a * rows.values[e]
             w[k] += b * rows.values[e]
+
+    return dense if rows.instance_class is DenseRows else compressed
+
+
+@overload(axpys_where, jit_options=BORROWED)
+def _axpys_where(a, rows, i, first, last, which, W):  # noqa: ARG001
+    def dense(a, rows, i, first, last, which, W):
+        for e in range(which.size):
+            if a[which[e]] != 0.0:
+                axpy_one(a[which[e]], rows, i, which[e], W)
+
+    def compressed(a, rows, i, first, last, which, W):
+        axpys(a, rows, i, first, last, W)
 
     return dense if rows.instance_class is DenseRows else compressed
 

@@ -29,8 +29,8 @@ on how large a loss was. Such a learner has these methods besides the rules of a
 ``step(self, pool, part, c, event, y)``
     how many times the row a copy of a part of one task is to take in where the hinge loss is
     positive;
-``axpys(self, pool, part, rows, i, first, last, steps)``
-    take the row in, by `omtl.ops.axpys`;
+``axpys(self, pool, part, rows, i, first, last, which, steps)``
+    take the row in, by `omtl.fused.axpys_where`;
 ``learn(self, pool, part, c, rows, event, y, product)``
     the rest of the step;
 ``settle(self, pool, part, a_point, first, last, rows, steps)``
@@ -211,11 +211,15 @@ def note(tally, k, y, teaches):
 
 @register_jitable(**BORROWED)
 def mark(fate, first, last, of, learns):
-    """Mark which copies have points that do not learn, and which have points that do."""
+    """Mark which copies have points that do not learn, and that do; return how many have both."""
     for c in range(first, last):
         fate[np.uint32(c), 0] = fate[np.uint32(c), 1] = False
     for p in range(of.size):
         fate[of[p], np.uint8(learns[p])] = True
+    n_both = 0
+    for c in range(first, last):
+        n_both += fate[np.uint32(c), 0] & fate[np.uint32(c), 1]
+    return n_both
 
 
 @register_jitable(**BORROWED)
@@ -245,24 +249,23 @@ def divide(points, pool, copies, part, slot, learns, features):
     fate, heir, product = copies.fate, copies.heir, copies.product[part]
     first, last = copies.start[part, slot], copies.stop[part, slot]
     of, a_point = copies.of[part, slot], copies.a_point[part]
-    mark(fate, first, last, of, learns)
+    n_both = mark(fate, first, last, of, learns)
+    if n_both == 0:
+        return True
+    if last + n_both > copies.limit[part, slot]:
+        return False
     new = last
     for c in range(first, last):
-        if fate[np.uint32(c), 0] & fate[np.uint32(c), 1]:
-            if new == last:
-                for own in range(first, last):
-                    heir[own] = own
-            if new == copies.limit[part, slot]:
-                return False
-            copies.stop[part, slot] = new + 1
+        heir[c] = c
+        if fate[c, 0] and fate[c, 1]:
             heir[c] = new
             a_point[new] = a_point[c]
             _copy(points, pool, part, c, new, features)
             product[new] = product[c]
             fate[c, 1], fate[new, 1] = False, True
             new += 1
-    if new > last:
-        follow(heir, of, learns)
+    follow(heir, of, learns)
+    copies.stop[part, slot] = new
     return True
 
 
@@ -316,7 +319,8 @@ def share_slowly(
                         c = learners[j]
                         one = _at(points, copies.a_point[part, c])
                         copies.steps[c] = _step(one, pool, part, c, event, y)
-                    _axpys(points, pool, part, rows, i, first, last, copies.steps)
+                    which = learners[:n]
+                    _axpys(points, pool, part, rows, i, first, last, which, copies.steps)
                 for j in range(n):
                     c = learners[j]
                     one = _at(points, copies.a_point[part, c])

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload, register_jitable
 
-from omtl.fused import axpy_all, axpy_two, dot_three
+from omtl.fused import axpy_all, axpy_two, axpys_where, dot_three
 from omtl.ops import (
     BORROWED,
     DenseRows,
@@ -567,10 +567,19 @@ class ROMPGD(NamedTuple):
         return 0.0
 
     def axpys(
-        self, pool: Pool, part: int, rows: Any, i: int, first: int, last: int, steps: Any
+        self,
+        pool: Pool,
+        part: int,
+        rows: Any,
+        i: int,
+        first: int,
+        last: int,
+        which: Any,
+        steps: Any,
     ) -> None:
         """Take the steps of p or of q."""
-        axpys(steps, rows, i, first, last, pool.own.own if part == 1 else pool.own.outlier)
+        vectors = pool.own.own if part == 1 else pool.own.outlier
+        axpys_where(steps, rows, i, first, last, which, vectors)
 
     def learn(
         self, pool: Pool, part: int, c: int, rows: Any, event: Event, y: float, product: float
@@ -796,7 +805,7 @@ class ROMRDA(NamedTuple):
         """Return copies of sums of no gradients."""
         own = self.new_state(shape._replace(n_tasks=n_own, n_features=n_own_features))
         own = own._replace(own=zero_vectors(n_own, n_own_features, shape.sparse))
-        factors = np.zeros((2, n_points))
+        factors = np.zeros((4, n_points))
         return Pool(new_shared(shape, n_shared), np.ones(n_shared), own, factors)
 
     def at(self: Any, p: int) -> ROMRDA:
@@ -805,10 +814,11 @@ class ROMRDA(NamedTuple):
 
     def begin(self: Any, pool: Pool, t: int) -> None:
         """Note what S and S^i are multiplied by."""
-        factors = pool.factors
         for p in range(self.kappa.size):
-            factors[0, p] = dual_factor(self.alpha[p], self.kappa[p], float(t))
-            factors[1, p] = dual_factor(self.beta[p], self.kappa[p], float(t))
+            pool.factors[0, p] = dual_factor(self.alpha[p], self.kappa[p], float(t))
+            pool.factors[1, p] = dual_factor(self.beta[p], self.kappa[p], float(t))
+            pool.factors[2, p] = self.gamma[p] * float(t)
+            pool.factors[3, p] = self.kappa[p] * math.sqrt(float(t))
 
     def products(
         self,
@@ -828,15 +838,25 @@ class ROMRDA(NamedTuple):
         if part:
             keep_nonzero(pool.own.own_norms.square[first:last], out[first:last])
 
-    def scores(self: Any, pool: Pool, t: int, products: Any, of: Any, k: int, out: Any) -> None:
+    def scores(
+        self,
+        pool: Pool,
+        t: int,  # noqa: ARG002
+        products: Any,
+        of: Any,
+        k: int,
+        out: Any,
+    ) -> None:
         """Put (u + p^i + q^i)·x of each point in `out`."""
-        shared, owns, kappa, gamma = of[0, 0], of[1, k], self.kappa, self.gamma
+        shared, owns = of[0, 0], of[1, k]
+        common, own = pool.factors[0], pool.factors[1]
+        threshold, theta = pool.factors[2], pool.factors[3]
         for p in range(out.size):
             c = owns[p]
-            common, own = pool.factors[0, p] * products[0, shared[p]], pool.factors[1, p]
             norm = pool.own.own_norm[c]
-            outlier = dual_outlier_factor(gamma[p], kappa[p], float(t), norm)
-            out[p] = common + (own + outlier) * products[1, c]
+            left = np.divide(1.0 - np.divide(threshold[p], norm), theta[p])
+            outlier = left if norm > threshold[p] else 0.0
+            out[p] = common[p] * products[0, shared[p]] + (own[p] + outlier) * products[1, c]
 
     def step(
         self,
@@ -857,10 +877,11 @@ class ROMRDA(NamedTuple):
         i: int,
         first: int,
         last: int,
+        which: Any,
         steps: Any,
     ) -> None:
         """Add the gradient to S^i."""
-        axpys(steps, rows, i, first, last, pool.own.own)
+        axpys_where(steps, rows, i, first, last, which, pool.own.own)
 
     def learn(
         self, pool: Pool, part: int, c: int, rows: Any, event: Event, y: float, product: float
