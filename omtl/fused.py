@@ -51,7 +51,13 @@ def axpy_two(a: float, v: np.ndarray, b: float, w: np.ndarray, rows: Rows, i: in
 
 
 def axpys_where(
-    a: np.ndarray, rows: Rows, i: int, first: int, last: int, which: np.ndarray, W: np.ndarray
+    a: np.ndarray,
+    rows: Rows,
+    i: int,
+    first: int,
+    last: int,
+    which: np.ndarray,  # noqa: ARG001
+    W: np.ndarray,
 ) -> None:
     """Take the steps of `omtl.ops.axpys`, where all of `a` but ``a[which]`` is zero."""
     axpys(a, rows, i, first, last, W)
@@ -107,12 +113,12 @@ def _axpy_two(a, v, b, w, rows, i):  # noqa: ARG001
 
 @overload(axpys_where, jit_options=BORROWED)
 def _axpys_where(a, rows, i, first, last, which, W):  # noqa: ARG001
-    def dense(a, rows, i, first, last, which, W):
+    def dense(a, rows, i, first, last, which, W):  # noqa: ARG001
         for e in range(which.size):
             if a[which[e]] != 0.0:
                 axpy_one(a[which[e]], rows, i, which[e], W)
 
-    def compressed(a, rows, i, first, last, which, W):
+    def compressed(a, rows, i, first, last, which, W):  # noqa: ARG001
         axpys(a, rows, i, first, last, W)
 
     return dense if rows.instance_class is DenseRows else compressed

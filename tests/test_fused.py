@@ -9,8 +9,8 @@ import pytest
 from numba import njit
 from scipy import sparse
 
-from omtl.fused import axpy_all, axpy_two, dot_all, dot_three
-from omtl.ops import BORROWED, SUMS, DenseRows, Rows, axpy, dot, dots, rows_of, zero_vectors
+from omtl.fused import axpy_all, axpy_two, axpys_where, dot_all, dot_three
+from omtl.ops import BORROWED, SUMS, DenseRows, Rows, axpy, axpys, dot, dots, rows_of, zero_vectors
 
 
 def one_by_one(
@@ -42,6 +42,22 @@ def fused(rows: Rows, W: Any, V: Any, a: Any, which: Any, n: int, out: Any, sums
     out[2, 0], out[2, 1], out[2, 2] = dot_three(V[0], V[1], V[2], rows, 0)
     axpy_two(a[0], V[0], a[1], V[1], rows, 1)
     axpy_all(a, rows, which, n, V[2])
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_steps_of_some_vectors_are_those_of_all(is_sparse: bool) -> None:
+    """Also where one of those that are named has no step."""
+    X = np.random.default_rng(0).normal(size=(2, 19))
+    rows = rows_of(sparse.csr_array(X) if is_sparse else X)
+    which, steps = np.array([1, 2, 4], dtype=np.uint32), np.array([0.0, 2.0, 0.0, 0.0, -3.0, 0.0])
+    expected, plain, compiled = (zero_vectors(6, 19, is_sparse) for _ in range(3))
+    axpys(steps, rows, 1, 1, 5, expected)
+    axpys_where(steps, rows, 1, 1, 5, which, plain)
+    run = njit(lambda a, rows, which, W: axpys_where(a, rows, 1, 1, 5, which, W), **BORROWED)
+    run(steps, rows, which, compiled)
+    assert np.count_nonzero(expected) == 2 * 19
+    np.testing.assert_array_equal(plain, expected)
+    np.testing.assert_array_equal(compiled, expected)
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])

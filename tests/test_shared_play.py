@@ -79,10 +79,10 @@ def test_long_plays_that_part(kind: type, sparse_rows: bool) -> None:
 def test_the_plain_loop_agrees(kind: type) -> None:
     """The loop in plain Python gives the same traces."""
     case = problem((9, 6, 8), n_features=19)
+    learners = [kind(*point) for point in product([0.1], SIZES[:2], [0.1], SIZES)]
     for this in (case, case.sparse):
-        assert_alike(
-            [kind(*point) for point in product([0.1], SIZES[:2], [0.1], SIZES)], this, False
-        )
+        with np.errstate(all="ignore"):  # it divides by norms that are zero, for no use
+            assert_alike(learners, this, False)
 
 
 def sizes_of_plays(monkeypatch: pytest.MonkeyPatch) -> list[int]:

@@ -847,7 +847,10 @@ class ROMRDA(NamedTuple):
         k: int,
         out: Any,
     ) -> None:
-        """Put (u + p^i + q^i)·x of each point in `out`."""
+        """Put (u + p^i + q^i)·x of each point in `out`, with the factors of `dual_outlier_factor`.
+
+        `np.divide` does not ask whether it divides by zero, so that there is no branch.
+        """
         shared, owns = of[0, 0], of[1, k]
         common, own = pool.factors[0], pool.factors[1]
         threshold, theta = pool.factors[2], pool.factors[3]
