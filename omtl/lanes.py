@@ -1,8 +1,8 @@
 """Products of a sparse row with vectors that lie side by side, in the processor's vector registers.
 
-A feature's weights in all vectors are one row of `table`: some of these columns are done together,
-each in the order of the row's nonzeros. The sums are the same to the bit as of one column at a
-time. Only compiled code calls this.
+A feature's weights in all vectors are one row of a table: some of these columns are done together,
+and those of several places in one pass over the row. The sums are the same to the bit as of one
+column at a time. Only compiled code calls this.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
-from numba.extending import intrinsic
+from numba.extending import intrinsic, register_jitable
+
+from omtl.ops import BORROWED, SUMS
 
 
 def _signature(
@@ -21,12 +23,14 @@ def _signature(
     table: types.Array,
     indices: types.Type,
     values: types.Type,
+    columns: types.BaseTuple,
     by_column: types.Type,
 ) -> Any:
     if table.layout != "C" or not isinstance(lanes, types.IntegerLiteral):
         raise TypingError("lanes need a C-ordered table, and their number as a literal")
     integers = (types.intp, types.intp, types.intp)
-    return types.void(lanes, table, indices, values, *integers, by_column)
+    places = types.UniTuple(types.intp, columns.count)
+    return types.void(lanes, table, indices, values, *integers, places, by_column)
 
 
 class _Lanes:
@@ -39,25 +43,27 @@ class _Lanes:
         self.builder = builder
         self.lanes = signature.args[0].literal_value
         self.vector = ir.VectorType(ir.DoubleType(), self.lanes)
-        self.table, self.indices, self.values, self.by_column = map(array, (1, 2, 3, 7))
-        self.start, self.stop, self.column = args[4:7]
+        self.table, self.indices, self.values, self.by_column = map(array, (1, 2, 3, 8))
+        self.start, self.stop, first, places = args[4:8]
+        self.columns = [builder.add(p, first) for p in cgutils.unpack_tuple(builder, places)]
         self.width = cgutils.unpack_tuple(builder, self.table.shape)[1]
 
-    def nonzeros(self) -> Any:
-        """Return the loop over the row's nonzeros."""
-        integer = self.start.type
-        return cgutils.for_range_slice(self.builder, self.start, self.stop, integer(1), integer)
+    def nonzeros(self, start: ir.Value, stop: ir.Value, step: int = 1) -> Any:
+        """Return a loop over the row's nonzeros."""
+        integer = start.type
+        return cgutils.for_range_slice(self.builder, start, stop, integer(step), integer)
 
     def at(self, array: Any, place: ir.Value) -> ir.Value:
         """Return where as many numbers as there are lanes begin."""
         where = self.builder.gep(array.data, [place])
         return self.builder.bitcast(where, self.vector.as_pointer())
 
-    def weights(self, e: ir.Value) -> ir.Value:
-        """Return where the weights of the feature of nonzero `e` are."""
+    def weights(self, e: ir.Value) -> list[ir.Value]:
+        """Return where the weights of the feature of nonzero `e` are, by first column."""
         b = self.builder
         feature = b.zext(b.load(b.gep(self.indices.data, [e])), self.width.type)
-        return self.at(self.table, b.add(b.mul(feature, self.width), self.column))
+        row = b.mul(feature, self.width)
+        return [self.at(self.table, b.add(row, column)) for column in self.columns]
 
     def value(self, e: ir.Value) -> ir.Value:
         """Return the value of nonzero `e`, once in each lane."""
@@ -78,22 +84,47 @@ def hear_lanes(
     values: types.Type,
     start: types.Type,  # noqa: ARG001
     stop: types.Type,  # noqa: ARG001
-    column: types.Type,  # noqa: ARG001
+    first: types.Type,  # noqa: ARG001
+    places: types.BaseTuple,
     products: types.Type,
 ) -> tuple[Any, Callable]:
-    """Put the products of nonzeros `start` to `stop` - 1 with so many columns in `products`."""
-    signature = _signature(lanes, table, indices, values, products)
+    """Put the products of nonzeros `start` to `stop` - 1 with so many columns in `products`.
+
+    `columns` are where they begin, a tuple: so many from each on. Four lanes and more have one sum
+    each, fewer have the `SUMS` of a single product.
+    """
+    signature = _signature(lanes, table, indices, values, places, products)
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         all_of = _Lanes(context, builder, signature, args)
         zero = ir.Constant(all_of.vector, [0.0] * all_of.lanes)
-        total = cgutils.alloca_once_value(builder, zero)
-        with all_of.nonzeros() as (e, _):
-            weights = builder.load(all_of.weights(e), align=8)
-            product = builder.fmul(all_of.value(e), weights)
-            builder.store(builder.fadd(builder.load(total), product), total)
-        place = all_of.at(all_of.by_column, all_of.column)
-        builder.store(builder.load(total), place, align=8)
+        n_sums = SUMS if all_of.lanes < SUMS else 1
+        totals = [
+            [cgutils.alloca_once_value(builder, zero) for _ in range(n_sums)]
+            for _ in all_of.columns
+        ]
+
+        def add(e: ir.Value, s: int) -> None:
+            value = all_of.value(e)
+            for place, total in zip(all_of.weights(e), totals, strict=True):
+                product = builder.fmul(value, builder.load(place, align=8))
+                builder.store(builder.fadd(builder.load(total[s]), product), total[s])
+
+        start, stop = all_of.start, all_of.stop
+        integer = start.type
+        whole = builder.sub(stop, builder.urem(builder.sub(stop, start), integer(n_sums)))
+        with all_of.nonzeros(start, whole, n_sums) as (e, _):
+            for s in range(n_sums):
+                add(builder.add(e, integer(s)), s)
+        if n_sums > 1:
+            with all_of.nonzeros(whole, stop) as (e, _):
+                add(e, 0)
+        for column, total in zip(all_of.columns, totals, strict=True):
+            sums = [builder.load(part) for part in total]
+            while len(sums) > 1:
+                half = len(sums) // 2
+                sums = [builder.fadd(sums[s], sums[s + half]) for s in range(half)]
+            builder.store(sums[0], all_of.at(all_of.by_column, column), align=8)
         return context.get_dummy_value()
 
     return signature, generate
@@ -108,19 +139,69 @@ def learn_lanes(
     values: types.Type,
     start: types.Type,  # noqa: ARG001
     stop: types.Type,  # noqa: ARG001
-    column: types.Type,  # noqa: ARG001
+    first: types.Type,  # noqa: ARG001
+    places: types.BaseTuple,
     steps: types.Type,
 ) -> tuple[Any, Callable]:
-    """Add nonzeros `start` to `stop` - 1 to so many columns, as often as `steps` says."""
-    signature = _signature(lanes, table, indices, values, steps)
+    """Add nonzeros `start` to `stop` - 1 to so many columns, as often as `steps` says.
+
+    `columns` are as in `hear_lanes`, and no column is twice in them.
+    """
+    signature = _signature(lanes, table, indices, values, places, steps)
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         all_of = _Lanes(context, builder, signature, args)
-        step = builder.load(all_of.at(all_of.by_column, all_of.column), align=8)
-        with all_of.nonzeros() as (e, _):
-            place = all_of.weights(e)
-            more = builder.fmul(all_of.value(e), step)
-            builder.store(builder.fadd(builder.load(place, align=8), more), place, align=8)
+        steps = [
+            builder.load(all_of.at(all_of.by_column, column), align=8) for column in all_of.columns
+        ]
+        with all_of.nonzeros(all_of.start, all_of.stop) as (e, _):
+            value = all_of.value(e)
+            places = all_of.weights(e)
+            before = [builder.load(place, align=8) for place in places]
+            for place, weights, step in zip(places, before, steps, strict=True):
+                builder.store(builder.fadd(weights, builder.fmul(value, step)), place, align=8)
         return context.get_dummy_value()
 
     return signature, generate
+
+
+@register_jitable(**BORROWED)
+def hear_columns(table, rows, x, n, places, products):
+    """Put the products of row `x` with `n` columns from each of some places in `products`."""
+    where, values, start, stop = rows.indices, rows.values, rows.indptr[x], rows.indptr[x + 1]
+    p = 0
+    while p + 16 <= n:
+        hear_lanes(16, table, where, values, start, stop, p, places, products)
+        p += 16
+    if n & 8:
+        hear_lanes(8, table, where, values, start, stop, p, places, products)
+        p += 8
+    if n & 4:
+        hear_lanes(4, table, where, values, start, stop, p, places, products)
+        p += 4
+    if n & 2:
+        hear_lanes(2, table, where, values, start, stop, p, places, products)
+        p += 2
+    if n & 1:
+        hear_lanes(1, table, where, values, start, stop, p, places, products)
+
+
+@register_jitable(**BORROWED)
+def learn_columns(table, rows, x, n, places, steps):
+    """Add row `x` to `n` columns from each of some places on, as often as `steps` says."""
+    where, values, start, stop = rows.indices, rows.values, rows.indptr[x], rows.indptr[x + 1]
+    p = 0
+    while p + 16 <= n:
+        learn_lanes(16, table, where, values, start, stop, p, places, steps)
+        p += 16
+    if n & 8:
+        learn_lanes(8, table, where, values, start, stop, p, places, steps)
+        p += 8
+    if n & 4:
+        learn_lanes(4, table, where, values, start, stop, p, places, steps)
+        p += 4
+    if n & 2:
+        learn_lanes(2, table, where, values, start, stop, p, places, steps)
+        p += 2
+    if n & 1:
+        learn_lanes(1, table, where, values, start, stop, p, places, steps)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload, register_jitable
 
-from omtl.lanes import learn_lanes
+from omtl.lanes import hear_columns, learn_columns
 from omtl.ops import BORROWED, DenseRows, Rows, SparseRows, axpy, axpys, dot, rescale
 from omtl.rules import Event, Shape
 
@@ -23,14 +23,14 @@ class Collaboration(NamedTuple):
     own[k] is u^k. On sparse rows leaning on w is a change of two numbers, and a step of w is undone
     in each own vector: nothing costs O(features) an example.
 
-    `heard`, of shape (1,), is w·x of the example that was last scored, and `steps`, of shape
-    (n_tasks + 1,), belong to the example that is learnt.
+    `products` are those of the vectors that the example last scored was heard by, and `steps`
+    belong to the example that is learnt, shape (n_tasks + 1,) both.
     """
 
     vectors: np.ndarray
     lean: np.ndarray
     scale: np.ndarray
-    heard: np.ndarray
+    products: np.ndarray
     steps: np.ndarray
 
 
@@ -77,11 +77,11 @@ def undo(state, rows, i, mu, a):
     add_to_all(state, rows, i)
 
 
-def hear(state: Collaboration, rows: Rows, i: int, k: int) -> float:
-    """Return own[k]·x and note w·x, of row `i`; each is to the bit what `dot` returns."""
+def hear(state: Collaboration, rows: Rows, i: int, k: int) -> None:
+    """Put own[k]·x and w·x in `products`, of row `i`; each is to the bit what `dot` returns."""
     vectors = state.vectors if isinstance(rows, DenseRows) else state.vectors.T
-    state.heard[0] = dot(vectors[-1], rows, i)
-    return dot(vectors[k], rows, i)
+    for j in (k, -1):
+        state.products[j] = dot(vectors[j], rows, i)
 
 
 def add_to_all(state: Collaboration, rows: SparseRows, i: int) -> None:
@@ -113,31 +113,11 @@ def _hold(state, rows, i, mu, a):  # noqa: ARG001
 @overload(hear, jit_options=BORROWED)
 def _hear(state, rows, i, k):  # noqa: ARG001
     def dense(state, rows, i, k):
-        state.heard[0] = dot(state.vectors[state.lean.size], rows, i)
-        return dot(state.vectors[k], rows, i)
+        state.products[k] = dot(state.vectors[k], rows, i)
+        state.products[state.lean.size] = dot(state.vectors[state.lean.size], rows, i)
 
     def compressed(state, rows, i, k):
-        features, w = state.vectors, state.lean.size
-        values, start, stop = rows.values, rows.indptr[i], rows.indptr[i + 1]
-        whole = stop - (stop - start) % 4
-        w0 = w1 = w2 = w3 = s0 = s1 = s2 = s3 = 0.0
-        for e in range(start, whole, 4):
-            f0, f1 = np.uint32(rows.indices[e]), np.uint32(rows.indices[e + 1])
-            f2, f3 = np.uint32(rows.indices[e + 2]), np.uint32(rows.indices[e + 3])
-            w0 += features[f0, w] * values[e]
-            s0 += features[f0, k] * values[e]
-            w1 += features[f1, w] * values[e + 1]
-            s1 += features[f1, k] * values[e + 1]
-            w2 += features[f2, w] * values[e + 2]
-            s2 += features[f2, k] * values[e + 2]
-            w3 += features[f3, w] * values[e + 3]
-            s3 += features[f3, k] * values[e + 3]
-        for e in range(whole, stop):
-            f0 = np.uint32(rows.indices[e])
-            w0 += features[f0, w] * values[e]
-            s0 += features[f0, k] * values[e]
-        state.heard[0] = (w0 + w2) + (w1 + w3)
-        return (s0 + s2) + (s1 + s3)
+        hear_columns(state.vectors, rows, i, 1, (k, state.lean.size), state.products)
 
     return dense if rows.instance_class is DenseRows else compressed
 
@@ -145,17 +125,7 @@ def _hear(state, rows, i, k):  # noqa: ARG001
 @overload(add_to_all, jit_options=BORROWED)
 def _add_to_all(state, rows, i):  # noqa: ARG001
     def by_feature(state, rows, i):
-        features, steps, where, values = state.vectors, state.steps, rows.indices, rows.values
-        start, stop = rows.indptr[i], rows.indptr[i + 1]
-        first = 0
-        while first + 8 <= steps.size:
-            learn_lanes(8, features, where, values, start, stop, first, steps)
-            first += 8
-        while first + 2 <= steps.size:
-            learn_lanes(2, features, where, values, start, stop, first, steps)
-            first += 2
-        if first < steps.size:
-            learn_lanes(1, features, where, values, start, stop, first, steps)
+        learn_columns(state.vectors, rows, i, state.steps.size, (0,), state.steps)
 
     return by_feature
 
@@ -191,7 +161,7 @@ class COML(NamedTuple):
             ),
             lean=np.zeros(shape.n_tasks),
             scale=np.ones(shape.n_tasks),
-            heard=np.zeros(1),
+            products=np.zeros(n_vectors),
             steps=np.zeros(n_vectors),
         )
 
@@ -199,15 +169,16 @@ class COML(NamedTuple):
         """Return u^k·x."""
         k = event.task
         x = event.example
-        personal = state.scale[k] * hear(state, rows, x, k)
+        hear(state, rows, x, k)
+        personal = state.scale[k] * state.products[k]
         if state.lean[k] == 0.0:
             return personal
-        return personal + state.lean[k] * state.heard[0]
+        return personal + state.lean[k] * state.products[state.lean.size]
 
     def update(self, state: Collaboration, rows: Any, event: Event, y: float, score: float) -> bool:
         """Take the personal step, then the global one."""
         x = event.example
-        global_score = state.heard[0]
+        global_score = state.products[state.lean.size]
         changed = False
         if y * score < 1.0:
             changed = True

@@ -23,7 +23,8 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import overload, register_jitable
 
-from omtl.lanes import hear_lanes, learn_lanes
+from omtl.fused import dot_all
+from omtl.lanes import hear_columns, learn_columns
 from omtl.networks import modes
 from omtl.ops import (
     BORROWED,
@@ -34,8 +35,6 @@ from omtl.ops import (
     axpy,
     dot,
     rescale,
-    sparse_axpy,
-    sparse_dot,
 )
 from omtl.rules import Shape
 
@@ -58,7 +57,7 @@ class Diffusion(NamedTuple):
     has anything in it: where it has not, its score is exactly 0.
 
     Where `mixed`, of shape (n_nodes or 0, n_features) and memory to combine in, has rows, the
-    vectors are the nodes' own: place s · n_nodes + i is slot s of node i, and the modes are not
+    vectors are the nodes' own: place i · n_slots + s is slot s of node i, and the modes are not
     used.
     """
 
@@ -111,7 +110,7 @@ def diffusion(shape: Shape, n_slots: int, by_node: bool = False) -> Diffusion:
         scale=np.ones(decay.size),
         decay=decay,
         to_nodes=to_nodes,
-        from_nodes=from_nodes,
+        from_nodes=np.ascontiguousarray(from_nodes.T),
         products=np.zeros(n_places),
         steps=np.zeros(n_places),
         mixing=np.ascontiguousarray(shape.mixing),
@@ -162,7 +161,7 @@ def heard(net, node, slot):
     """Return the product of a node's slot with the row that was last heard."""
     total = 0.0
     if net.mixed.shape[0]:
-        total = net.products[slot * net.mixed.shape[0] + node]
+        total = net.products[node * net.known.shape[1] + slot]
     elif net.known[node, slot]:
         n_modes = net.decay.size
         for k in range(n_modes):
@@ -174,40 +173,48 @@ def heard(net, node, slot):
 def plan_step(a, net, node, slot):
     """Set `steps` to add `a` times the row that is learnt next to a node's slot."""
     if net.mixed.shape[0]:
-        net.steps[slot * net.mixed.shape[0] + node] = a
+        net.steps[node * net.known.shape[1] + slot] = a
         return
     n_modes = net.decay.size
     for k in range(n_modes):
-        net.steps[slot * n_modes + k] = a * net.from_nodes[k, node] / net.scale[k]
+        net.steps[slot * n_modes + k] = a * net.from_nodes[node, k] / net.scale[k]
     if a != 0.0:
         net.known[node, slot] = True
 
 
 @register_jitable(**BORROWED)
-def places_a_slot(net):
-    """Return how many places a slot has."""
-    return net.mixed.shape[0] if net.mixed.shape[0] else net.decay.size
+def node_dot(net, node, slot, rows, x):
+    """Return the inner product of a node's slot and row `x`."""
+    hear(net, rows, x, slot, slot + 1)
+    return heard(net, node, slot)
 
 
 @register_jitable(**BORROWED)
-def node_dot(net, node, slot, rows, x):
-    """Return the inner product of a node's slot and row `x`."""
-    hear_at(net, node, rows, x, slot, slot + 1)
-    return heard(net, node, slot)
+def node_dots(net, node, slot, other, rows, x):
+    """Return the sum of the inner products of two of a node's slots and row `x`."""
+    hear_two(net, rows, x, slot, other)
+    return heard(net, node, slot) + heard(net, node, other)
 
 
 @register_jitable(**BORROWED)
 def node_axpy(a, rows, x, net, node, slot):
     """Add `a` times row `x` to a node's slot."""
     plan_step(a, net, node, slot)
-    learn_at(net, node, rows, x, slot, slot + 1)
+    learn(net, rows, x, slot, slot + 1)
+
+
+@register_jitable(**BORROWED)
+def node_axpys(a, b, rows, x, net, node, slot, other):
+    """Add `a` times row `x` to a node's slot, and `b` times it to another."""
+    plan_step(a, net, node, slot)
+    plan_step(b, net, node, other)
+    learn_two(net, rows, x, slot, other)
 
 
 def mix(net: Diffusion, rows: Rows) -> None:  # noqa: ARG001
     """Replace the vectors that are the nodes' own by the weighted mean of their neighbours'."""
-    n_nodes = net.mixed.shape[0]
-    for first in range(0, len(net.vectors), n_nodes):
-        net.vectors[first : first + n_nodes] = net.mixing @ net.vectors[first : first + n_nodes]
+    n_nodes = len(net.mixed)
+    net.vectors[:] = (net.mixing @ net.vectors.reshape(n_nodes, -1)).reshape(net.vectors.shape)
 
 
 def multiply_out(net: Diffusion, rows: Rows) -> None:
@@ -226,23 +233,37 @@ def place(net: Diffusion, rows: Rows, p: int) -> np.ndarray:
 
 def hear(net: Diffusion, rows: Rows, x: int, first: int, last: int) -> None:
     """Put the products of row `x` with slots `first` to `last` − 1 in `products`."""
-    n = places_a_slot(net)
-    for p in range(first * n, last * n):
-        net.products[p] = dot(place(net, rows, p), rows, x)
+    n, n_slots = net.decay.size, net.known.shape[1]
+    for slot in range(first, last):
+        own = range(slot, net.products.size, n_slots)
+        for p in own if len(net.mixed) else range(slot * n, slot * n + n):
+            net.products[p] = dot(place(net, rows, p), rows, x)
 
 
 def learn(net: Diffusion, rows: Rows, x: int, first: int, last: int) -> None:
-    """Add row `x` to slots `first` to `last` − 1, as often as `steps` says."""
-    n = places_a_slot(net)
+    """Add row `x` to slots `first` to `last` − 1, kept by mode, as often as `steps` says."""
+    n = net.decay.size
     for p in range(first * n, last * n):
         axpy(net.steps[p], rows, x, place(net, rows, p))
 
 
+def hear_two(net: Diffusion, rows: Rows, x: int, slot: int, other: int) -> None:
+    """Put the products of row `x` with two slots in `products`."""
+    hear(net, rows, x, slot, slot + 1)
+    hear(net, rows, x, other, other + 1)
+
+
+def learn_two(net: Diffusion, rows: Rows, x: int, slot: int, other: int) -> None:
+    """Add row `x` to two slots, as often as `steps` says."""
+    learn(net, rows, x, slot, slot + 1)
+    learn(net, rows, x, other, other + 1)
+
+
 def hear_at(net: Diffusion, node: int, rows: Rows, x: int, first: int, last: int) -> None:
     """Hear row `x` in slots `first` to `last` − 1, as far as `heard` asks for this node's."""
-    n_nodes = net.mixed.shape[0]
-    if n_nodes:
-        for p in range(first * n_nodes + node, last * n_nodes, n_nodes):
+    if len(net.mixed):
+        n_slots = net.known.shape[1]
+        for p in range(node * n_slots + first, node * n_slots + last):
             net.products[p] = dot(place(net, rows, p), rows, x)
     else:
         hear(net, rows, x, first, last)
@@ -250,16 +271,15 @@ def hear_at(net: Diffusion, node: int, rows: Rows, x: int, first: int, last: int
 
 def learn_at(net: Diffusion, node: int, rows: Rows, x: int, first: int, last: int) -> None:
     """Add row `x` to a node's slots `first` to `last` − 1, as was planned for each."""
-    n_nodes = net.mixed.shape[0]
-    if n_nodes:
-        for p in range(first * n_nodes + node, last * n_nodes, n_nodes):
+    if len(net.mixed):
+        n_slots = net.known.shape[1]
+        for p in range(node * n_slots + first, node * n_slots + last):
             axpy(net.steps[p], rows, x, place(net, rows, p))
     else:
         learn(net, rows, x, first, last)
 
 
 # The compiled twins. Numba wants the argument names of the functions above, and no annotations.
-# By feature, sixteen, eight or four places are done at a time, in registers.
 
 
 @overload(mix, jit_options=BORROWED)
@@ -268,41 +288,46 @@ def _mix(net, rows):  # noqa: ARG001
         pass
 
     def by_node(net, rows):  # noqa: ARG001
-        n_nodes = net.mixed.shape[0]
-        for first in range(0, net.vectors.shape[0], n_nodes):
+        n_nodes, n_slots = net.known.shape
+        for s in range(n_slots):
             for i in range(n_nodes):
-                weigh(net.mixing[i], net.vectors[first : first + n_nodes], net.mixed[i])
+                weigh(net, i, s)
             for i in range(n_nodes):
                 for f in range(net.mixed.shape[1]):
-                    net.vectors[first + i, f] = net.mixed[i, f]
+                    net.vectors[i * n_slots + s, f] = net.mixed[i, f]
 
     return by_node if rows.instance_class is DenseRows else nowhere
 
 
 @register_jitable(**BORROWED)
-def weigh(weights, vectors, mean):
-    """Put the weighted mean of the vectors that have weight in `mean`, three at a time."""
-    for f in range(mean.size):
-        mean[f] = 0.0
-    i, n = 0, weights.size
+def weigh(net, node, slot):
+    """Put the weighted mean of the neighbours' vectors in `mixed`, three at a time."""
+    weights, mean = net.mixing[node], net.mixed[node]
+    n_slots, n = net.known.shape[1], weights.size
+    i, none = 0, True
     while i < n:
         j = next_weight(weights, i)
         k = next_weight(weights, j + 1)
         m = next_weight(weights, k + 1)
         i = m + 1
-        if m < n:
-            for f in range(mean.size):
-                mean[f] += (
-                    weights[j] * vectors[j, f]
-                    + weights[k] * vectors[k, f]
-                    + weights[m] * vectors[m, f]
-                )
-        elif k < n:
-            for f in range(mean.size):
-                mean[f] += weights[j] * vectors[j, f] + weights[k] * vectors[k, f]
-        elif j < n:
-            for f in range(mean.size):
-                mean[f] += weights[j] * vectors[j, f]
+        if j < n:
+            u, a = net.vectors[j * n_slots + slot], weights[j]
+            if m < n:
+                v, b = net.vectors[k * n_slots + slot], weights[k]
+                w, c = net.vectors[m * n_slots + slot], weights[m]
+                for f in range(mean.size):
+                    part = a * u[f] + b * v[f] + c * w[f]
+                    mean[f] = part if none else mean[f] + part
+            elif k < n:
+                v, b = net.vectors[k * n_slots + slot], weights[k]
+                for f in range(mean.size):
+                    part = a * u[f] + b * v[f]
+                    mean[f] = part if none else mean[f] + part
+            else:
+                for f in range(mean.size):
+                    part = a * u[f]
+                    mean[f] = part if none else mean[f] + part
+            none = False
 
 
 @register_jitable(**BORROWED)
@@ -335,60 +360,45 @@ def _multiply_out(net, rows):  # noqa: ARG001
 
 
 @register_jitable(**BORROWED)
-def bring_near(net, rows, x):
-    """Copy a dense row to where it lies as the vectors do."""
-    for f in range(net.near.X.shape[1]):
-        net.near.X[0, f] = rows.X[x, f]
-
-
-@register_jitable(**BORROWED)
-def hear_places(net, rows, x, first, end, apart):
-    """Put the products of a dense row with every so manieth vector in `products`."""
+def learn_places(net, rows, x, first, end):
+    """Add a dense row to the vectors of some places, as often as `steps` says."""
     n_features = net.near.X.shape[1]
-    if end - first > FEW * apart:
-        bring_near(net, rows, x)
-        for p in range(first, end, apart):
-            net.products[p] = dot(net.vectors[p, :n_features], net.near, 0)
-    else:
-        for p in range(first, end, apart):
-            net.products[p] = dot(net.vectors[p, :n_features], rows, x)
-
-
-@register_jitable(**BORROWED)
-def learn_places(net, rows, x, first, end, apart):
-    """Add a dense row to every so manieth vector, as often as `steps` says."""
-    n_features = net.near.X.shape[1]
-    if end - first > FEW * apart:
-        bring_near(net, rows, x)
-        for p in range(first, end, apart):
+    if end - first > FEW:
+        for f in range(n_features):
+            net.near.X[0, f] = rows.X[x, f]
+        for p in range(first, end):
             axpy(net.steps[p], net.near, 0, net.vectors[p, :n_features])
     else:
-        for p in range(first, end, apart):
+        for p in range(first, end):
             axpy(net.steps[p], rows, x, net.vectors[p, :n_features])
 
 
 @overload(hear, jit_options=BORROWED)
 def _hear(net, rows, x, first, last):  # noqa: ARG001
     def by_place(net, rows, x, first, last):
-        n = places_a_slot(net)
-        hear_places(net, rows, x, first * n, last * n, 1)
+        n, n_slots = net.decay.size, net.known.shape[1]
+        if net.mixed.shape[0]:
+            for begin in range(0, net.products.size, n_slots):
+                dot_all(net.vectors, rows, x, begin + first, begin + last, net.products)
+        else:
+            dot_all(net.vectors, rows, x, first * n, last * n, net.products)
 
     def by_feature(net, rows, x, first, last):
-        p, end = first * net.decay.size, last * net.decay.size
-        start, stop = rows.indptr[x], rows.indptr[x + 1]
-        W, where, value, products = net.vectors, rows.indices, rows.values, net.products
-        while p + 16 <= end:
-            hear_lanes(16, W, where, value, start, stop, p, products)
-            p += 16
-        if p + 8 <= end:
-            hear_lanes(8, W, where, value, start, stop, p, products)
-            p += 8
-        if p + 4 <= end:
-            hear_lanes(4, W, where, value, start, stop, p, products)
-            p += 4
-        whole = p
-        for p in range(whole, end):
-            net.products[p] = sparse_dot(net.vectors.T[p], rows, x)
+        n = net.decay.size
+        hear_columns(net.vectors, rows, x, (last - first) * n, (first * n,), net.products)
+
+    return by_place if rows.instance_class is DenseRows else by_feature
+
+
+@overload(hear_two, jit_options=BORROWED)
+def _hear_two(net, rows, x, slot, other):  # noqa: ARG001
+    def by_place(net, rows, x, slot, other):
+        hear(net, rows, x, slot, slot + 1)
+        hear(net, rows, x, other, other + 1)
+
+    def by_feature(net, rows, x, slot, other):
+        n = net.decay.size
+        hear_columns(net.vectors, rows, x, n, (slot * n, other * n), net.products)
 
     return by_place if rows.instance_class is DenseRows else by_feature
 
@@ -396,25 +406,25 @@ def _hear(net, rows, x, first, last):  # noqa: ARG001
 @overload(learn, jit_options=BORROWED)
 def _learn(net, rows, x, first, last):  # noqa: ARG001
     def by_place(net, rows, x, first, last):
-        n = places_a_slot(net)
-        learn_places(net, rows, x, first * n, last * n, 1)
+        n = net.decay.size
+        learn_places(net, rows, x, first * n, last * n)
 
     def by_feature(net, rows, x, first, last):
-        p, end = first * net.decay.size, last * net.decay.size
-        start, stop = rows.indptr[x], rows.indptr[x + 1]
-        W, where, value, steps = net.vectors, rows.indices, rows.values, net.steps
-        while p + 16 <= end:
-            learn_lanes(16, W, where, value, start, stop, p, steps)
-            p += 16
-        if p + 8 <= end:
-            learn_lanes(8, W, where, value, start, stop, p, steps)
-            p += 8
-        if p + 4 <= end:
-            learn_lanes(4, W, where, value, start, stop, p, steps)
-            p += 4
-        whole = p
-        for p in range(whole, end):
-            sparse_axpy(net.steps[p], rows, x, net.vectors.T[p])
+        n = net.decay.size
+        learn_columns(net.vectors, rows, x, (last - first) * n, (first * n,), net.steps)
+
+    return by_place if rows.instance_class is DenseRows else by_feature
+
+
+@overload(learn_two, jit_options=BORROWED)
+def _learn_two(net, rows, x, slot, other):  # noqa: ARG001
+    def by_place(net, rows, x, slot, other):
+        learn(net, rows, x, slot, slot + 1)
+        learn(net, rows, x, other, other + 1)
+
+    def by_feature(net, rows, x, slot, other):
+        n = net.decay.size
+        learn_columns(net.vectors, rows, x, n, (slot * n, other * n), net.steps)
 
     return by_place if rows.instance_class is DenseRows else by_feature
 
@@ -427,7 +437,8 @@ def _hear_at(net, node, rows, x, first, last):  # noqa: ARG001
     def by_either(net, node, rows, x, first, last):
         n_nodes = net.mixed.shape[0]
         if n_nodes:
-            hear_places(net, rows, x, first * n_nodes + node, last * n_nodes, n_nodes)
+            n = net.known.shape[1]
+            dot_all(net.vectors, rows, x, node * n + first, node * n + last, net.products)
         else:
             hear(net, rows, x, first, last)
 
@@ -442,7 +453,8 @@ def _learn_at(net, node, rows, x, first, last):  # noqa: ARG001
     def by_either(net, node, rows, x, first, last):
         n_nodes = net.mixed.shape[0]
         if n_nodes:
-            learn_places(net, rows, x, first * n_nodes + node, last * n_nodes, n_nodes)
+            n = net.known.shape[1]
+            learn_places(net, rows, x, node * n + first, node * n + last)
         else:
             learn(net, rows, x, first, last)
 

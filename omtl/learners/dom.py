@@ -23,7 +23,9 @@ from omtl.learners.diffusion import (
     heard,
     learn_at,
     node_axpy,
+    node_axpys,
     node_dot,
+    node_dots,
     plan_step,
 )
 from omtl.ops import BORROWED, row_dot
@@ -167,8 +169,7 @@ def add_related(net, rows, steps, b):
     for k in range(m):
         if steps.weight[k] != 0.0:
             part = steps.weight[k] / (1.0 + b)
-            node_axpy(part, rows, steps.example[k], net, steps.node[k], k)
-            node_axpy(part * b / m, rows, steps.example[k], net, steps.node[k], m)
+            node_axpys(part, part * b / m, rows, steps.example[k], net, steps.node[k], k, m)
 
 
 class DOM1(NamedTuple):
@@ -201,8 +202,8 @@ class DOM1(NamedTuple):
 
     def score(self, state: Nodes, rows: Any, event: Event) -> float:
         """Return v_i^k·x (line 9)."""
-        own = node_dot(state.net, event.node, event.task, rows, event.example)
-        return own + node_dot(state.net, event.node, state.steps.weight.size, rows, event.example)
+        shared = state.steps.weight.size
+        return node_dots(state.net, event.node, event.task, shared, rows, event.example)
 
     def update(self, state: Nodes, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
         """Take a hinge step."""
@@ -361,13 +362,16 @@ class DualSum(NamedTuple):
     """The nodes' sums of gradients: those that were combined, the last round's, this round's.
 
     A node's own gradient counts in full when it next predicts, so the last round's are kept apart
-    until they are combined.
+    until they are combined: `newest[i]` is the task of node i's, `next_of[k]` that of the node's
+    next after task k's, -1 for none.
     """
 
     net: Diffusion
     rounds: np.ndarray
     last: Steps
     fresh: Steps
+    newest: np.ndarray
+    next_of: np.ndarray
     pairs: Pairs
 
 
@@ -405,6 +409,8 @@ class DA(NamedTuple):
             rounds=np.zeros(1),
             last=no_steps(m),
             fresh=no_steps(m),
+            newest=np.full(shape.mixing.shape[0], -1),
+            next_of=np.full(m, -1),
             pairs=in_common or Pairs(np.zeros(0, np.int64), np.zeros(0)),
         )
 
@@ -412,12 +418,13 @@ class DA(NamedTuple):
         """Return w_i^k·x."""
         i, k, x = event.node, event.task, event.example
         m = state.last.weight.size
-        total = node_dot(state.net, i, k, rows, x) + node_dot(state.net, i, m, rows, x)
-        for j in range(m):
-            if state.last.weight[j] != 0.0 and state.last.node[j] == i:
-                product = pair_dot(state.pairs, rows, state.last.example[j], x)
-                related = (self.b + (m if j == k else 0.0)) / ((1.0 + self.b) * m)
-                total += state.last.weight[j] * related * product
+        total = node_dots(state.net, i, k, m, rows, x)
+        j = state.newest[i]
+        while j >= 0:
+            product = pair_dot(state.pairs, rows, state.last.example[j], x)
+            related = (self.b + (m if j == k else 0.0)) / ((1.0 + self.b) * m)
+            total += state.last.weight[j] * related * product
+            j = state.next_of[j]
         return self.eta / math.sqrt(max(1.0, state.rounds[0])) * total
 
     def update(self, state: DualSum, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
@@ -430,10 +437,16 @@ class DA(NamedTuple):
     def close_round(self, state: DualSum, rows: Any) -> None:
         """Combine all but this round's gradients (eq. 22)."""
         add_related(state.net, rows, state.last, self.b)
-        for k in range(state.last.weight.size):
+        for i in range(state.newest.size):
+            state.newest[i] = -1
+        for k in range(state.last.weight.size - 1, -1, -1):
+            i = state.fresh.node[k]
             state.last.weight[k] = state.fresh.weight[k]
             state.last.example[k] = state.fresh.example[k]
-            state.last.node[k] = state.fresh.node[k]
+            state.last.node[k] = i
+            if state.fresh.weight[k] != 0.0:
+                state.next_of[k] = state.newest[i]
+                state.newest[i] = k
             state.fresh.weight[k] = 0.0
         combine(state.net, rows)
         state.rounds[0] += 1.0

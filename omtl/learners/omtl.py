@@ -182,7 +182,7 @@ def _multiply(left, right, product, each):  # noqa: ARG001
         n = each.size
         for i in range(n):
             for k in range(0, product.shape[1], BLOCK):
-                hear_lanes(BLOCK, right, each, left[i], 0, n, k, product[i])
+                hear_lanes(BLOCK, right, each, left[i], 0, n, k, (0,), product[i])
 
     return by_row
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload, register_jitable
 
-from omtl.fused import axpy_all, dot_all
+from omtl.fused import axpy_all
 from omtl.learners.diffusion import Diffusion, diffusion, hear, learn
 from omtl.ops import BORROWED, DenseRows, Rows
 from omtl.rules import Event, Shape
@@ -97,29 +97,13 @@ def note(state, event, y, score, margin):
     return state.fired[k]
 
 
-def hear_all(net: Diffusion, rows: Rows, x: int) -> None:
-    """Put the products of row `x` with all tasks' weights in `products`."""
-    hear(net, rows, x, 0, net.products.size)
-
-
-@overload(hear_all, jit_options=BORROWED)
-def _hear_all(net, rows, x):  # noqa: ARG001
-    def dense(net, rows, x):
-        dot_all(net.vectors, rows, x, 0, net.products.size, net.products)
-
-    def compressed(net, rows, x):
-        hear(net, rows, x, 0, net.products.size)
-
-    return dense if rows.instance_class is DenseRows else compressed
-
-
 @register_jitable(**BORROWED)
 def suffer(state, rows, any_task):
     """Find the losses of all tasks' weights on the round's examples, and who learns."""
     m = state.label.size
     for j in range(m):
         if state.label[j] != 0.0:
-            hear_all(state.net, rows, state.example[j])
+            hear(state.net, rows, state.example[j], 0, m)
             for k in range(m):
                 state.loss[k, j] = max(0.0, 1.0 - state.label[j] * state.net.products[k])
         else:
