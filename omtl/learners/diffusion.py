@@ -54,7 +54,8 @@ class Diffusion(NamedTuple):
     (n_places, n_features) for dense rows, with zeros after the features, and (n_features, n_places)
     for sparse ones. `products` and `steps`, of shape (n_places,), belong to the row that is being
     heard or learnt; `near` is memory for a dense one. `known[i, s]` tells whether slot s of node i
-    has anything in it: where it has not, its score is exactly 0.
+    has anything in it: where it has not, its score is exactly 0. All know what they will know where
+    `settled`, of shape (1,), is true, until one learns something new.
 
     Where `mixed`, of shape (n_nodes or 0, n_features) and memory to combine in, has rows, the
     vectors are the nodes' own: place i · n_slots + s is slot s of node i, and the modes are not
@@ -71,7 +72,7 @@ class Diffusion(NamedTuple):
     mixing: np.ndarray
     known: np.ndarray
     known_before: np.ndarray
-    all_known: np.ndarray
+    settled: np.ndarray
     mixed: np.ndarray
     near: DenseRows
 
@@ -116,7 +117,7 @@ def diffusion(shape: Shape, n_slots: int, by_node: bool = False) -> Diffusion:
         mixing=np.ascontiguousarray(shape.mixing),
         known=np.zeros((n_nodes, n_slots), dtype=np.bool_),
         known_before=np.zeros((n_nodes, n_slots), dtype=np.bool_),
-        all_known=np.zeros(1, dtype=np.bool_),
+        settled=np.ones(1, dtype=np.bool_),
         mixed=in_lines(n_nodes if by_node else 0, shape.n_features),
         near=DenseRows(in_lines(1, shape.n_features)[:, : shape.n_features]),
     )
@@ -134,7 +135,7 @@ def combine(net, rows):
         least = min(least, abs(net.scale[k]))
     if least < SMALLEST_SCALE:
         multiply_out(net, rows)
-    if not net.all_known[0]:
+    if not net.settled[0]:
         pass_on_known(net)
 
 
@@ -142,7 +143,7 @@ def combine(net, rows):
 def pass_on_known(net):
     """Let each node know the slots that a neighbour knows."""
     n_nodes, n_slots = net.known.shape
-    net.all_known[0] = True
+    net.settled[0] = True
     for i in range(n_nodes):
         for s in range(n_slots):
             net.known_before[i, s] = net.known[i, s]
@@ -152,8 +153,8 @@ def pass_on_known(net):
             for j in range(n_nodes):
                 if net.mixing[i, j] > 0.0 and net.known_before[j, s]:
                     net.known[i, s] = True
-            if not net.known[i, s]:
-                net.all_known[0] = False
+            if net.known[i, s] != net.known_before[i, s]:
+                net.settled[0] = False
 
 
 @register_jitable(**BORROWED)
@@ -178,8 +179,9 @@ def plan_step(a, net, node, slot):
     n_modes = net.decay.size
     for k in range(n_modes):
         net.steps[slot * n_modes + k] = a * net.from_nodes[node, k] / net.scale[k]
-    if a != 0.0:
+    if a != 0.0 and not net.known[node, slot]:
         net.known[node, slot] = True
+        net.settled[0] = False
 
 
 @register_jitable(**BORROWED)
