@@ -34,6 +34,36 @@ def learn(net: Diffusion, rows: Rows, x: int, first: int, last: int) -> None:
 
 
 @compiled
+def hear_two(net: Diffusion, rows: Rows, x: int, slot: int, other: int) -> None:
+    """Call the compiled twin."""
+    diffusion.hear_two(net, rows, x, slot, other)
+
+
+@compiled
+def learn_two(net: Diffusion, rows: Rows, x: int, slot: int, other: int) -> None:
+    """Call the compiled twin."""
+    diffusion.learn_two(net, rows, x, slot, other)
+
+
+@compiled
+def hear_at(net: Diffusion, node: int, rows: Rows, x: int, first: int, last: int) -> None:
+    """Call the compiled twin."""
+    diffusion.hear_at(net, node, rows, x, first, last)
+
+
+@compiled
+def learn_at(net: Diffusion, node: int, rows: Rows, x: int, first: int, last: int) -> None:
+    """Call the compiled twin."""
+    diffusion.learn_at(net, node, rows, x, first, last)
+
+
+@compiled
+def plan_step(a: float, net: Diffusion, node: int, slot: int) -> None:
+    """Call the compiled rule."""
+    diffusion.plan_step(a, net, node, slot)
+
+
+@compiled
 def combine(net: Diffusion, rows: Rows) -> None:
     """Call the compiled rule."""
     diffusion.combine(net, rows)
@@ -106,13 +136,69 @@ def test_places_of_dense_rows_do_not_meet(n_slots: int) -> None:
 @pytest.mark.parametrize("n_nodes", [2, 3, 5, 9])
 @pytest.mark.parametrize("topology", ["full", "grid", "ring"])
 def test_nodes_own_vectors_are_combined(n_nodes: int, topology: str) -> None:
-    """Each slot is multiplied by the weights, whatever the number of neighbours."""
+    """Each node's slots are multiplied by the weights, whatever the number of neighbours."""
     mixing = 0.7 * np.eye(n_nodes) + 0.3 * mixing_matrix(n_nodes, topology)
     rows = rows_of(np.ones((1, 20)))
     net = filled(2, mixing, rows, by_node=True)
-    expected = np.concatenate([mixing @ part for part in np.split(net.vectors, 2)])
+    expected = np.einsum("ij,jsf->isf", mixing, net.vectors.reshape(n_nodes, 2, -1))
     combine(net, rows)
-    np.testing.assert_allclose(net.vectors, expected, rtol=1e-12, atol=1e-14)
+    got = net.vectors.reshape(expected.shape)
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_nodes_own_vectors_are_met_where_they_lie() -> None:
+    """One node's slots, or a slot of all nodes, and no others."""
+    rows = DenseRows(np.random.default_rng(2).normal(size=(2, 20)))
+    net = filled(4, 0.7 * np.eye(3) + 0.3 * mixing_matrix(3, "ring"), rows, by_node=True)
+    products = (net.vectors[:, :20] @ rows.X[1]).reshape(3, 4)
+    hear(net, rows, 1, 2, 3)
+    expected = np.full((3, 4), np.nan)
+    expected[:, 2] = products[:, 2]
+    np.testing.assert_allclose(net.products, expected.ravel(), rtol=1e-12)
+    hear_at(net, 1, rows, 1, 0, 4)
+    expected[1] = products[1]
+    np.testing.assert_allclose(net.products, expected.ravel(), rtol=1e-12)
+    before = net.vectors.copy()
+    learn_at(net, 2, rows, 0, 1, 3)
+    before[9:11, :20] += np.outer(net.steps[9:11], rows.X[0])
+    np.testing.assert_array_equal(net.vectors, before)
+
+
+@pytest.mark.parametrize("n_modes", [1, 2, 3, 4, 7, 9])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_two_slots_are_met_as_one_by_one(n_modes: int, is_sparse: bool) -> None:
+    """To the bit, and no other slot is touched."""
+    mixing = 0.7 * np.eye(n_modes) + 0.3 * mixing_matrix(n_modes, "ring")
+    rows: Rows = sparse_rows(11, 2)
+    if not is_sparse:
+        rows = DenseRows(np.random.default_rng(2).normal(size=(2, 20)))
+    for x in range(2):
+        one, both = filled(3, mixing, rows), filled(3, mixing, rows)
+        for slot in (2, 0):
+            hear(one, rows, x, slot, slot + 1)
+            learn(one, rows, x, slot, slot + 1)
+        hear_two(both, rows, x, 2, 0)
+        learn_two(both, rows, x, 2, 0)
+        np.testing.assert_array_equal(both.products, one.products)
+        np.testing.assert_array_equal(both.vectors, one.vectors)
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+def test_knowledge_spreads_link_by_link(include_self: bool) -> None:
+    """A node scores by a slot once somebody told it of it, and what is settled may change."""
+    mixing = mixing_matrix(6, "ring", include_self=include_self)
+    rows = rows_of(np.ones((1, 20)))
+    net = diffusion.diffusion(Shape(2, 20, mixing), 2)
+    known = np.zeros((6, 2), dtype=bool)
+    for t in range(12):
+        if t in (0, 7):
+            slot = int(t > 0)
+            plan_step(1.0, net, 3, slot)
+            known[3, slot] = True
+        combine(net, rows)
+        known = (mixing @ known) > 0.0
+        np.testing.assert_array_equal(net.known, known)
+        assert not net.settled[0] or (known == ((mixing @ known) > 0.0)).all()
 
 
 @pytest.mark.parametrize("n_features", [1, 8, 9, 16, 100])
