@@ -23,13 +23,13 @@ def _signature(
     table: types.Array,
     indices: types.Type,
     values: types.Type,
-    columns: types.BaseTuple,
+    columns: Any,
     by_column: types.Type,
 ) -> Any:
     if table.layout != "C" or not isinstance(lanes, types.IntegerLiteral):
         raise TypingError("lanes need a C-ordered table, and their number as a literal")
     integers = (types.intp, types.intp, types.intp)
-    places = types.UniTuple(types.intp, columns.count)
+    places = types.UniTuple(types.intp, columns.count)  # type: ignore[attr-defined]
     return types.void(lanes, table, indices, values, *integers, places, by_column)
 
 
@@ -85,7 +85,7 @@ def hear_lanes(
     start: types.Type,  # noqa: ARG001
     stop: types.Type,  # noqa: ARG001
     first: types.Type,  # noqa: ARG001
-    places: types.BaseTuple,
+    places: Any,
     products: types.Type,
 ) -> tuple[Any, Callable]:
     """Put the products of nonzeros `start` to `stop` - 1 with so many columns in `products`.
@@ -140,7 +140,7 @@ def learn_lanes(
     start: types.Type,  # noqa: ARG001
     stop: types.Type,  # noqa: ARG001
     first: types.Type,  # noqa: ARG001
-    places: types.BaseTuple,
+    places: Any,
     steps: types.Type,
 ) -> tuple[Any, Callable]:
     """Add nonzeros `start` to `stop` - 1 to so many columns, as often as `steps` says.
@@ -170,7 +170,10 @@ def hear_columns(table, rows, x, n, places, products):
     """Put the products of row `x` with `n` columns from each of some places in `products`."""
     where, values, start, stop = rows.indices, rows.values, rows.indptr[x], rows.indptr[x + 1]
     p = 0
-    while p + 16 <= n:
+    while p + 32 <= n:
+        hear_lanes(32, table, where, values, start, stop, p, places, products)
+        p += 32
+    if n & 16:
         hear_lanes(16, table, where, values, start, stop, p, places, products)
         p += 16
     if n & 8:
@@ -191,7 +194,10 @@ def learn_columns(table, rows, x, n, places, steps):
     """Add row `x` to `n` columns from each of some places on, as often as `steps` says."""
     where, values, start, stop = rows.indices, rows.values, rows.indptr[x], rows.indptr[x + 1]
     p = 0
-    while p + 16 <= n:
+    while p + 32 <= n:
+        learn_lanes(32, table, where, values, start, stop, p, places, steps)
+        p += 32
+    if n & 16:
         learn_lanes(16, table, where, values, start, stop, p, places, steps)
         p += 16
     if n & 8:

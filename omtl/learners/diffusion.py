@@ -31,6 +31,7 @@ from omtl.ops import (
     LINE,
     DenseRows,
     Rows,
+    SparseRows,
     at_line,
     axpy,
     dot,
@@ -41,9 +42,8 @@ from omtl.rules import Shape
 SMALLEST_SCALE = 1e-200
 """When a scale falls below this all are multiplied out: rarely, and long before underflow."""
 
-
 FEW = 4
-"""Where more places hear or learn a dense row, they do so in a copy that lies as they do."""
+"""Where more places learn a dense row, they do so from a copy that lies as they do."""
 
 
 class Diffusion(NamedTuple):
@@ -57,9 +57,10 @@ class Diffusion(NamedTuple):
     has anything in it: where it has not, its score is exactly 0. All know what they will know where
     `settled`, of shape (1,), is true, until one learns something new.
 
-    Where `mixed`, of shape (n_nodes or 0, n_features) and memory to combine in, has rows, the
-    vectors are the nodes' own: place i · n_slots + s is slot s of node i, and the modes are not
-    used.
+    Where `mixed` has rows, the vectors are the nodes' own: place i · n_slots + s is slot s of node
+    i, and the modes are not used. It is memory for the weighted sums of a slot that `links` are the
+    weights of: of a node's neighbours by threes, `summed_at[g]` being the node of the g-th three.
+    `places`, of a number a link, is memory for where their slot is.
     """
 
     vectors: np.ndarray
@@ -74,6 +75,9 @@ class Diffusion(NamedTuple):
     known_before: np.ndarray
     settled: np.ndarray
     mixed: np.ndarray
+    links: SparseRows
+    summed_at: np.ndarray
+    places: np.ndarray
     near: DenseRows
 
 
@@ -84,6 +88,20 @@ def in_lines(n_vectors: int, n_features: int) -> np.ndarray:
     then they do not crowd in the cache.
     """
     return at_line(n_vectors, LINE * (-(-n_features // LINE) | 1))
+
+
+def threes_of(mixing: np.ndarray) -> tuple[SparseRows, np.ndarray]:
+    """Return each node's neighbours and their weights, three a row, and the node of each row.
+
+    Four that are all are in one row: their sum is the same to the bit.
+    """
+    node, neighbour = np.nonzero(mixing)
+    rank = np.arange(node.size) - np.searchsorted(node, node)
+    of_four = np.bincount(node)[node] == 4
+    begin = np.flatnonzero((rank % 3 == 0) & ~(of_four & (rank == 3)))
+    weights = mixing[node, neighbour]
+    links = SparseRows(np.append(begin, node.size), neighbour.astype(np.int32), weights)
+    return links, node[begin]
 
 
 def diffusion(shape: Shape, n_slots: int, by_node: bool = False) -> Diffusion:
@@ -102,6 +120,7 @@ def diffusion(shape: Shape, n_slots: int, by_node: bool = False) -> Diffusion:
     n_nodes = shape.mixing.shape[0]
     by_node = by_node and not shape.sparse and decay.size > 1
     n_places = n_slots * (n_nodes if by_node else decay.size)
+    links, summed_at = threes_of(shape.mixing if by_node else np.empty((0, 0)))
     return Diffusion(
         vectors=(
             at_line(shape.n_features, n_places)
@@ -118,7 +137,10 @@ def diffusion(shape: Shape, n_slots: int, by_node: bool = False) -> Diffusion:
         known=np.zeros((n_nodes, n_slots), dtype=np.bool_),
         known_before=np.zeros((n_nodes, n_slots), dtype=np.bool_),
         settled=np.ones(1, dtype=np.bool_),
-        mixed=in_lines(n_nodes if by_node else 0, shape.n_features),
+        mixed=in_lines(summed_at.size, shape.n_features),
+        links=links,
+        summed_at=summed_at,
+        places=np.zeros_like(links.indices),
         near=DenseRows(in_lines(1, shape.n_features)[:, : shape.n_features]),
     )
 
@@ -215,8 +237,8 @@ def node_axpys(a, b, rows, x, net, node, slot, other):
 
 def mix(net: Diffusion, rows: Rows) -> None:  # noqa: ARG001
     """Replace the vectors that are the nodes' own by the weighted mean of their neighbours'."""
-    n_nodes = len(net.mixed)
-    net.vectors[:] = (net.mixing @ net.vectors.reshape(n_nodes, -1)).reshape(net.vectors.shape)
+    by_node = net.vectors.reshape(len(net.mixing), -1)
+    by_node[:] = net.mixing @ by_node
 
 
 def multiply_out(net: Diffusion, rows: Rows) -> None:
@@ -290,54 +312,24 @@ def _mix(net, rows):  # noqa: ARG001
         pass
 
     def by_node(net, rows):  # noqa: ARG001
-        n_nodes, n_slots = net.known.shape
+        n_slots, links, at = net.known.shape[1], net.links, net.summed_at
         for s in range(n_slots):
-            for i in range(n_nodes):
-                weigh(net, i, s)
-            for i in range(n_nodes):
-                for f in range(net.mixed.shape[1]):
-                    net.vectors[i * n_slots + s, f] = net.mixed[i, f]
+            for e in range(net.places.size):
+                net.places[e] = links.indices[e] * n_slots + s
+            threes = SparseRows(links.indptr, net.places, links.values)
+            for g in range(at.size):
+                hear_columns(net.vectors, threes, g, net.mixed.shape[1], (0,), net.mixed[g])
+            for g in range(at.size):
+                total, part = net.vectors[at[g] * n_slots + s], net.mixed[g]
+                more = g > 0 and at[g - 1] == at[g]
+                if more:
+                    for f in range(part.size):
+                        total[f] += part[f]
+                else:
+                    for f in range(part.size):
+                        total[f] = part[f]
 
     return by_node if rows.instance_class is DenseRows else nowhere
-
-
-@register_jitable(**BORROWED)
-def weigh(net, node, slot):
-    """Put the weighted mean of the neighbours' vectors in `mixed`, three at a time."""
-    weights, mean = net.mixing[node], net.mixed[node]
-    n_slots, n = net.known.shape[1], weights.size
-    i, none = 0, True
-    while i < n:
-        j = next_weight(weights, i)
-        k = next_weight(weights, j + 1)
-        m = next_weight(weights, k + 1)
-        i = m + 1
-        if j < n:
-            u, a = net.vectors[j * n_slots + slot], weights[j]
-            if m < n:
-                v, b = net.vectors[k * n_slots + slot], weights[k]
-                w, c = net.vectors[m * n_slots + slot], weights[m]
-                for f in range(mean.size):
-                    part = a * u[f] + b * v[f] + c * w[f]
-                    mean[f] = part if none else mean[f] + part
-            elif k < n:
-                v, b = net.vectors[k * n_slots + slot], weights[k]
-                for f in range(mean.size):
-                    part = a * u[f] + b * v[f]
-                    mean[f] = part if none else mean[f] + part
-            else:
-                for f in range(mean.size):
-                    part = a * u[f]
-                    mean[f] = part if none else mean[f] + part
-            none = False
-
-
-@register_jitable(**BORROWED)
-def next_weight(weights, i):
-    """Return the first place from `i` on whose weight is not 0, or the number of weights."""
-    while i < weights.size and weights[i] == 0.0:
-        i += 1
-    return i
 
 
 @overload(multiply_out, jit_options=BORROWED)
