@@ -374,6 +374,9 @@ def _hear(net, rows, x, first, last):  # noqa: ARG001
         if net.mixed.shape[0]:
             for begin in range(0, net.products.size, n_slots):
                 dot_all(net.vectors, rows, x, begin + first, begin + last, net.products)
+        elif (last - first) * n < 3:  # threes would cost, and give nothing
+            for p in range(first * n, last * n):
+                net.products[p] = dot(net.vectors[p, : rows.X.shape[1]], rows, x)
         else:
             dot_all(net.vectors, rows, x, first * n, last * n, net.products)
 
