@@ -90,8 +90,8 @@ def hear_lanes(
 ) -> tuple[Any, Callable]:
     """Put the products of nonzeros `start` to `stop` - 1 with so many columns in `products`.
 
-    `columns` are where they begin, a tuple: so many from each on. Four lanes and more have one sum
-    each, fewer have the `SUMS` of a single product.
+    They are those from column `first` of each of the `places` on, a tuple of columns. Four lanes
+    and more have one sum each, fewer have the `SUMS` of a single product.
     """
     signature = _signature(lanes, table, indices, values, places, products)
 
@@ -145,7 +145,7 @@ def learn_lanes(
 ) -> tuple[Any, Callable]:
     """Add nonzeros `start` to `stop` - 1 to so many columns, as often as `steps` says.
 
-    `columns` are as in `hear_lanes`, and no column is twice in them.
+    `first` and `places` are as in `hear_lanes`, and no column is meant twice.
     """
     signature = _signature(lanes, table, indices, values, places, steps)
 

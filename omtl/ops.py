@@ -129,8 +129,7 @@ def zero_vectors(n_vectors: int, n_features: int, sparse: bool) -> np.ndarray:
     """Return zero vectors, shape (n_vectors, n_features), as `dots` and `axpys` read them fastest.
 
     For sparse rows the same feature of all vectors lies together, so that what is read for one
-    vector is at hand for the next. For dense rows they are `in_lines`, so that the second axis is
-    longer than that.
+    vector is at hand for the next. For dense rows they are `in_lines`: their second axis is longer.
     """
     if sparse:
         return np.zeros((n_vectors, n_features), order="F")

@@ -90,9 +90,8 @@ class Fed:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the examples take."""
-        others = self.tasks.y, self.tasks.task, self.square_norm
-        return _bytes_of(self.tasks.X) + sum(array.nbytes for array in others)
+        """Bytes of memory that the rows and their norms take."""
+        return _bytes_of(self.tasks.X) + self.square_norm.nbytes
 
 
 def fed(tasks: Tasks) -> Fed:

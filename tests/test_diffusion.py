@@ -10,10 +10,20 @@ from numba import njit
 from scipy import sparse
 
 from omtl.learners import diffusion
-from omtl.learners.diffusion import LINE, Diffusion, at_line, in_lines
+from omtl.learners.diffusion import Diffusion
 from omtl.learners.dom import DA
 from omtl.networks import mixing_matrix
-from omtl.ops import BORROWED, DenseRows, Rows, SparseRows, row_dot, rows_of
+from omtl.ops import (
+    BORROWED,
+    LINE,
+    DenseRows,
+    Rows,
+    SparseRows,
+    at_line,
+    in_lines,
+    row_dot,
+    rows_of,
+)
 from omtl.play import examples_of, play
 from omtl.rules import Shape
 from omtl.streams import Tasks, rounds

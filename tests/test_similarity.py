@@ -388,6 +388,12 @@ def test_few_examples_leave_what_all_features_do(monkeypatch: pytest.MonkeyPatch
                 np.testing.assert_array_equal(found[name], expected, err_msg=name)
 
 
+def test_memory_of_classes_is_known() -> None:
+    """Examples that have classes, and no labels, can be held in memory as others are."""
+    source = fed(letters(d=70))
+    assert source.nbytes >= source.tasks.X.nbytes
+
+
 def test_learning_helps() -> None:
     """What is learnt ranks better than the identity, which next to no step leaves."""
     arrays = play_grid([OMTRSL(0.01, 2.0), OMTRSL(1e-12, 2.0)], setting_of())

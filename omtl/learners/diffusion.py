@@ -28,13 +28,13 @@ from omtl.lanes import hear_columns, learn_columns
 from omtl.networks import modes
 from omtl.ops import (
     BORROWED,
-    LINE,
     DenseRows,
     Rows,
     SparseRows,
     at_line,
     axpy,
     dot,
+    in_lines,
     rescale,
 )
 from omtl.rules import Shape
@@ -79,15 +79,6 @@ class Diffusion(NamedTuple):
     summed_at: np.ndarray
     places: np.ndarray
     near: DenseRows
-
-
-def in_lines(n_vectors: int, n_features: int) -> np.ndarray:
-    """Return zero vectors that each begin where a line does.
-
-    They end with unused numbers, so that an odd number of lines lies between one and the next:
-    then they do not crowd in the cache.
-    """
-    return at_line(n_vectors, LINE * (-(-n_features // LINE) | 1))
 
 
 def threes_of(mixing: np.ndarray) -> tuple[SparseRows, np.ndarray]:
