@@ -191,6 +191,7 @@ def loaded_by_threads(results: Results) -> Iterator[Measured]:
 
 
 IN_NUMPY = "Each learner beside its plain NumPy transcription"
+OF_PARSED = "PA beside Vowpal Wabbit's Python path, of parsed examples"
 
 TARGETS = (
     Target("PA beside river", beside("PA", "river"), at_least=500.0),
@@ -200,11 +201,7 @@ TARGETS = (
         beside("PA", "Vowpal Wabbit, Python, text"),
         at_least=100.0,
     ),
-    Target(
-        "PA beside Vowpal Wabbit's Python path, of parsed examples",
-        beside("PA", "Vowpal Wabbit, Python"),
-        at_least=100.0,
-    ),
+    Target(OF_PARSED, beside("PA", "Vowpal Wabbit, Python"), at_least=100.0),
     Target(
         "PA beside Vowpal Wabbit's native path, a core",
         beside("PA", "Vowpal Wabbit, native, core"),
