@@ -55,7 +55,7 @@ work can meet the target on this machine.
 
 WHY_MISSED = {
     "AROW": "its sum of squares, weighed by what variances have lost, is added up one number\n"
-    "after another. In eight sums side by side it was 1.4 times as fast (d = 1,000), with other bits.",
+    "after another. In eight sums side by side it was 1.4 times as fast (d = 1,000), other bits.",
 }
 """What is known of misses that the limit does not explain, by how their subjects begin."""
 
