@@ -50,5 +50,5 @@ class Inlining(CompilerBase):
         result = super().compile_extra(func)
         if not self.state.flags.no_cpython_wrapper:
             for environment in result._find_referenced_environments():
-                result.library.codegen.set_env(environment.env_name, environment)
+                result.codegen.set_env(environment.env_name, environment)
         return result
