@@ -63,7 +63,8 @@ def load_fed(dataset: dict[str, Any], seed: int, draw: int) -> Fed:
         try:
             entry.set_result(_load(module, options, dataset))
         except BaseException as fault:
-            del _LOADED[name]
+            with _LOOKING:
+                del _LOADED[name]
             entry.set_exception(fault)
             raise
         _make_room()
