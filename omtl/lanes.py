@@ -165,49 +165,36 @@ def learn_lanes(
     return signature, generate
 
 
-@register_jitable(**BORROWED)
-def hear_columns(table, rows, x, n, places, products):
-    """Put the products of row `x` with `n` columns from each of some places in `products`."""
-    where, values, start, stop = rows.indices, rows.values, rows.indptr[x], rows.indptr[x + 1]
-    p = 0
-    while p + 32 <= n:
-        hear_lanes(32, table, where, values, start, stop, p, places, products)
-        p += 32
-    if n & 16:
-        hear_lanes(16, table, where, values, start, stop, p, places, products)
-        p += 16
-    if n & 8:
-        hear_lanes(8, table, where, values, start, stop, p, places, products)
-        p += 8
-    if n & 4:
-        hear_lanes(4, table, where, values, start, stop, p, places, products)
-        p += 4
-    if n & 2:
-        hear_lanes(2, table, where, values, start, stop, p, places, products)
-        p += 2
-    if n & 1:
-        hear_lanes(1, table, where, values, start, stop, p, places, products)
+def _in_lanes(some: Callable) -> Callable:
+    """Return what does to `n` columns from each place on what `some` does to as many as lanes."""
+
+    @register_jitable(**BORROWED)
+    def columns(table, rows, x, n, places, by_column):
+        where, values, start, stop = rows.indices, rows.values, rows.indptr[x], rows.indptr[x + 1]
+        p = 0
+        while p + 32 <= n:
+            some(32, table, where, values, start, stop, p, places, by_column)
+            p += 32
+        if n & 16:
+            some(16, table, where, values, start, stop, p, places, by_column)
+            p += 16
+        if n & 8:
+            some(8, table, where, values, start, stop, p, places, by_column)
+            p += 8
+        if n & 4:
+            some(4, table, where, values, start, stop, p, places, by_column)
+            p += 4
+        if n & 2:
+            some(2, table, where, values, start, stop, p, places, by_column)
+            p += 2
+        if n & 1:
+            some(1, table, where, values, start, stop, p, places, by_column)
+
+    return columns
 
 
-@register_jitable(**BORROWED)
-def learn_columns(table, rows, x, n, places, steps):
-    """Add row `x` to `n` columns from each of some places on, as often as `steps` says."""
-    where, values, start, stop = rows.indices, rows.values, rows.indptr[x], rows.indptr[x + 1]
-    p = 0
-    while p + 32 <= n:
-        learn_lanes(32, table, where, values, start, stop, p, places, steps)
-        p += 32
-    if n & 16:
-        learn_lanes(16, table, where, values, start, stop, p, places, steps)
-        p += 16
-    if n & 8:
-        learn_lanes(8, table, where, values, start, stop, p, places, steps)
-        p += 8
-    if n & 4:
-        learn_lanes(4, table, where, values, start, stop, p, places, steps)
-        p += 4
-    if n & 2:
-        learn_lanes(2, table, where, values, start, stop, p, places, steps)
-        p += 2
-    if n & 1:
-        learn_lanes(1, table, where, values, start, stop, p, places, steps)
+hear_columns = _in_lanes(hear_lanes)
+"""Put the products of row `x` with `n` columns from each of some places on in ``by_column``."""
+
+learn_columns = _in_lanes(learn_lanes)
+"""Add row `x` to `n` columns from each of some places on, as often as ``by_column`` says."""
