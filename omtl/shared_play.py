@@ -22,10 +22,9 @@ on how large a loss was. Such a learner has these methods besides the rules of a
 ``products(self, pool, part, rows, i, first, last, sums, out)``
     put in ``out[c]`` what a copy of a part adds to the score of a row, or what is needed for that;
     the products with its vectors are by `omtl.ops.dots`;
-``scores(self, pool, t, products, of, k, out)``
-    put in ``out[p]`` the score of a point on an example of task `k` after `t` rounds, where
-    ``of[part, k, p]`` is its copy of a part (``of[0, 0, p]`` of part 0), and ``products[part, c]``
-    that of a copy;
+``scores(self, pool, products, of, k, out)``
+    put in ``out[p]`` the score of a point on an example of task `k`, where ``of[part, k, p]`` is
+    its copy of a part (``of[0, 0, p]`` of part 0), and ``products[part, c]`` that of a copy;
 ``step(self, pool, part, c, event, y)``
     how many times the row a copy of a part of one task is to take in where the hinge loss is
     positive;
@@ -296,7 +295,7 @@ def share_slowly(
                 rows, slot = (own_rows, k) if part else (examples.rows, 0)
                 first, last = copies.start[part, slot], copies.stop[part, slot]
                 _products(points, pool, part, rows, i, first, last, copies.sums, product[part])
-            _scores(points, pool, t, product, of, k, tally.score)
+            _scores(points, pool, product, of, k, tally.score)
             n_learn = note(tally, k, y, event.square_norm > 0.0)
             if n_learn == 0:
                 continue

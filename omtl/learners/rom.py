@@ -546,7 +546,6 @@ class ROMPGD(NamedTuple):
     def scores(
         self,
         pool: Pool,  # noqa: ARG002
-        t: int,  # noqa: ARG002
         products: Any,
         of: Any,
         k: int,
@@ -838,15 +837,7 @@ class ROMRDA(NamedTuple):
         if part:
             keep_nonzero(pool.own.own_norms.square[first:last], out[first:last])
 
-    def scores(
-        self,
-        pool: Pool,
-        t: int,  # noqa: ARG002
-        products: Any,
-        of: Any,
-        k: int,
-        out: Any,
-    ) -> None:
+    def scores(self, pool: Pool, products: Any, of: Any, k: int, out: Any) -> None:
         """Put (u + p^i + q^i)·x of each point in `out`, with the factors of `dual_outlier_factor`.
 
         `np.divide` does not ask whether it divides by zero, so that there is no branch.
