@@ -10,6 +10,7 @@ width: the same bits on every CPU, at the speed of its vector unit.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -185,27 +186,26 @@ def rescale(w: np.ndarray, a: float) -> None:
 def _lane_sums(
     typingctx: Any,  # noqa: ARG001 - numba's calling convention
     vectors: Any,
-    x: types.Type,
+    factors: Any,
     size: types.Type,
 ) -> tuple[Any, Callable]:
     """Sum w[i] * x[i] for i below `size`, a multiple of BLOCK, for each of a tuple of vectors w.
 
-    Each sum is taken in BLOCK interleaved sums, whatever the other vectors are.
+    Where there is more than one factor x, the product is that of all, in turn. Each sum is taken in
+    BLOCK interleaved sums, whatever the other vectors are.
     """
     results = types.Tuple([types.float64] * vectors.count)  # type: ignore[attr-defined]
-    signature = results(vectors, x, size)
+    signature = results(vectors, factors, size)
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        def array(kind: types.Type, value: ir.Value) -> Any:
-            return context.make_array(kind)(context, builder, value)
+        def arrays(kinds: Any, values: ir.Value) -> list[Any]:
+            return [
+                context.make_array(kind)(context, builder, value)
+                for kind, value in zip(kinds, cgutils.unpack_tuple(builder, values), strict=True)
+            ]
 
-        vectors, x, size = args
-        kinds = list(signature.args[0])
-        left = [
-            array(kind, value)
-            for kind, value in zip(kinds, cgutils.unpack_tuple(builder, vectors), strict=True)
-        ]
-        right = array(signature.args[1], x)
+        left, right = map(arrays, signature.args[:2], args[:2])
+        size = args[2]
         block = ir.VectorType(ir.DoubleType(), LANES)
         zero = ir.Constant(block, [0.0] * LANES)
         parts = range(BLOCK // LANES)
@@ -222,9 +222,9 @@ def _lane_sums(
         ):
             for k in parts:
                 place = builder.add(start, integer(k * LANES))
-                numbers = at(right, place)
+                numbers = [at(factor, place) for factor in right]
                 for one, total in zip(left, sums, strict=True):
-                    product = builder.fmul(at(one, place), numbers)
+                    product = reduce(builder.fmul, numbers, at(one, place))
                     builder.store(builder.fadd(builder.load(total[k]), product), total[k])
         folded = []
         for total in sums:
@@ -243,7 +243,7 @@ def _lane_sums(
 def _dense_dot(a, b):
     n = a.size
     whole = n - n % BLOCK
-    (total,) = _lane_sums((a,), b, whole)
+    (total,) = _lane_sums((a,), (b,), whole)
     for k in range(whole, n):
         total += a[np.uint32(k)] * b[np.uint32(k)]
     return total
@@ -254,13 +254,24 @@ def dense_dots(u, v, w, x):
     """Return the inner products of three dense vectors and a fourth, which is read once."""
     n = x.size
     whole = n - n % BLOCK
-    r, s, t = _lane_sums((u, v, w), x, whole)
+    r, s, t = _lane_sums((u, v, w), (x,), whole)
     for k in range(whole, n):
         value = x[np.uint32(k)]
         r += u[np.uint32(k)] * value
         s += v[np.uint32(k)] * value
         t += w[np.uint32(k)] * value
     return r, s, t
+
+
+@register_jitable(**BORROWED)
+def dense_weighed_square(weights, x):
+    """Return the sum of the squares of a dense vector, each times its weight."""
+    n = x.size
+    whole = n - n % BLOCK
+    (total,) = _lane_sums((weights,), (x, x), whole)
+    for k in range(whole, n):
+        total += weights[np.uint32(k)] * x[np.uint32(k)] * x[np.uint32(k)]
+    return total
 
 
 @register_jitable(**BORROWED)

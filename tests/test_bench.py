@@ -257,17 +257,6 @@ def test_a_miss_is_shown_beside_its_bare_loop() -> None:
     assert shown[-1].split("|")[-2].strip() == "80"
 
 
-@pytest.mark.parametrize("met", ["yes", "no"])
-def test_what_is_known_of_a_miss_is_told_where_it_is_one(met: str) -> None:
-    """Of a learner that has come to keep its target there is nothing to explain."""
-    [(subject, why), *_] = page.WHY_MISSED.items()
-    row = targets.TargetRow("a target", "at most 2 ×", f"{subject}, d = 1,000", 2.5, 2.0, 3.0, met)
-    titles, cells = table_of([row], targets.TargetRow._fields)
-    results: dict[str, Any] = {name: [] for name in page.RESULTS}
-    results["targets"] = [dict(zip(titles, cells, strict=True))]
-    assert (f"{subject}: {why}" in page.targets(results)) == (met == "no")
-
-
 def test_thinned_tables_have_all_cells() -> None:
     from omtl.config import named_reading
     from omtl.harness.plan import plan_table

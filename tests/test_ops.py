@@ -35,6 +35,12 @@ def row_dot(rows: Rows, i: int, j: int) -> float:
 
 
 @compiled
+def dense_weighed_square(weights: np.ndarray, x: np.ndarray) -> float:
+    """Call the compiled function, which has no plain form of its own."""
+    return ops.dense_weighed_square(weights, x)
+
+
+@compiled
 def rescale(w: np.ndarray, a: float) -> None:
     """Call the compiled twin."""
     ops.rescale(w, a)
@@ -127,6 +133,15 @@ def test_dot_is_summed_in_the_promised_order(n_features: int) -> None:
         assert bits(row_dot(dense, i, 0)) == bits(lane_sum(X[i], X[0]))
         here = np.flatnonzero(X[i])
         assert bits(dot(w, compressed, i)) == bits(four_sums(w[here], X[i, here]))
+
+
+@pytest.mark.parametrize("n_features", [*SIZES, 400, 1023])
+def test_weighed_squares_are_summed_in_the_promised_order(n_features: int) -> None:
+    """A weight comes first in each product: it is that of the weighed row and the row."""
+    X = matrix(n_features, n_rows=8)
+    w = np.random.default_rng(1).normal(size=n_features)
+    for x in X:
+        assert bits(dense_weighed_square(w, x)) == bits(lane_sum(w * x, x))
 
 
 def test_order_of_summation_can_be_told_apart() -> None:

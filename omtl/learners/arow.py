@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from omtl.ops import BORROWED, DenseRows, Rows, dot
+from omtl.ops import BORROWED, DenseRows, Rows, dense_weighed_square, dot
 from omtl.rules import Event, Shape
 
 
@@ -88,10 +88,7 @@ def believe(a: float, beta: float, rows: Rows, i: int, w: np.ndarray, lost: np.n
 @overload(weighed_square, jit_options=BORROWED)
 def _weighed_square(weights, rows, i):  # noqa: ARG001
     def dense(weights, rows, i):
-        total = 0.0
-        for f in range(weights.size):
-            total += weights[f] * rows.X[i, f] * rows.X[i, f]
-        return total
+        return dense_weighed_square(weights, rows.X[i])
 
     def compressed(weights, rows, i):
         total = 0.0

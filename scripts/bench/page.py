@@ -53,12 +53,6 @@ place of the learner (see "Every kernel"): where it is below what is wanted, no 
 work can meet the target on this machine.
 """
 
-WHY_MISSED = {
-    "AROW": "its sum of squares, weighed by what variances have lost, is added up one number\n"
-    "after another. In eight sums side by side it was 1.4 times as fast (d = 1,000), other bits.",
-}
-"""What is known of misses that the limit does not explain, by how their subjects begin."""
-
 KERNELS_TEXT = """\
 `NumPy` is the plain transcription of the paper's equations that the tests compare the learner with
 (`tests/oracles/`); where the paper prints a Kronecker product or a full matrix, it is written out,
@@ -209,9 +203,6 @@ def targets(results: Results) -> list[str]:
         ]
         titles = ("target", "of", "wanted", "measured", "the limit itself")
         found += ["### Not met", "", MISSED_TEXT, *table(titles, cells)]
-        for subject, why in WHY_MISSED.items():
-            if any(line["subject"].startswith(f"{subject},") for line in missed):
-                found += [f"{subject}: {why}", ""]
     return found
 
 
