@@ -15,6 +15,7 @@ from omtl.harness import figure as figures
 from omtl.harness import plan
 from omtl.harness.layout import lay_out
 from omtl.harness.naming import by_reading, by_rule
+from omtl.harness.pictures import FORMS, render
 from omtl.harness.plan import Experiment
 from omtl.harness.render import latex, markdown
 from omtl.harness.reproduce import Wanted
@@ -81,7 +82,7 @@ def _figure(name: str, wanted: Wanted, store: Store) -> tuple[Contents, str]:
     figure = figures.as_chosen(figures.plan_figure(name, asked.pop("reading")), store, **asked)
     n_repeats, selection = asked["n_repeats"], asked["selection"]
     shown = figures.show_figure(figure, store, wanted.seed, n_repeats, {}, selection)
-    pictures = figures.render(lambda: figures.draw(figure, shown, ""), name, tuple(figures.FORMS))
+    pictures = render(lambda: figures.draw(figure, shown, ""), name, tuple(FORMS))
     units = figure.units(wanted.seed, 1)
     experiments = [Experiment(u.algorithm, u.dataset, u.protocol, u.network) for u in units]
     contents: Contents = {

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +28,7 @@ from omtl.harness.panels.axes import (
     Played,
     Reference,
 )
+from omtl.harness.pictures import LOOK, SMALL, render
 from omtl.harness.plan import Experiment, describe, plan_table, published, rule_of
 from omtl.harness.report import write_rows
 from omtl.harness.search import play
@@ -87,18 +87,6 @@ BESIDE = 2.5
 COLOURS = "cividis"
 """The colours of heat maps: the same to all kinds of colour vision, and ascending in grey."""
 
-DOTS_PER_INCH = 200
-
-FORMS: dict[str, dict[str, Any]] = {
-    "svg": {"Date": None},
-    "png": {"Software": None},
-    "pdf": {"CreationDate": None},
-}
-"""The forms that a figure can have, each with what keeps the time of drawing out of it."""
-
-SMALL = 7.0
-"""Size of the smallest text, in points."""
-
 # Okabe and Ito's colours, told apart with any colour vision; grey stands in for their yellow, which
 # is too pale for a line. Each has a dash and a marker of its own, so that no line needs its colour.
 STYLES: tuple[dict[str, Any], ...] = (
@@ -118,29 +106,6 @@ THEORY_STYLES: tuple[dict[str, Any], ...] = (
     {"color": "#009e73", "linestyle": (0, (5, 1.5))},
     {"color": "#d55e00", "linestyle": "-"},
 )
-
-LOOK: dict[str, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 8.5,
-    "axes.titlesize": 9.5,
-    "axes.labelsize": 8.5,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.fontsize": 8.5,
-    "legend.frameon": False,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "axes.unicode_minus": True,
-    "lines.linewidth": 1.4,
-    "lines.markersize": 4.0,
-    "svg.fonttype": "path",
-    "figure.dpi": 100,
-    "figure.constrained_layout.w_pad": 0.07,
-}
 
 
 @dataclass(frozen=True)
@@ -577,28 +542,6 @@ def draw_legend(
             handlelength=3.2,
             columnspacing=1.4,
         )
-
-
-def render(
-    drawing: Callable[[], Canvas], salt: str, forms: Sequence[str] = ("svg", "png")
-) -> dict[str, bytes]:
-    """Return a drawing in some `FORMS`, in the project's look, whatever the user's own settings.
-
-    The same drawing gives the same bytes; `salt` names it, for the ids within the svg.
-    """
-    import matplotlib as mpl
-
-    pictures = {}
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        look: Any = LOOK | {"svg.hashsalt": salt}
-        mpl.rcParams.update(look)
-        canvas = drawing()
-        for form in forms:
-            content = io.BytesIO()
-            canvas.savefig(content, format=form, dpi=DOTS_PER_INCH, metadata=FORMS[form])
-            pictures[form] = content.getvalue()
-    return pictures
 
 
 def write_figure(

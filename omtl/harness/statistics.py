@@ -32,6 +32,7 @@ from omtl.harness.claims import (
     judge_claim_on_figure,
 )
 from omtl.harness.naming import by_reading
+from omtl.harness.pictures import LOOK, SMALL, render
 from omtl.harness.plan import describe, descriptions, plan_table
 from omtl.harness.report import write_rows
 from omtl.harness.store import Store
@@ -379,8 +380,6 @@ def draw(found: Sequence[Ranking], subtitle: str) -> Canvas:
     """Return the critical-difference diagrams of rankings, one below the other."""
     from matplotlib.figure import Figure as Canvas
 
-    from omtl.harness.figure import SMALL
-
     heights = [1.3 + 0.16 * len(one.algorithms) for one in found]
     canvas = Canvas(figsize=(6.4, sum(heights)), layout="constrained")
     canvas.supxlabel(subtitle, fontsize=SMALL, color="#777777")
@@ -392,8 +391,6 @@ def draw(found: Sequence[Ranking], subtitle: str) -> Canvas:
 
 def draw_ranking(one: Ranking, on: Drawn) -> None:
     """Draw a critical-difference diagram (Demšar 2006, figure 1): the best rank is at the left."""
-    from omtl.harness.figure import LOOK, SMALL
-
     n = len(one.algorithms)
     order, half = np.argsort(one.average, kind="stable"), (n + 1) // 2
     bars = cliques(one.average, one.critical_difference)
@@ -443,8 +440,6 @@ def write_diagrams(found: Sequence[Ranking], stem: Path, subtitle: str) -> list[
 
     The same rankings give the same bytes.
     """
-    from omtl.harness.figure import render
-
     paths = []
     for form, content in render(lambda: draw(found, subtitle), stem.name).items():
         paths.append(stem.with_name(f"{stem.name}.{form}"))
