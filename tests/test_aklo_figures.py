@@ -11,7 +11,8 @@ import pytest
 
 from omtl.config import named_reading
 from omtl.errors import UserError
-from omtl.harness.figure import as_chosen, plan_figure
+from omtl.harness.figures.plan import plan_figure
+from omtl.harness.figures.play import as_chosen
 from omtl.harness.panels import last_task, lifelong_error, task_bound
 from omtl.harness.panels.axes import Axes, Line, Mark, PlannedLine, PlannedPanel, Played
 from omtl.harness.plan import Experiment

@@ -15,8 +15,11 @@ from sklearn.metrics import adjusted_rand_score, roc_auc_score
 from omtl.clusters import adjusted_rand, contrast, two_clusters
 from omtl.config import load_option
 from omtl.errors import UserError
-from omtl.harness import figure
-from omtl.harness.figure import make_figure, plan_figure, show_figure
+from omtl.harness.figures import plan
+from omtl.harness.figures.drawing import draw_heat_map
+from omtl.harness.figures.make import make_figure
+from omtl.harness.figures.numbers import show_figure
+from omtl.harness.figures.plan import plan_figure
 from omtl.harness.panels.axes import HeatMap
 from omtl.harness.plan import Experiment
 from omtl.harness.selection import select
@@ -87,8 +90,8 @@ TINY: dict[str, Any] = {
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Let every figure be the tiny one; return its description."""
-    monkeypatch.setattr(figure, "describe", lambda _kind, _name: TINY)
-    monkeypatch.setattr(figure, "Experiment", Small)
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: TINY)
+    monkeypatch.setattr(plan, "Experiment", Small)
     return TINY
 
 
@@ -217,7 +220,7 @@ def test_heat_map_of_wrong_groups_or_nothing(
     assert [panel.parts for panel in shown] == [(), ()]
     assert shown[0].missing == ("ITL, SMTL-e: 0 of 1 repeats are stored",)
     panel = {**TINY["panels"][1], "groups": {"left": 1, "right": 2}}
-    monkeypatch.setattr(figure, "describe", lambda _kind, _name: {**TINY, "panels": [panel]})
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: {**TINY, "panels": [panel]})
     with pytest.raises(UserError, match="groups of 3 tasks, but 4 tasks"):
         make_figure("tiny", READING, store=store, parallel=SERIAL, n_repeats=1, folder=tmp_path)
 
@@ -230,7 +233,7 @@ def test_heat_map_is_drawn_with_its_groups() -> None:
     mean[0, 1] = 0.3
     part = HeatMap("T", "columns", "rows", "weight", mean, 0.0 * mean, {"a": 3, "b": 1}, 2)
     on = Canvas().subplots()
-    figure.draw_heat_map(part, on)
+    draw_heat_map(part, on)
     assert [text.get_text() for text in on.texts] == ["a", "b"]
     assert on.images[0].get_clim() == (0.0, 0.3)
     assert len(on.lines) == 2

@@ -15,9 +15,12 @@ from miniature import SMALL_WALK
 
 from data_fetchers.fetch import DataMissing
 from omtl.errors import UserError
-from omtl.harness import figure, unit
+from omtl.harness import unit
 from omtl.harness.fanout import Failure
-from omtl.harness.figure import make_figure, plan_figure, show_figure, write_figure
+from omtl.harness.figures import drawing, plan
+from omtl.harness.figures.make import make_figure, write_figure
+from omtl.harness.figures.numbers import show_figure
+from omtl.harness.figures.plan import plan_figure
 from omtl.harness.loading import load_fed
 from omtl.harness.panels import axes, hindsight, regret_bound
 from omtl.harness.panels.axes import Axes, Line
@@ -108,8 +111,8 @@ class Small(Experiment):
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Let every figure be the tiny one; return its description."""
-    monkeypatch.setattr(figure, "describe", lambda _kind, _name: TINY)
-    monkeypatch.setattr(figure, "Experiment", Small)
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: TINY)
+    monkeypatch.setattr(plan, "Experiment", Small)
     return TINY
 
 
@@ -249,11 +252,11 @@ def test_wrong_use(monkeypatch: pytest.MonkeyPatch, store: Store, tmp_path: Path
     """Unknown kinds and networks that the theorem is not of are said to be wrong."""
     panel = TINY["panels"][2]
     wrong = {**TINY, "panels": [{**panel, "kind": "regret_bond"}]}
-    monkeypatch.setattr(figure, "describe", lambda _kind, _name: wrong)
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: wrong)
     with pytest.raises(UserError, match="did you mean 'regret_bound'"):
         plan_figure("tiny", READING)
     alone = {**TINY, "panels": [{**panel, "lines": [{"algorithm": "pm"}]}]}
-    monkeypatch.setattr(figure, "describe", lambda _kind, _name: alone)
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: alone)
     with pytest.raises(UserError, match="no eta and b"):
         make(store, tmp_path)
 
@@ -269,7 +272,7 @@ def test_band_and_limits() -> None:
     line = axes.line_of("x", [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]))
     np.testing.assert_allclose(line.mean, [2.0, 2.0])
     np.testing.assert_allclose(line.std, [np.sqrt(2.0), 0.0], rtol=1e-5)
-    n = 10 * figure.FIRST_SHOWN
+    n = 10 * drawing.FIRST_SHOWN
     falling = Line("f", np.arange(n), np.r_[99.0, np.linspace(20, 10, n - 1)], np.zeros(n), 1)
-    low, high = figure.limits_of([Axes("x", "y", (falling,))])
+    low, high = drawing.limits_of([Axes("x", "y", (falling,))])
     assert 9.0 < low < 10.0 < 19.0 < high < 20.0

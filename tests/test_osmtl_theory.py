@@ -17,8 +17,9 @@ from oracles import osmtl as oracle
 from profiles import thorough
 
 from omtl.errors import UserError
-from omtl.harness import figure
 from omtl.harness.fanout import run
+from omtl.harness.figures import plan
+from omtl.harness.figures.numbers import show_figure
 from omtl.harness.panels import smoothed_regret
 from omtl.harness.plan import Experiment
 from omtl.harness.store import Store
@@ -254,11 +255,11 @@ class Small(Experiment):
 
 def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """In their order; and says where nothing is proved."""
-    monkeypatch.setattr(figure, "describe", lambda _kind, _name: DRAWN)
-    monkeypatch.setattr(figure, "Experiment", Small)
-    planned = figure.plan_figure("tiny", {"name": "as_written", "paper": None, "answers": {}})
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: DRAWN)
+    monkeypatch.setattr(plan, "Experiment", Small)
+    planned = plan.plan_figure("tiny", {"name": "as_written", "paper": None, "answers": {}})
     run(planned.units(0, 2), store, {"backend": "sequential", "jobs": 1}, quiet=True)
-    proved, unproved = figure.show_figure(planned, store, 0, 2)[0].axes
+    proved, unproved = show_figure(planned, store, 0, 2)[0].axes
     assert (proved.warning, unproved.warning) == ("", "nothing is proved")
     by_label = {line.label: line.mean for line in proved.lines}
     order = ["regret of OSMTL-e", smoothed_regret.TIGHTEST, smoothed_regret.THEOREM]
@@ -268,8 +269,8 @@ def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.M
     assert proved.notes[1].startswith("corollary 2 after all rounds: ")
     assert float(proved.notes[1].rpartition(" ")[2]) >= by_label[smoothed_regret.THEOREM][-1]
     alone = {**DRAWN["panels"][0], "lines": [{"algorithm": "pa"}]}
-    monkeypatch.setattr(figure, "describe", lambda _kind, _name: {**DRAWN, "panels": [alone]})
-    wrong = figure.plan_figure("tiny", {"name": "as_written", "paper": None, "answers": {}})
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: {**DRAWN, "panels": [alone]})
+    wrong = plan.plan_figure("tiny", {"name": "as_written", "paper": None, "answers": {}})
     run(wrong.units(0, 1), store, {"backend": "sequential", "jobs": 1}, quiet=True)
     with pytest.raises(UserError, match="has no C, alpha and margin"):
-        figure.show_figure(wrong, store, 0, 1)
+        show_figure(wrong, store, 0, 1)

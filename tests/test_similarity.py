@@ -17,7 +17,7 @@ from data_fetchers.isolet import Classes
 from omtl.config import grid_points, load_option
 from omtl.errors import UserError
 from omtl.harness.claims import FAILS, HOLDS, UNDECIDED, judge_claim_on_figure, outcome_of
-from omtl.harness.figure import Shown
+from omtl.harness.figures.numbers import Shown
 from omtl.harness.panels.axes import Axes, line_of
 from omtl.harness.panels.query_ratio import through
 from omtl.harness.unit import Result, new_learner

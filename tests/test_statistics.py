@@ -15,8 +15,11 @@ from scipy import stats
 from test_figure import TINY, Small
 
 from omtl.errors import UserError
-from omtl.harness import claims, figure, statistics
+from omtl.harness import claims, statistics
 from omtl.harness.claims import FAILS, HOLDS, UNDECIDED, Comparison, compare
+from omtl.harness.figures import plan
+from omtl.harness.figures.make import make_figure
+from omtl.harness.figures.numbers import show_figure
 from omtl.harness.plan import Cell
 from omtl.harness.statistics import (
     Ranking,
@@ -259,9 +262,9 @@ def test_statistics_of_a_figure(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The comparisons of its lines, from the numbers that are drawn."""
-    for module in (figure, statistics):
+    for module in (plan, statistics):
         monkeypatch.setattr(module, "describe", lambda _kind, _name: TINY)
-    monkeypatch.setattr(figure, "Experiment", Small)
+    monkeypatch.setattr(plan, "Experiment", Small)
     monkeypatch.setattr(statistics, "descriptions", lambda _kind: {"tiny": tmp_path})
     part = {"panel": "a", "lower": ["DOM-I"], "than": ["PM"], "at": [180]}
     claim = {"id": "c", "place": "here", "says": "so", "figure": "tiny", "all": [part]}
@@ -271,11 +274,11 @@ def test_statistics_of_a_figure(
     options |= {"n_repeats": 3, "folder": tmp_path}
     with pytest.raises(UserError, match="make reproduce-figure FIGURE=tiny"):
         make_statistics("tiny", reading, **options)
-    figure.make_figure("tiny", reading, **options)
+    make_figure("tiny", reading, **options)
     (path,) = make_statistics("tiny", reading, **options)
     with path.open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)
-    panel = figure.show_figure(figure.plan_figure("tiny", reading), store, 0, 3)[0]
+    panel = show_figure(plan.plan_figure("tiny", reading), store, 0, 3)[0]
     lines = {line.label: line for part in panel.axes for line in part.lines}
     last = {name: line.values[:, -1] for name, line in lines.items()}
     difference = (last["DOM-I"] - last["PM"]).mean()

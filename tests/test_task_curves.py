@@ -11,8 +11,9 @@ from miniature import SMALL_WALK, small
 
 from omtl.config import load_option
 from omtl.errors import UserError
-from omtl.harness import figure
-from omtl.harness.figure import Figure, as_chosen
+from omtl.harness.figures import play
+from omtl.harness.figures.plan import Figure
+from omtl.harness.figures.play import as_chosen
 from omtl.harness.panels.axes import PlannedLine, PlannedPanel, Played
 from omtl.harness.panels.task_curves import axes_of
 from omtl.harness.plan import Cell, Experiment, Table
@@ -68,7 +69,7 @@ def test_hyper_parameters_from_a_table(store: Store, monkeypatch: pytest.MonkeyP
     description = {"id": "t", "selection": "oracle", "draws": {"count": 0, "repeats": 0}}
     reading: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
     table = Table(description, reading, [cell])
-    monkeypatch.setattr(figure, "plan_table", lambda _name, _reading: table)
+    monkeypatch.setattr(play, "plan_table", lambda _name, _reading: table)
     line = PlannedLine({"published": "COML"}, by_task("coml"))
     unknown = PlannedLine({"published": "Nobody"}, by_task("pm"))
     planned = Figure(

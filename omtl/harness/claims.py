@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import yaml
 from scipy import stats
 
+from omtl.harness.figures.numbers import Shown
 from omtl.harness.table import Scored
 from omtl.paths import EXPERIMENTS
-
-if TYPE_CHECKING:
-    from omtl.harness.figure import Shown
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 

@@ -11,8 +11,11 @@ import pandas as pd
 
 from omtl.config import choose, named_reading
 from omtl.files import write_whole
-from omtl.harness import figure as figures
 from omtl.harness import plan
+from omtl.harness.figures import numbers
+from omtl.harness.figures.drawing import draw
+from omtl.harness.figures.plan import plan_figure
+from omtl.harness.figures.play import as_chosen
 from omtl.harness.layout import lay_out
 from omtl.harness.naming import by_reading, by_rule
 from omtl.harness.pictures import FORMS, render
@@ -79,15 +82,15 @@ def _figure(name: str, wanted: Wanted, store: Store) -> tuple[Contents, str]:
     """Return a figure's files by their endings, and what they are called before these."""
     description = plan.describe("figure", name)
     asked = wanted.asked(description)
-    figure = figures.as_chosen(figures.plan_figure(name, asked.pop("reading")), store, **asked)
+    figure = as_chosen(plan_figure(name, asked.pop("reading")), store, **asked)
     n_repeats, selection = asked["n_repeats"], asked["selection"]
-    shown = figures.show_figure(figure, store, wanted.seed, n_repeats, {}, selection)
-    pictures = render(lambda: figures.draw(figure, shown, ""), name, tuple(FORMS))
+    shown = numbers.show_figure(figure, store, wanted.seed, n_repeats, {}, selection)
+    pictures = render(lambda: draw(figure, shown, ""), name, tuple(FORMS))
     units = figure.units(wanted.seed, 1)
     experiments = [Experiment(u.algorithm, u.dataset, u.protocol, u.network) for u in units]
     contents: Contents = {
         **pictures,
-        "csv": _csv(figures.frame(figure, shown, selection)),
+        "csv": _csv(numbers.frame(figure, shown, selection)),
         "bib": _bib(description["paper"], experiments),
     }
     return contents, _stem(wanted, description)

@@ -15,7 +15,9 @@ from omtl.config import load_option, named_reading
 from omtl.errors import UserError
 from omtl.harness import memory, plan
 from omtl.harness.claims import ledger
-from omtl.harness.figure import Made, make_figure, plan_figure, play_figure
+from omtl.harness.figures.make import Made, make_figure
+from omtl.harness.figures.plan import plan_figure
+from omtl.harness.figures.play import play_figure
 from omtl.harness.layout import lay_out
 from omtl.harness.naming import by_rule
 from omtl.harness.render import show

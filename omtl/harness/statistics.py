@@ -31,6 +31,9 @@ from omtl.harness.claims import (
     judge_claim,
     judge_claim_on_figure,
 )
+from omtl.harness.figures.numbers import Shown, show_figure
+from omtl.harness.figures.plan import plan_figure
+from omtl.harness.figures.play import as_chosen
 from omtl.harness.naming import by_reading
 from omtl.harness.pictures import LOOK, SMALL, render
 from omtl.harness.plan import describe, descriptions, plan_table
@@ -43,8 +46,6 @@ from omtl.seeds import generator
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
     from matplotlib.figure import Figure as Canvas
-
-    from omtl.harness.figure import Shown
 
 LEVEL = 1.0 - CONFIDENCE
 """Chance of a wrong decision that is allowed: in one comparison, or in a whole family."""
@@ -482,8 +483,6 @@ def make_statistics(
     UserError
         If a name is unknown, or nothing of it is stored.
     """
-    from omtl.harness.figure import as_chosen, plan_figure, show_figure
-
     kind = "figure" if name in descriptions("figure") else "table"
     description = describe(kind, name)
     paper = description["paper"]

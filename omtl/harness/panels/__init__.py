@@ -2,7 +2,7 @@
 
 A kind has ``axes_of(panel, played, rule)``, which takes a panel's plan with what the store holds
 for its lines and returns `Axes`: lines, vertical references and published marks, rounded as they
-are written. How they look is not decided here (`omtl.harness.figure`).
+are written. How they look is not decided here (`omtl.harness.figures.drawing`).
 """
 
 from __future__ import annotations
