@@ -25,7 +25,7 @@ from omtl.harness.render import latex, markdown, show
 from omtl.harness.report import FORMS
 from omtl.harness.reproduce import Wanted
 from omtl.harness.selection import HONEST, RULES, early_costs, is_honest, select
-from omtl.harness.statistics import rank
+from omtl.harness.statistics.ranks import rank
 from omtl.harness.store import Loaded, Store
 from omtl.harness.table import Scored, frame, score_table, together
 from omtl.harness.unit import Result, new_learner

@@ -38,7 +38,7 @@ from omtl.harness.ledger import (
 )
 from omtl.harness.plan import Cell
 from omtl.harness.report import write_rows
-from omtl.harness.statistics import as_family, judged
+from omtl.harness.statistics.paired_tests import as_family, judged
 from omtl.harness.summary import Summary
 from omtl.harness.table import Scored
 from omtl.paths import RESULTS
@@ -170,7 +170,7 @@ def test_predicates_of_figures() -> None:
 
 def test_judged_names_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only those that the table decides."""
-    monkeypatch.setattr("omtl.harness.statistics.claims_of", lambda _paper: [CLAIM])
+    monkeypatch.setattr("omtl.harness.statistics.paired_tests.claims_of", lambda _paper: [CLAIM])
     assert {claim for claim, _ in judged("dom", "table", "dom-table1", cells(**GOOD))} == {
         "a-below"
     }

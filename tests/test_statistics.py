@@ -15,27 +15,24 @@ from scipy import stats
 from test_figure import TINY, Small
 
 from omtl.errors import UserError
-from omtl.harness import claims, statistics
+from omtl.harness import claims
 from omtl.harness.claims import FAILS, HOLDS, UNDECIDED, Comparison, compare
 from omtl.harness.figures import plan
 from omtl.harness.figures.make import make_figure
 from omtl.harness.figures.numbers import show_figure
 from omtl.harness.plan import Cell
-from omtl.harness.statistics import (
-    Ranking,
+from omtl.harness.statistics import make, paired_tests
+from omtl.harness.statistics.diagrams import write_diagrams
+from omtl.harness.statistics.make import make_statistics
+from omtl.harness.statistics.paired_tests import (
     as_family,
     bootstrap_interval,
-    cliques,
-    critical_difference,
     effect_size,
     holm,
-    make_statistics,
     p_signed_rank,
     p_value,
-    rank,
-    rank_rows,
-    write_diagrams,
 )
+from omtl.harness.statistics.ranks import Ranking, cliques, critical_difference, rank, rank_rows
 from omtl.harness.store import Store
 from omtl.harness.table import Scored
 
@@ -78,7 +75,7 @@ def test_p_decides_as_the_interval_does(pairs: list[tuple[int, int]]) -> None:
     """An uncorrected p below the level is an interval without the bound."""
     one, other = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
     comparison = compare("", one, other, LOWER, ratio=False)
-    assert statistics.decided(comparison, p_value(comparison)) == comparison.outcome
+    assert paired_tests.decided(comparison, p_value(comparison)) == comparison.outcome
 
 
 def test_effect_size_is_cohens_d_of_the_differences() -> None:
@@ -240,8 +237,8 @@ def test_statistics_of_a_table(
     numbers = grid_of(NUMBERS)
     part = {"dataset": "D0", "lower": ["A", "B"], "than": ["C"]}
     claim = {"id": "c", "place": "here", "says": "so", "table": "dom-table1", "all": [part]}
-    monkeypatch.setattr(statistics, "score_table", lambda *_, **__: numbers)
-    monkeypatch.setattr(statistics, "claims_of", lambda _paper: [claim])
+    monkeypatch.setattr(make, "score_table", lambda *_, **__: numbers)
+    monkeypatch.setattr(paired_tests, "claims_of", lambda _paper: [claim])
     paths = make_statistics("dom-table1", reading, folder=tmp_path, **where)
     assert [path.name for path in paths] == [
         "dom-table1.claims.csv",
@@ -262,13 +259,13 @@ def test_statistics_of_a_figure(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The comparisons of its lines, from the numbers that are drawn."""
-    for module in (plan, statistics):
+    for module in (plan, make):
         monkeypatch.setattr(module, "describe", lambda _kind, _name: TINY)
     monkeypatch.setattr(plan, "Experiment", Small)
-    monkeypatch.setattr(statistics, "descriptions", lambda _kind: {"tiny": tmp_path})
+    monkeypatch.setattr(make, "descriptions", lambda _kind: {"tiny": tmp_path})
     part = {"panel": "a", "lower": ["DOM-I"], "than": ["PM"], "at": [180]}
     claim = {"id": "c", "place": "here", "says": "so", "figure": "tiny", "all": [part]}
-    monkeypatch.setattr(statistics, "claims_of", lambda _paper: [claim])
+    monkeypatch.setattr(paired_tests, "claims_of", lambda _paper: [claim])
     reading = {"name": "as_written", "paper": None, "answers": {}}
     options: dict = {"store": store, "parallel": {"backend": "sequential", "jobs": 1}}
     options |= {"n_repeats": 3, "folder": tmp_path}

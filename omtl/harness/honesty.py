@@ -20,7 +20,7 @@ from omtl.harness.claims import compare
 from omtl.harness.ledger import READINGS
 from omtl.harness.plan import describe, descriptions, plan_table
 from omtl.harness.selection import HONEST, is_honest
-from omtl.harness.statistics import bootstrap_interval, shown
+from omtl.harness.statistics.paired_tests import bootstrap_interval, shown
 from omtl.harness.store import Store
 from omtl.harness.table import Scored, score_table
 from omtl.metrics import METRICS
@@ -51,7 +51,7 @@ COLUMNS = (
 
 `from_hindsight` is by how much the margin is less by the honest rule. The `baseline` is the best of
 ours by the honest rule, and its margin that of the paper's best own over it. Intervals are of the
-mean paired difference over the repeats (`omtl.harness.statistics.bootstrap_interval`).
+mean paired difference over the repeats (`bootstrap_interval`).
 """
 
 

@@ -24,7 +24,7 @@ from omtl.harness.render import show
 from omtl.harness.report import folder_for, write_rows, write_table
 from omtl.harness.search import play, record
 from omtl.harness.selection import HONEST, is_honest
-from omtl.harness.statistics import make_statistics
+from omtl.harness.statistics.make import make_statistics
 from omtl.harness.store import Store
 from omtl.harness.table import Scored, frame, score_table
 

@@ -1,0 +1,91 @@
+"""Making the statistics of a table or figure from the store: tested, ranked, drawn, written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from omtl.errors import UserError
+from omtl.harness.figures.numbers import Shown, show_figure
+from omtl.harness.figures.plan import plan_figure
+from omtl.harness.figures.play import as_chosen
+from omtl.harness.naming import by_reading
+from omtl.harness.plan import describe, descriptions, plan_table
+from omtl.harness.report import write_rows
+from omtl.harness.statistics.diagrams import write_diagrams
+from omtl.harness.statistics.paired_tests import as_family, judged
+from omtl.harness.statistics.ranks import Ranking, rank_rows, rankings
+from omtl.harness.store import Store
+from omtl.harness.table import Scored, score_table
+
+
+def make_statistics(
+    name: str,
+    reading: Mapping[str, Any],
+    *,
+    store: Store,
+    parallel: dict[str, Any],
+    seed: int = 0,
+    n_repeats: int | None = None,
+    selection: str | None = None,
+    folder: Path,
+) -> list[Path]:
+    """Write the statistics of a table or figure, from the store; return the paths.
+
+    Its ``claims.csv`` has the comparisons of its claims; a table with several data sets also has a
+    csv of average ranks and their diagrams.
+
+    Parameters
+    ----------
+    name : str
+        The table's or figure's id.
+    reading : mapping
+        A reading's config.
+    store, parallel
+        Where finished units are; how those are computed by which a figure's parameters are chosen.
+    seed : int
+    n_repeats, selection : optional
+        As the description says by default.
+    folder : Path
+        Where the files go.
+
+    Raises
+    ------
+    UserError
+        If a name is unknown, or nothing of it is stored.
+    """
+    kind = "figure" if name in descriptions("figure") else "table"
+    description = describe(kind, name)
+    paper = description["paper"]
+    n_repeats = n_repeats or description["repeats"]
+    selection = selection or description["selection"]
+    ranked: list[Ranking] = []
+    numbers: Sequence[Scored] | Sequence[Shown]
+    if kind == "table":
+        table = plan_table(name, reading)
+        numbers = score_table(table, store, seed, n_repeats, selection=selection)
+        ranked = rankings(numbers)
+        anything = any(s.values.size for s in numbers)
+    else:
+        figure = plan_figure(name, reading)
+        figure = as_chosen(figure, store, parallel, seed, n_repeats, selection)
+        numbers = show_figure(figure, store, seed, n_repeats, selection=selection)
+        anything = any(panel.parts for panel in numbers)
+    if not anything:
+        raise UserError(
+            f"{name}: nothing is stored for {n_repeats} repeats of reading {reading['name']}; "
+            f"run `make reproduce-{kind} {kind.upper()}={name}` first"
+        )
+    rows = as_family(paper, reading["name"], judged(paper, kind, name, numbers), seed)
+    paths = []
+    if len(rows):
+        paths.append(folder / f"{name}.claims.csv")
+        write_rows(paths[-1], rows)
+    if ranked:
+        paths.append(folder / f"{name}.csv")
+        write_rows(paths[-1], rank_rows(name, reading["name"], ranked))
+        stem = by_reading(name, reading["name"])
+        subtitle = f"{name}, reading {reading['name']}, selection {selection}, repeats {n_repeats}"
+        paths += write_diagrams(ranked, folder / stem, subtitle)
+    return paths
