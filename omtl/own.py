@@ -62,8 +62,11 @@ def find() -> None:
 def own_module(name: str) -> Path | None:
     """Return the file of a module or package in the user's own folder, or None."""
     folder = own()
-    if folder is None or not name:
-        return None
+    return module_in(folder, name) if folder is not None and name else None
+
+
+def module_in(folder: Path, name: str) -> Path | None:
+    """Return the file of a module or package in a folder, or None."""
     place = folder / Path(*name.split("."))
     files = (place.with_suffix(".py"), place / "__init__.py")
     return next((path for path in files if path.is_file()), None)

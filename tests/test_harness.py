@@ -199,18 +199,20 @@ def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> No
     code_version.cache_clear()
 
 
-def test_code_version_knows_packages(tmp_path: Path, monkeypatch) -> None:
-    """A package of one's own counts with all that it imports, by whatever kind of import."""
-    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
-    package = tmp_path / "mine"
-    package.mkdir()
+@pytest.mark.parametrize("name", ["mine", "omtl.mine"])
+def test_code_version_knows_packages(name: str, tmp_path: Path, monkeypatch) -> None:
+    """A package, one's own or the project's, counts with all that it imports, however it does."""
+    monkeypatch.setenv("OMTL_OWN", str(tmp_path / "own"))
+    monkeypatch.setattr("omtl.harness.code.ROOT", tmp_path)
+    package = tmp_path / ("own" if name == "mine" else "") / Path(*name.split("."))
+    package.mkdir(parents=True)
     seen = set()
     for step, whole in (("a", "from .steps import step"), ("b", "from . import steps")):
         for line in ("1", "2"):
             (package / "__init__.py").write_text(whole)
             (package / "steps.py").write_text(f"step = {step!r} * {line}")
             code_version.cache_clear()
-            seen.add(code_version("mine"))
+            seen.add(code_version(name))
     code_version.cache_clear()
     assert len(seen) == 4
 

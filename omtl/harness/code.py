@@ -7,7 +7,7 @@ import hashlib
 from functools import lru_cache
 from pathlib import Path
 
-from omtl.own import own_module
+from omtl.own import module_in, own_module
 from omtl.paths import ROOT
 
 
@@ -35,12 +35,10 @@ def code_version(module: str) -> str:
 
 def _source_of(module: str) -> Path | None:
     """Return the file of a module of the project or the user whose code makes results."""
-    if module in ("omtl.errors", "omtl.own", "omtl.paths", "data_fetchers.fetch"):
-        return None  # they decide what is said and where files are, never a number
-    place = ROOT / Path(*module.split("."))
-    path = place.with_suffix(".py")
-    ours = path.exists() and module.split(".")[0] in ("omtl", "data_fetchers")
-    return path if ours else own_module(module)
+    if module in ("omtl", "omtl.errors", "omtl.own", "omtl.paths", "data_fetchers.fetch"):
+        return None  # they decide what is said, where files are, how many threads: never a number
+    ours = module.split(".")[0] in ("omtl", "data_fetchers")
+    return (module_in(ROOT, module) if ours else None) or own_module(module)
 
 
 def _imports_of(tree: ast.Module, package: str) -> list[str]:
