@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
 import yaml
 
+import omtl.learners
 from omtl import cli
 from omtl.paths import ROOT
 
@@ -83,8 +85,8 @@ def test_every_page_is_in_the_contents() -> None:
 def test_every_learner_is_in_the_reference() -> None:
     """A module of learners that is added comes with its entry."""
     page = (ROOT / "docs/reference/learners.md").read_text(encoding="utf-8")
-    modules = {path.stem for path in (ROOT / "omtl/learners").glob("[!_]*.py")}
-    assert set(re.findall(r"::: omtl\.learners\.(\w+)", page)) == modules
+    modules = [each.name for each in walk_packages(omtl.learners.__path__, "omtl.learners.")]
+    assert sorted(re.findall(r"::: (omtl\.learners\..+)", page)) == sorted(modules)
 
 
 def test_folders_are_as_the_architecture_says() -> None:

@@ -224,7 +224,7 @@ def test_norms_are_those_of_rows_alone(n_features: int) -> None:
 
 def rules_of_the_package() -> Iterator[type]:
     """Yield the rules of every online learner of two classes."""
-    for info in pkgutil.iter_modules(omtl.learners.__path__, "omtl.learners."):
+    for info in pkgutil.walk_packages(omtl.learners.__path__, "omtl.learners."):
         for _, each in inspect.getmembers(importlib.import_module(info.name), inspect.isclass):
             online = hasattr(each, "score") and hasattr(each, "update")
             if online and hasattr(each, "_fields") and each.__module__ == info.name:

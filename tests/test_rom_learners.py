@@ -16,7 +16,8 @@ from test_learners import THOROUGH, Case, assert_trace_is_of, cases, problem, re
 
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann, find_exponential
-from omtl.learners.rom import ROMPGD, ROMRDA, SMALLEST_SCALE
+from omtl.learners.rom import ROMPGD, ROMRDA
+from omtl.learners.rom.pgd import SMALLEST_SCALE
 from omtl.ops import BORROWED
 from omtl.play import examples_of, play
 from omtl.preparation import fed, in_order

@@ -106,7 +106,7 @@ def _learner(
     return Learner(
         f"learner-{name.lower()}.html",
         name,
-        f"{module_name.replace('.', '/')}.py",
+        module_name.replace(".", "/") + ("/" if hasattr(module, "__path__") else ".py"),
         plain(summary),
         prose(text.replace(cost.group(1), "") if cost else text),
         plain(cost.group(1)) if cost else "",
