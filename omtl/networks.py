@@ -121,14 +121,12 @@ def mixing_matrix(
     """
     if not isinstance(n_nodes, int | np.integer) or n_nodes < 1:
         raise UserError(f"network.n_nodes={n_nodes!r} must be a positive whole number")
-    if edges is None:
-        if topology not in TOPOLOGIES:
-            raise UserError(
-                f"network: no topology {topology!r}; choose from {', '.join(TOPOLOGIES)} "
-                "or give network.edges"
-            )
-        edges = TOPOLOGIES[topology](n_nodes)
-    near = adjacency(n_nodes, edges)
+    if edges is None and topology not in TOPOLOGIES:
+        raise UserError(
+            f"network: no topology {topology!r}; choose from {', '.join(TOPOLOGIES)} "
+            "or give network.edges"
+        )
+    near = _adjacency_of(topology, n_nodes) if edges is None else adjacency(n_nodes, edges)
     kinds = {
         "uniform": lambda: uniform_weights(near, include_self),
         "metropolis": lambda: metropolis_weights(near),
@@ -136,6 +134,14 @@ def mixing_matrix(
     if weights not in kinds:
         raise UserError(f"network: no weights {weights!r}; choose from {', '.join(kinds)}")
     return kinds[weights]()
+
+
+@lru_cache(maxsize=64)
+def _adjacency_of(topology: str, n_nodes: int) -> np.ndarray:
+    """Return the adjacency matrix of a network by its name: a table's units have a few of them."""
+    near = adjacency(n_nodes, TOPOLOGIES[topology](n_nodes))
+    near.flags.writeable = False  # all who ask have the same one
+    return near
 
 
 def modes(mixing: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

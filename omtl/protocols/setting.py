@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,15 +54,17 @@ class Setting:
         asked = (self.network or {}).get("n_nodes")
         return len(self.tasks.names) if asked is None else asked
 
-    @cached_property
+    # Not cached: in Python 3.11 threads that play other repeats would wait for one another.
+
+    @property
     def mixing(self) -> np.ndarray:
         """Combination weights of the network, shape (n_nodes, n_nodes)."""
         network = {k: v for k, v in (self.network or {}).items() if k not in ("name", "n_nodes")}
         return mixing_matrix(self.n_nodes, **network)
 
-    @cached_property
+    @property
     def stream(self) -> Stream:
-        """The stream of the repeat.
+        """The stream of the repeat, made anew whenever it is asked for, and always the same.
 
         Raises
         ------

@@ -158,9 +158,9 @@ def regret_of(one: Played, n_horizons: int, rule: Mapping[str, Any]) -> Axes:
     notes: list[str] = []
     gap = 0.0
     for unit, result, own in zip(one.units, one.results, map(int, chosen), strict=True):
-        setting = setting_of(unit)
-        at = spread(setting.stream.checkpoint, n_horizons)
-        rounds = [int(setting.stream.checkpoint[c]) for c in at]
+        checkpoint = setting_of(unit).stream.checkpoint
+        at = spread(checkpoint, n_horizons)
+        rounds = checkpoint[at].tolist()
         curves: dict[str, list[float]] = {}
         for c, n_rounds in zip(at, rounds, strict=True):
             best = best_of(unit, n_rounds, regulariser)
@@ -249,7 +249,8 @@ def best_of(unit: Unit, n_rounds: int, r: Regulariser) -> Best:
     setting = setting_of(unit)
     name = (setting.source.sha256, unit.seed, unit.draw, unit.repeat, n_rounds, r)
     if name not in _SOLVED:
-        seen = setting.stream.example[: setting.stream.start[n_rounds]]
+        stream = setting.stream
+        seen = stream.example[: stream.start[n_rounds]]
         whole = setting.tasks
         part = Tasks(whole.X[seen], whole.y[seen], whole.task[seen], whole.names)
         _SOLVED[name] = best_fixed(part, n_rounds, r)

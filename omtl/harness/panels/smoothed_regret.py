@@ -117,11 +117,12 @@ def bounds_of(
 def corollary_of(unit: Unit, ridge: float) -> float:
     """Return corollary 2's bound on a unit's regret after all rounds, summed over the tasks."""
     setting = setting_of(unit)
+    stream = setting.stream
     U = comparator_of(unit, ridge).weights
     bound = osmtl.corollary2_bound(
-        setting.stream.start.size - 1,
+        stream.start.size - 1,
         square_norm=np.sum(U**2, axis=1),
-        fixed=osmtl.fixed_losses(setting.tasks, setting.stream, U),
+        fixed=osmtl.fixed_losses(setting.tasks, stream, U),
         largest_norm=largest_norm(unit),
     )
     return float(bound.sum())
