@@ -34,6 +34,8 @@ class Effort(NamedTuple):
         Tables that are played as wholes.
     points : int
         Points of each grid that a table is played with.
+    repeats : tuple of int
+        Numbers of repeats that a table is played with.
     grid : int, optional
         Points of a grid that are played together; all by default.
     alone : int
@@ -59,6 +61,7 @@ class Effort(NamedTuple):
     tables: tuple[str, ...]
     whole: tuple[str, ...]
     points: int
+    repeats: tuple[int, ...]
     grid: int | None
     alone: int
     kernels: tuple[str, ...]
@@ -81,6 +84,7 @@ FULL = Effort(
     tables=(),
     whole=("aklo-table1", "dom-table1", "rom-table1"),
     points=4,
+    repeats=(1, 10),
     grid=None,
     alone=50,
     kernels=(),
@@ -102,6 +106,7 @@ QUICK = Effort(
     tables=("dom-table1",),
     whole=("dom-table1",),
     points=1,
+    repeats=(1,),
     grid=6,
     alone=2,
     kernels=("PA", "OGD", "COML", "DOM-I, ring"),

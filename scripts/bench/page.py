@@ -89,10 +89,12 @@ the whole grid; `point by point` that of some points drawn from it, as a ratio.
 """
 
 TABLES_TEXT = """\
-One repeat of each cell, with a few points of each grid, in a process and a store of its own, what
-is compiled being compiled before. `ratio` is the computing time beside that of one job. `beside`
-is what the process takes besides: starting, importing, planning. Threads share the data sets of
-their process; each process loads its own. `MiB` is the sum of the most that each process held.
+The first repeats of each cell, with a few points of each grid, in a process and a store of its own,
+what is compiled being compiled before. One repeat is mostly loading: of data, and of compiled code.
+`ratio` is the computing time beside that of one job. `busy` is the share of that time in which each
+job kept a core busy. `beside` is what the process takes besides: starting, importing, planning.
+Threads share the data sets of their process; each process loads its own. `MiB` is the sum of the
+most that each process held.
 """
 
 
@@ -347,19 +349,22 @@ def tables(results: Results) -> list[str]:
     rows = [
         [
             line["table"],
+            line["repeats"],
             line["way"],
             f"{line['units']} ({line['failed']} failed)"
             if line["failed"] != "0"
             else line["units"],
             f"{float(line['seconds']):.1f} s",
             spread(line),
+            f"{float(line['busy']):.0%}" if line["busy"] else "–",
             f"{float(line['beside']):.1f} s",
             line["loads"],
             figure(float(line["mebibytes"])),
         ]
         for line in results["tables"]
     ]
-    titles = ("table", "way", "units", "computing", "ratio", "beside", "data sets loaded", "MiB")
+    sizes = ("table", "repeats", "way", "units")
+    titles = (*sizes, "computing", "ratio", "busy", "beside", "data sets loaded", "MiB")
     return ["## Whole tables", "", TABLES_TEXT, *table(titles, rows)]
 
 

@@ -36,7 +36,7 @@ def thinned(table: Any, points: int) -> Any:
 
 
 def main() -> int:
-    """Play, and print seconds of computing, units, data sets loaded, memory held, and failures."""
+    """Play, and print seconds, units, data sets loaded, memory held, and failures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("table")
     parser.add_argument("--repeats", type=int, required=True)
@@ -55,10 +55,11 @@ def main() -> int:
     plan = plan_table(options.table, named_reading(paper, "as_published"))
     units = thinned(plan, options.points).units(0, options.repeats)
     parallel = resolve_jobs(load_option("parallel", options.parallel), options.jobs)
-    began = time.perf_counter()
+    began, used = time.perf_counter(), time.process_time()
     outcome = run(units, Store(options.store), parallel, quiet=True)
     told = {
         "seconds": time.perf_counter() - began,
+        "processor": time.process_time() - used,
         "units": len({unit.key for unit in units}),
         "computed": outcome.computed,
         "failed": len(outcome.failed),

@@ -39,10 +39,13 @@ class TableRow(NamedTuple):
     """A way to play a table; ratios are its seconds divided by those of the first way.
 
     `beside` are seconds that the process takes besides computing: starting, importing, planning.
-    `units` are those of the run, `failed` those without a result (their data cannot be had).
+    `busy` is the share of the computing time in which each job kept a core busy, where all are
+    threads of one process. `units` are those of the run, `failed` those without a result (their
+    data cannot be had).
     """
 
     table: str
+    repeats: int
     way: str
     units: int
     failed: int
@@ -50,6 +53,7 @@ class TableRow(NamedTuple):
     ratio_median: float
     ratio_min: float
     ratio_max: float
+    busy: float | None
     beside: float
     loads: int
     mebibytes: float
@@ -61,10 +65,10 @@ def environment() -> dict[str, str]:
     return {**os.environ, "OMTL_DATA": data, "PYTHONPATH": str(ROOT)}
 
 
-def played(table: str, way: Way, effort: Effort, store: Path) -> dict[str, Any]:
+def played(table: str, repeats: int, way: Way, effort: Effort, store: Path) -> dict[str, Any]:
     """Return what a run of a table says of itself, with the seconds of the whole process."""
     options = {
-        "repeats": 1,
+        "repeats": repeats,
         "points": effort.points,
         "jobs": way.jobs,
         "parallel": way.parallel,
@@ -83,21 +87,24 @@ def played(table: str, way: Way, effort: Effort, store: Path) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1]) | {"whole": time.perf_counter() - began}
 
 
-def measure_table(table: str, effort: Effort) -> Iterator[TableRow]:
+def measure_table(table: str, repeats: int, effort: Effort) -> Iterator[TableRow]:
     """Yield a row for each way to play a table, in turns."""
     runs: dict[str, list[dict[str, Any]]] = {way.name: [] for way in WAYS}
     with tempfile.TemporaryDirectory() as folder:
         stores = (Path(folder) / str(k) for k in range(1000))
-        played(table, WAYS[0], effort, next(stores))  # compiles
+        played(table, repeats, WAYS[0], effort, next(stores))  # compiles
         for _ in range(effort.processes):
             for way in WAYS:
-                runs[way.name].append(played(table, way, effort, next(stores)))
+                runs[way.name].append(played(table, repeats, way, effort, next(stores)))
     first = runs[WAYS[0].name]
     for way in WAYS:
         mine = runs[way.name]
         ratios = [one["seconds"] / other["seconds"] for one, other in zip(mine, first, strict=True)]
+        in_threads = way.parallel == "threads"
+        busy = [one["processor"] / one["seconds"] / way.jobs for one in mine]
         yield TableRow(
             table,
+            repeats,
             way.name,
             mine[0]["units"],
             mine[0]["failed"],
@@ -105,6 +112,7 @@ def measure_table(table: str, effort: Effort) -> Iterator[TableRow]:
             statistics.median(ratios),
             min(ratios),
             max(ratios),
+            statistics.median(busy) if in_threads else None,
             statistics.median(one["whole"] - one["seconds"] for one in mine),
             max(one["loads"] for one in mine),
             statistics.median(one["mebibytes"] for one in mine),
@@ -115,6 +123,7 @@ def measure(effort: Effort) -> list[TableRow]:
     """Return the rows of the tables."""
     rows: list[TableRow] = []
     for table in effort.whole:
-        print(table, file=sys.stderr, flush=True)
-        rows += measure_table(table, effort)
+        for repeats in effort.repeats:
+            print(f"{table}, {repeats} repeats", file=sys.stderr, flush=True)
+            rows += measure_table(table, repeats, effort)
     return rows

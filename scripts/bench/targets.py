@@ -182,12 +182,15 @@ def started(*what: str) -> Callable[[Results], Iterator[Measured]]:
 def loaded_by_threads(results: Results) -> Iterator[Measured]:
     """Yield how many times the data sets of a table are loaded by two threads, beside one."""
     once = {
-        line["table"]: float(line["loads"]) for line in results["tables"] if line["way"] == "1 job"
+        (line["table"], line["repeats"]): float(line["loads"])
+        for line in results["tables"]
+        if line["way"] == "1 job"
     }
     for line in results["tables"]:
-        if line["way"] == "2 jobs, threads" and once[line["table"]]:
-            ratio = float(line["loads"]) / once[line["table"]]
-            yield Measured(line["table"], ratio, ratio, ratio)
+        least = once[line["table"], line["repeats"]]
+        if line["way"] == "2 jobs, threads" and least:
+            ratio = float(line["loads"]) / least
+            yield Measured(f"{line['table']}, repeats: {line['repeats']}", ratio, ratio, ratio)
 
 
 IN_NUMPY = "Each learner beside its plain NumPy transcription"
