@@ -377,7 +377,7 @@ def _prefetch(
     return signature, generate
 
 
-AHEAD = 8
+AHEAD = 16
 """How many features ahead of its use a row of weights is asked for: rows lie far apart, and no
 processor foresees which is next."""
 
@@ -444,6 +444,33 @@ def _axpys(a, rows, i, first, last, W):  # noqa: ARG001
     return dense if rows.instance_class is DenseRows else compressed
 
 
+TOGETHER = 4
+"""Indices of each of two sparse rows that are compared at once: most have none in common, and of
+which is less no processor foresees."""
+
+
+@register_jitable(**BORROWED)
+def any_common(indices, mine, its):
+    """Return whether any of `TOGETHER` indices from a place on is among those from another on."""
+    any_is = False
+    for k in range(TOGETHER):
+        for e in range(TOGETHER):
+            any_is |= indices[np.uint64(mine + k)] == indices[np.uint64(its + e)]
+    return any_is
+
+
+@register_jitable(**BORROWED)
+def add_common(total, rows, mine, my_end, its, its_end):
+    """Add to `total` the products of the values that two parts of sparse rows have in common."""
+    while mine < my_end and its < its_end:
+        my_index, its_index = rows.indices[mine], rows.indices[its]
+        if my_index == its_index:
+            total += rows.values[mine] * rows.values[its]
+        mine += my_index <= its_index
+        its += its_index <= my_index
+    return total
+
+
 @overload(row_dot, jit_options=BORROWED)
 def _row_dot(rows, i, j):  # noqa: ARG001
     def dense(rows, i, j):
@@ -452,16 +479,14 @@ def _row_dot(rows, i, j):  # noqa: ARG001
     def merged(rows, i, j):
         total = 0.0
         mine, its = rows.indptr[i], rows.indptr[j]
-        while mine < rows.indptr[i + 1] and its < rows.indptr[j + 1]:
-            if rows.indices[mine] == rows.indices[its]:
-                total += rows.values[mine] * rows.values[its]
-                mine += 1
-                its += 1
-            elif rows.indices[mine] < rows.indices[its]:
-                mine += 1
-            else:
-                its += 1
-        return total
+        my_end, its_end = rows.indptr[i + 1], rows.indptr[j + 1]
+        while mine + TOGETHER <= my_end and its + TOGETHER <= its_end:
+            if any_common(rows.indices, mine, its):
+                total = add_common(total, rows, mine, mine + TOGETHER, its, its + TOGETHER)
+            my_last, its_last = rows.indices[mine + TOGETHER - 1], rows.indices[its + TOGETHER - 1]
+            mine += TOGETHER * (my_last <= its_last)
+            its += TOGETHER * (its_last <= my_last)
+        return add_common(total, rows, mine, my_end, its, its_end)
 
     return dense if rows.instance_class is DenseRows else merged
 
