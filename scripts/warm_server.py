@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,9 @@ def reply(word: object) -> None:
     replies.write(f"{word}\n")
     replies.flush()
 
+
+# Who is begun in the background ignores Ctrl-C, and so would all runs.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 replies = os.fdopen(os.dup(1), "w")
 if run(json.loads(sys.stdin.readline())):

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import random
+import signal
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
 from dataclasses import replace
@@ -29,9 +30,17 @@ SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
 
 @pytest.fixture(scope="module")
 def ground() -> Iterator[faults.Ground]:
-    """Give processes that have the package loaded, and an undisturbed run."""
-    with faults.ground() as on:
-        yield on
+    """Give processes that have the package loaded, and an undisturbed run.
+
+    They are begun as in the background, where Ctrl-C is ignored.
+    """
+    earlier = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with faults.ground() as on:
+            signal.signal(signal.SIGINT, earlier)
+            yield on
+    finally:
+        signal.signal(signal.SIGINT, earlier)
 
 
 def test_runs_broken_at_random_moments_go_on(ground: faults.Ground) -> None:
@@ -41,6 +50,22 @@ def test_runs_broken_at_random_moments_go_on(ground: faults.Ground) -> None:
     assert not told
     assert {trial.kind for trial in trials} == set(faults.FAULTS)
     assert any(0 < trial.kept < faults.UNITS for trial in trials)
+
+
+def test_a_fault_that_never_comes_in_time_is_told(
+    ground: faults.Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A suite whose runs have always ended before does not try for ever."""
+
+    def too_late(*_: Any) -> faults.Trial:
+        raise faults.TooLateError
+
+    monkeypatch.setattr(faults, "attempt", too_late)
+    monkeypatch.setattr(faults, "TRIES", 2)
+    told: list[str] = []
+    trials = faults.suite(ground, MOMENTS, seed=1, tell=told.append)
+    assert len(told) == len(trials) == MOMENTS
+    assert all(trial.fault == "2 runs had all ended before it came" for trial in trials)
 
 
 def test_two_runs_at_once_and_a_damaged_unit(ground: faults.Ground) -> None:
