@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from scipy.linalg import lapack
 
+from omtl.lapack import all_eigenpairs, some_eigenpairs, tridiagonal
+
 FEW = 8
 """Up to this part of all eigenvectors, 1 / FEW, they are cheaper found one by one than together."""
 
@@ -23,7 +25,7 @@ def nearest_in_cone(matrix: np.ndarray) -> np.ndarray:
     n = len(matrix)
     if n == 1:
         return np.maximum(matrix, 0.0)
-    reflected, diagonal, beside, tau, _ = lapack.dsytrd(matrix.T, lower=1, lwork=64 * n)
+    reflected, diagonal, beside, tau = tridiagonal(matrix.T)
     n_negative = below_zero(diagonal, beside)
     negative = 2 * n_negative <= n
     count = n_negative if negative else n - n_negative
@@ -64,12 +66,9 @@ def eigenpairs(
         Which are wanted, from 0.
     """
     if FEW * count <= diagonal.size:
-        room = np.append(beside, 0.0)
-        _, values, vectors, failed = lapack.dstemr(
-            diagonal.copy(), room, 2, 0.0, 0.0, first + 1, first + count
-        )
+        values, vectors, failed = some_eigenpairs(diagonal, beside, first, count)
         if not failed:
-            return values[:count], vectors[:, :count]
-    values, vectors, failed = lapack.dstevd(diagonal, beside)
+            return values, vectors
+    values, vectors, failed = all_eigenpairs(diagonal, beside)
     assert not failed, "the solver of tridiagonal matrices converges"
     return values[first : first + count], vectors[:, first : first + count]
