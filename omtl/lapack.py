@@ -64,7 +64,7 @@ def tridiagonal(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray,
         (n − 1,), and the reflectors' factors (n − 1,).
     """
     n = len(matrix)
-    reflected = np.array(matrix, order="F")
+    reflected = np.array(matrix, dtype=np.float64, order="F")
     diagonal, beside, tau = np.empty(n), np.empty(n - 1), np.empty(n - 1)
     work = np.empty(64 * n)
     _dsytrd("L", n, reflected, n, diagonal, beside, tau, work, work.size)

@@ -40,6 +40,13 @@ def test_they_are_scipy_s_to_the_bit(n: int) -> None:
     np.testing.assert_array_equal(diagonal, others[0])
 
 
+def test_whole_numbers_are_taken() -> None:
+    """LAPACK is pointed to numbers of 64 bits, whatever it is given."""
+    whole = np.array([[2, 1, 0], [1, 3, 1], [0, 1, 4]])
+    for found, known in zip(tridiagonal(whole), tridiagonal(whole.astype(float)), strict=True):
+        np.testing.assert_array_equal(found, known)
+
+
 def test_a_failure_is_told() -> None:
     """Of numbers that are none no eigenvalues are found."""
     none = np.full(4, np.nan)
