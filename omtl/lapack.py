@@ -6,10 +6,12 @@ They are the functions of SciPy's LAPACK, to the bit, in which other threads go 
 from __future__ import annotations
 
 import ctypes
-from typing import Any
 
 import numpy as np
 from numba.extending import get_cython_function_address
+
+KINDS: dict[type, type] = {str: np.bytes_, int: np.intc, float: np.float64}
+"""What LAPACK is pointed to for a letter or a number of Python; arrays are what they are."""
 
 
 class Function:
@@ -27,26 +29,12 @@ class Function:
         address = get_cython_function_address("scipy.linalg.cython_lapack", name)
         self._call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)(address)
 
-    def __call__(self, *arguments: Any) -> int:
+    def __call__(self, *arguments: str | float | np.ndarray) -> int:
         """Call it; arrays are read and written in place. Return ``info``, 0 for success."""
-        info = ctypes.c_int(0)
-        held = [_pointed(argument) for argument in arguments]
-        self._call(*map(_address, held), ctypes.addressof(info))
-        return info.value
-
-
-def _pointed(argument: Any) -> Any:
-    """Return what LAPACK is pointed to."""
-    if isinstance(argument, np.ndarray):
-        return argument
-    if isinstance(argument, str):
-        return ctypes.c_char(argument.encode())
-    return ctypes.c_double(argument) if isinstance(argument, float) else ctypes.c_int(argument)
-
-
-def _address(held: Any) -> int:
-    """Return where an array or a number of C begins."""
-    return held.ctypes.data if isinstance(held, np.ndarray) else ctypes.addressof(held)
+        info = np.zeros((), np.intc)
+        pointed = [np.asarray(each, KINDS.get(type(each))) for each in arguments]
+        self._call(*(each.ctypes.data for each in (*pointed, info)))
+        return int(info)
 
 
 _dsytrd = Function("dsytrd", 10)
