@@ -87,7 +87,7 @@ $(VENV)/base: requirements/build.lock
 	@$(INSTALL) -r requirements/build.lock
 	@touch $@
 
-$(VENV)/run: $(VENV)/base requirements/run.lock
+$(VENV)/run: $(VENV)/base requirements/run.lock pyproject.toml
 	@$(INSTALL) --no-build-isolation -r requirements/run.lock
 	@$(PYTHON) -m pip --disable-pip-version-check -qq install --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -16,6 +16,13 @@ from omtl.stopping import ended
 
 PROGRAM = "omtl"
 
+EXTRAS = {
+    "report": ("jinja2", "markdown_it"),
+    "engines": ("dask", "distributed", "ray"),
+    "river": ("river",),
+}
+"""Which extra of the package brings a module; all others come with ``harness``."""
+
 
 class Parser(argparse.ArgumentParser):
     """A parser that tells a mistake in one line."""
@@ -86,12 +93,23 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     return options
 
 
+def _lacks(module: str) -> str:
+    """Return what to install where a command lacks a package."""
+    extra = next((extra for extra, modules in EXTRAS.items() if module in modules), "harness")
+    return f"needs {module}, which is not installed: pip install 'omtl[{extra}]'"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status."""
 
     def command() -> int:
         options = parse(arguments)
         refuse_missing()
-        return options.run(options)
+        try:
+            return options.run(options)
+        except ModuleNotFoundError as fault:
+            if str(fault.name).startswith("omtl"):
+                raise
+            raise UserError(f"omtl {options.command} {_lacks(str(fault.name))}") from fault
 
     return ended(command)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import tempfile
 from pathlib import Path
 
 from omtl.errors import WriteError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 IN_WORK = ".writing-"
 """How the names of files in work begin."""
@@ -40,6 +44,8 @@ def write_whole(path: Path, content: str | bytes) -> None:
                 part.flush()
                 os.fsync(part.fileno())
                 Path(name).chmod(0o644)
+                if fcntl is None:  # Windows renames no open file
+                    part.close()
                 Path(name).replace(path)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -74,7 +80,9 @@ def _new_part(folder: Path) -> tuple[int, str]:
 
 
 def _lock(handle: int) -> None:
-    """Lock a file in work where the file system has locks; without them none is removed either."""
+    """Lock a file in work where the system has locks; without them none is removed either."""
+    if fcntl is None:
+        return
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
     except OSError as fault:
@@ -84,6 +92,8 @@ def _lock(handle: int) -> None:
 
 def _remove_left_over(folder: Path) -> None:
     """Remove files in work that no process works on."""
+    if fcntl is None:
+        return
     for part in folder.glob(f"{IN_WORK}*"):
         with contextlib.suppress(OSError), part.open("rb") as file:  # gone, or in work
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -109,7 +109,7 @@ def test_an_engine_that_is_not_installed_is_told(
         monkeypatch.setitem(sys.modules, package, None)
         engines.open_dask.cache_clear()
         engines.open_ray.cache_clear()
-        with pytest.raises(UserError, match=f"parallel={name} needs .* requirements/engines.lock"):
+        with pytest.raises(UserError, match=f"parallel={name} needs .*engines"):
             fanout.run(UNITS[:1], store, parallel(name), quiet=True)
 
 

@@ -14,7 +14,11 @@ EXAMPLES = ("report", "report --output public")
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add where it goes, and whether the store is looked at."""
-    command.add_argument("--output", type=Path, help="the site's folder; default: .omtl/site")
+    command.add_argument(
+        "--output",
+        type=Path,
+        help="the site's folder; default: .omtl/site in a checkout, else site",
+    )
     command.add_argument(
         "--without-store",
         action="store_true",
@@ -25,9 +29,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the site and tell where its front page is."""
     from omtl.harness.store import Store
-    from omtl.paths import kept
+    from omtl.paths import CHECKOUT, kept
     from omtl.site.build import build
 
     store = None if options.without_store else Store.default()
-    tell_written([build(options.output or kept() / "site", store=store)])
+    default = kept() / "site" if CHECKOUT else Path("site")
+    tell_written([build(options.output or default, store=store)])
     return DONE

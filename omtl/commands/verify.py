@@ -25,12 +25,12 @@ def run(options: argparse.Namespace) -> int:
     from omtl.harness.plan import describe
     from omtl.harness.store import Store
     from omtl.harness.verify import DIFFERENT, NOT_COMPARABLE, append, check, drawn, signed_off
-    from omtl.paths import RESULTS
+    from omtl.paths import RESULTS, results_to_read
 
     if options.table is not None:
         describe("table", options.table)  # a wrong name is told as such
     checks = []
-    for row in drawn(RESULTS, options.cells, options.seed, options.table):
+    for row in drawn(results_to_read(), options.cells, options.seed, options.table):
         done = check(row, Store.default(), options.seed)
         checks.append(done)
         print(f"{done.result}: {done}", flush=True)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from omtl.own import module_in, own_module
-from omtl.paths import ROOT
+from omtl.paths import PACKAGE
 
 
 @lru_cache
@@ -38,7 +38,7 @@ def _source_of(module: str) -> Path | None:
     if module in ("omtl", "omtl.errors", "omtl.own", "omtl.paths", "data_fetchers.fetch"):
         return None  # they decide what is said, where files are, how many threads: never a number
     ours = module.split(".")[0] in ("omtl", "data_fetchers")
-    return (module_in(ROOT, module) if ours else None) or own_module(module)
+    return (module_in(PACKAGE.parent, module) if ours else None) or own_module(module)
 
 
 def _imports_of(tree: ast.Module, package: str) -> list[str]:

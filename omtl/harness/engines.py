@@ -192,5 +192,5 @@ def results(
     except ImportError as fault:
         raise UserError(
             f"parallel={parallel['backend']} needs a package that is not installed ({fault}); "
-            "install it with: pip install --require-hashes -r requirements/engines.lock"
+            "install it with: pip install 'omtl[engines]'"
         ) from fault

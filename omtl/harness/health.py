@@ -6,10 +6,11 @@ import os
 import re
 import sys
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 import joblib
+from packaging.requirements import Requirement
 
 import data_fetchers
 from data_fetchers.fetch import place_of
@@ -23,8 +24,11 @@ GOOD, BAD, NOTE = "ok", "missing", "note"
 
 OLDEST_PYTHON = (3, 11)
 
-LISTS = {"run": BAD, "engines": NOTE, "test": NOTE}
-"""Lists of requirements, each with what it means where one of its packages is lacking."""
+EXTRAS = {"": BAD, "harness": BAD, "report": BAD, "engines": NOTE, "dev": NOTE}
+"""Extras of the package, each with what it means where one of its packages is lacking."""
+
+LOCKS = {"engines": "engines", "dev": "test"}
+"""Which lock a checkout pins an extra in; the others are in ``run.lock``."""
 
 KEPT = {
     "store": "finished units",
@@ -59,15 +63,16 @@ def _machine() -> list[dict[str, str]]:
 
 def _packages() -> list[dict[str, str]]:
     told: dict[str, dict[str, str]] = {}
-    for name, lacking in LISTS.items():
-        locked = _locked(ROOT / "requirements" / f"{name}.lock")
-        for package in _asked(ROOT / "requirements" / f"{name}.in"):
-            told.setdefault(package, _package(package, locked.get(package, set()), name, lacking))
+    for extra, lacking in EXTRAS.items():
+        lock = f"requirements/{LOCKS.get(extra, 'run')}.lock"
+        locked = _locked(ROOT / lock)
+        mend = f"pip install --require-hashes -r {lock}" if locked else f"pip install omtl[{extra}]"
+        for package in _asked(extra):
+            told.setdefault(package, _package(package, locked.get(package, set()), mend, lacking))
     return list(told.values())
 
 
-def _package(package: str, locked: set[str], where: str, lacking: str) -> dict[str, str]:
-    mend = f"pip install --require-hashes -r requirements/{where}.lock"
+def _package(package: str, locked: set[str], mend: str, lacking: str) -> dict[str, str]:
     try:
         found = version(package)
     except PackageNotFoundError:
@@ -82,12 +87,16 @@ def _package(package: str, locked: set[str], where: str, lacking: str) -> dict[s
     return finding("packages", package, GOOD, found)
 
 
-def _asked(path: Path) -> list[str]:
-    """Return the packages that a list of requirements names itself."""
-    if not path.exists():
-        return []
-    lines = (line.split(";")[0].strip() for line in path.read_text(encoding="utf-8").splitlines())
-    return [_called(line) for line in lines if line and not line.startswith(("-", "#"))]
+def _asked(extra: str) -> list[str]:
+    """Return the packages that an extra names itself and this machine is to have."""
+    asked = [Requirement(line) for line in requires("omtl") or []]
+    return [
+        _called(one.name)
+        for one in asked
+        if one.name != "omtl"
+        and (one.marker is None or one.marker.evaluate({"extra": extra}))
+        and (one.marker is None or "extra" in str(one.marker)) == bool(extra)
+    ]
 
 
 def _locked(path: Path) -> dict[str, set[str]]:

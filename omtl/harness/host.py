@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from omtl.paths import ROOT
+from omtl.paths import CHECKOUT
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "pandas", "joblib")
 
@@ -38,10 +38,12 @@ def host() -> dict[str, Any]:
 
 def commit() -> str:
     """Return the checkout's commit, with ``+`` if files of the project differ from it."""
+    if CHECKOUT is None:
+        return "unknown"
 
     def git(*words: str) -> str:
         return subprocess.run(
-            ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=True
+            ["git", "-C", str(CHECKOUT), *words], capture_output=True, text=True, check=True
         ).stdout.strip()
 
     try:

@@ -18,7 +18,7 @@ import pandas as pd
 from omtl.files import write_whole
 from omtl.harness.claims import Comparison, claims_of, judge_claim, outcome_of
 from omtl.harness.plan import describe, descriptions
-from omtl.paths import EXPERIMENTS, RESULTS
+from omtl.paths import EXPERIMENTS, RESULTS, results_to_read
 
 READINGS = ("as_written", "as_published")
 
@@ -231,10 +231,14 @@ def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=THEORY)
 
 
-def write_ledgers(results: Path = RESULTS) -> tuple[list[str], list[Path]]:
-    """Write the ledger and the audit; return what they tell, in a few lines, and the paths."""
-    claims, audit = claims_ledger(results), theory_audit(results)
-    paths = [results / "claims.csv", results / "theory.csv"]
+def write_ledgers(results: Path | None = None) -> tuple[list[str], list[Path]]:
+    """Write the ledger and the audit; return what they tell, in a few lines, and the paths.
+
+    Without a folder of results, those written here are read, or else those of the package.
+    """
+    source = results or results_to_read()
+    claims, audit = claims_ledger(source), theory_audit(source)
+    paths = [(results or RESULTS) / name for name in ("claims.csv", "theory.csv")]
     for path, rows in zip(paths, (claims, audit), strict=True):
         write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
     told = []

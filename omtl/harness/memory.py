@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import resource
 import sys
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from uuid import uuid4
+
+try:
+    import resource
+except ImportError:  # Windows
+    import psutil
 
 MIB = 1024.0**2
 
@@ -33,6 +37,8 @@ def peak_mib() -> float:
     for line in lines.splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024 / MIB
+    if "resource" not in globals():
+        return psutil.Process().memory_info().peak_wset / MIB
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MIB
 

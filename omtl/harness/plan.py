@@ -23,7 +23,7 @@ from omtl.harness.loading import is_synthetic
 from omtl.harness.unit import Unit
 from omtl.harness.verdict import OURS, TIMING
 from omtl.metrics import METRICS
-from omtl.paths import EXPERIMENTS, RESULTS
+from omtl.paths import EXPERIMENTS, PUBLISHED
 
 FRESH_DRAWS_FROM = 1
 """Draw 0 is the one that the table is made on; fresh draws follow it."""
@@ -195,7 +195,7 @@ def describe(kind: str, name: str) -> dict[str, Any]:
 
 def published(table: str) -> list[dict[str, str]]:
     """Return the published numbers of a table, as printed, in the paper's order."""
-    path = RESULTS / "published" / f"{table}.csv"
+    path = PUBLISHED / f"{table}.csv"
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 

@@ -15,7 +15,7 @@ from omtl.errors import UserError
 from omtl.harness.host import commit
 from omtl.harness.render import MARKS
 from omtl.harness.store import Store
-from omtl.paths import RESULTS
+from omtl.paths import results_to_read
 from omtl.site.claims import MARKS as OUTCOME_MARKS
 from omtl.site.claims import OUTCOMES, claims
 from omtl.site.data_sets import data_sets
@@ -131,15 +131,15 @@ def pages(sources: Sources, store: Store | None) -> tuple[dict[str, str], dict[s
     return done, copied
 
 
-def build(output: Path, results: Path = RESULTS, store: Store | None = None) -> Path:
+def build(output: Path, results: Path | None = None, store: Store | None = None) -> Path:
     """Write the site; return its front page.
 
     Parameters
     ----------
     output : Path
         The site's folder: a new one, an empty one, or that of an earlier site, which is replaced.
-    results : Path
-        The folder of results.
+    results : Path, optional
+        The folder of results; those written here by default, or else the package's.
     store : Store, optional
         Where single repeats are looked for.
 
@@ -154,7 +154,7 @@ def build(output: Path, results: Path = RESULTS, store: Store | None = None) -> 
         raise UserError(
             f"{output} has other things in it than a site; name a new folder with --output"
         )
-    done, copied = pages(Sources(results), store)
+    done, copied = pages(Sources(results or results_to_read()), store)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=".writing-", dir=output.parent))
