@@ -130,9 +130,40 @@ def load_option(group: str, name: str) -> dict[str, Any]:
     return whole(group, read_yaml(files[choose(group, name, list(files))]))
 
 
+SILENT, AMBIGUOUS, CONTRADICTS = "silent", "ambiguous", "contradicts"
+SUPPORT = (SILENT, AMBIGUOUS, CONTRADICTS)
+"""What a paper's text says of an answer that is not the literal one: nothing; words that bear both;
+or something else."""
+
+
 def questions(paper: str) -> dict[str, Any]:
-    """Return what a paper leaves open: the questions of its ``readings.yaml``."""
-    return read_yaml(EXPERIMENTS / paper / "readings.yaml")["questions"]
+    """Return what a paper leaves open: the questions of its ``readings.yaml``.
+
+    Raises
+    ------
+    UserError
+        If an option that is not the literal one has no label of `SUPPORT`, or another has one.
+    """
+    path = EXPERIMENTS / paper / "readings.yaml"
+    asked = read_yaml(path)["questions"]
+    for name, question in asked.items():
+        labels = {str(option): label for option, label in question.get("support", {}).items()}
+        departures = {str(option) for option in question["options"]} - {str(question["literal"])}
+        for option in sorted(departures | set(labels)):
+            label = labels.get(option)
+            if option not in departures:
+                raise UserError(
+                    f"{path}: question {name}: support names {option!r}, which is not an option "
+                    "besides the literal one"
+                )
+            if label not in SUPPORT:
+                raise UserError(
+                    f"{path}: question {name}: option {option!r} has support {label!r}; "
+                    f"write one of {', '.join(SUPPORT)}"
+                )
+        if not isinstance(question.get("found", ""), str):
+            raise UserError(f"{path}: question {name}: found must be a text")
+    return asked
 
 
 def named_reading(paper: str, name: str) -> dict[str, Any]:

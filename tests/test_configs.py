@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 from itertools import product
+from pathlib import Path
 
 import pytest
+import yaml
 from hydra import compose, initialize_config_dir
 from miniature import SMALL_WALK, small
 from omegaconf import OmegaConf
@@ -103,6 +105,27 @@ def test_every_answer_changes_what_it_names(paper: str, question: str, option: s
             for step in path:
                 assert step in target, f"{key}: {chosen} has no {step}"
                 target = target[step]
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ({}, ["question step", "option 'long' has support None", "silent, ambiguous"]),
+        ({"support": {"long": "likely"}}, ["option 'long' has support 'likely'"]),
+        ({"support": {"long": "silent", "short": "silent"}}, ["support names 'short'"]),
+        ({"support": {"long": "silent"}, "found": ["x"]}, ["found must be a text"]),
+    ],
+)
+def test_an_option_without_a_label_is_refused(
+    question: dict, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"literal": "short", "options": {"short": {}, "long": {}}, **question}
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "readings.yaml").write_text(yaml.safe_dump({"questions": {"step": asked}}))
+    monkeypatch.setattr("omtl.config.EXPERIMENTS", tmp_path)
+    with pytest.raises(UserError) as told:
+        questions("mine")
+    assert all(word in str(told.value) for word in [str(tmp_path), *words])
 
 
 @pytest.mark.parametrize("table", TABLES)
