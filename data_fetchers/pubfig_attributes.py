@@ -141,6 +141,7 @@ def load(
     attributes: Sequence[str] | None = None,
     per_task: int | None = None,
     sample_seed: int = 0,
+    positives: float | None = None,
 ) -> Tasks:
     """Fetch the file if need be, and make a task of each attribute.
 
@@ -154,6 +155,8 @@ def load(
         Examples kept of each task, drawn uniformly without replacement; else all.
     sample_seed : int
         Decides the draw.
+    positives : float, optional
+        Share of the kept examples that have the attribute; else as it falls.
 
     Returns
     -------
@@ -180,7 +183,7 @@ def load(
         np.repeat(np.arange(len(names)), len(images.X)),
         names,
     )
-    return sampled(NAME, whole, per_task, sample_seed)
+    return sampled(NAME, whole, per_task, sample_seed, positives)
 
 
 def _expected() -> dict[str, int]:

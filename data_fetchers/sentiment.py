@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +92,7 @@ FILES: tuple[RemoteFile, ...] = tuple(
 
 DOMAINS = ("books", "dvd", "electronics", "kitchen")
 VALUES = ("count", "presence")
+NUMBERINGS = ("shared", "by_domain")
 LABELS = {"negative": -1.0, "positive": 1.0}
 COUNTS = {
     "books: positive": 1000,
@@ -201,6 +203,7 @@ def load(
     value: str = "count",
     min_reviews: int = 1,
     ngrams: int | Collection[int] = (1, 2),
+    numbering: str = "shared",
 ) -> Tasks:
     """Fetch the files if need be, and make a task of each domain.
 
@@ -216,13 +219,16 @@ def load(
         Keep the features that are in at least so many reviews of these domains.
     ngrams : int or collection of int
         The lengths of the features to keep, in words: 1 for unigrams, 2 for bigrams, or both.
+    numbering : {"shared", "by_domain"}
+        Whether a column is the same feature in all domains, or each domain numbers its own features
+        from 0 in the order in which they first appear, so that a column is another one in each.
 
     Returns
     -------
     Tasks
         X : csr_array of shape (n_reviews, n_features), a column for each feature that is kept, in
-        the order of their names. The rows of a task are its negative reviews and then its positive
-        ones, as the files have them.
+        the order of their names unless each domain numbers its own. The rows of a task are its
+        negative reviews and then its positive ones, as the files have them.
 
     Raises
     ------
@@ -233,6 +239,7 @@ def load(
     """
     names = chosen(NAME, "domains", DOMAINS if domains is None else domains, DOMAINS)
     chosen(NAME, "value", [value], VALUES)
+    chosen(NAME, "numbering", [numbering], NUMBERINGS)
     lengths = chosen(NAME, "ngrams", [ngrams] if isinstance(ngrams, int) else ngrams, (1, 2))
     if min_reviews < 1:
         raise UserError(f"{NAME}: min_reviews must be 1 or more, not {min_reviews}.")
@@ -253,8 +260,25 @@ def load(
         (data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape
     )
     X.sort_indices()
+    if numbering == "by_domain":
+        bounds = np.cumsum([0, *map(len, rows)])
+        X = _renumbered([X[a:b] for a, b in pairwise(bounds)])
     task = np.repeat(np.arange(len(names)), [len(row) for row in rows])
     return Tasks(X, reviews.y[order], task, names)
+
+
+def _renumbered(parts: Sequence[sparse.csr_array]) -> sparse.csr_array:
+    """Return the rows, the columns of each part numbered in the order of their first appearance."""
+    numbered = []
+    for X in parts:
+        _, first, same = np.unique(X.indices, return_index=True, return_inverse=True)
+        number = np.argsort(np.argsort(first)).astype(np.int32)
+        numbered.append((X.data, number[same], X.indptr))
+    n_columns = max(int(indices.max(initial=-1)) + 1 for _, indices, _ in numbered)
+    stacked = [sparse.csr_array(part, shape=(part[2].size - 1, n_columns)) for part in numbered]
+    X = sparse.csr_array(sparse.vstack(stacked, "csr"))
+    X.sort_indices()
+    return X
 
 
 def _counts(reviews: Reviews, domain: np.ndarray, words: np.ndarray) -> dict[str, int]:

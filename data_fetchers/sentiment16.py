@@ -6,22 +6,19 @@ of Amazon's products, from the multi-domain sentiment data set of Blitzer, Dredz
 reviews together. A line is a review: 1 or 0 for positive or negative, a tab, and its tokens with
 spaces between them.
 
-They stand in for the OSMTL paper's 24 domains of the same collection, of which no copy was found.
-
 Licence: unstated.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 
 from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._words import VALUES, bag_of_words
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.errors import UserError
 from omtl.streams import Tasks
@@ -234,7 +231,6 @@ REVIEWS = {
 """The negative and the positive reviews of each domain."""
 AMAZON = tuple(name for name in REVIEWS if name not in ("MR", "imdb"))
 """The domains that are kinds of Amazon's products."""
-VALUES = ("count", "presence")
 
 
 @dataclass(frozen=True)
@@ -275,15 +271,6 @@ def parse(texts: Iterable[str]) -> Reviews:
             tokens.append(review.split())
             sources.append(number)
     return Reviews(tokens, np.array(labels), np.array(sources, dtype=np.int64))
-
-
-def features(review: Sequence[str], ngrams: Sequence[int]) -> Counter[str]:
-    """Return how often each word, and each pair of adjacent words, is in a review."""
-    found: Counter[str] = Counter()
-    for length in ngrams:
-        shifted = [review[start:] for start in range(length)]
-        found.update("_".join(words) for words in zip(*shifted, strict=False))
-    return found
 
 
 def load(
@@ -333,19 +320,7 @@ def load(
     task = reviews.text // 2
     expect_counts(NAME, _expected(names), _counts(names, reviews.y, task))
 
-    counted = [features(review, lengths) for review in reviews.tokens]
-    column = {name: k for k, name in enumerate(sorted(set().union(*counted)))}
-    X = sparse.csr_array(
-        (
-            np.array([n for one in counted for n in one.values()], dtype=np.float64),
-            np.array([column[name] for one in counted for name in one], dtype=np.int32),
-            np.cumsum([0, *map(len, counted)], dtype=np.int32),
-        ),
-        shape=(len(counted), len(column)),
-    )
-    if value == "presence":
-        X.data[:] = 1.0
-    X.sort_indices()
+    X = bag_of_words(reviews.tokens, lengths, value)
     return Tasks(X, reviews.y, task, tuple(names))
 
 

@@ -82,11 +82,14 @@ class Fed:
         Squared norms of the whole rows.
     sha256 : str
         Hash of the whole rows, labels and tasks.
+    is_lean : bool
+        Whether there were such features.
     """
 
     tasks: Tasks
     square_norm: np.ndarray
     sha256: str
+    is_lean: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -109,7 +112,8 @@ def fed(tasks: Tasks) -> Fed:
         kept = sparse.csr_array(tasks.X[:, common_first[: np.count_nonzero(rows_with > 1)]])
         kept.sort_indices()
         lean = replace(tasks, X=kept)
-    return Fed(lean, square_norm, tasks.sha256)
+    is_lean = lean.X.shape[1] < tasks.X.shape[1]
+    return Fed(lean, square_norm, tasks.sha256, is_lean)
 
 
 def in_order(source: Fed, stream: Stream) -> tuple[Examples, Stream]:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from omtl.errors import UserError
+
 BLOCK = 1 << 20
 """Numbers that are converted at a time where they are hashed."""
 
@@ -76,18 +78,23 @@ def checkpoints(n_rounds: int, n_checkpoints: int) -> np.ndarray:
     return np.ceil(np.arange(1, n + 1) * n_rounds / max(n, 1)).astype(np.int64)
 
 
+RUN_OUT = ("sit_out", "again")
+"""What a task may do that has run out of examples."""
+
+
 def rounds(
     tasks: Tasks,
     shuffle: np.random.Generator,
     deal: np.random.Generator,
     n_nodes: int = 1,
     n_checkpoints: int = 100,
+    run_out: str = "sit_out",
 ) -> Stream:
     """Return a stream of rounds: one example of every task a round, in the order of the tasks.
 
     Each task's examples are shuffled. A task that has run out of examples sits out the remaining
-    rounds (DOM paper, footnote 1). In each round the examples are dealt to the nodes at random,
-    none to a node twice before every node has one.
+    rounds, or has its examples again in the same order. In each round the examples are dealt to the
+    nodes at random, none to a node twice before every node has one.
 
     Parameters
     ----------
@@ -98,13 +105,26 @@ def rounds(
         Number of nodes.
     n_checkpoints : int
         How often the trace notes how far the learner has come.
+    run_out : {"sit_out", "again"}
+        What a task does that has run out of examples before the largest has.
+
+    Raises
+    ------
+    UserError
+        If `run_out` is neither.
     """
+    if run_out not in RUN_OUT:
+        raise UserError(
+            f"protocol.run_out={run_out!r} is not known; choose from {', '.join(RUN_OUT)}"
+        )
     n_tasks = len(tasks.names)
     orders = [shuffle.permutation(np.flatnonzero(tasks.task == k)) for k in range(n_tasks)]
     n_rounds = max(order.size for order in orders)
     table = np.full((n_rounds, n_tasks), -1, dtype=np.int64)
     for k, order in enumerate(orders):
-        table[: order.size, k] = order
+        again = run_out == "again" and order.size > 0
+        column = np.resize(order, n_rounds) if again else order
+        table[: column.size, k] = column
     present = table >= 0
     turns = -(-n_tasks // n_nodes)
     hands = np.argsort(deal.random((n_rounds, turns, n_nodes)), axis=2, kind="stable")

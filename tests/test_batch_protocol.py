@@ -122,7 +122,7 @@ def test_areas_are_those_of_held_out_examples() -> None:
     unit = small("itl").unit(0, 3)
     setting = setting_of(unit)
     tasks = setting.tasks
-    train, test = split(tasks, 20, False, setting.rng("split"))
+    train, test = split(tasks, 20, "plain", setting.rng("split"))
 
     def again(learnt: np.ndarray, held_out: np.ndarray) -> np.ndarray:
         learner = ITL(**unit.algorithm["fixed"])
@@ -136,7 +136,7 @@ def test_areas_are_those_of_held_out_examples() -> None:
 
     arrays = compute(unit).arrays
     np.testing.assert_allclose(arrays["auc"][0], again(train, test))
-    parts = folds(tasks, train, 2, False, setting.rng("folds"))
+    parts = folds(tasks, train, 2, "plain", setting.rng("folds"))
     np.testing.assert_allclose(
         arrays["validation"][0], np.nanmean([again(*part) for part in parts])
     )
@@ -145,7 +145,7 @@ def test_areas_are_those_of_held_out_examples() -> None:
 def test_smaller_training_sets_are_parts_of_larger_ones() -> None:
     """So that what differs between sizes is the size."""
     setting = setting_of(small("itl").unit(0, 0))
-    sets = [set(split(setting.tasks, n, False, setting.rng("split"))[0]) for n in (10, 20, 40)]
+    sets = [set(split(setting.tasks, n, "plain", setting.rng("split"))[0]) for n in (10, 20, 40)]
     assert sets[0] < sets[1] < sets[2]
 
 
@@ -155,7 +155,7 @@ def test_training_rows_of_unit_norm() -> None:
     experiment.protocol["unit_rows_to_learn"] = True
     setting = setting_of(experiment.unit(0, 0))
     tasks = setting.tasks
-    train, test = split(tasks, 20, False, setting.rng("split"))
+    train, test = split(tasks, 20, "plain", setting.rng("split"))
     learnt = batch.taken(tasks, train)
     learnt.X[:] = learnt.X / np.linalg.norm(learnt.X, axis=1, keepdims=True)
     fit = STL(**experiment.algorithm["fixed"]).fit(learnt, np.random.default_rng(0))

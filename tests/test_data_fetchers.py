@@ -366,6 +366,17 @@ def test_reviews_become_tasks() -> None:
         ({"domains": ["books"], "ngrams": 2}, [[1, 0], [0, 0], [0, 1]]),
         ({"domains": ["books"], "ngrams": 1}, [[2, 1, 0, 0], [0, 3, 1, 0], [0, 1, 0, 2]]),
         ({"domains": ["books"], "ngrams": [1]}, [[2, 1, 0, 0], [0, 3, 1, 0], [0, 1, 0, 2]]),
+        (
+            {"numbering": "by_domain"},
+            [
+                [2, 1, 1, 0, 0, 0],
+                [0, 0, 3, 1, 0, 0],
+                [0, 0, 1, 0, 2, 1],
+                [1, 0, 0, 0, 0, 0],
+                [1, 1, 0, 0, 0, 0],
+            ],
+        ),
+        ({"numbering": "by_domain", "ngrams": 2}, [[1, 0], [0, 0], [0, 1], [0, 0], [0, 0]]),
     ],
 )
 def test_features_are_chosen_within_the_domains(
@@ -381,6 +392,7 @@ def test_features_are_chosen_within_the_domains(
         ({"domains": ["music"]}, "'music' is not among books, dvd"),
         ({"domains": ["dvd", "dvd"]}, "each once"),
         ({"value": "tfidf"}, "'tfidf' is not among count, presence"),
+        ({"numbering": "none"}, "'none' is not among shared, by_domain"),
         ({"min_reviews": 0}, "min_reviews must be 1 or more, not 0"),
         ({"ngrams": 3}, "3 is not among 1, 2"),
         ({"ngrams": ()}, "ngrams: choose one or more"),

@@ -25,7 +25,7 @@ from omtl.ops import SparseRows
 from omtl.preparation import fed, with_unit_rows
 from omtl.protocols import heldout
 from omtl.protocols.setting import Setting
-from omtl.protocols.splits import areas, folds, split
+from omtl.protocols.splits import SAMPLINGS, areas, folds, split
 from omtl.seeds import generator
 from omtl.streams import Tasks
 
@@ -63,26 +63,31 @@ def setting_for(tasks: Tasks, **changed: Any) -> Setting:
 
 
 @THOROUGH
-@given(st.integers(0, 10**6), st.integers(1, 32), st.booleans(), st.floats(0.02, 0.98))
-def test_split_is_a_partition(seed: int, n_train: int, stratified: bool, rare: float) -> None:
-    """So many training examples of each task, all others for the test, classes in proportion."""
+@given(st.integers(0, 10**6), st.integers(1, 32), st.sampled_from(SAMPLINGS), st.floats(0.02, 0.98))
+def test_split_is_a_partition(seed: int, n_train: int, sampling: str, rare: float) -> None:
+    """So many training examples of each task, all others for the test, classes as asked for."""
     tasks = some_tasks(seed, rare=rare)
-    train, test = split(tasks, n_train, stratified, np.random.default_rng(seed))
+    train, test = split(tasks, n_train, sampling, np.random.default_rng(seed))
     np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(tasks.y.size))
     np.testing.assert_array_equal(np.bincount(tasks.task[train]), n_train)
     for k in range(3):
         own = tasks.task == k
         share = np.mean(tasks.y[own] > 0)
         got = np.sum(tasks.y[train][tasks.task[train] == k] > 0)
-        if stratified:
+        if sampling == "stratified":
             assert abs(got - n_train * share) <= 0.5 + 1e-9
+        if sampling == "balanced":
+            rarer = min(np.sum(tasks.y[own] > 0), np.sum(tasks.y[own] < 0))
+            fits = n_train - rarer // 2 <= np.sum(own) - rarer  # what the other class can give
+            if fits:
+                assert min(got, n_train - got) == min(n_train // 2, rarer // 2)
 
 
 def test_plain_splits_vary_in_their_positives() -> None:
     """Without strata the training examples' positives are hypergeometric."""
     tasks = some_tasks(sizes=(400,))
     got = [
-        np.sum(tasks.y[split(tasks, 100, False, np.random.default_rng(s))[0]] > 0)
+        np.sum(tasks.y[split(tasks, 100, "plain", np.random.default_rng(s))[0]] > 0)
         for s in range(400)
     ]
     positives, n = np.sum(tasks.y > 0), tasks.y.size
@@ -92,12 +97,12 @@ def test_plain_splits_vary_in_their_positives() -> None:
     assert 0.7 * expected < np.var(got) < 1.4 * expected
 
 
-@pytest.mark.parametrize("stratified", [False, True])
-def test_folds_hold_out_each_example_once(stratified: bool) -> None:
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_folds_hold_out_each_example_once(sampling: str) -> None:
     """Folds are of equal size in each task, and with strata in each class, give or take one."""
     tasks = some_tasks()
-    train, _ = split(tasks, 27, stratified, np.random.default_rng(0))
-    parts = folds(tasks, train, 5, stratified, np.random.default_rng(1))
+    train, _ = split(tasks, 27, sampling, np.random.default_rng(0))
+    parts = folds(tasks, train, 5, sampling, np.random.default_rng(1))
     np.testing.assert_array_equal(
         np.sort(np.concatenate([held for _, held in parts])), np.sort(train)
     )
@@ -106,7 +111,7 @@ def test_folds_hold_out_each_example_once(stratified: bool) -> None:
     for k in range(3):
         sizes = [np.sum(tasks.task[held] == k) for _, held in parts]
         assert max(sizes) - min(sizes) <= 1
-        if stratified:
+        if sampling != "plain":
             rare = [np.sum((tasks.task[held] == k) & (tasks.y[held] > 0)) for _, held in parts]
             assert max(rare) - min(rare) <= 1
 
@@ -115,13 +120,15 @@ def test_splits_that_do_not_fit_are_refused() -> None:
     """One sentence that says what to do."""
     tasks, rng = some_tasks(), np.random.default_rng(0)
     with pytest.raises(UserError, match=r"'task 2' has 33 examples, of which .*n_train=33"):
-        split(tasks, 33, True, rng)
+        split(tasks, 33, "stratified", rng)
     with pytest.raises(UserError, match="must be a positive number"):
-        split(tasks, 0, False, rng)
-    train, _ = split(tasks, 4, False, rng)
+        split(tasks, 0, "plain", rng)
+    with pytest.raises(UserError, match="is not known; choose from plain"):
+        split(tasks, 4, "fair", rng)
+    train, _ = split(tasks, 4, "plain", rng)
     for n_folds in (1, 5):
         with pytest.raises(UserError, match=f"protocol.folds={n_folds}"):
-            folds(tasks, train, n_folds, False, rng)
+            folds(tasks, train, n_folds, "plain", rng)
 
 
 # Areas
@@ -150,7 +157,7 @@ def test_areas_are_those_of_scikit_learn(seed: int, n: int, n_tasks: int, ties: 
 def by_hand(tasks: Tasks, setting: Setting, learner: Perceptron) -> np.ndarray:
     """Return the areas of a perceptron, from the split, the stream and the plain equations."""
     p = setting.protocol
-    train, test = split(tasks, p["n_train"], p["stratified"], setting.rng("split"))
+    train, test = split(tasks, p["n_train"], p["sampling"], setting.rng("split"))
     some = Tasks(tasks.X[train], tasks.y[train], tasks.task[train], tasks.names)
     order = heldout.in_rounds(some, setting.rng("shuffle", part=0)).example
     W = np.zeros((3, tasks.X.shape[1]))
@@ -163,12 +170,12 @@ def by_hand(tasks: Tasks, setting: Setting, learner: Perceptron) -> np.ndarray:
 
 
 @pytest.mark.parametrize("as_sparse", [False, True])
-@pytest.mark.parametrize("stratified", [False, True])
-def test_areas_of_the_last_weights(as_sparse: bool, stratified: bool) -> None:
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_areas_of_the_last_weights(as_sparse: bool, sampling: str) -> None:
     """What the protocol gives is what the plain equations give on the same split and stream."""
     tasks = some_tasks()
     fed_tasks = replace(tasks, X=sparse.csr_array(tasks.X)) if as_sparse else tasks
-    setting = setting_for(fed_tasks, stratified=stratified)
+    setting = setting_for(fed_tasks, sampling=sampling)
     learners = [Perceptron(0.1, 1.0), Perceptron(1.0, 0.0)]
     got = heldout.play_grid(learners, setting)
     for row, learner in zip(got["auc"], learners, strict=True):

@@ -215,6 +215,7 @@ def cases(
 
 etas = st.floats(-5.0, 2.0).map(lambda power: 10.0**power)
 relations = st.one_of(st.just(0.0), st.floats(0.0, 256.0))
+strengths = st.one_of(st.just(1.0), st.floats(0.01, 1.0))
 alphas = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0.0, 1.0))
 aggressiveness = st.one_of(st.just(INFINITY), st.floats(-3.0, 2.0).map(lambda power: 10.0**power))
 leanings = st.one_of(st.just(0.0), st.floats(0.0, 0.9))
@@ -270,7 +271,7 @@ def by_column(by_node: bool, by_row: bool) -> st.SearchStrategy[DOM2]:
 
 
 NETWORKED = {
-    "NS": (st.builds(NS, etas), True),
+    "NS": (st.builds(NS, etas, strengths), True),
     "DST": (st.builds(DST, etas), False),
     "DOM1": (st.builds(DOM1, etas, relations), False),
     "DOM2": (by_column(False, False), False),

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from test_learners import THOROUGH, VARIANTS, Case, cases, problem
 
 from omtl import shared_play
+from omtl.errors import UserError
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.ops import SUMS, axpy, axpys, dot, dots, rows_of
 from omtl.play import examples_of, play
@@ -20,6 +22,7 @@ from omtl.protocols import cumulative
 from omtl.protocols.setting import Setting
 from omtl.rules import findings
 from omtl.shared_play import can_share, share
+from omtl.streams import Tasks
 
 SIZES = [1e-3, 0.03, 0.3, 3.0, 100.0]
 few = st.lists(st.sampled_from(SIZES), min_size=1, max_size=3, unique=True)
@@ -191,6 +194,19 @@ def test_the_protocol_plays_a_grid_as_its_points(learner: Any, sparse_rows: bool
         for name, value in one.items():
             shared = name in ("examples", "seen", "seen_by_task")
             np.testing.assert_array_equal(whole[name] if shared else whole[name][p : p + 1], value)
+
+
+def test_examples_that_come_again_need_all_their_features() -> None:
+    """A feature that one example alone has is not fed, and would be met again."""
+    setting = Setting(
+        source=fed(Tasks(sparse.csr_array(np.eye(3)), np.ones(3), np.array([0, 0, 1]), ("a", "b"))),
+        protocol={"stream": "rounds", "checkpoints": 3, "run_out": "again"},
+        network=None,
+        rng=lambda **_: np.random.default_rng(3),
+    )
+    assert setting.source.is_lean
+    with pytest.raises(UserError, match=r"run_out=again: .* use sit_out"):
+        setting.stream  # noqa: B018
 
 
 def test_which_learners_share() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from omtl.errors import UserError
 from omtl.streams import Stream, Tasks, checkpoints, first_part, lifelong, rounds
 
 THOROUGH = settings(max_examples=150, deadline=None, derandomize=True, database=None)
@@ -58,6 +59,26 @@ def test_rounds_have_one_example_of_every_task(sizes: list[int], n_nodes: int, s
     assert stream.start.size - 1 == max(sizes)
     for t, examples in enumerate(split(stream, stream.example)):
         assert tasks.task[examples].tolist() == [k for k, size in enumerate(sizes) if size > t]
+
+
+@THOROUGH
+@given(sizes_of_tasks, st.integers(0, 99))
+def test_examples_may_come_again(sizes: list[int], seed: int) -> None:
+    """Every round has every task, a task's examples in the order in which they came before."""
+    tasks = tasks_of(sizes)
+    shuffle, deal = np.random.default_rng([seed, 0]), np.random.default_rng([seed, 1])
+    by_round = rounds(tasks, shuffle, deal, run_out="again").example.reshape(max(sizes), -1)
+    once = stream_of(tasks, 1, seed).example
+    for column, size in zip(by_round.T, filter(None, sizes), strict=True):
+        k = tasks.task[column[0]]
+        np.testing.assert_array_equal(column[:size], once[tasks.task[once] == k])
+        np.testing.assert_array_equal(column[size:], column[: max(sizes) - size])
+
+
+def test_what_tasks_do_that_run_out_is_checked() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(UserError, match="'stop' is not known; choose from sit_out, again"):
+        rounds(tasks_of([1]), rng, rng, run_out="stop")
 
 
 @THOROUGH

@@ -18,6 +18,7 @@ FINITE: Values = ("positive and finite", lambda value: 0.0 < value < math.inf)
 NOT_NEGATIVE: Values = ("at least 0 and finite", lambda value: 0.0 <= value < math.inf)
 RELATION: Values = ("at least 0", lambda value: value >= 0.0)
 SHARE: Values = ("from 0 to 1", lambda value: 0.0 <= value <= 1.0)
+PART: Values = ("above 0 and at most 1", lambda value: 0.0 < value <= 1.0)
 BELOW_ONE: Values = ("at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
 AT_LEAST_ONE: Values = ("at least 1 and finite", lambda value: 1.0 <= value < math.inf)
 ANY: Values = ("a number", lambda value: True)  # noqa: ARG005
@@ -144,7 +145,7 @@ TABLE = {
         {"kappa": FINITE, **_ROM},
         ("rounds",),
     ),
-    "NS": Entry("dom", {"eta": 0.1}, {"eta": FINITE}, _NETWORK),
+    "NS": Entry("dom", {"eta": 0.1}, {"eta": FINITE, "strength": PART}, _NETWORK),
     "DST": Entry("dom", {"eta": 0.1}, {"eta": FINITE}, _NETWORK),
     "DOM1": Entry("dom", {"eta": 0.1, "b": 4.0}, {"eta": FINITE, "b": NOT_NEGATIVE}, _NETWORK),
     "DOM2": Entry("dom", {"eta": 0.1, "alpha": 0.4}, {"eta": FINITE, "alpha": SHARE}, _NETWORK),

@@ -87,7 +87,8 @@ class NS(NamedTuple):
     """NS (Chen, Richard, Sayed 2014, as the DOM paper uses it): node i learns task i.
 
     Neighbours combine their vectors, then each takes a hinge step by its own task's example; the
-    network is pulled to one vector for all tasks ("Pareto optimality", section 1).
+    network is pulled to one vector for all tasks ("Pareto optimality", section 1). Chen, Richard
+    and Sayed regularise: a node goes a part of the way to what its neighbours know.
 
     Cost per example: O(n_nodes · nonzeros).
 
@@ -95,14 +96,19 @@ class NS(NamedTuple):
     ----------
     eta : float
         Learning rate η > 0.
+    strength : float
+        How far a node goes to its neighbours' combination in a round, above 0; 1 is all the way.
     """
 
     eta: float
+    strength: float = 1.0
 
     def new_state(self, shape: Shape) -> Nodes:
         """Return zero weights, one slot a node."""
         require_a_node_a_task("NS", shape)
-        return Nodes(diffusion(shape, n_slots=1), no_steps(shape.n_tasks))
+        kept = (1.0 - self.strength) * np.eye(shape.n_tasks)
+        partly = shape._replace(mixing=kept + self.strength * shape.mixing)
+        return Nodes(diffusion(partly, n_slots=1), no_steps(shape.n_tasks))
 
     def open_round(self, state: Nodes, rows: Any) -> None:
         """Let each node combine what its neighbours know (eq. 14)."""

@@ -41,7 +41,7 @@ def mean_area(found: list[np.ndarray]) -> float:
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
     """Fit each learner on the training examples of a repeat, and score its test examples.
 
-    Training sets of several sizes are nested, where they are not stratified.
+    Training sets of several sizes are nested, where their sampling is plain.
 
     Returns
     -------
@@ -59,11 +59,11 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         If a learner is no batch learner, or the protocol does not fit the data.
     """
     protocol, tasks = setting.protocol, setting.tasks
-    stratified = protocol["stratified"]
-    train, test = split(tasks, protocol["n_train"], stratified, setting.rng("split"))
+    sampling = protocol["sampling"]
+    train, test = split(tasks, protocol["n_train"], sampling, setting.rng("split"))
     pairs = [(train, test)]
     if protocol["folds"]:
-        pairs += folds(tasks, train, protocol["folds"], stratified, setting.rng("folds"))
+        pairs += folds(tasks, train, protocol["folds"], sampling, setting.rng("folds"))
     shorten = with_unit_rows if protocol["unit_rows_to_learn"] else lambda part: part
     parts = [(shorten(taken(tasks, learnt)), taken(tasks, held_out)) for learnt, held_out in pairs]
     area, eta, validation, diverged = [], [], [], []

@@ -142,11 +142,11 @@ def parts_of(setting: Setting) -> list[Part]:
             raise UserError(
                 f"protocol.{key}={protocol[key]!r} is not known; choose from {', '.join(known)}"
             )
-    tasks, stratified = setting.tasks, protocol["stratified"]
-    train, test = split(tasks, protocol["n_train"], stratified, setting.rng("split"))
+    tasks, sampling = setting.tasks, protocol["sampling"]
+    train, test = split(tasks, protocol["n_train"], sampling, setting.rng("split"))
     pairs = [(train, test)]
     if protocol["folds"]:
-        pairs += folds(tasks, train, protocol["folds"], stratified, setting.rng("folds"))
+        pairs += folds(tasks, train, protocol["folds"], sampling, setting.rng("folds"))
     return [part_of(setting, number, *pair) for number, pair in enumerate(pairs)]
 
 

@@ -79,12 +79,19 @@ class Setting:
         return streams.first_part(stream, self.protocol.get("share", 1.0))
 
     def _rounds(self) -> Stream:
+        run_out = self.protocol.get("run_out", "sit_out")
+        if run_out == "again" and self.source.is_lean:
+            raise UserError(
+                "protocol.run_out=again: examples that come again need the features that one "
+                "example alone has, which sparse rows are fed without; use sit_out"
+            )
         return streams.rounds(
             self.tasks,
             shuffle=self.rng("shuffle"),
             deal=self.rng("deal", n_nodes=self.n_nodes),
             n_nodes=self.n_nodes,
             n_checkpoints=self.protocol["checkpoints"],
+            run_out=run_out,
         )
 
     def _lifelong(self) -> Stream:

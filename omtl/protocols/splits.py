@@ -7,20 +7,32 @@ import numpy as np
 from omtl.errors import UserError
 from omtl.streams import Tasks
 
+SAMPLINGS = ("plain", "stratified", "balanced")
+"""How training examples may be drawn."""
 
-def _spread(y: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return an order of which the first n have the shares of the labels of the whole, rounded."""
-    parts = [rng.permutation(np.flatnonzero(y == label)) for label in (1.0, -1.0)]
-    first = int(np.rint(n * parts[0].size / y.size))
-    # Rounding must not ask for more negatives than there are.
-    first = max(first, n - parts[1].size)
+
+def _positives(n_train: int, n_positive: int, n_negative: int, sampling: str) -> int:
+    """Return how many of a task's training examples are positive."""
+    if sampling == "stratified":
+        wanted = int(np.rint(n_train * n_positive / (n_positive + n_negative)))
+    else:
+        few = min(n_train // 2, n_positive // 2, n_negative // 2)
+        wanted = few if n_positive <= n_negative else n_train - few
+    # Rounding must not ask for more of a class than there are.
+    return min(max(wanted, n_train - n_negative), n_positive)
+
+
+def _spread(y: np.ndarray, n: int, sampling: str, rng: np.random.Generator) -> np.ndarray:
+    """Return an order of which the first n have the labels that the sampling asks for."""
+    positive, negative = (rng.permutation(np.flatnonzero(y == label)) for label in (1.0, -1.0))
+    first = _positives(n, positive.size, negative.size, sampling)
     return np.concatenate(
-        [parts[0][:first], parts[1][: n - first], parts[0][first:], parts[1][n - first :]]
+        [positive[:first], negative[: n - first], positive[first:], negative[n - first :]]
     )
 
 
 def split(
-    tasks: Tasks, n_train: int, stratified: bool, rng: np.random.Generator
+    tasks: Tasks, n_train: int, sampling: str, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the training and the test examples: `n_train` of each task, and all others.
 
@@ -29,9 +41,10 @@ def split(
     tasks : Tasks
     n_train : int
         Number of training examples of each task.
-    stratified : bool
-        Whether a task's training examples have its share of positives, rounded; else they are
-        drawn without regard to labels.
+    sampling : {"plain", "stratified", "balanced"}
+        Whether a task's training examples are drawn without regard to labels, have the task's share
+        of positives, rounded, or are half positive and half negative; a class of fewer than
+        `n_train` examples then gives half of them, and the other class the rest.
     rng : numpy.random.Generator
 
     Returns
@@ -42,8 +55,13 @@ def split(
     Raises
     ------
     UserError
-        If a task has too few examples to leave any for the test, or `n_train` is not positive.
+        If a task has too few examples to leave any for the test, `n_train` is not positive, or
+        the sampling is not known.
     """
+    if sampling not in SAMPLINGS:
+        raise UserError(
+            f"protocol.sampling={sampling!r} is not known; choose from {', '.join(SAMPLINGS)}"
+        )
     if n_train < 1:
         raise UserError(f"protocol.n_train={n_train} must be a positive number")
     train, test = [], []
@@ -55,14 +73,16 @@ def split(
                 "leaves none for the test; ask for fewer"
             )
         y = tasks.y[own]
-        order = _spread(y, n_train, rng) if stratified else rng.permutation(own.size)
+        order = (
+            rng.permutation(own.size) if sampling == "plain" else _spread(y, n_train, sampling, rng)
+        )
         train.append(own[order[:n_train]])
         test.append(own[order[n_train:]])
     return np.concatenate(train), np.concatenate(test)
 
 
 def folds(
-    tasks: Tasks, train: np.ndarray, n_folds: int, stratified: bool, rng: np.random.Generator
+    tasks: Tasks, train: np.ndarray, n_folds: int, sampling: str, rng: np.random.Generator
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the parts of a cross-validation: each task's examples are dealt to the folds.
 
@@ -73,9 +93,9 @@ def folds(
         Numbers of the examples to deal.
     n_folds : int
         Number of folds.
-    stratified : bool
-        Whether each task's positives and negatives are dealt apart, so that the folds have equal
-        numbers of each, give or take one.
+    sampling : {"plain", "stratified", "balanced"}
+        Each task's positives and negatives are dealt apart unless it is "plain", so that the folds
+        have equal numbers of each, give or take one.
     rng : numpy.random.Generator
 
     Returns
@@ -98,7 +118,7 @@ def folds(
     for k in range(len(tasks.names)):
         own = np.flatnonzero(tasks.task[train] == k)
         order = own[rng.permutation(own.size)]
-        if stratified:
+        if sampling != "plain":
             order = order[np.argsort(tasks.y[train[order]], kind="stable")]
         fold[order] = np.arange(own.size) % n_folds
     return [(train[fold != f], train[fold == f]) for f in range(n_folds)]

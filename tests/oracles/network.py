@@ -11,20 +11,22 @@ import numpy as np
 from oracles import Rounds, Step, Steps
 
 
-def ns(rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float) -> Steps:
-    """Yield the steps of NS: node k learns task k; combine, then a hinge step.
+def ns(
+    rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, strength: float
+) -> Steps:
+    """Yield the steps of NS: node k learns task k; go to the neighbours' mean, then a hinge step.
 
     Parameters
     ----------
     rounds : sequence of sequences of Given
     n_tasks, n_features : int
     A : ndarray of shape (n_nodes, n_nodes)
-    eta : float
+    eta, strength : float
     """
     assert A.shape == (n_tasks, n_tasks)
     u = np.zeros((n_tasks, n_features))
     for given in rounds:
-        u = A @ u
+        u = u + strength * (A @ u - u)
         for x, y, k, _ in given:
             score = float(u[k] @ x)
             fired = y * score < 1.0 and x.any()

@@ -1,0 +1,201 @@
+"""Reviews of 25 kinds of Amazon's products, labelled by sentiment: tokenised texts.
+
+The multi-domain sentiment data set of Blitzer, Dredze and Pereira (2007) as Yu and others (2018)
+prepared it for learning from few examples, "ARSC": texts in lower case, as tokens with spaces
+between them, without the most frequent function words. A task is a domain. A line is a review: its
+tokens, a tab, and 1 or -1.
+
+The reviews of a domain are dealt to three sets of files, each with its own threshold of stars.
+``t4`` has 1 where a review has 4 or 5 stars and -1 where it has 1 or 2; ``t2`` has -1 for 1 star
+alone, and ``t5`` has 1 for 5 stars alone. The stars are not in the files: 5,866 texts stand in more
+than one set, and no labels contradict these thresholds. ``load`` takes all reviews that surely
+have more or fewer than 3 stars, which are those of ``t4``, the -1 of ``t2`` and the 1 of ``t5``; so
+reviews of 1 and of 5 stars are there at twice their share. A text that a domain has more than once
+is taken once.
+
+The training files of music and video are not used: no copy was at hand to take their hashes from.
+
+Licence: unstated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._sentiment25 import HASHES
+from data_fetchers._words import VALUES, bag_of_words
+from data_fetchers.fetch import RemoteFile, fetch, pinned
+from omtl.errors import UserError
+from omtl.streams import Tasks
+
+NAME = "sentiment25"
+LICENCE = "unstated"
+CITATION = """\
+@inproceedings{blitzer2007biographies,
+  author = {Blitzer, John and Dredze, Mark and Pereira, Fernando},
+  title = {Biographies, {Bollywood}, Boom-boxes and Blenders: Domain Adaptation for Sentiment
+           Classification},
+  booktitle = {Proceedings of the 45th Annual Meeting of the Association of Computational
+               Linguistics},
+  pages = {440--447},
+  year = {2007}
+}
+@inproceedings{yu2018diverse,
+  author = {Yu, Mo and Guo, Xiaoxiao and Yi, Jinfeng and Chang, Shiyu and Potdar, Saloni and Cheng,
+            Yu and Tesauro, Gerald and Wang, Haoyu and Zhou, Bowen},
+  title = {Diverse Few-Shot Text Classification with Multiple Metrics},
+  booktitle = {Proceedings of the 2018 Conference of the North American Chapter of the Association
+               for Computational Linguistics: Human Language Technologies},
+  pages = {1206--1215},
+  year = {2018}
+}
+"""
+
+_REPO = "Gorov/DiverseFewShot_Amazon"
+_COMMIT = "7417f3d7fec58a31150678213491cb4a2d290917"
+
+
+def _files() -> Iterable[RemoteFile]:
+    domain = ""
+    for line in HASHES.splitlines():
+        part, *rest = line.split(" ")
+        if not rest:
+            domain = part
+            continue
+        name = f"{domain}.{part}"
+        source = pinned(_REPO, _COMMIT, f"Amazon_few_shot/{name}")
+        yield RemoteFile(name, rest[1], int(rest[0]), (source,))
+
+
+FILES: tuple[RemoteFile, ...] = tuple(_files())
+
+CERTAIN = {"t2": ("-1",), "t4": ("-1", "1"), "t5": ("1",)}
+"""Of each set of files, the labels that no review of 3 stars has."""
+REVIEWS = {
+    "apparel": (727, 4531),
+    "automotive": (86, 328),
+    "baby": (497, 1864),
+    "beauty": (243, 1363),
+    "books": (316, 2471),
+    "camera_photo": (504, 2858),
+    "cell_phones_service": (204, 319),
+    "computer_video_games": (180, 946),
+    "dvd": (376, 2434),
+    "electronics": (587, 1993),
+    "gourmet_food": (109, 769),
+    "grocery": (181, 1340),
+    "health_personal_care": (764, 3064),
+    "jewelry_watches": (159, 959),
+    "kitchen_housewares": (425, 1858),
+    "magazines": (374, 1386),
+    "music": (234, 2625),
+    "musical_instruments": (27, 154),
+    "office_products": (32, 201),
+    "outdoor_living": (181, 689),
+    "software": (473, 750),
+    "sports_outdoors": (562, 2514),
+    "tools_hardware": (5, 40),
+    "toys_games": (1410, 5887),
+    "video": (306, 2142),
+}
+"""The negative and the positive reviews of each domain."""
+OF_100 = tuple(name for name, counts in REVIEWS.items() if sum(counts) > 100)
+"""The domains with more than 100 reviews: all but tools_hardware."""
+
+
+def parse(text: str, labels: Collection[str]) -> dict[str, float]:
+    """Read a file's reviews, one per line.
+
+    Parameters
+    ----------
+    text : str
+        Content of a file.
+    labels : collection of {"-1", "1"}
+        Which reviews to keep.
+
+    Returns
+    -------
+    dict of str to float
+        The label of each text, in the file's order.
+
+    Raises
+    ------
+    UserError
+        A line is not of the format.
+    """
+    found: dict[str, float] = {}
+    # Not splitlines: some of the characters at which it splits may stand within a review.
+    for at, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
+        review, tab, label = line.rpartition("\t")
+        if not tab or label not in ("-1", "1"):
+            raise UserError(
+                f"{NAME}: line {at} of a file is not a review, a tab and '1' or '-1': "
+                f"{line[:60]!r}."
+            )
+        if label in labels:
+            found[review] = float(label)
+    return found
+
+
+def load(
+    *,
+    home: Path | None = None,
+    domains: Sequence[str] | None = None,
+    value: str = "count",
+    ngrams: int | Collection[int] = 1,
+) -> Tasks:
+    """Fetch the files if need be, and make a task of each domain.
+
+    Parameters
+    ----------
+    home : Path, optional
+        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+    domains : sequence of str, optional
+        The domains, in the tasks' order; else those of ``OF_100``.
+    value : {"count", "presence"}
+        Whether an entry is how often the feature is in the review, or 1.
+    ngrams : int or collection of int
+        The lengths of the features, in words: 1, 2, or both.
+
+    Returns
+    -------
+    Tasks
+        X : csr_array of shape (n_reviews, n_features), a column for each feature, sorted by name.
+        The rows of a task are in the order of the files, a text where it stands first.
+
+    Raises
+    ------
+    DataMissing
+        A file is to be had nowhere.
+    UserError
+        An option is wrong, or the files parse to other counts than they must.
+    """
+    names = chosen(NAME, "domains", OF_100 if domains is None else domains, REVIEWS)
+    chosen(NAME, "value", [value], VALUES)
+    lengths = chosen(NAME, "ngrams", [ngrams] if isinstance(ngrams, int) else ngrams, (1, 2))
+
+    reviews: dict[str, dict[str, float]] = {name: {} for name in names}
+    for file in FILES:
+        domain, stars, _ = file.path.split(".")
+        if domain in reviews:
+            text = fetch(NAME, file, home=home).read_bytes().decode()
+            reviews[domain] |= parse(text, CERTAIN[stars])
+    found = [np.array([*of.values()]) for of in reviews.values()]
+    signs = [(int(np.sum(y < 0)), int(np.sum(y > 0))) for y in found]
+    expected = _by_sign(names, [REVIEWS[name] for name in names])
+    expect_counts(NAME, expected, _by_sign(names, signs))
+    X = bag_of_words([text.split() for of in reviews.values() for text in of], lengths, value)
+    task = np.repeat(np.arange(len(names)), [y.size for y in found])
+    return Tasks(X, np.concatenate(found), task, tuple(names))
+
+
+def _by_sign(names: Sequence[str], counts: Sequence[tuple[int, int]]) -> dict[str, int]:
+    return {
+        f"{name}: {sign}": n
+        for name, pair in zip(names, counts, strict=True)
+        for sign, n in zip(("negative", "positive"), pair, strict=True)
+    }
