@@ -23,6 +23,9 @@ COLOURS = {
 
 WIDEST = 1000
 
+SUSPECT = "!"
+"""After a published number that is suspect in print."""
+
 MARKS = {MATCH: "✓", NEAR: "~", OFF: "✗", SUBSTITUTE: "≈", TIMING: "t", OURS: "+", MISSING: "·"}
 
 
@@ -37,7 +40,8 @@ def _ours(layout: Layout, scored: Scored) -> str:
 def _published(layout: Layout, scored: Scored) -> str:
     if scored.cell.is_ours:
         return ""
-    return spread(scored.cell.mean, scored.cell.std, layout.digits_of(scored))
+    printed = spread(scored.cell.mean, scored.cell.std, layout.digits_of(scored))
+    return printed + SUSPECT * (scored.cell.place in layout.suspects)
 
 
 def show(layout: Layout, console: Console) -> None:
@@ -68,6 +72,8 @@ def show(layout: Layout, console: Console) -> None:
     legend = Text()
     for verdict, mark in MARKS.items():
         legend.append(f"{mark} {verdict}  ", style=COLOURS[verdict])
+    if layout.suspects:
+        legend.append(f"{SUSPECT} suspect in print")
     console.print(legend)
     for note in layout.notes:
         console.print(Text(note), soft_wrap=True)
@@ -76,7 +82,8 @@ def show(layout: Layout, console: Console) -> None:
 def markdown(layout: Layout) -> str:
     """Return a table in Markdown: published → **ours** verdict."""
     lines = [f"# {layout.title}", "", layout.subtitle[0].upper() + layout.subtitle[1:] + ".", ""]
-    lines += ["Each cell: published, **ours**, verdict.", ""]
+    marked = f" `{SUSPECT}`: suspect in print." if layout.suspects else ""
+    lines += [f"Each cell: published, **ours**, verdict.{marked}", ""]
     lines.append("| | " + " | ".join(layout.heads) + " |")
     lines.append("| --- |" + " --- |" * len(layout.heads))
     for line in layout.lines:
