@@ -142,15 +142,15 @@ def test_marks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_search_of_readings_leaves_out_suspect_means(monkeypatch: pytest.MonkeyPatch) -> None:
     """No reading is preferred for the sake of a number that may be a slip."""
 
-    class LookedAt(Exception):
+    class LookedError(Exception):
         pass
 
     def look(plan: Any, *_: Any) -> None:
-        raise LookedAt({cell.place for cell in plan.cells})
+        raise LookedError({cell.place for cell in plan.cells})
 
     monkeypatch.setattr(readings, "play", look)
     column = "Synthetic (delta2=12.25)"
-    with pytest.raises(LookedAt) as caught:
+    with pytest.raises(LookedError) as caught:
         readings._try("rom-table1", "rom", column, {}, None, {}, 0, 1)  # type: ignore[arg-type]
     (looked_at,) = caught.value.args
     whole = {c.place for c in plan_table("rom-table1", named_reading("rom", "as_written")).cells}

@@ -173,7 +173,9 @@ def _repeats(
         if not same
     ]
     rest = f" (the other: {', '.join(others)})" if others else ""
-    spreads = sum(abs(float(a["std"]) - float(b["std"])) < 1.01 * unit_of(a["std"]) for a, b in twins)
+    spreads = sum(
+        abs(float(a["std"]) - float(b["std"])) < 1.01 * unit_of(a["std"]) for a, b in twins
+    )
     return (
         f"repeats the row of {where}: {alike.sum()} of {len(alike)} means agree to one unit of the "
         f"last digit{rest}, and {spreads} of the spreads; by chance with a probability of at most "
@@ -241,13 +243,17 @@ def impossible(table: str, asked: Mapping[str, Any]) -> Outcome:
         n, metric = says.get("examples", {}).get(cell["dataset"]), METRICS[cell["metric"]]
         if metric.name == "nsv" and n:
             tested += 1
-            number = (cell["mean"], cell["std"], runs, n)
-            possible, otherwise = (count_is_possible(*number, e) for e in (errors, False))
+            possible, otherwise = (
+                count_is_possible(cell["mean"], cell["std"], runs, n, error)
+                for error in (errors, False)
+            )
             what = f"counts of at most {n}"
         elif metric.name == "auc" and cell["std"]:
             tested += 1
-            number = (cell["mean"], cell["std"], runs)
-            possible, otherwise = (share_is_possible(*number, e) for e in (errors, False))
+            possible, otherwise = (
+                share_is_possible(cell["mean"], cell["std"], runs, error)
+                for error in (errors, False)
+            )
             what = "numbers between 0 and 1"
         elif metric.unit == "%" and n and 100.0 / (n * runs) > 1.01 * unit_of(cell["mean"]):
             tested += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
@@ -100,6 +101,18 @@ def markdown(layout: Layout) -> str:
         lines.append(f"| {line.label} | " + " | ".join(cells) + " |")
     if layout.notes:
         lines += ["", "## Notes", ""] + [f"- {note}" for note in layout.notes]
+    return "\n".join(lines) + "\n"
+
+
+def claims_markdown(claims: pd.DataFrame) -> str:
+    """Return in Markdown what the paper says of a table: true of its own numbers, and of ours?"""
+    if claims.empty:
+        return ""
+    lines = ["", "## Claims", "", "| the paper says | in print | ours |", "| --- | --- | --- |"]
+    lines += [
+        f"| {row['says']} ({row['place']}) | {row['in_print']} | **{row['outcome']}** |"
+        for row in claims.to_dict("records")
+    ]
     return "\n".join(lines) + "\n"
 
 
