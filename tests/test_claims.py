@@ -16,9 +16,13 @@ from miniature import small
 
 from omtl.harness.claims import (
     FAILS,
+    FALSE,
     HOLDS,
+    NO_NUMBERS,
+    TRUE,
     UNDECIDED,
     claims_of,
+    in_print,
     judge_claim,
     judge_claim_on_figure,
     outcome_of,
@@ -103,8 +107,10 @@ def test_claims_name_published_cells(paper: str, claim: dict) -> None:
         metric = part.get("metric", claim.get("metric", "error"))
         for task in part.get("tasks", ["all"]):
             for named in (*compared, *part["than"]):
-                name, _, elsewhere = named.partition(" on ")
-                assert (elsewhere or part["dataset"], task, metric, name) in cells
+                row, _, elsewhere = named.partition(" on ")
+                for one in row.split(" / "):
+                    for name in claim.get("either", {}).get(one, [one]):
+                        assert (elsewhere or part["dataset"], task, metric, name) in cells
 
 
 @pytest.mark.parametrize(
@@ -134,6 +140,71 @@ def test_a_row_of_another_data_set() -> None:
     (comparison,) = judge_claim({"all": [part]}, cells)
     assert comparison.outcome == HOLDS
     assert comparison.relation == "D: A < A on E by 5"
+
+
+def test_the_better_of_several_forms() -> None:
+    """The one with the better mean in the place, by the metric's direction; all must be there."""
+    claim = {
+        "either": {"A*": ["A", "C"]},
+        "all": [{"dataset": "D", "lower": ["A*"], "than": ["B"]}],
+    }
+    low, high, middle = [1.0, 1.1, 1.2], [9.0, 9.2, 9.1], [5.0, 5.2, 5.1]
+    (found,) = judge_claim(claim, [scored("A", high), scored("B", middle), scored("C", low)])
+    assert (found.outcome, found.relation) == (HOLDS, "D: A* < B")
+    (found,) = judge_claim(claim, [scored("A", high), scored("B", middle), scored("C", high)])
+    assert found.outcome == FAILS
+    (found,) = judge_claim(claim, [scored("A", low), scored("B", middle), scored("C", [])])
+    assert found.outcome == UNDECIDED
+
+
+def test_shares_of_another_row() -> None:
+    """``A / B`` is A's number over B's, repeat by repeat, here or on another data set."""
+    cells = [scored("A", [1.0, 1.1, 0.9]), scored("B", [4.0, 4.1, 3.9])]
+    cells += [replace(s, cell=replace(s.cell, dataset="E"), values=s.values + 2.0) for s in cells]
+    part = {"dataset": "D", "lower": ["A / B"], "than": ["A / B on E"]}
+    (found,) = judge_claim({"all": [part]}, cells)
+    assert (found.outcome, found.relation) == (HOLDS, "D: A / B < A / B on E")
+    share = cells[0].values / cells[1].values - cells[2].values / cells[3].values
+    np.testing.assert_allclose(found.differences, share)
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        ({"lower": ["COML"], "than": ["PA"]}, TRUE),
+        ({"lower": ["PA"], "than": ["COML"]}, FALSE),
+        ({"lower": ["DST (Grid)"], "than": ["DST (Ring)"]}, FALSE),  # both are 13.24
+        ({"lower": ["COML"], "than": ["PA"], "by": 6.66}, TRUE),  # 6.00 and 12.66
+        ({"lower": ["COML"], "than": ["PA"], "by": 6.67}, FALSE),
+        ({"ratio": ["DST (Grid)"], "than": ["DST (Ring)"], "at_least": 1, "at_most": 1}, TRUE),
+    ],
+)
+def test_claims_in_print(part: dict, expected: str) -> None:
+    """Judged on the published means alone."""
+    claim = {"table": "dom-table1", "all": [{"dataset": "Synthetic", **part}]}
+    outcome, untrue = in_print(claim)
+    assert outcome == expected
+    assert (untrue == "") == (expected == TRUE)
+
+
+def test_what_is_not_true_in_print() -> None:
+    """The claims that their papers' own tables contradict, each with the numbers."""
+    untrue = {
+        (paper, claim["id"]): found[1]
+        for paper, claim in CLAIMS
+        if (found := in_print(claim))[0] == FALSE
+    }
+    assert set(untrue) == {
+        ("aklo", "knowledge-helps"),
+        ("aklo", "unif-sample-worse-than-itol"),
+        ("dom", "dom-below-da-everywhere"),
+        ("osmtl", "losses-help"),
+        ("rom", "multitask-improves-on-both"),
+        ("rom", "pgd-robust-to-the-outlier"),
+        ("rom", "single-tasks-unmoved-by-the-outlier"),
+    }
+    assert untrue["aklo", "knowledge-helps"] == "Spam: AKLO Sample < TOL: 18.2 and 17.47"
+    assert all(in_print(claim)[0] == NO_NUMBERS for _, claim in CLAIMS if "figure" in claim)
 
 
 def test_the_same_line_elsewhere() -> None:

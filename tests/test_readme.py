@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from omtl.harness.claims import FAILS, HOLDS, UNDECIDED
+from omtl.harness.claims import FAILS, FALSE, HOLDS, TRUE, UNDECIDED, claims_of, in_print
+from omtl.harness.ledger import papers
 from omtl.harness.verdict import MATCH, MISSING, NEAR, OFF, SUBSTITUTE, TIMING
 from omtl.paths import RESULTS, ROOT
 
@@ -47,6 +48,17 @@ def test_the_counts_are_those_of_the_results(row: tuple[str, ...]) -> None:
     told = pd.read_csv(folder / f"{table}.claims.csv", dtype=str)
     outcomes = Counter(told.loc[told["reading"] == name, "outcome"])
     assert claims == ", ".join(str(outcomes[o]) for o in (HOLDS, FAILS, UNDECIDED))
+
+
+def test_the_claims_in_print_are_counted() -> None:
+    """Those that tables decide, by whether they are true of the printed numbers."""
+    counts = Counter(in_print(claim)[0] for paper in papers() for claim in claims_of(paper))
+    told = re.search(
+        r"Of the (\d+) claims that tables decide, (\d+) are .*?\s(\d+) are not", README, re.S
+    )
+    assert told is not None
+    n, true, false = map(int, told.groups())
+    assert (n - false, false) == (true, counts[FALSE]) == (counts[TRUE], counts[FALSE])
 
 
 def test_every_table_is_counted() -> None:

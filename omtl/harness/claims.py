@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -13,15 +13,20 @@ import yaml
 from scipy import stats
 
 from omtl.harness.figures.numbers import Shown
+from omtl.harness.plan import published
 from omtl.harness.table import Scored
+from omtl.metrics import METRICS
 from omtl.paths import EXPERIMENTS
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 
+TRUE, FALSE, NO_NUMBERS = "true", "false", "no numbers"
+"""Whether a claim is true of the paper's own printed numbers; a figure prints none."""
+
 CONFIDENCE = 0.95
 """Level of the interval of a mean difference over shared repeats."""
 
-COLUMNS = ("paper", "claim", "place", "says", "reading", "outcome", "comparisons")
+COLUMNS = ("paper", "claim", "place", "says", "in_print", "reading", "outcome", "comparisons")
 
 
 @dataclass(frozen=True)
@@ -107,26 +112,91 @@ def judge_claim(claim: Mapping[str, Any], scored: Sequence[Scored]) -> list[Comp
 
     A part compares each of its rows `lower`, `higher` (by at least `by`) or `ratio` (`at_least`,
     `at_most`) with each of `than`, on its `dataset`, for each of its `tasks`. A row is named by its
-    algorithm; ``<algorithm> on <data set>`` is the same task's row of another data set.
+    algorithm. ``<algorithm> on <data set>`` is the same task's row of another data set; ``<one> /
+    <other>``, there or elsewhere, is how much of the other's number the one's is; and a name of the
+    claim's `either` is the row of those algorithms whose mean is better in the place.
     """
-    values = {
-        (s.cell.dataset, s.cell.task, s.cell.metric, s.cell.algorithm): s.values for s in scored
-    }
+    return _judge_rows(claim, ((s.cell.place, s.values) for s in scored), compare)
+
+
+def in_print(claim: Mapping[str, Any]) -> tuple[str, str]:
+    """Return whether a claim is true of its paper's printed means, and what is not, with numbers.
+
+    A difference of 0 is neither lower nor higher; a margin or ratio may be just reached.
+    """
+    if "table" not in claim:
+        return NO_NUMBERS, ""
+    untrue = []
+
+    def judge(
+        relation: str,
+        one: np.ndarray | None,
+        other: np.ndarray | None,
+        bounds: tuple[float, float],
+        ratio: bool,
+    ) -> Comparison:
+        if one is None or other is None:
+            return Comparison(relation, UNDECIDED)
+        (mine,), (theirs,) = one, other
+        found = mine / theirs if ratio else mine - theirs
+        least, most = bounds[0] and bounds[0] - ROUNDING, bounds[1] and bounds[1] + ROUNDING
+        if least < found < most:
+            return Comparison(relation, HOLDS)
+        untrue.append(f"{relation}: {mine:g} and {theirs:g}")
+        return Comparison(relation, FAILS)
+
+    printed = (
+        (tuple(row[key] for key in PLACE), np.array([float(row["mean"])]))
+        for row in published(claim["table"])
+    )
+    outcome = outcome_of(_judge_rows(claim, printed, judge))
+    return {HOLDS: TRUE, FAILS: FALSE}.get(outcome, NO_NUMBERS), "; ".join(untrue)
+
+
+PLACE = ("dataset", "algorithm", "task", "metric")
+
+ROUNDING = 1e-9
+"""By so much a difference of printed numbers may miss a margin that it just reaches."""
+
+
+def _judge_rows(
+    claim: Mapping[str, Any],
+    numbers: Iterable[tuple[tuple[str, ...], np.ndarray]],
+    judge: Callable[..., Comparison],
+) -> list[Comparison]:
+    """Return the outcome of each of a claim's comparisons of cells, given their numbers."""
+    values = dict(numbers)
+
+    def best(rivals: Sequence[np.ndarray], metric: str) -> np.ndarray:
+        sign = 1.0 if METRICS[metric].lower_is_better else -1.0
+        return min(rivals, key=lambda rival: sign * float(rival.mean()))
+
+    def number(name: str, dataset: str, task: str, metric: str) -> np.ndarray | None:
+        row, _, elsewhere = name.partition(" on ")
+        found = []
+        for algorithm in row.split(" / "):
+            forms = claim.get("either", {}).get(algorithm, [algorithm])
+            rivals = [
+                values.get((elsewhere or dataset, form, task, metric), np.empty(0))
+                for form in forms
+            ]
+            if not all(rival.size for rival in rivals):
+                return None
+            found.append(best(rivals, metric))
+        return found[0] if len(found) == 1 else found[0] / found[1]
 
     def places(part: Mapping[str, Any]) -> list[Place]:
         metric, dataset = part.get("metric", claim.get("metric", "error")), part["dataset"]
-        found = []
-        for task in part.get("tasks", ["all"]):
-            rows = {}
-            for (data, its_task, its_metric, name), numbers in values.items():
-                if (its_task, its_metric) == (task, metric):
-                    rows[f"{name} on {data}"] = numbers
-                    if data == dataset:
-                        rows[name] = numbers
-            found.append((dataset if task == "all" else f"{dataset} {task}", rows))
-        return found
+        rows = next(part[rows] for rows in ("lower", "higher", "ratio") if rows in part)
+        return [
+            (
+                dataset if task == "all" else f"{dataset} {task}",
+                {name: number(name, dataset, task, metric) for name in (*rows, *part["than"])},
+            )
+            for task in part.get("tasks", ["all"])
+        ]
 
-    return _judged(claim, places)
+    return _judged(claim, places, judge)
 
 
 def judge_claim_on_figure(claim: Mapping[str, Any], shown: Sequence[Shown]) -> list[Comparison]:
@@ -146,8 +216,9 @@ def judge_claim_on_figure(claim: Mapping[str, Any], shown: Sequence[Shown]) -> l
     }
     titles = {panel.label: [part.title for part in panel.axes] for panel in shown}
 
-    def lines_at(panel: str, title: str, x: float) -> dict[str, np.ndarray]:
+    def lines_at(panel: str, title: str, x: float) -> dict[str, np.ndarray | None]:
         of_axes = {at: v for at, v in values.items() if at[:2] == (panel, title)}
+        elsewhere: dict[str, np.ndarray | None]
         elsewhere = {f"{name} at {its_x:g}": v for (_, _, its_x, name), v in of_axes.items()}
         return elsewhere | {name: v for (_, _, its_x, name), v in of_axes.items() if its_x == x}
 
@@ -161,15 +232,17 @@ def judge_claim_on_figure(claim: Mapping[str, Any], shown: Sequence[Shown]) -> l
             for title, x in product(part.get("parts", titles.get(panel, [""])), part["at"])
         ]
 
-    return _judged(claim, places)
+    return _judged(claim, places, compare)
 
 
-Place = tuple[str, dict[str, np.ndarray]]
+Place = tuple[str, dict[str, np.ndarray | None]]
 """Where things are compared: what it is called, and by name the numbers of the repeats."""
 
 
 def _judged(
-    claim: Mapping[str, Any], places: Callable[[Mapping[str, Any]], list[Place]]
+    claim: Mapping[str, Any],
+    places: Callable[[Mapping[str, Any]], list[Place]],
+    judge: Callable[..., Comparison],
 ) -> list[Comparison]:
     """Return the outcome of each of a claim's comparisons, in each of the places of its parts."""
     found = []
@@ -182,7 +255,7 @@ def _judged(
                 relation += f" in [{bounds[0]:g}, {bounds[1]:g}]"
             elif "by" in part:
                 relation += f" by {part['by']:g}"
-            found.append(compare(relation, of, than, bounds, ratio=rows == "ratio"))
+            found.append(judge(relation, of, than, bounds, ratio=rows == "ratio"))
     return found
 
 
@@ -217,7 +290,6 @@ def _ledger(
             parts = judge(claim)
             text = "; ".join(str(part) for part in parts)
             says = " ".join(claim["says"].split())
-            rows.append(
-                (paper, claim["id"], claim["place"], says, reading, outcome_of(parts), text)
-            )
+            told = (paper, claim["id"], claim["place"], says, in_print(claim)[0])
+            rows.append((*told, reading, outcome_of(parts), text))
     return pd.DataFrame(rows, columns=COLUMNS)

@@ -15,7 +15,8 @@ from omtl.errors import UserError
 from omtl.harness.claims import Comparison, compare
 from omtl.harness.fanout import run, why_lacking
 from omtl.harness.plan import Cell, Experiment
-from omtl.harness.statistics.paired_tests import LEVEL, holm, p_value
+from omtl.harness.statistics.correction import holm
+from omtl.harness.statistics.paired_tests import LEVEL, p_value
 from omtl.harness.store import Store
 from omtl.harness.table import values_of
 from omtl.harness.unit import Result, import_fault, learner_class

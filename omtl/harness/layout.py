@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from omtl.harness.diagnosis import diagnosis_of
 from omtl.harness.plan import Table, label_of
+from omtl.harness.proofread import Finding, Place, by_row, suspects
 from omtl.harness.table import Scored
 from omtl.harness.verdict import MISSING, OFF, VERDICTS
 from omtl.metrics import METRICS
@@ -50,6 +51,8 @@ class Layout:
         What is missing and why, and the diagnoses of cells that are off.
     digits : int or mapping
         How many digits are shown after the point, for each metric if they differ.
+    suspects : mapping
+        The findings of cells that are suspect in print, by their places.
     """
 
     title: str
@@ -58,6 +61,7 @@ class Layout:
     lines: tuple[Line, ...]
     notes: tuple[str, ...]
     digits: int | Mapping[str, int]
+    suspects: Mapping[Place, Sequence[Finding]] = field(default_factory=dict)
 
     def digits_of(self, scored: Scored) -> int:
         """Return how many digits of a cell are shown after the point."""
@@ -111,13 +115,20 @@ def lay_out(
         f"reading {table.reading['name']}, selection {selection}, "
         f"{plural(n_repeats, 'repeat')}, seed {seed}; {counts(scored)}"
     )
+    here = {s.cell.place for s in scored}
+    odd = {place: found for place, found in suspects(table.id).items() if place in here}
+    notes = [
+        f"suspect in print (`omtl proofread`) — {text}"
+        for text in by_row(finding for found in odd.values() for finding in found)
+    ]
     return Layout(
         table.description["title"],
         subtitle,
         shown,
         tuple(lines),
-        tuple(_notes(table, scored, selection)),
+        (*_notes(table, scored, selection), *notes),
         table.description["digits"],
+        odd,
     )
 
 

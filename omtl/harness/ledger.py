@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from omtl.files import write_whole
-from omtl.harness.claims import Comparison, claims_of, judge_claim, outcome_of
+from omtl.harness.claims import Comparison, claims_of, in_print, judge_claim, outcome_of
 from omtl.harness.plan import describe, descriptions
 from omtl.paths import EXPERIMENTS, RESULTS, results_to_read
 
@@ -29,7 +29,8 @@ CHANGED = "the claim has changed since the last run"
 OF_A_READING = ("", "_corrected", "_comparisons", "_least_effect")
 """Columns of each reading: the outcome, by an interval for each comparison; the outcome with Holm's
 correction over all comparisons that the table or figure decides; how many comparisons came out how;
-and the least effect size, positive on the claim's side, with its comparison."""
+and the least effect size, positive on the claim's side, with its comparison. Before them stands
+whether the claim is true of the paper's own printed means, and which comparisons are not."""
 
 COLUMNS = (
     "paper",
@@ -38,6 +39,8 @@ COLUMNS = (
     "sentence",
     "decided_by",
     "predicate",
+    "in_print",
+    "untrue_in_print",
     *(f"{reading}{what}" for reading in READINGS for what in OF_A_READING),
 )
 
@@ -98,7 +101,8 @@ def predicate(claim: Mapping[str, Any]) -> str:
             for key, words in (("by", "by"), ("at_least", "at least"), ("at_most", "at most"))
             if key in part
         ]
-        what = [metric, _each(part[rows]), SIDES[rows], _each(part["than"]), " and ".join(limits)]
+        mine, theirs = (_each(_with_forms(claim, part[key])) for key in (rows, "than"))
+        what = [metric, mine, SIDES[rows], theirs, " and ".join(limits)]
         if "panel" in part:
             shown = f"panel {part['panel']}"
             where = [shown, *map(str, part.get("parts", []))]
@@ -107,6 +111,15 @@ def predicate(claim: Mapping[str, Any]) -> str:
             place = " ".join([part["dataset"], ", ".join(part.get("tasks", []))]).strip()
         places.setdefault(" ".join(word for word in what if word), []).append(place)
     return "; ".join(f"{what}: on {', '.join(where)}" for what, where in places.items())
+
+
+def _with_forms(claim: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Return names of rows; those that are the better of several with the several."""
+    either = claim.get("either", {})
+    return [
+        f"{name} (the better of {', '.join(either[name])})" if name in either else name
+        for name in names
+    ]
 
 
 def _each(names: Sequence[str]) -> str:
@@ -168,7 +181,7 @@ def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
             rows.append(
                 (
                     *(paper, claim["id"], claim["place"], " ".join(claim["says"].split())),
-                    *(claim[kind], predicate(claim)),
+                    *(claim[kind], predicate(claim), *in_print(claim)),
                     *(
                         text
                         for reading in READINGS
@@ -241,10 +254,15 @@ def write_ledgers(results: Path | None = None) -> tuple[list[str], list[Path]]:
     paths = [(results or RESULTS) / name for name in ("claims.csv", "theory.csv")]
     for path, rows in zip(paths, (claims, audit), strict=True):
         write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
-    told = []
+    told = [f"{len(claims)} claims, in print: {_counted(claims['in_print'])}"]
     for reading in READINGS:
         for kind in (reading, f"{reading}_corrected"):
-            counts = claims[kind].replace("", "not tested").value_counts().sort_index()
-            outcomes = ", ".join(f"{outcome} {n}" for outcome, n in counts.items())
+            outcomes = _counted(claims[kind].replace("", "not tested"))
             told.append(f"{len(claims)} claims, {kind.replace('_', ' ')}: {outcomes}")
     return [*told, f"{len(audit)} bounds beside what was measured"], paths
+
+
+def _counted(outcomes: pd.Series) -> str:
+    return ", ".join(
+        f"{outcome} {n}" for outcome, n in outcomes.value_counts().sort_index().items()
+    )

@@ -123,6 +123,11 @@ class Cell:
     search: dict[str, Any] | None = field(default=None, repr=False)
 
     @property
+    def place(self) -> tuple[str, str, str, str]:
+        """Data set, algorithm, task and metric."""
+        return self.dataset, self.algorithm, self.task, self.metric
+
+    @property
     def is_ours(self) -> bool:
         """Whether it is of a baseline that the paper does not have."""
         return self.kind == OURS

@@ -16,6 +16,7 @@ from omtl.harness import plan
 from omtl.harness.fanout import Failure
 from omtl.harness.layout import lay_out
 from omtl.harness.plan import Cell, Table
+from omtl.harness.proofread import suspects
 from omtl.harness.render import show
 from omtl.harness.reproduce import Wanted
 from omtl.harness.search import play
@@ -122,6 +123,8 @@ def explain(table: str, name: str, wanted: Wanted, store: Store) -> dict[str, An
     told: dict[str, Any] = {
         "cell": f"{table}: {name}",
         "published": _spread(scored.cell.mean, scored.cell.std),
+        "suspect in print": "; ".join(x.says for x in suspects(table).get(alone.cells[0].place, []))
+        or "no",
         "ours": _spread(scored.mean, scored.std) if scored.values.size else f"none: {scored.why}",
         "verdict": scored.verdict,
         "command": command_of(table, name, wanted, n_repeats),

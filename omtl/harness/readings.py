@@ -24,6 +24,7 @@ from omtl.errors import UserError
 from omtl.files import write_whole
 from omtl.harness.importance import page
 from omtl.harness.plan import describe, plan_table
+from omtl.harness.proofread import suspect_means
 from omtl.harness.search import play
 from omtl.harness.store import Store
 from omtl.harness.table import score_table
@@ -214,13 +215,14 @@ def _try(
 ) -> Trial:
     reading = {"name": "trial", "paper": paper, "answers": answers}
     plan = plan_table(table, reading)
+    suspect = suspect_means(table)  # nothing is brought close to what may be a slip of the print
     halving = load_option("search", "halving")  # large grids in full would make trials too dear
     plan = replace(
         plan,
         cells=[
             replace(cell, search=cell.search or halving)
             for cell in plan.cells
-            if cell.dataset == column and not cell.is_ours
+            if cell.dataset == column and not cell.is_ours and cell.place not in suspect
         ],
         description={**plan.description, "draws": {"count": 0, "repeats": 0}},
     )

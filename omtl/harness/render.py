@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
@@ -23,6 +24,9 @@ COLOURS = {
 
 WIDEST = 1000
 
+SUSPECT = "!"
+"""After a published number that is suspect in print."""
+
 MARKS = {MATCH: "✓", NEAR: "~", OFF: "✗", SUBSTITUTE: "≈", TIMING: "t", OURS: "+", MISSING: "·"}
 
 
@@ -37,7 +41,8 @@ def _ours(layout: Layout, scored: Scored) -> str:
 def _published(layout: Layout, scored: Scored) -> str:
     if scored.cell.is_ours:
         return ""
-    return spread(scored.cell.mean, scored.cell.std, layout.digits_of(scored))
+    printed = spread(scored.cell.mean, scored.cell.std, layout.digits_of(scored))
+    return printed + SUSPECT * (scored.cell.place in layout.suspects)
 
 
 def show(layout: Layout, console: Console) -> None:
@@ -68,6 +73,8 @@ def show(layout: Layout, console: Console) -> None:
     legend = Text()
     for verdict, mark in MARKS.items():
         legend.append(f"{mark} {verdict}  ", style=COLOURS[verdict])
+    if layout.suspects:
+        legend.append(f"{SUSPECT} suspect in print")
     console.print(legend)
     for note in layout.notes:
         console.print(Text(note), soft_wrap=True)
@@ -76,7 +83,8 @@ def show(layout: Layout, console: Console) -> None:
 def markdown(layout: Layout) -> str:
     """Return a table in Markdown: published → **ours** verdict."""
     lines = [f"# {layout.title}", "", layout.subtitle[0].upper() + layout.subtitle[1:] + ".", ""]
-    lines += ["Each cell: published, **ours**, verdict.", ""]
+    marked = f" `{SUSPECT}`: suspect in print." if layout.suspects else ""
+    lines += [f"Each cell: published, **ours**, verdict.{marked}", ""]
     lines.append("| | " + " | ".join(layout.heads) + " |")
     lines.append("| --- |" + " --- |" * len(layout.heads))
     for line in layout.lines:
@@ -93,6 +101,18 @@ def markdown(layout: Layout) -> str:
         lines.append(f"| {line.label} | " + " | ".join(cells) + " |")
     if layout.notes:
         lines += ["", "## Notes", ""] + [f"- {note}" for note in layout.notes]
+    return "\n".join(lines) + "\n"
+
+
+def claims_markdown(claims: pd.DataFrame) -> str:
+    """Return in Markdown what the paper says of a table: true of its own numbers, and of ours?"""
+    if claims.empty:
+        return ""
+    lines = ["", "## Claims", "", "| the paper says | in print | ours |", "| --- | --- | --- |"]
+    lines += [
+        f"| {row['says']} ({row['place']}) | {row['in_print']} | **{row['outcome']}** |"
+        for row in claims.to_dict("records")
+    ]
     return "\n".join(lines) + "\n"
 
 

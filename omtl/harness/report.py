@@ -15,7 +15,7 @@ from omtl.harness.host import host
 from omtl.harness.layout import Layout, counts
 from omtl.harness.naming import by_reading
 from omtl.harness.plan import Table
-from omtl.harness.render import latex, markdown
+from omtl.harness.render import claims_markdown, latex, markdown
 from omtl.harness.table import Scored, raw_repeats
 from omtl.paths import RESULTS
 
@@ -37,7 +37,8 @@ def write_rows(path: Path, rows: pd.DataFrame) -> None:
     """Write rows to a csv, in place of those of the same reading; rows of others are kept."""
     if path.exists():
         earlier = pd.read_csv(path, dtype=str, keep_default_na=False)
-        rows = pd.concat([earlier[~earlier["reading"].isin(rows["reading"])], rows])
+        earlier = earlier[~earlier["reading"].isin(rows["reading"])]
+        rows = pd.concat([earlier.reindex(columns=rows.columns, fill_value=""), rows])
     readings = dict.fromkeys(["as_written", "as_published", *sorted(set(rows["reading"]))])
     rows = pd.concat([rows[rows["reading"] == name] for name in readings])
     write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
@@ -88,7 +89,7 @@ def write_table(
     csv = folder / f"{name}.csv"
     write_rows(csv, rows)
     stem = by_reading(name, reading)
-    write_whole(folder / f"{stem}.md", markdown(layout))
+    write_whole(folder / f"{stem}.md", markdown(layout) + claims_markdown(claims))
     write_whole(folder / f"{stem}.tex", latex(layout))
     repeats = raw_repeats(table, scored, facts["seed"])
     write_whole(folder / f"{stem}.repeats.csv", repeats.to_csv(index=False, lineterminator="\n"))

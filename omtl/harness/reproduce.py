@@ -135,7 +135,8 @@ def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -
     claims = ledger(description["paper"], table.id, wanted.reading, scored)
     for claim in claims.to_dict("records"):
         console.print(
-            f"claim {claim['outcome']}: {claim['says']} ({claim['place']})",
+            f"claim in print {claim['in_print']}, ours {claim['outcome']}: {claim['says']} "
+            f"({claim['place']})",
             soft_wrap=True,
             markup=False,
             highlight=False,

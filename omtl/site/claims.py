@@ -14,6 +14,7 @@ OUTCOMES = ("holds", "undecided", "fails", "not run")
 """Outcomes, in the order in which they are shown."""
 
 MARKS = {"holds": "✓", "undecided": "?", "fails": "✗", "not run": "·"}
+MARKS |= {"true": "✓", "false": "✗", "no numbers": "·"}
 
 EFFECT = re.compile(r"(\S+) \((.*)\)")
 """The least effect of a claim with its comparison."""
@@ -54,6 +55,8 @@ class Claim:
     predicate: str
     decided_by: str
     page: str
+    in_print: str
+    untrue_in_print: str
     outcomes: dict[str, Outcome]
 
 
@@ -104,6 +107,8 @@ def _claim(row: dict[str, str], sources: Sources) -> Claim:
         row["predicate"],
         name,
         f"{kind}-{name}.html",
+        row["in_print"],
+        row["untrue_in_print"],
         outcomes,
     )
 

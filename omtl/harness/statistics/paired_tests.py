@@ -28,6 +28,7 @@ from omtl.harness.claims import (
     judge_claim_on_figure,
 )
 from omtl.harness.figures.numbers import Shown
+from omtl.harness.statistics.correction import holm
 from omtl.harness.table import Scored
 from omtl.seeds import generator
 
@@ -131,26 +132,6 @@ def bootstrap_interval(comparison: Comparison, seed: int) -> tuple[float, float]
             rng=generator(seed, of="bootstrap", comparison=comparison.relation),
         ).confidence_interval
     return (float(np.exp(low)), float(np.exp(high))) if comparison.ratio else (low, high)
-
-
-def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Return p values corrected by Holm's method, in the order given.
-
-    Parameters
-    ----------
-    p : array_like of shape (n,)
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Rejecting those that are at most α wrongly rejects any with a chance of at most α.
-    """
-    given = np.asarray(p, dtype=float)
-    order = np.argsort(given, kind="stable")
-    steps = (given.size - np.arange(given.size)) * given[order]
-    corrected = np.empty_like(given)
-    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return corrected
 
 
 def decided(comparison: Comparison, p: float) -> str:

@@ -1,0 +1,25 @@
+"""``omtl proofread``: check the papers' printed tables against themselves."""
+
+from __future__ import annotations
+
+import argparse
+
+from omtl.commands._options import tell_written
+from omtl.status import DONE
+
+HELP = "check the papers' printed numbers against themselves: repeated rows, impossible spreads"
+EXAMPLES = ("proofread",)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add nothing: all published tables are read."""
+
+
+def run(options: argparse.Namespace) -> int:  # noqa: ARG001
+    """Print and write what each check found in each published table."""
+    from omtl.harness.proofread import write_findings
+
+    found, paths = write_findings()
+    print("\n".join(found))
+    tell_written(paths)
+    return DONE

@@ -1,0 +1,27 @@
+"""Correction of p values for being many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Return p values corrected by Holm's method, in the order given.
+
+    Parameters
+    ----------
+    p : array_like of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Rejecting those that are at most α wrongly rejects any with a chance of at most α.
+    """
+    given = np.asarray(p, dtype=float)
+    order = np.argsort(given, kind="stable")
+    steps = (given.size - np.arange(given.size)) * given[order]
+    corrected = np.empty_like(given)
+    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return corrected
