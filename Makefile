@@ -45,7 +45,7 @@ honesty: $(VENV)/run ## tell how much of each margin comes from tuning in hindsi
 report: $(VENV)/run ## write the report as a static site in .omtl/site
 	@$(OMTL) report
 
-verify: $(VENV)/run ## play random cells again and demand the stored bits (CELLS=n TABLE=id)
+verify: $(VENV)/run ## play random cells again, compare all digits with results/ (CELLS=n TABLE=id)
 	@$(OMTL) verify --seed '$(SEED)' $(if $(CELLS),--cells '$(CELLS)') $(if $(TABLE),--table '$(TABLE)')
 
 data: $(VENV)/run ## fetch all data files

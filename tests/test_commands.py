@@ -149,10 +149,11 @@ def test_a_cell_is_made_alone_and_explained(store: Store, monkeypatch: pytest.Mo
     wanted = Wanted("as_published", 2, 0, None, SERIAL)
     name = "PA on Synthetic"
     before = provenance.explain("dom-table1", name, wanted, store)
-    assert before["ours"].startswith("none: ")
+    assert (before["verdict"], before["why"]) == ("missing", "0 of 2 repeats are stored")
     failed = provenance.make_cell("dom-table1", name, wanted, store, Console(quiet=True))
     assert not failed
-    after = provenance.explain("dom-table1", name, wanted, store)
+    after = provenance.explain("dom-table1", name, wanted, store, full=True)
+    assert (after["from"], after["repeats"]) == ("the store", 2)
     [cell] = [cell for cell in table.cells if cell.algorithm == "PA"]
     units = cell.experiment.repeats(0, 2)
     assert list(after["units"].values()) == [unit.key for unit in units]
@@ -251,7 +252,10 @@ def test_a_table_is_exported_with_its_raw_repeats(
     """The same numbers in all forms, and a row for each repeat."""
     table = small_table(monkeypatch)
     fanout.run(table.units(0, 2), store, SERIAL, quiet=True)
-    paths = export.export("dom-table1", Wanted("as_published", 2, 0, None, SERIAL), store, tmp_path)
+    wanted = Wanted("as_published", 2, 0, None, SERIAL)
+    done = export.export("dom-table1", wanted, store, tmp_path)
+    assert str(done).endswith("; from the store")
+    paths = done.paths
     endings = {path.name.removeprefix("dom-table1.") for path in paths}
     assert endings == {"csv", "md", "tex", "parquet", "repeats.csv", "repeats.parquet", "bib"}
     rows = pd.read_csv(tmp_path / "dom-table1.csv", dtype=str, keep_default_na=False)
@@ -283,9 +287,10 @@ def test_exports_do_not_overwrite_each_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Files carry the names of another reading and rule, as those of tables do."""
-    small_table(monkeypatch)
+    table = small_table(monkeypatch)
+    fanout.run(table.units(0, 2), store, SERIAL, quiet=True)
     wanted = Wanted(reading, 2, 0, selection, SERIAL)
-    paths = export.export("dom-table1", wanted, store, tmp_path)
+    paths = export.export("dom-table1", wanted, store, tmp_path).paths
     endings = {path.name.removeprefix(f"{stem}.") for path in paths}
     assert endings == {"csv", "md", "tex", "parquet", "repeats.csv", "repeats.parquet", "bib"}
 

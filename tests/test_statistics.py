@@ -231,13 +231,13 @@ def test_statistics_of_a_table(
 ) -> None:
     """A row a comparison, and average ranks; nothing stored is the user's to know."""
     reading = {"name": "as_written", "paper": None, "answers": {}}
-    where: dict = {"store": store, "parallel": {"backend": "sequential", "jobs": 1}}
+    where: dict = {"store": store}
     with pytest.raises(UserError, match="make reproduce-table TABLE=dom-table1"):
         make_statistics("dom-table1", reading, folder=tmp_path, n_repeats=2, **where)
     numbers = grid_of(NUMBERS)
     part = {"dataset": "D0", "lower": ["A", "B"], "than": ["C"]}
     claim = {"id": "c", "place": "here", "says": "so", "table": "dom-table1", "all": [part]}
-    monkeypatch.setattr(make, "score_table", lambda *_, **__: numbers)
+    monkeypatch.setattr(make, "stored_or_kept", lambda *_, **__: (numbers, None))
     monkeypatch.setattr(paired_tests, "claims_of", lambda _paper: [claim])
     paths = make_statistics("dom-table1", reading, folder=tmp_path, **where)
     assert [path.name for path in paths] == [
@@ -267,11 +267,10 @@ def test_statistics_of_a_figure(
     claim = {"id": "c", "place": "here", "says": "so", "figure": "tiny", "all": [part]}
     monkeypatch.setattr(paired_tests, "claims_of", lambda _paper: [claim])
     reading = {"name": "as_written", "paper": None, "answers": {}}
-    options: dict = {"store": store, "parallel": {"backend": "sequential", "jobs": 1}}
-    options |= {"n_repeats": 3, "folder": tmp_path}
+    options: dict = {"store": store, "n_repeats": 3, "folder": tmp_path}
     with pytest.raises(UserError, match="make reproduce-figure FIGURE=tiny"):
         make_statistics("tiny", reading, **options)
-    make_figure("tiny", reading, **options)
+    make_figure("tiny", reading, parallel={"backend": "sequential", "jobs": 1}, **options)
     (path,) = make_statistics("tiny", reading, **options)
     with path.open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)

@@ -1,8 +1,10 @@
-"""Stored results are verified bit for bit, and a tampered store is found."""
+"""Results in git are verified from nothing, to the last digit, and a tampered one is found."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +15,21 @@ from test_harness import small_table
 
 from data_fetchers.fetch import DataMissing
 from omtl import cli
+from omtl.config import load_option
 from omtl.errors import UserError
-from omtl.harness import fanout, host, verify
-from omtl.harness.plan import Table
+from omtl.harness import fanout, host, kept, verify
+from omtl.harness.kept import runs
+from omtl.harness.plan import Table, descriptions
 from omtl.harness.report import write_rows
 from omtl.harness.store import Store
-from omtl.harness.table import frame, score_table
+from omtl.harness.table import Scored, frame, raw_repeats, score_table
 from omtl.harness.unit import Result
-from omtl.harness.verify import DIFFERENT, NOT_COMPARABLE, SAME, check, differing, drawn
+from omtl.harness.verify import CLOSE, DIFFERENT, NOT_COMPARABLE, SAME, check, drawn
+from omtl.metrics import METRICS
+from omtl.paths import RESULTS
 
 SERIAL = {"backend": "sequential", "jobs": 1}
+DOM = ["dom-table1"]
 
 
 @pytest.fixture
@@ -34,151 +41,198 @@ def table(monkeypatch: pytest.MonkeyPatch) -> Table:
     return few
 
 
+def keep(table: Table, scored: list[Scored], results: Path, selection: str = "oracle") -> None:
+    """Write the files of a table that a stranger has."""
+    name = "dom-table1" if selection == "oracle" else f"dom-table1.{selection}"
+    folder = results / "reproduced"
+    write_rows(folder / f"{name}.csv", frame(table, scored, selection))
+    repeats = raw_repeats(table, scored, 0)
+    repeats.to_csv(folder / f"{name}.as_written.repeats.csv", index=False)
+    meta = {"seed": 0, "repeats": 3, "host": host.host()}
+    (folder / f"{name}.as_written.meta.json").write_text(json.dumps(meta), encoding="utf-8")
+
+
 @pytest.fixture
 def results(table: Table, store: Store, tmp_path: Path) -> Path:
-    """Return a folder of results with the table, whose units are stored."""
+    """Return a folder of results with the table, and no store."""
     fanout.run(table.units(0, 3), store, SERIAL, quiet=True)
-    rows = frame(table, score_table(table, store, 0, 3), "oracle")
-    write_rows(tmp_path / "results" / "reproduced" / "dom-table1.csv", rows)
-    write_rows(  # not a table
-        tmp_path / "results" / "reproduced" / "dom-table1.claims.csv",
-        pd.DataFrame({"reading": ["as_written"]}),
-    )
+    keep(table, score_table(table, store, 0, 3), tmp_path / "results")
+    for path in store.folder.rglob("*.unit"):
+        path.unlink()
     return tmp_path / "results"
 
 
-def tamper(store: Store, table: Table, change: Callable[[dict[str, np.ndarray]], None]) -> None:
-    """Change the stored arrays of all repeats of the table's cells."""
-    for cell in table.cells:
-        for unit in cell.experiment.repeats(0, 3):
-            result = store.load(unit)
-            assert result is not None
-            change(result.arrays)
-            store.path(unit).unlink()
-            store.save(unit, result)
+def tamper(results: Path, change: Callable[[pd.Series], Any]) -> None:
+    """Change the kept repeats."""
+    path = results / "reproduced" / "dom-table1.as_written.repeats.csv"
+    rows = pd.read_csv(path)
+    rows["value"] = change(rows["value"])
+    rows.to_csv(path, index=False)
+
+
+def made_elsewhere(results: Path) -> None:
+    """Say that the results were made on another CPU."""
+    path = results / "reproduced" / "dom-table1.as_written.meta.json"
+    meta = json.loads(path.read_text(encoding="utf-8"))
+    meta["host"]["cpu"] = "Other CPU"
+    path.write_text(json.dumps(meta), encoding="utf-8")
 
 
 def test_cells_are_drawn_by_the_seed(results: Path) -> None:
     """Without return, the same for the same seed."""
-    both = drawn(results, 5, 0)
+    both = drawn(results, DOM, 5, 0)
     assert len(both) == 2
-    assert drawn(results, 1, 0) == both[:1]
-    firsts = {drawn(results, 1, seed)[0]["algorithm"] for seed in range(20)}
+    assert drawn(results, DOM, 1, 0) == both[:1]
+    firsts = {drawn(results, DOM, 1, seed)[0][1]["algorithm"] for seed in range(20)}
     assert len(firsts) == 2
-    assert drawn(results, 1, 0, "dom-table1") == both[:1]
-    with pytest.raises(UserError, match="no table has a cell that was run"):
-        drawn(results / "nothing", 1, 0)
-    with pytest.raises(UserError, match="omtl table rom-table1"):
-        drawn(results, 1, 0, "rom-table1")
+    with pytest.raises(UserError, match="omtl table TABLE"):
+        drawn(results, ["rom-table1"], 1, 0)
 
 
-@pytest.mark.parametrize("large", [1, 1000])
-def test_the_same_bits(
-    large: int, results: Path, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the whole grid of all repeats, or the chosen point of one."""
-    monkeypatch.setattr(verify, "LARGE", large)
-    for row in drawn(results, 2, 0):
-        done = check(row, store, 0)
+def test_drawn_cells_are_spread_over_the_tables() -> None:
+    """One of each table that has more than times, then another of each."""
+    found = [row["table"] for _, row in drawn(RESULTS, list(descriptions("table")), 10, 0)]
+    assert len(set(found[:5])) == 5
+    assert sorted(found[:5]) == sorted(found[5:])
+    metrics = {row["metric"] for _, row in drawn(RESULTS, ["osmtl-table1"], 10**6, 0)}
+    assert metrics
+    assert not any(METRICS[name].timing for name in metrics)
+
+
+def test_the_same_numbers(results: Path) -> None:
+    """The chosen point of each repeat, without a store."""
+    for run, row in drawn(results, DOM, 2, 0):
+        done = check(run, row, 0)
         assert (done.result, done.detail) == (SAME, "")
-        assert (done.units == 1, done.points == 1) == (large == 1, large == 1)
-
-
-def last_bit(arrays: dict[str, np.ndarray]) -> None:
-    """Change the last bit of each number of an array."""
-    losses = arrays["checkpoint_loss"]
-    arrays["checkpoint_loss"] = np.nextafter(losses, np.inf)
-
-
-def other_kind(arrays: dict[str, np.ndarray]) -> None:
-    """Store the same bytes as another kind of numbers."""
-    arrays["mistakes"] = arrays["mistakes"].view(np.uint64)
-
-
-def one_more(arrays: dict[str, np.ndarray]) -> None:
-    """Store one array too many."""
-    arrays["more"] = np.zeros(3)
+        assert (done.units, done.points) == (3, 1)
 
 
 @pytest.mark.parametrize("large", [1, 1000])
-@pytest.mark.parametrize(
-    ("change", "name"),
-    [(last_bit, "checkpoint_loss"), (other_kind, "mistakes"), (one_more, "more")],
-)
-def test_a_tampered_store_is_found(
-    change: Callable[[dict[str, np.ndarray]], None],
-    name: str,
-    large: int,
-    results: Path,
-    store: Store,
-    table: Table,
-    monkeypatch: pytest.MonkeyPatch,
+def test_what_is_chosen_for_each_repeat_is_chosen_again(
+    large: int, table: Table, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a single bit, by the kind of numbers, by an array."""
+    """A rule that looks at one repeat needs all points of its grid, and of one repeat if many."""
     monkeypatch.setattr(verify, "LARGE", large)
-    tamper(store, table, change)
-    done = check(drawn(results, 1, 0)[0], store, 0)
-    assert done.result == DIFFERENT
-    assert done.detail.endswith(f": {name}") or f": {name};" in done.detail
+    fanout.run(table.units(0, 3), store, SERIAL, quiet=True)
+    scored = score_table(table, store, 0, 3, selection="prefix")
+    keep(table, scored, tmp_path / "results", "prefix")
+    for run, row in drawn(tmp_path / "results", DOM, 2, 0):
+        done = check(run, row, 0)
+        assert (done.result, done.detail) == (SAME, "")
+        assert done.points > 1
+        assert done.units == (1 if large == 1 else 3)
 
 
-def test_times_may_differ_and_data_may_not() -> None:
-    """No two plays take the same time."""
-    one = {"diverged": np.zeros(2), "seconds": np.array([1.0, 2.0])}
-    facts = {"data_sha256": "x"}
-    other = {**one, "seconds": np.array([3.0, 4.0])}
-    assert differing(Result(one, facts), Result(other, facts), None) == []
-    assert differing(Result(one, facts), Result(one, {"data_sha256": "y"}), None) == ["the data"]
-
-
-@pytest.mark.usefixtures("table")
-def test_what_is_not_stored_cannot_be_compared(
-    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_points_that_a_search_left_are_read_from_its_record(
+    table: Table, store: Store, tmp_path: Path
 ) -> None:
-    """It is played and told; so is data that cannot be had."""
-    empty, row = Store(tmp_path / "empty"), drawn(results, 1, 0)[0]
-    done = check(row, empty, 0)
-    assert (done.result, done.units) == (NOT_COMPARABLE, 3)
-    assert "is not in the store" in done.detail
-    assert not (tmp_path / "empty").exists()
+    """By a rule that chooses for each repeat; without the record there is nothing to play."""
+    fanout.run(table.units(0, 3), store, SERIAL, quiet=True)
+    left = [1, 3]
+    cells = [replace(cell, experiment=cell.experiment.only(left)) for cell in table.cells]
+    part = replace(table, cells=cells)
+    fanout.run(part.units(0, 3), store, SERIAL, quiet=True)
+    keep(part, score_table(part, store, 0, 3, selection="prefix"), tmp_path, "prefix")
+    halving = {**load_option("search", "halving"), "from_points": 2}
+    table.cells[:] = [replace(cell, search=halving) for cell in table.cells]
+    run, row = drawn(tmp_path, DOM, 1, 0)[0]
+    assert check(run, row, 0).result == NOT_COMPARABLE
+    record = pd.DataFrame(
+        [
+            (row["dataset"], row["algorithm"], "as_written", points)
+            for points in ("", " ".join(map(str, left)))
+        ],
+        columns=["dataset", "algorithm", "reading", "points"],
+    )
+    (tmp_path / "search").mkdir()
+    record.to_csv(tmp_path / "search" / "dom-table1.prefix.points.csv", index=False)
+    done = check(run, row, 0)
+    assert (done.result, done.points) == (SAME, 2)
+
+
+def test_a_tampered_number_is_found(results: Path) -> None:
+    """By its last bit; on the same kind of CPU that is an error."""
+    tamper(results, lambda values: np.nextafter(values, np.inf))
+    done = check(*drawn(results, DOM, 1, 0)[0], 0)
+    assert done.result == DIFFERENT
+    assert done.detail.startswith("repeat 0: ")
+    assert "made on" in done.detail
+
+
+def test_another_cpu_may_have_other_bits(results: Path) -> None:
+    """Within the repeats' spread; beyond it the numbers are others, and both CPUs are named."""
+    made_elsewhere(results)
+    tamper(results, lambda values: np.nextafter(values, np.inf))
+    done = check(*drawn(results, DOM, 1, 0)[0], 0)
+    assert done.result == CLOSE
+    assert f"made on Other CPU, played on {host.cpu_name()}" in done.detail
+    tamper(results, lambda values: values + 50.0)
+    assert check(*drawn(results, DOM, 1, 0)[0], 0).result == DIFFERENT
+
+
+def test_other_data_are_told(results: Path) -> None:
+    """Whatever the number is, and on any CPU."""
+    made_elsewhere(results)
+    run, row = drawn(results, DOM, 1, 0)[0]
+    done = check(run, {**row, "data_sha256": "0" * 64}, 0)
+    assert done.result == DIFFERENT
+    assert "repeat 0: other data" in done.detail
+
+
+def test_what_cannot_be_compared(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without repeats beside the table, the chosen point, or the data."""
+    run, row = drawn(results, DOM, 1, 0)[0]
+    assert check(run, {**row, "params": '{"eta": -1}'}, 0).result == NOT_COMPARABLE
+    with pytest.raises(UserError, match="has no cell Synthetic, nobody"):
+        run.repeats["Synthetic", "nobody", "all", "error"] = np.ones(3)
+        check(run, {**row, "algorithm": "nobody"}, 0)
 
     def missing(_unit: Any) -> Result:
         raise DataMissing("no file")
 
     monkeypatch.setattr(verify, "compute", missing)
-    done = check(row, empty, 0)
+    done = check(run, row, 0)
     assert (done.result, done.detail) == (NOT_COMPARABLE, "no file")
-
-
-@pytest.mark.usefixtures("table")
-def test_a_cell_that_is_gone(results: Path, store: Store) -> None:
-    """It is the user's to know; a point that is gone cannot be played."""
-    row = drawn(results, 1, 0)[0]
-    with pytest.raises(UserError, match="has no cell Synthetic, nobody"):
-        check({**row, "algorithm": "nobody"}, store, 0)
-    assert check({**row, "params": '{"eta": -1}'}, store, 0).result == NOT_COMPARABLE
+    (results / "reproduced" / "dom-table1.as_written.repeats.csv").unlink()
+    done = check(*drawn(results, DOM, 1, 0)[0], 0)
+    assert (done.result, done.detail) == (NOT_COMPARABLE, "the repeats beside the table")
 
 
 def test_the_command_signs_off(
-    results: Path,
-    store: Store,
-    table: Table,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every run adds its rows; a difference is status 1 with a clear message."""
     monkeypatch.setattr("omtl.paths.RESULTS", results)
-    monkeypatch.setattr(Store, "default", staticmethod(lambda: store))
     made_on = {**host.host(), "commit": "abc"}
     monkeypatch.setattr(verify, "host", lambda: made_on)
     assert cli.main(["verify", "--cells", "2"]) == 0
     first = (results / "verify.csv").read_text(encoding="utf-8")
-    tamper(store, table, last_bit)
+    tamper(results, lambda values: np.nextafter(values, np.inf))
     assert cli.main(["verify", "--cells", "1", "--seed", "3"]) == 1
-    assert "1 of 1 cells differ from the store" in capsys.readouterr().err
+    assert "1 of 1 cells differ from results/" in capsys.readouterr().err
     assert (results / "verify.csv").read_text(encoding="utf-8").startswith(first)
     rows = pd.read_csv(results / "verify.csv", dtype=str, keep_default_na=False)
     assert rows["result"].tolist() == [SAME, SAME, DIFFERENT]
     assert set(rows["commit"]) == {"abc"}
     assert rows["seed"].tolist() == ["0", "0", "3"]
     assert (rows["packages"].str.contains("numpy ")).all()
+
+
+def test_what_was_verified_is_of_several_tables() -> None:
+    """The record in git is not of one table alone."""
+    rows = pd.read_csv(RESULTS / "verify.csv", dtype=str, keep_default_na=False)
+    assert rows["table"].nunique() >= 5
+    assert set(rows["result"]) <= {SAME, CLOSE}
+
+
+@pytest.mark.parametrize("name", sorted(descriptions("table")))
+def test_each_kept_table_has_its_repeats(name: str) -> None:
+    """All digits of every number in git are in git."""
+    found = runs(RESULTS, name)
+    assert found
+    for run in found:
+        for row in run.rows:
+            values = run.repeats.get(kept.place_of(row), np.empty(0))
+            assert values.size == int(row["n_repeats"] or 0)
+            if row["ours_mean"]:
+                assert float(row["ours_mean"]) == pytest.approx(values.mean(), abs=5.1e-5)

@@ -1,4 +1,4 @@
-"""``omtl explain``: where a number of a table comes from."""
+"""``omtl explain``: the verdict on a cell of a table, why, and where its number comes from."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from omtl.commands._json import add_json_option, print_json
 from omtl.commands._options import add_run_options, wanted_of
 from omtl.status import DONE
 
-HELP = "tell where a number of a table comes from, and what makes it alone"
+HELP = "show the verdict on a cell of a table, the diagnosis, and where our number comes from"
 EXAMPLES = (
     "explain dom-table1",
     'explain dom-table1 "DOM-I (Ring) on Synthetic"',
+    'explain dom-table1 "COML on Sentiment" --full',
     'explain osmtl-table1 "OSMTL-e on Spam Detection, auc" --json',
 )
 
@@ -21,12 +22,15 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add which cell, under which reading."""
     command.add_argument("table", metavar="TABLE")
     command.add_argument("cell", metavar="CELL", nargs="?", help="default: list the cells' names")
+    command.add_argument(
+        "--full", action="store_true", help="also configs, seeds, hashes of data and code, machines"
+    )
     add_run_options(command)
     add_json_option(command)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what a cell's number comes from, as the store has it, or the names of all cells."""
+    """Print what is known of a cell, or the names of all cells."""
     from omtl.harness.provenance import explain, names_of, planned
     from omtl.harness.store import Store
 
@@ -37,7 +41,8 @@ def run(options: argparse.Namespace) -> int:
         else:
             print("\n".join(names))
         return DONE
-    told = explain(options.table, options.cell, wanted_of(options), Store.default())
+    wanted = wanted_of(options)
+    told = explain(options.table, options.cell, wanted, Store.default(), options.full)
     if options.json:
         print_json(told)
     else:

@@ -31,7 +31,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write files from the store, or print what a run is to cite."""
+    """Write files of the store or the kept results, or print what a run is to cite."""
     if options.bibtex:
         from omtl.composition import composed
         from omtl.references import bibtex
@@ -46,5 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
     wanted = wanted_of(options)
     for name in options.what:
-        tell_written(export(name, wanted, Store.default(), options.to))
+        done = export(name, wanted, Store.default(), options.to)
+        print(done)
+        tell_written(done.paths)
     return DONE

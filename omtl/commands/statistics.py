@@ -18,7 +18,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the statistics of a table or figure from the store."""
+    """Write the statistics of a table or figure from the store, or from the kept repeats."""
     from omtl.harness.reproduce import reproduce_statistics
     from omtl.harness.store import Store
 

@@ -1,4 +1,4 @@
-"""``omtl verify``: play random cells again, demand the stored bits."""
+"""``omtl verify``: play random cells again and compare them with the results in git."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import sys
 from omtl.commands._options import natural, positive, tell_written
 from omtl.status import DONE, FAILED
 
-HELP = "play random cells again from nothing, demand the stored bits"
+HELP = "play random cells again and compare all digits with the repeats in results/"
 EXAMPLES = ("verify --cells 10", "verify --table rom-table1 --seed 7")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add how many cells, of which table, drawn how."""
-    command.add_argument("--cells", type=positive, default=3, help="how many; default: 3")
+    command.add_argument("--cells", type=positive, help="how many; default: one of each table")
     command.add_argument("--seed", type=natural, default=0, help="of the draw; default: 0")
     command.add_argument("--table", help="draw of this table's cells; default: of all tables'")
 
@@ -22,27 +22,35 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Play cells drawn at random from nothing, and sign the outcome off."""
     from omtl.errors import UserError
-    from omtl.harness.plan import describe
-    from omtl.harness.store import Store
-    from omtl.harness.verify import DIFFERENT, NOT_COMPARABLE, append, check, drawn, signed_off
+    from omtl.harness.plan import describe, descriptions
+    from omtl.harness.verify import (
+        DIFFERENT,
+        NOT_COMPARABLE,
+        append,
+        check,
+        drawn,
+        signed_off,
+    )
     from omtl.paths import RESULTS, results_to_read
 
+    tables = list(descriptions("table"))
     if options.table is not None:
         describe("table", options.table)  # a wrong name is told as such
+        tables = [options.table]
     checks = []
-    for row in drawn(results_to_read(), options.cells, options.seed, options.table):
-        done = check(row, Store.default(), options.seed)
+    for run, row in drawn(results_to_read(), tables, options.cells or len(tables), options.seed):
+        done = check(run, row, options.seed)
         checks.append(done)
         print(f"{done.result}: {done}", flush=True)
     if all(done.result == NOT_COMPARABLE for done in checks):
-        raise UserError("no cell could be compared, as told above; nothing was signed off")
+        raise UserError("no cell could be compared, for the reasons above; nothing was signed off")
     append(RESULTS / "verify.csv", signed_off(checks, options.seed))
     tell_written([RESULTS / "verify.csv"])
     different = sum(done.result == DIFFERENT for done in checks)
     if different:
         print(
-            f"omtl: {different} of {len(checks)} cells differ from the store: the stored results "
-            "are damaged, or this machine or its packages compute other bits",
+            f"omtl: {different} of {len(checks)} cells differ from results/: the code or the "
+            "packages have changed since they were made, or this machine computes other bits",
             file=sys.stderr,
         )
     return FAILED if different else DONE

@@ -4,96 +4,142 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from omtl.config import choose, named_reading
+from omtl.errors import UserError
 from omtl.files import write_whole
 from omtl.harness import plan
 from omtl.harness.figures import numbers
 from omtl.harness.figures.drawing import draw
 from omtl.harness.figures.plan import plan_figure
 from omtl.harness.figures.play import as_chosen
-from omtl.harness.layout import lay_out
+from omtl.harness.kept import source, stored_or_kept
+from omtl.harness.layout import counts, lay_out, plural
 from omtl.harness.naming import by_reading, by_rule
 from omtl.harness.pictures import FORMS, render
 from omtl.harness.plan import Experiment
 from omtl.harness.render import latex, markdown
 from omtl.harness.reproduce import Wanted
 from omtl.harness.store import Store
-from omtl.harness.table import frame, raw_repeats, score_table
+from omtl.harness.table import frame, raw_repeats
+from omtl.paths import RESULTS
 from omtl.references import bibtex
 
 Contents = dict[str, str | bytes]
 """What is written, by the endings of the files' names."""
 
 
-def export(name: str, wanted: Wanted, store: Store, folder: Path) -> list[Path]:
-    """Write a table or figure as the store has it in all forms; nothing of a table is computed.
+@dataclass(frozen=True)
+class Exported:
+    """What was written, what it is of, and where the numbers are from."""
 
-    All files carry the names of the reading and of the selection rule, but for the closest reading
-    and the own rule (`omtl.harness.naming`).
+    paths: list[Path]
+    content: str
+    source: str
+
+    def __str__(self) -> str:
+        """Return what was exported as text."""
+        return f"{self.content}; from {self.source}"
+
+
+def export(name: str, wanted: Wanted, store: Store, folder: Path) -> Exported:
+    """Write a table or figure in all forms: as the store has it, or the kept results.
+
+    Nothing is computed. All files carry the names of the reading and of the selection
+    rule, but for the closest reading and the own rule (`omtl.harness.naming`).
 
     Returns
     -------
-    list of Path
-        What was written: of a table csv, md, tex, parquet, its repeats as csv and parquet; of a
-        figure svg, pdf, png and csv; and of both the BibTeX of all that they use.
+    Exported
+        Of a table csv, md, tex, parquet, its repeats as csv and parquet; of a figure svg, png and
+        csv, and pdf where it is drawn from the store; and of both the BibTeX of all that they use.
 
     Raises
     ------
     UserError
-        On an unknown table, figure, reading or rule.
+        On an unknown table, figure, reading or rule, or where there are no numbers.
     """
     makers = dict.fromkeys(plan.descriptions("table"), _table)
     makers |= dict.fromkeys(plan.descriptions("figure"), _figure)
-    contents, stem = makers[choose("table or figure", name, list(makers))](name, wanted, store)
+    maker = makers[choose("table or figure", name, list(makers))]
+    contents, stem, told, source = maker(name, wanted, store)
     paths = []
     for ending, content in contents.items():
         paths.append(folder / f"{stem}.{ending}")
         write_whole(paths[-1], content)
-    return paths
+    return Exported(paths, f"{name}: {told}", source)
 
 
-def _table(name: str, wanted: Wanted, store: Store) -> tuple[Contents, str]:
-    """Return a table's files by their endings, and what they are called before these."""
+Parts = tuple[Contents, str, str, str]
+"""Files by their endings, what they are called before these, what they show, and their source."""
+
+
+def _table(name: str, wanted: Wanted, store: Store) -> Parts:
+    """Return what is exported of a table."""
     description = plan.describe("table", name)
     table = plan.plan_table(name, named_reading(description["paper"], wanted.reading))
     n_repeats, selection = wanted.n_repeats(description), wanted.rule(description)
-    scored = score_table(table, store, wanted.seed, n_repeats, None, selection)
-    layout = lay_out(table, scored, selection, wanted.seed, n_repeats)
-    rows = frame(table, scored, selection)
+    scored, run = stored_or_kept(table, store, selection, wanted.seed, n_repeats)
+    if not any(s.values.size for s in scored):
+        raise _nothing(name, f"omtl table {name}", wanted, n_repeats)
     repeats = raw_repeats(table, scored, wanted.seed)
+    if run is None:
+        layout = lay_out(table, scored, selection, wanted.seed, n_repeats)
+        rows, texts = frame(table, scored, selection), (markdown(layout), latex(layout))
+    else:
+        rows, texts = pd.DataFrame(run.rows), (run.text("md"), run.text("tex"))
     contents: Contents = {
         "csv": _csv(rows),
-        "md": markdown(layout),
-        "tex": latex(layout),
+        "md": texts[0],
+        "tex": texts[1],
         "parquet": _parquet(rows),
         "repeats.csv": _csv(repeats),
         "repeats.parquet": _parquet(repeats),
         "bib": _bib(description["paper"], [cell.experiment for cell in table.cells]),
     }
-    return contents, _stem(wanted, description)
+    return contents, _stem(wanted, description), counts(scored), source(run)
 
 
-def _figure(name: str, wanted: Wanted, store: Store) -> tuple[Contents, str]:
-    """Return a figure's files by their endings, and what they are called before these."""
+def _figure(name: str, wanted: Wanted, store: Store) -> Parts:
+    """Return what is exported of a figure: that in ``results/`` where it is of the full run."""
     description = plan.describe("figure", name)
-    asked = wanted.asked(description)
-    figure = as_chosen(plan_figure(name, asked.pop("reading")), store, **asked)
-    n_repeats, selection = asked["n_repeats"], asked["selection"]
-    shown = numbers.show_figure(figure, store, wanted.seed, n_repeats, {}, selection)
-    pictures = render(lambda: draw(figure, shown, ""), name, tuple(FORMS))
-    units = figure.units(wanted.seed, 1)
+    reading, stem = named_reading(description["paper"], wanted.reading), _stem(wanted, description)
+    n_repeats, selection = wanted.n_repeats(description), wanted.rule(description)
+    figure = as_chosen(plan_figure(name, reading), store, None, wanted.seed, n_repeats, selection)
+    units = figure.units(wanted.seed, n_repeats)
     experiments = [Experiment(u.algorithm, u.dataset, u.protocol, u.network) for u in units]
+    bib = _bib(description["paper"], experiments)
+    folder = RESULTS / "figures"
+    kept = {form: folder / f"{stem}.{form}" for form in ("svg", "png", "csv")}
+    lacking = wanted.is_full(description) and not all(map(store.has, units))
+    if lacking and all(path.exists() for path in kept.values()):
+        files: Contents = {form: path.read_bytes() for form, path in kept.items()}
+        told = f"no pdf, which needs `omtl figure {name}` first"
+        return {**files, "bib": bib}, stem, told, str(folder.relative_to(RESULTS.parent))
+    shown = numbers.show_figure(figure, store, wanted.seed, n_repeats, {}, selection)
+    if not any(panel.parts for panel in shown):
+        raise _nothing(name, f"omtl figure {name}", wanted, n_repeats)
     contents: Contents = {
-        **pictures,
+        **render(lambda: draw(figure, shown, ""), name, tuple(FORMS)),
         "csv": _csv(numbers.frame(figure, shown, selection)),
-        "bib": _bib(description["paper"], experiments),
+        "bib": bib,
     }
-    return contents, _stem(wanted, description)
+    missing = sum(bool(panel.missing) for panel in shown)
+    told = plural(len(shown), "panel") + (f", {missing} with missing lines" if missing else "")
+    return contents, stem, told, source(None)
+
+
+def _nothing(name: str, command: str, wanted: Wanted, n_repeats: int) -> UserError:
+    return UserError(
+        f"{name}: there is nothing of {plural(n_repeats, 'repeat')} of reading {wanted.reading}, "
+        f"seed {wanted.seed}, in the store or in results/; run `{command}` first, with the same "
+        "options"
+    )
 
 
 def _stem(wanted: Wanted, description: Mapping[str, Any]) -> str:

@@ -137,19 +137,24 @@ def _head(s: Scored) -> tuple[str, str, str]:
     return (s.cell.dataset if s.cell.task == "all" else "", s.cell.task, s.cell.metric)
 
 
+def reason_of(table: Table, s: Scored, selection: str) -> str:
+    """Return why a cell is missing, diverged or off; nothing where it is none of these."""
+    if s.verdict == MISSING:
+        return f"missing: {s.why}"
+    if s.diverged:
+        return f"diverged in {s.diverged} of {s.values.size} repeats"
+    if s.verdict != OFF:
+        return ""
+    if selection != table.description["selection"]:
+        return f"off: chosen by {selection}, the printed number is not"
+    return f"off: {diagnosis_of(table, s) or 'no diagnosis yet'}"
+
+
 def _notes(table: Table, scored: Sequence[Scored], selection: str) -> list[str]:
     reasons: dict[str, list[Scored]] = {}
-    as_in_paper = selection == table.description["selection"]
     for s in scored:
-        if s.verdict == MISSING:
-            reasons.setdefault(f"missing: {s.why}", []).append(s)
-        elif s.diverged:
-            why = f"diverged in {s.diverged} of {s.values.size} repeats"
-            reasons.setdefault(why, []).append(s)
-        elif s.verdict == OFF:
-            diagnosis = diagnosis_of(table, s) or "no diagnosis yet"
-            why = diagnosis if as_in_paper else f"chosen by {selection}, the printed number is not"
-            reasons.setdefault(f"off: {why}", []).append(s)
+        if reason := reason_of(table, s, selection):
+            reasons.setdefault(reason, []).append(s)
     notes = [f"{_places(group, scored)} — {reason}" for reason, group in reasons.items()]
     return [*notes, *_before_all(table, scored), *_findings(table, scored)]
 

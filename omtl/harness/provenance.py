@@ -14,7 +14,8 @@ from omtl.config import named_reading
 from omtl.errors import UserError
 from omtl.harness import plan
 from omtl.harness.fanout import Failure
-from omtl.harness.layout import lay_out
+from omtl.harness.kept import Run, source, stored_or_kept
+from omtl.harness.layout import lay_out, reason_of
 from omtl.harness.plan import Cell, Table
 from omtl.harness.proofread import suspects
 from omtl.harness.render import show
@@ -22,6 +23,7 @@ from omtl.harness.reproduce import Wanted
 from omtl.harness.search import play
 from omtl.harness.store import Store
 from omtl.harness.table import Scored, score_table
+from omtl.harness.unit import Result
 
 
 def names_of(table: Table) -> dict[str, Cell]:
@@ -99,9 +101,12 @@ def make_cell(
     return outcome.failed
 
 
-def explain(table: str, name: str, wanted: Wanted, store: Store) -> dict[str, Any]:
-    """Return what a cell's number comes from, as the store has it; nothing is computed.
+def explain(
+    table: str, name: str, wanted: Wanted, store: Store, full: bool = False
+) -> dict[str, Any]:
+    """Return what is known of a cell: the verdict and why, the numbers, what they come from.
 
+    They are those of the store, or of the kept results where it lacks them; nothing is computed.
     Of rivals, a chooser, fresh draws and the rungs of a search, which a cell may have besides, only
     what came of them is told.
 
@@ -112,6 +117,8 @@ def explain(table: str, name: str, wanted: Wanted, store: Store) -> dict[str, An
     wanted : Wanted
         Reading, repeats, seed and selection rule.
     store : Store
+    full : bool
+        Also all that determines the number: configs, seeds, hashes of data and code, machines.
 
     Raises
     ------
@@ -119,29 +126,39 @@ def explain(table: str, name: str, wanted: Wanted, store: Store) -> dict[str, An
         If there is no such table, cell, reading or rule.
     """
     alone, n_repeats, selection = _alone(table, name, wanted)
-    [scored] = score_table(alone, store, wanted.seed, n_repeats, None, selection)
+    [scored], run = stored_or_kept(alone, store, selection, wanted.seed, n_repeats)
+    reading = scored.cell.reading
     told: dict[str, Any] = {
         "cell": f"{table}: {name}",
-        "published": _spread(scored.cell.mean, scored.cell.std),
-        "suspect in print": "; ".join(x.says for x in suspects(table).get(alone.cells[0].place, []))
-        or "no",
-        "ours": _spread(scored.mean, scored.std) if scored.values.size else f"none: {scored.why}",
         "verdict": scored.verdict,
+        "why": reason_of(alone, scored, selection).removeprefix(f"{scored.verdict}: "),
+        "published": _spread(scored.cell.mean, scored.cell.std),
+        "suspect in print": "; ".join(x.says for x in suspects(table).get(scored.cell.place, [])),
+        "ours": _spread(scored.mean, scored.std) if scored.values.size else "none",
+        "repeats": scored.values.size,
+        "from": source(run),
         "command": command_of(table, name, wanted, n_repeats),
-        "reading": alone.reading,
-        "selection": alone.cells[0].rule(selection),
+        "reading": {"name": alone.reading["name"], "answers": reading["answers"]},
+        "selection": scored.cell.rule(selection),
         "chosen": scored.params,
     }
-    return told | _of_units(scored, wanted.seed, n_repeats, store)
+    told = {key: value for key, value in told.items() if value != ""}
+    return told | _of_units(scored, wanted.seed, n_repeats, store, run) if full else told
 
 
-def _of_units(scored: Scored, seed: int, n_repeats: int, store: Store) -> dict[str, Any]:
-    """Return what the units of a cell say of themselves."""
+def _of_units(
+    scored: Scored, seed: int, n_repeats: int, store: Store, run: Run | None
+) -> dict[str, Any]:
+    """Return what the units of a cell say of themselves, or the kept run that it is of."""
     experiment = scored.cell.experiment
     units = experiment.repeats(seed, n_repeats)
     identity = units[0].identity
-    stored = [result for unit in units if (result := store.load(unit)) is not None]
-    hosts: list[Any] = []
+    stored: list[Result] = []
+    fed = [scored.data_sha256]
+    if run is None:
+        stored = [result for unit in units if (result := store.load(unit)) is not None]
+        fed = sorted({result.facts["data_sha256"] for result in stored})
+    hosts: list[Any] = [] if run is None else [run.meta["host"]]
     for result in stored:
         host = result.facts.get("host", "not recorded: stored before hosts were")
         if host not in hosts:
@@ -160,7 +177,7 @@ def _of_units(scored: Scored, seed: int, n_repeats: int, store: Store) -> dict[s
         },
         "data": {
             "files_sha256": identity["files"],
-            "fed_sha256": sorted({result.facts["data_sha256"] for result in stored}),
+            "fed_sha256": fed,
         },
         "code": {
             experiment.algorithm["learner"]: identity["code"]["learner"],

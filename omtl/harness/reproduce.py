@@ -189,14 +189,16 @@ def reproduce_figure(name: str, wanted: Wanted, store: Store) -> Made:
 
 
 def reproduce_statistics(name: str, wanted: Wanted, store: Store) -> list[Path]:
-    """Write the statistics of a table or figure from the store; return the paths.
+    """Write the statistics of a table or figure; return the paths. Nothing is computed.
 
     Raises
     ------
     UserError
-        On an unknown table, figure, reading or rule, or where nothing of it is stored.
+        On an unknown table, figure, reading or rule, or where there are no numbers of it.
     """
     kind = "figure" if name in plan.descriptions("figure") else "table"
     description = plan.describe(kind, name)
     folder = folder_for(wanted.is_full(description), "statistics", apart=True)
-    return make_statistics(name, store=store, folder=folder, **wanted.asked(description))
+    asked = wanted.asked(description)
+    del asked["parallel"]  # nothing is computed
+    return make_statistics(name, store=store, folder=folder, **asked)

@@ -136,6 +136,11 @@ def is_honest(rule: Mapping[str, Any]) -> bool:
     return rule["rule"] not in IN_HINDSIGHT
 
 
+def by_repeat(rule: Mapping[str, Any]) -> bool:
+    """Whether a rule chooses for each repeat by that repeat alone."""
+    return rule["rule"] == "prefix" or rule.get("for") == "each"
+
+
 def select(
     results: Sequence[Result], points: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]
 ) -> np.ndarray:

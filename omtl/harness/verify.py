@@ -1,14 +1,14 @@
-"""Verifying stored results: cells drawn at random, their units computed from nothing, bit for bit.
+"""Verifying the results in git: cells drawn at random, computed from nothing, to the last digit.
 
-The store is read only to compare with, and for which points a search of a large grid has left; what
-is computed for a check is never stored.
+Each is compared with the repeats beside its table, which have all digits. The store is not needed
+and not read, so whoever has the repository can verify it.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,27 +21,28 @@ from omtl.config import named_reading
 from omtl.errors import UserError
 from omtl.files import write_whole
 from omtl.harness.host import host
+from omtl.harness.kept import Run, place_of, rows, runs
+from omtl.harness.layout import plural
 from omtl.harness.plan import Cell, Experiment, Table, plan_table, rule_of
-from omtl.harness.search import searched
-from omtl.harness.store import Loaded, Store
+from omtl.harness.search import is_searched
+from omtl.harness.selection import by_repeat
+from omtl.harness.table import together, values_of
 from omtl.harness.unit import Result, compute
+from omtl.metrics import METRICS
 from omtl.seeds import generator
 
-SAME, DIFFERENT, NOT_COMPARABLE = "same", "different", "not comparable"
+SAME, CLOSE, DIFFERENT = "same", "close", "different"
+NOT_COMPARABLE = "not comparable"
+"""What becomes of a cell. It is close if the results were made on another kind of CPU, whose bits
+may differ, and no number differs by more than the repeats' standard deviation."""
 
 LARGE = 40
-"""Of a grid with more points than this, only the chosen point of one repeat is played again."""
-
-OF_THE_CLOCK = ("seconds",)
-"""Arrays that no two plays have in common."""
+"""Where more points than this are played again, it is in one repeat only."""
 
 MOST_REPEATS = 5
-"""Of a smaller grid, so many repeats are played again at most, drawn at random."""
+"""Else so many repeats are played again at most, drawn at random."""
 
-RESULTS_SEED = 0
-"""The seed of all results that are kept."""
-
-PLACE = ("table", "dataset", "algorithm", "task", "metric", "reading")
+PLACE = ("table", "dataset", "algorithm", "task", "metric", "reading", "selection")
 """What names a row of the reproduced tables."""
 
 COLUMNS = (
@@ -59,6 +60,9 @@ COLUMNS = (
 )
 """Columns of ``results/verify.csv``."""
 
+THE_POINT: dict[str, Any] = {"rule": "fixed", "point": {}}
+"""The rule that chooses the only point of a grid."""
+
 
 @dataclass(frozen=True)
 class Check:
@@ -69,68 +73,79 @@ class Check:
     row : mapping
         The cell's row in ``results/reproduced``.
     units, points : int
-        How many units were played again, one a repeat, and how many points of the grid in each.
+        How many repeats were played again, and how many points of the grid in each.
     differences : tuple of str
-        In which units and arrays the store has other bits.
-    lacking : tuple of str
-        What there is nothing to compare with, or nothing to play, for the lack of.
+        In which repeats the number is another one.
+    close : bool
+        Whether another kind of CPU may be why.
+    lacking : str
+        What there is nothing to play for the lack of.
     """
 
     row: Mapping[str, str]
-    units: int
-    points: int
+    units: int = 0
+    points: int = 0
     differences: tuple[str, ...] = ()
-    lacking: tuple[str, ...] = ()
+    close: bool = False
+    lacking: str = ""
 
     @property
     def result(self) -> str:
-        """Whether the store has the same bits."""
+        """Whether the results have the same numbers."""
         if self.differences:
-            return DIFFERENT
+            return CLOSE if self.close else DIFFERENT
         return NOT_COMPARABLE if self.lacking else SAME
 
     @property
     def detail(self) -> str:
         """What differs or is lacking, as text."""
-        return "; ".join([*self.differences, *self.lacking])
+        return "; ".join(self.differences) or self.lacking
 
     def __str__(self) -> str:
         """Return the check as text."""
         told = ", ".join(_place(self.row).values())
-        played = f"{self.units} repeats, {self.points} points each"
+        played = f"{plural(self.units, 'repeat')}, {plural(self.points, 'point')} each"
         return f"{told} ({played}){f': {self.detail}' if self.detail else ''}"
 
 
-def drawn(results: Path, n_cells: int, seed: int, only: str | None = None) -> list[dict[Any, Any]]:
-    """Return rows of the reproduced tables, drawn at random without return.
+def drawn(
+    results: Path, tables: Sequence[str], n_cells: int, seed: int
+) -> list[tuple[Run, dict[str, str]]]:
+    """Return rows of the reproduced tables, drawn at random without return, spread over the tables.
+
+    Times are left out, as no two plays take the same.
 
     Parameters
     ----------
     results : Path
         The folder of results.
+    tables : sequence of str
+        The ids of the tables to draw from.
     n_cells : int
         How many; all of them where there are no more.
     seed : int
-    only : str, optional
-        A table's id, to draw of its cells alone.
 
     Raises
     ------
     UserError
         If no cell was run.
     """
-    rows: list[dict[Any, Any]] = []
-    for path in sorted((results / "reproduced").glob(f"{only or '*'}.csv")):
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-        if "ours_mean" in table:
-            rows += table[table["ours_mean"] != ""].to_dict("records")
-    if not rows:
+    rng = generator(seed, of="verify")
+    turns: list[tuple[int, int, tuple[Run, dict[str, str]]]] = []
+    for number, table in enumerate(rng.permutation(sorted(tables)).tolist()):
+        found = [
+            (run, row)
+            for run in runs(results, table)
+            for row in run.rows
+            if row["ours_mean"] and not METRICS[row["metric"]].timing
+        ]
+        order = rng.permutation(len(found)).tolist()
+        turns += [(turn, number, found[i]) for turn, i in enumerate(order)]
+    if not turns:
         raise UserError(
-            f"{only or 'no table'} has {'no' if only else 'a'} cell that was run; "
-            f"run `omtl table {only or 'TABLE'}` first"
+            f"{', '.join(tables)}: no cell was run that is not a time; run `omtl table TABLE` first"
         )
-    order = generator(seed, of="verify").permutation(len(rows))[:n_cells]
-    return [rows[i] for i in order]
+    return [one for *_, one in sorted(turns, key=lambda turn: turn[:2])][:n_cells]
 
 
 def cell_of(row: Mapping[str, str], table: Table) -> Cell:
@@ -141,71 +156,52 @@ def cell_of(row: Mapping[str, str], table: Table) -> Cell:
     UserError
         If the table has no such cell any more.
     """
-    place = tuple(row[name] for name in ("dataset", "algorithm", "task", "metric"))
+    place = place_of(row)
     for cell in table.cells:
         if (cell.dataset, cell.algorithm, cell.task, cell.metric) == place:
             return cell
     raise UserError(f"{table.id} has no cell {', '.join(place)} any more; run the table again")
 
 
-def experiment_of(
-    row: Mapping[str, str], cell: Cell, store: Store, rule: dict[str, Any], n_repeats: int
-) -> tuple[Experiment, int] | None:
-    """Return the experiment that a row's number is of, and the chosen point's number in its grid.
+def each_play(run: Run, row: Mapping[str, str], cell: Cell, rule: Mapping[str, Any]) -> list[Cell]:
+    """Return what may be played again to get a row's number in a repeat, one cell each.
 
-    Of rivals it is the first whose grid has that point; of a searched grid, what the search left.
-    None where the search is not in the store, or no grid has the point any more.
+    Where the rule chooses for each repeat alone it is the cell with all points that it chose from:
+    of a searched grid those that the search left, by its record. Else the chosen point is played
+    alone, of each of the rivals that have it.
     """
+    if by_repeat(rule):
+        if not is_searched(cell.experiment, cell.search):
+            return [cell]
+        left = _left_by_search(run, row)
+        return [] if left is None else [replace(cell, experiment=cell.experiment.only(left))]
     point = json.loads(row["params"])
-    for one in cell.each_rival():
-        found: Cell | None = one
-        if one.search is not None:
-            found = searched(one, Loaded(store), rule, 0, n_repeats)
-        if found is not None and point in found.experiment.points:
-            return found.experiment, found.experiment.points.index(point)
-    return None
+    return [
+        replace(one, chooser=None, experiment=one.experiment.only([points.index(point)]))
+        for one in cell.each_rival()
+        if point in (points := one.experiment.points)
+    ]
 
 
-def differing(stored: Result, fresh: Result, point: int | None) -> list[str]:
-    """Return the names of arrays that differ in any bit, in kind or in shape.
-
-    Parameters
-    ----------
-    stored, fresh : Result
-    point : int or None
-        The point of the stored grid that is the only one of the fresh result; None where both have
-        the whole grid.
-    """
-    n_points = stored.arrays["diverged"].shape[0]
-
-    def same(name: str) -> bool:
-        if name not in stored.arrays or name not in fresh.arrays:
-            return False
-        kept = stored.arrays[name]
-        views = [kept]
-        if point is not None and kept.shape[:1] == (n_points,):
-            views.append(kept[point : point + 1])
-        return _bits(fresh.arrays[name]) in map(_bits, views)
-
-    names = dict.fromkeys(name for name in (*stored.arrays, *fresh.arrays))
-    wrong = [name for name in names if name not in OF_THE_CLOCK and not same(name)]
-    if stored.facts["data_sha256"] != fresh.facts["data_sha256"]:
-        wrong.append("the data")
-    return wrong
+def _left_by_search(run: Run, row: Mapping[str, str]) -> list[int] | None:
+    """Return the numbers of the points that a search left, or None where there is no record."""
+    found = [
+        each["points"]
+        for each in rows(run.folder.parent / "search" / f"{run.stem}.points.csv")
+        if all(each[name] == row[name] for name in ("dataset", "algorithm", "reading"))
+    ]
+    return [int(number) for number in found[-1].split()] if found else None
 
 
-def _bits(values: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
-    return values.dtype.str, values.shape, np.ascontiguousarray(values).tobytes()
-
-
-def check(row: Mapping[str, str], store: Store, seed: int) -> Check:
-    """Play units of a row's cell from nothing and compare them with the store.
+def check(run: Run, row: Mapping[str, str], seed: int) -> Check:
+    """Play repeats of a row's cell from nothing and compare them with those beside its table.
 
     Parameters
     ----------
+    run : Run
+        The kept run that the row is of.
     row : mapping
         A row of ``results/reproduced``.
-    store : Store
     seed : int
         Of the draw of repeats.
 
@@ -214,31 +210,56 @@ def check(row: Mapping[str, str], store: Store, seed: int) -> Check:
     UserError
         If the table has no such cell or reading any more.
     """
-    paper, n_repeats = row["table"].split("-")[0], int(row["n_repeats"])
-    table = plan_table(row["table"], named_reading(paper, row["reading"]))
+    kept = run.repeats.get(place_of(row))
+    if kept is None or not run.meta:
+        return Check(row, lacking="the repeats beside the table")
+    table = plan_table(run.table, named_reading(run.table.split("-")[0], run.reading))
     cell = cell_of(row, table)
     rule = rule_of(row["selection"], cell.reading)
-    found = experiment_of(row, cell, store, rule, n_repeats)
-    if found is None:
-        return Check(row, 0, 0, lacking=("the grid that a search left",))
-    experiment, point = found
-    large = len(experiment.points) > LARGE
-    played = experiment.only([point]) if large else experiment
-    order = generator(seed, of="verified repeats", **_place(row)).permutation(n_repeats)
-    differences, lacking = [], []
-    repeats = sorted(order[: 1 if large else MOST_REPEATS].tolist())
+    plays = each_play(run, row, cell, rule)
+    if not plays:
+        return Check(row, lacking=f"the point {row['params']} in the grid")
+    points = sum(len(one.experiment.points) for one in plays[0].each_rival())
+    order = generator(seed, of="verified repeats", **_place(row)).permutation(kept.size)
+    repeats = sorted(order[: 1 if points > LARGE else MOST_REPEATS].tolist())
+    made, here = run.meta["host"]["cpu"], host()["cpu"]
+    spread = float(kept.std(ddof=1)) if kept.size > 1 else 0.0
+    differences, close = [], made != here
     for repeat in repeats:
-        unit = experiment.unit(RESULTS_SEED, repeat)
         try:
-            fresh = compute(played.unit(RESULTS_SEED, repeat))
+            played = [_replayed(one, rule, run.meta["seed"], repeat) for one in plays]
         except DataMissing as fault:
-            return Check(row, 0, 0, lacking=(str(fault),))
-        stored = store.load(unit)
-        if stored is None:
-            lacking.append(f"{unit.name} is not in the store")
-        elif wrong := differing(stored, fresh, point if large else None):
-            differences.append(f"{unit.name}: {', '.join(wrong)}")
-    return Check(row, len(repeats), len(played.points), tuple(differences), tuple(lacking))
+            return Check(row, lacking=str(fault))
+        if any(one[1] not in (None, row["data_sha256"]) for one in played):
+            differences.append(f"repeat {repeat}: other data")
+            close = False
+            continue
+        value = min((one[0] for one in played), key=lambda one: abs(one - kept[repeat]))
+        if not np.array_equal(value, kept[repeat], equal_nan=True):
+            differences.append(f"repeat {repeat}: {value!r}, kept {float(kept[repeat])!r}")
+            close &= bool(abs(value - kept[repeat]) <= spread)
+    if differences:
+        differences.append(f"made on {made}, played on {here}")
+    return Check(row, len(repeats), points, tuple(differences), close)
+
+
+def _replayed(
+    cell: Cell, rule: Mapping[str, Any], seed: int, repeat: int
+) -> tuple[float, str | None]:
+    """Play a repeat of a cell from nothing; return our number, and the hash of the data.
+
+    None for the hash of data that are drawn for this repeat alone.
+    """
+
+    def play(experiment: Experiment) -> list[Result]:
+        return [compute(experiment.unit(seed, repeat))]
+
+    results = together([play(one.experiment) for one in cell.each_rival()])
+    by = None if cell.chooser is None else play(cell.chooser)
+    alone = dict(rule) if by_repeat(rule) else THE_POINT
+    [value], _ = values_of(cell, results, alone, by)
+    own_draw = cell.experiment.unit(seed, repeat).draw != 0
+    return float(value), None if own_draw else results[0].facts["data_sha256"]
 
 
 def _place(row: Mapping[str, str]) -> dict[str, str]:

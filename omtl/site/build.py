@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from omtl.errors import UserError
 from omtl.harness.host import commit
+from omtl.harness.kept import READINGS
 from omtl.harness.render import MARKS
 from omtl.harness.store import Store
 from omtl.paths import results_to_read
@@ -21,7 +22,7 @@ from omtl.site.claims import OUTCOMES, claims
 from omtl.site.data_sets import data_sets
 from omtl.site.evidence import evidence
 from omtl.site.figures import figure_page
-from omtl.site.gather import READINGS, Sources
+from omtl.site.gather import Sources
 from omtl.site.learners import learners
 from omtl.site.papers import papers, totals
 from omtl.site.readings import readings

@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from omtl.harness.kept import READINGS
 from omtl.harness.ledger import COMPARISON, FOLDERS
 from omtl.harness.ledger import READINGS as LEDGER_READINGS
-from omtl.site.gather import READINGS, Sources
+from omtl.site.gather import Sources
 
 OUTCOMES = ("holds", "undecided", "fails", "not run")
 """Outcomes, in the order in which they are shown."""

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from omtl.harness.kept import rows, text_of
 from omtl.harness.naming import by_reading
-from omtl.site.gather import Sources, rows, text_of
+from omtl.site.gather import Sources
 from omtl.site.text import markdown
 
 

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from omtl.harness.kept import ordered, reading_file
 from omtl.site import charts
 from omtl.site.charts import Curve
-from omtl.site.gather import Sources, ordered, reading_file
+from omtl.site.gather import Sources
 from omtl.site.text import plain
 
 ALL = "all tasks together"

@@ -2,93 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import yaml
 
 from omtl.config import options, read_yaml
-from omtl.harness.naming import by_reading
+from omtl.harness.kept import Run, rows, runs, text_of
 from omtl.harness.plan import descriptions
 from omtl.paths import CONF, EXPERIMENTS
-
-READINGS = ("as_published", "as_written")
-"""The readings that all papers have, in the order in which they are shown; others follow."""
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a csv as text; none where the file is not there."""
-    if not path.exists():
-        return []
-    found = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
-    return [{str(name): value for name, value in row.items()} for row in found]
-
-
-def text_of(path: Path) -> str:
-    """Return a file's text; nothing where it is not there."""
-    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def as_number(text: str) -> float | None:
     """Return a number that is text, or None where there is none."""
     return float(text) if text else None
-
-
-def ordered(readings: list[str]) -> list[str]:
-    """Return readings once each, the ones that all papers have first."""
-    return [r for r in dict.fromkeys([*READINGS, *readings]) if r in readings]
-
-
-def reading_file(folder: Path, name: str, reading: str, form: str) -> Path:
-    """Return the place of a file of a reading; that of the closest carries no name."""
-    return folder / f"{by_reading(name, reading)}.{form}"
-
-
-@dataclass(frozen=True)
-class Run:
-    """A table as it was run: under a reading, by a selection rule.
-
-    Parameters
-    ----------
-    table, reading : str
-    selection : str
-        Another rule than the table's own; empty for that.
-    rows : list of dict
-        Its rows of the reproduced table.
-    folder : Path
-        Where its files are.
-    """
-
-    table: str
-    reading: str
-    selection: str
-    rows: list[dict[str, str]]
-    folder: Path
-
-    @property
-    def name(self) -> str:
-        """What the run is called among those of its table."""
-        return f"{self.reading}_by_{self.selection}" if self.selection else self.reading
-
-    def text(self, form: str) -> str:
-        """Return the text of one of its files; nothing where it is not there."""
-        stem = f"{self.table}.{self.selection}" if self.selection else self.table
-        return text_of(reading_file(self.folder, stem, self.reading, form))
-
-    @cached_property
-    def meta(self) -> dict[str, Any]:
-        """What is kept beside the table; nothing where it is not there."""
-        text = self.text("meta.json")
-        return json.loads(text) if text else {}
-
-    @property
-    def experiments(self) -> dict[str, dict[str, Any]]:
-        """The resolved configs, by algorithm and data set."""
-        return self.meta.get("experiments", {})
 
 
 @dataclass(frozen=True)
@@ -121,16 +50,7 @@ class Sources:
     @cached_property
     def runs(self) -> dict[str, list[Run]]:
         """The runs of the tables, by id: those by the table's own rule first."""
-        folder = self.results / "reproduced"
-        found: dict[str, list[Run]] = {}
-        for name in self.tables:
-            found[name] = []
-            for selection in ("", *options("selection")):
-                each = rows(folder / (f"{name}.{selection}.csv" if selection else f"{name}.csv"))
-                for reading in ordered([row["reading"] for row in each]):
-                    mine = [row for row in each if row["reading"] == reading]
-                    found[name].append(Run(name, reading, selection, mine, folder))
-        return found
+        return {name: runs(self.results, name) for name in self.tables}
 
     @cached_property
     def drawn(self) -> dict[str, list[dict[str, str]]]:

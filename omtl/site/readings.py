@@ -10,7 +10,8 @@ from markupsafe import Markup
 
 from omtl.config import named_reading
 from omtl.errors import UserError
-from omtl.site.gather import Sources, rows, text_of, yaml_value
+from omtl.harness.kept import rows, text_of
+from omtl.site.gather import Sources, yaml_value
 from omtl.site.text import markdown, plain
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,14 +9,11 @@ from typing import Any
 import numpy as np
 
 from omtl.config import named_reading
+from omtl.harness.kept import Place, Run
 from omtl.harness.plan import plan_table
 from omtl.harness.store import Loaded, Store
 from omtl.harness.table import Scored, score_table
 from omtl.site.charts import Curve
-from omtl.site.gather import Run
-
-Place = tuple[str, str, str, str]
-"""Data set, algorithm, task and metric of a cell."""
 
 KEPT_PRECISION = 5.1e-5
 """Numbers of ``results/`` have four digits after the point."""
@@ -32,20 +27,9 @@ class Repeats:
     curve: Curve | None
 
 
-def place_of(row: Mapping[str, str]) -> Place:
-    """Return the place of a row of a reproduced table."""
-    return row["dataset"], row["algorithm"], row["task"], row["metric"]
-
-
 def kept_repeats(run: Run) -> dict[Place, Repeats]:
-    """Return the single repeats that are kept beside a table, as `omtl.harness.export` has them."""
-    text = run.text("repeats.csv")
-    if not text:
-        return {}
-    values: dict[Place, list[float]] = {}
-    for row in csv.DictReader(io.StringIO(text)):
-        values.setdefault(place_of(row), []).append(float(row["value"]))
-    return {place: Repeats(np.array(each), None) for place, each in values.items()}
+    """Return the single repeats that are kept beside a table."""
+    return {place: Repeats(values, None) for place, values in run.repeats.items()}
 
 
 def stored_repeats(run: Run, paper: str, store: Store) -> dict[Place, Repeats]:

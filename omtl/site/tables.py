@@ -12,6 +12,7 @@ import numpy as np
 from markupsafe import Markup
 
 from omtl.harness.diagnosis import diagnoses
+from omtl.harness.kept import Place, Run, place_of
 from omtl.harness.layout import lay_out
 from omtl.harness.plan import Cell, Experiment, Table
 from omtl.harness.provenance import command_of, names_of
@@ -34,8 +35,8 @@ from omtl.harness.verdict import (
 from omtl.metrics import METRICS
 from omtl.site import charts
 from omtl.site.figures import kept_curves
-from omtl.site.gather import Run, Sources, as_number, yaml_value
-from omtl.site.repeats import KEPT_PRECISION, Place, Repeats, kept_repeats, place_of, stored_repeats
+from omtl.site.gather import Sources, as_number, yaml_value
+from omtl.site.repeats import KEPT_PRECISION, Repeats, kept_repeats, stored_repeats
 from omtl.site.text import code, plain, slug
 
 ALL_VERDICTS = (*VERDICTS, OURS)

@@ -17,7 +17,7 @@ from omtl.harness.table import score_table
 def as_chosen(
     figure: Figure,
     store: Store,
-    parallel: dict[str, Any],
+    parallel: dict[str, Any] | None,
     seed: int,
     n_repeats: int,
     selection: str,
@@ -25,8 +25,8 @@ def as_chosen(
     """Return a figure whose learners have the hyper-parameters that a table chooses for them.
 
     The table is that of the description's ``chosen_in``; its cells that belong to the lines are
-    computed where the store lacks them. A line keeps its own where its cell cannot be run, as all
-    do where no table is named.
+    computed where the store lacks them, unless `parallel` is None. A line keeps its own where its
+    cell is not run, as all do where no table is named.
     """
     if "chosen_in" not in figure.description:
         return figure
@@ -39,8 +39,9 @@ def as_chosen(
     table = replace(
         table, cells=[cell for cell in table.cells if (cell.dataset, cell.algorithm) in places]
     )
-    outcome = play(table, store, parallel, seed, n_repeats, selection)
-    scored = score_table(table, store, seed, n_repeats, outcome.failed, selection)
+    if parallel is not None:
+        play(table, store, parallel, seed, n_repeats, selection)
+    scored = score_table(table, store, seed, n_repeats, selection=selection)
     chosen = {(s.cell.dataset, s.cell.algorithm): s for s in scored if s.values.size}
 
     def narrowed(panel: PlannedPanel, line: PlannedLine) -> PlannedLine:

@@ -1,4 +1,4 @@
-"""Making the statistics of a table or figure from the store: tested, ranked, drawn, written."""
+"""Making the statistics of a table or figure: tested, ranked, drawn, written."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from omtl.errors import UserError
 from omtl.harness.figures.numbers import Shown, show_figure
 from omtl.harness.figures.plan import plan_figure
 from omtl.harness.figures.play import as_chosen
+from omtl.harness.kept import stored_or_kept
 from omtl.harness.naming import by_reading
 from omtl.harness.plan import describe, descriptions, plan_table
 from omtl.harness.report import write_rows
@@ -17,7 +18,7 @@ from omtl.harness.statistics.diagrams import write_diagrams
 from omtl.harness.statistics.paired_tests import as_family, judged
 from omtl.harness.statistics.ranks import Ranking, rank_rows, rankings
 from omtl.harness.store import Store
-from omtl.harness.table import Scored, score_table
+from omtl.harness.table import Scored
 
 
 def make_statistics(
@@ -25,13 +26,14 @@ def make_statistics(
     reading: Mapping[str, Any],
     *,
     store: Store,
-    parallel: dict[str, Any],
     seed: int = 0,
     n_repeats: int | None = None,
     selection: str | None = None,
     folder: Path,
 ) -> list[Path]:
-    """Write the statistics of a table or figure, from the store; return the paths.
+    """Write the statistics of a table or figure; return the paths.
+
+    They are from the store; a table's are from the repeats in ``results/`` where it has fewer.
 
     Its ``claims.csv`` has the comparisons of its claims; a table with several data sets also has a
     csv of average ranks and their diagrams.
@@ -42,8 +44,8 @@ def make_statistics(
         The table's or figure's id.
     reading : mapping
         A reading's config.
-    store, parallel
-        Where finished units are; how those are computed by which a figure's parameters are chosen.
+    store : Store
+        Where finished units are.
     seed : int
     n_repeats, selection : optional
         As the description says by default.
@@ -64,17 +66,18 @@ def make_statistics(
     numbers: Sequence[Scored] | Sequence[Shown]
     if kind == "table":
         table = plan_table(name, reading)
-        numbers = score_table(table, store, seed, n_repeats, selection=selection)
+        numbers, _ = stored_or_kept(table, store, selection, seed, n_repeats)
         ranked = rankings(numbers)
         anything = any(s.values.size for s in numbers)
     else:
         figure = plan_figure(name, reading)
-        figure = as_chosen(figure, store, parallel, seed, n_repeats, selection)
+        figure = as_chosen(figure, store, None, seed, n_repeats, selection)
         numbers = show_figure(figure, store, seed, n_repeats, selection=selection)
         anything = any(panel.parts for panel in numbers)
     if not anything:
         raise UserError(
-            f"{name}: nothing is stored for {n_repeats} repeats of reading {reading['name']}; "
+            f"{name}: nothing is stored or kept for {n_repeats} repeats of reading "
+            f"{reading['name']}; "
             f"run `make reproduce-{kind} {kind.upper()}={name}` first"
         )
     rows = as_family(paper, reading["name"], judged(paper, kind, name, numbers), seed)

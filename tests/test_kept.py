@@ -1,0 +1,133 @@
+"""What a stranger has, the repository without a store, answers: explain, export, statistics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from omtl import cli
+from omtl.config import named_reading
+from omtl.errors import UserError
+from omtl.harness import export, fanout, kept, unit
+from omtl.harness.plan import descriptions, plan_table
+from omtl.harness.provenance import explain
+from omtl.harness.reproduce import Wanted, reproduce_statistics
+from omtl.harness.store import Store
+from omtl.paths import RESULTS
+
+SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
+WANTED = Wanted("as_published", None, 0, None, SERIAL)
+CELL = "COML on Sentiment"
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail where a unit is played."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a unit was to be computed")
+
+    monkeypatch.setattr(fanout, "run", refuse)
+    monkeypatch.setattr(unit, "compute", refuse)
+
+
+@pytest.mark.parametrize("name", sorted(descriptions("table")))
+def test_kept_results_are_read_as_they_were_scored(name: str, store: Store) -> None:
+    """Each run's verdicts and means, cell by cell, in the table's order."""
+    for run in kept.runs(RESULTS, name):
+        table = plan_table(name, named_reading(name.split("-")[0], run.reading))
+        selection = run.selection or table.description["selection"]
+        seed, repeats = run.meta["seed"], run.meta["repeats"]
+        scored, found = kept.stored_or_kept(table, store, selection, seed, repeats)
+        assert found is not None
+        assert (found.reading, found.selection) == (run.reading, run.selection)
+        assert [s.verdict for s in scored] == [row["verdict"] for row in run.rows]
+        for s, row in zip(scored, run.rows, strict=True):
+            if row["ours_mean"]:
+                assert s.mean == pytest.approx(float(row["ours_mean"]), abs=5.1e-5)
+                assert s.std == pytest.approx(float(row["ours_std"]), abs=5.1e-5)
+            assert bool(s.diverged) == (not row["ours_mean"] and s.values.size > 0)
+        assert kept.kept_run(table, selection, seed + 1, repeats) is None
+        assert kept.kept_run(table, selection, seed, repeats + 1) is None
+
+
+def test_explain_begins_with_the_verdict_and_why(store: Store) -> None:
+    """With no store it is that of the kept results; hashes are asked for."""
+    rows = kept.rows(RESULTS / "reproduced" / "dom-table1.csv")
+    rows = [row for row in rows if row["reading"] == "as_published"]
+    row = next((row for row in rows if row["verdict"] == "off"), rows[0])
+    name = f"{row['algorithm']} on {row['dataset']}"
+    told = explain("dom-table1", name, WANTED, store)
+    assert list(told)[:2] == ["cell", "verdict"]
+    assert told["verdict"] == row["verdict"]
+    if row["verdict"] == "off":
+        assert list(told)[2] == "why"
+        assert len(told["why"]) > 20
+    assert told["from"] == "results/reproduced/dom-table1.csv"
+    assert told["repeats"] == int(row["n_repeats"])
+    assert "units" not in told
+    full = explain("dom-table1", name, WANTED, store, full=True)
+    assert full["data"]["fed_sha256"] == [row["data_sha256"]]
+    assert full["made on"][0]["cpu"]
+    assert len(full["units"]) == 50
+
+
+def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
+    """The same bytes as in git, and in other forms; a figure but for its pdf."""
+    done = export.export("dom-table1", WANTED, store, tmp_path)
+    assert "from results/reproduced/dom-table1.csv" in str(done)
+    for form in ("md", "tex", "repeats.csv"):
+        name = f"dom-table1.{form}"
+        assert (tmp_path / name).read_bytes() == (RESULTS / "reproduced" / name).read_bytes()
+    rows = pd.read_csv(tmp_path / "dom-table1.csv", dtype=str, keep_default_na=False)
+    assert set(rows["reading"]) == {"as_published"}
+    pd.testing.assert_frame_equal(rows, pd.read_parquet(tmp_path / "dom-table1.parquet"))
+    done = export.export("dom-fig2", WANTED, store, tmp_path)
+    assert "no pdf" in str(done)
+    assert {path.suffix for path in done.paths} == {".svg", ".png", ".csv", ".bib"}
+    drawn = (RESULTS / "figures" / "dom-fig2.svg").read_bytes()
+    assert (tmp_path / "dom-fig2.svg").read_bytes() == drawn
+
+
+@pytest.mark.parametrize("name", ["dom-table1", "dom-fig2"])
+def test_nothing_is_exported_of_nothing(name: str, store: Store, tmp_path: Path) -> None:
+    """An empty table or figure is a mistake, and no file."""
+    with pytest.raises(UserError, match=f"there is nothing of 3 repeats.* run `omtl .* {name}`"):
+        export.export(name, Wanted("as_published", 3, 0, None, SERIAL), store, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("reading", ["as_published", "as_written"])
+def test_statistics_of_kept_repeats(
+    reading: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are to the byte those in git, which were made from the store."""
+    monkeypatch.setattr("omtl.harness.reproduce.folder_for", lambda *_, **__: tmp_path)
+    wanted = Wanted(reading, None, 0, None, SERIAL)
+    paths = reproduce_statistics("dom-table1", wanted, store)
+    for path in (path for path in paths if path.suffix == ".csv"):
+        committed = kept.rows(RESULTS / "statistics" / path.name)
+        assert kept.rows(path) == [row for row in committed if row["reading"] == reading]
+
+
+def test_statistics_of_what_is_not_kept(store: Store) -> None:
+    """A figure's repeats are not in git: it is said at once, and nothing is computed."""
+    with pytest.raises(UserError, match="make reproduce-figure FIGURE=dom-fig2"):
+        reproduce_statistics("dom-fig2", WANTED, store)
+
+
+def test_the_commands_need_no_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An empty home is enough."""
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
+    assert cli.main(["explain", "dom-table1", CELL]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines[:2]] == ["cell", "verdict"]
+    assert "missing" not in lines[1]
+    assert len(lines) < 25
+    assert cli.main(["export", "dom-table1", "--to", str(tmp_path / "paper")]) == 0
+    assert capsys.readouterr().out.startswith("dom-table1: 49 cells: ")
+    assert not (tmp_path / "home" / "store").exists()
