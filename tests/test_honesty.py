@@ -19,6 +19,7 @@ from test_search import SEARCH, table_of
 from omtl.config import load_option, named_reading, options
 from omtl.errors import UserError
 from omtl.harness import fanout, honesty, reproduce, search
+from omtl.harness.honesty import Row
 from omtl.harness.layout import GROUP_OF_OURS, counts, lay_out
 from omtl.harness.plan import Table, describe, descriptions, plan_table, published
 from omtl.harness.render import latex, markdown, show
@@ -221,6 +222,9 @@ def test_which_rules_are_honest() -> None:
     assert kinds == set(RULES)
     honest = {kind for kind in RULES if is_honest({"rule": kind})}
     assert honest == {"prefix", "cross_validation", "fixed"}
+    # What one shuffle trains on, others test on.
+    assert not is_honest({"rule": "cross_validation", "for": "all"})
+    assert is_honest(load_option("selection", "cv5_each"))
 
 
 @pytest.mark.parametrize(
@@ -347,11 +351,21 @@ def test_tables_of_the_honest_rule_are_kept_apart(here: Path, filled: Store) -> 
     assert not wanted(HONEST).is_full(describe("table", "dom-table1"))
 
 
-@pytest.mark.parametrize("name", ["osmtl-table1", "omtrsl-table1"])
-def test_tables_that_are_honest_have_no_other(name: str, store: Store) -> None:
-    """It is said why."""
-    with pytest.raises(UserError, match=f"{name} is chosen by cv5, which sees none"):
-        reproduce.reproduce_table(name, wanted(HONEST), store, Console(quiet=True))
+@pytest.mark.parametrize(
+    ("name", "reading", "rule"),
+    [
+        ("osmtl-table1", "as_written", "cv5"),
+        ("osmtl-table1", "as_published", "cv5_each"),
+        ("omtrsl-table1", "as_published", "cv5_each"),
+    ],
+)
+def test_tables_with_another_honest_rule(name: str, reading: str, rule: str, store: Store) -> None:
+    """It is said which."""
+    with pytest.raises(
+        UserError, match=f"{name} is chosen without hindsight by {rule}, not prefix"
+    ):
+        asked = replace(wanted(HONEST), reading=reading)
+        reproduce.reproduce_table(name, asked, store, Console(quiet=True))
 
 
 # The comparison
@@ -381,6 +395,56 @@ def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
     gap = float((baseline.values - own.values).mean())
     assert float(row["baseline_margin"]) == pytest.approx(gap, abs=1e-4)
     assert row["n_repeats"] == str(N)
+    assert row["repeats_are_of"] == "one data set"
+    assert (row["printed_own"], row["printed_rival"]) == ("DOM-I (Full)", "COML")
+    assert row["printed_margin"] == "0.0900"  # 6.00 - 5.91
+
+
+def of_places(*means: float) -> dict[tuple[str, str], np.ndarray]:
+    """Return six repeats with these means, a task each of one data set."""
+    spread = np.array([-0.3, 0.1, 0.2, -0.2, 0.3, -0.1])
+    return {("D", f"task{k}"): mean + spread for k, mean in enumerate(means, start=1)}
+
+
+def test_one_rival_for_all_places() -> None:
+    """Of rivals that are each best in one place, the one that is better on the whole is taken."""
+    own = [Row("own", of_places(5.0, 5.0))]
+    rivals = [Row("first", of_places(4.0, 10.0)), Row("second", of_places(6.0, 6.0))]
+    margin, resamples, _, rival = honesty._margins(own, rivals, 1.0, seed=0)
+    assert rival.name == "second"
+    np.testing.assert_allclose(margin, [1.0, 1.0])
+    np.testing.assert_allclose(resamples, 1.0)  # all rows move together here
+    better = honesty.pick([np.array([[0.9, 0.5]]), np.array([[0.6, 0.9]])], sign=-1.0)
+    assert better.tolist() == [1]  # 0.9 / 0.7 + 0.6 / 0.75 against 0.5 / 0.7 + 0.9 / 0.75
+
+
+def test_rows_that_stand_for_several() -> None:
+    """COML of the first block is COML-1 and COML-2; rows that lack a place are left out."""
+    cells = {("COML", ("one", "all")): np.ones(2), ("PA", ("one", "all")): np.ones(2)}
+    cells |= {(f"COML-{k}", ("two", "all")): np.full(2, k) for k in (1, 2)}
+    found = honesty.whole_rows(cells, {"COML": ["COML-1", "COML-2"]})
+    assert {row.name: [v[0] for v in row.values.values()] for row in found} == {
+        "COML-1": [1.0, 1.0],
+        "COML-2": [1.0, 2.0],
+    }
+
+
+def test_intervals_know_of_the_picking() -> None:
+    """Of rivals alike but for chance, that of the best is wider than that of a fixed one."""
+    rng = np.random.default_rng(0)
+    own = [Row("own", {("D", "all"): np.ones(20)})]
+    rivals = [Row(str(k), {("D", "all"): 5.0 + rng.normal(size=20)}) for k in range(30)]
+    _, resamples, _, best = honesty._margins(own, rivals, 1.0, seed=0)
+    _, alone, _, _ = honesty._margins(own, [best], 1.0, seed=0)
+    assert resamples.mean() < alone.mean() - 0.05
+
+
+def test_readings_that_fix_a_parameter() -> None:
+    """AKLO's smallest λ, on each of its columns; an answer about the data is none of them."""
+    reading = named_reading("aklo", "as_published")
+    assert honesty.fixed_by(reading, "Landmine") == ["tuning: smallest"]
+    assert honesty.fixed_by(named_reading("aklo", "as_written"), "Landmine") == []
+    assert honesty.fixed_by(named_reading("rom", "as_published"), "TDT2") == []
 
 
 def _mean(s: Scored) -> float:
@@ -391,6 +455,7 @@ def test_an_honest_table_has_one_rule() -> None:
     """Its margin is the same by both."""
     assert honesty.honest_rule("cv5") == "cv5"
     assert honesty.honest_rule("oracle") == HONEST
+    assert honesty.honest_rule("cv5", named_reading("osmtl", "as_published")) == "cv5_each"
     for name in honesty.tables():
         labels = {row.get("published") for row in describe("table", name)["rows"]}
         assert set(describe("table", name)["proposed"]) <= labels
@@ -402,6 +467,10 @@ def test_the_file_keeps_what_is_not_stored(here: Path, filled: Store, tmp_path: 
     told, _ = honesty.write_honesty(filled, N, here)
     assert len(told) == 2  # the readings
     assert all("dom-table1" in line and "by prefix" in line for line in told)
+    short, _ = honesty.write_honesty(filled, 2, here)
+    assert all("(no interval: 2 repeats)" in line and "[" not in line for line in short)
+    path.unlink()
+    honesty.write_honesty(filled, N, here)
     rows = pd.read_csv(path, dtype=str, keep_default_na=False)
     assert tuple(rows.columns) == honesty.COLUMNS
     rows.loc[0, "table"] = "aklo-table1"

@@ -1,33 +1,39 @@
 """How much of a margin comes from tuning in hindsight: of each table, by its own rule and honestly.
 
-The margin is that of the paper's best own algorithm over the best of its rivals, each at the
-hyper-parameters that the rule chooses. Both rules look at the same plays of the same repeats.
+The margin is that of one of the paper's own algorithms over one of its rivals, each at the
+hyper-parameters that the rule chooses. Both are picked once for the whole table: a composite of the
+best of each column would be attained by no learner. Both rules look at the same plays of the same
+repeats; the margin between the printed numbers, picked alike, stands before them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from omtl.config import load_option, named_reading
+from omtl.config import for_column, load_option, named_reading, questions
 from omtl.errors import UserError
 from omtl.files import write_whole
-from omtl.harness.claims import compare
+from omtl.harness.claims import CONFIDENCE
 from omtl.harness.ledger import READINGS
-from omtl.harness.plan import describe, descriptions, plan_table
-from omtl.harness.selection import HONEST, is_honest
-from omtl.harness.statistics.paired_tests import bootstrap_interval, shown
+from omtl.harness.plan import describe, descriptions, plan_table, published, rule_of
+from omtl.harness.selection import HONEST, HONEST_OF, is_honest
+from omtl.harness.statistics.paired_tests import FEWEST, RESAMPLES, shown
 from omtl.harness.store import Store
-from omtl.harness.table import Scored, score_table
+from omtl.harness.table import score_table
 from omtl.metrics import METRICS
 from omtl.paths import RESULTS
+from omtl.seeds import generator
+
+PRINTED = ("printed_own", "printed_rival", "printed_margin")
 
 OF_A_RULE = ("selection", "own", "own_mean", "rival", "rival_mean", "margin", "low", "high")
-"""Columns of each rule: its name, the best of the paper's own algorithms and of its rivals, their
+"""Columns of each rule: its name, the paper's own algorithm and the rival that are picked, their
 means over the repeats, and the mean difference with its interval, positive where the own is better.
 """
 
@@ -40,24 +46,37 @@ COLUMNS = (
     "metric",
     "reading",
     "n_repeats",
+    "repeats_are_of",
+    *PRINTED,
     *OF_A_RULE,
     *(f"honest_{what}" for what in OF_A_RULE),
     "from_hindsight",
     "from_hindsight_low",
     "from_hindsight_high",
     *OF_A_BASELINE,
+    "fixed_by_reading",
 )
 """Columns of ``results/honesty.csv``.
 
 `from_hindsight` is by how much the margin is less by the honest rule. The `baseline` is the best of
-ours by the honest rule, and its margin that of the paper's best own over it. Intervals are of the
-mean paired difference over the repeats (`bootstrap_interval`).
+ours by the honest rule, and its margin that of the paper's own over it. `fixed_by_reading` names
+the reading's answers that leave a hyper-parameter one value: they were found by looking at the
+published numbers, and are hindsight under either rule. Intervals are over the repeats, which are of
+one data set or of fresh draws (`repeats_are_of`), and know that the algorithms were picked
+(`resampled`); that the oracle picks the hyper-parameters on the same repeats they do not know.
 """
 
+Place = tuple[str, str]
+"""Data set and task."""
 
-def honest_rule(own: str) -> str:
+Means = Mapping[str, Mapping[Place, Any]]
+"""By algorithm and place, a mean or an array of means."""
+
+
+def honest_rule(own: str, reading: Mapping[str, Any] | None = None) -> str:
     """Return the name of the rule without hindsight: a table's own, if it is honest as it is."""
-    return own if is_honest(load_option("selection", own)) else HONEST
+    rule = rule_of(own, reading) if reading else load_option("selection", own)
+    return own if is_honest(rule) else HONEST_OF.get(rule["rule"], HONEST)
 
 
 def tables() -> list[str]:
@@ -65,9 +84,99 @@ def tables() -> list[str]:
     return [name for name in descriptions("table") if "proposed" in describe("table", name)]
 
 
-def best(cells: Sequence[Scored], sign: float) -> Scored:
-    """Return the cell with the best mean, the first of equals."""
-    return min(cells, key=lambda s: sign * float(s.values.mean()))
+def fixed_by(reading: Mapping[str, Any], column: str) -> list[str]:
+    """Return the answers of a reading that leave a hyper-parameter in a column one value."""
+    answers = for_column(reading, column).get("answers", {})
+    asked = questions(reading["paper"]) if answers else {}
+
+    def fixes(key: str, value: Any) -> bool:
+        if not (key.startswith("algorithm.") and ".grid" in key):
+            return False
+        return any(len(v) == 1 for v in (value.values() if isinstance(value, dict) else [value]))
+
+    return [
+        f"{question}: {answer}"
+        for question, answer in answers.items()
+        if any(fixes(*item) for item in asked[question]["options"][answer].items())
+    ]
+
+
+@dataclass(frozen=True)
+class Row:
+    """An algorithm's numbers in all places of a table, an array over the repeats in each."""
+
+    name: str
+    values: dict[Place, np.ndarray]
+
+
+def whole_rows(
+    cells: Mapping[tuple[str, Place], np.ndarray], same: Mapping[str, Sequence[str]]
+) -> list[Row]:
+    """Return the algorithms that have numbers in all places, in the order of the cells.
+
+    Parameters
+    ----------
+    cells : mapping
+        Numbers by algorithm and place.
+    same : mapping
+        Rows that stand for several where those are one (``same_row`` of the table): of ROM's COML,
+        which is COML-1 and COML-2 in the block without an outlier.
+    """
+    places = list(dict.fromkeys(place for _, place in cells))
+    stands_for = {one: row for row, several in same.items() for one in several}
+    found = []
+    for name in dict.fromkeys(name for name, _ in cells):
+        values = {
+            place: numbers
+            for place in places
+            if (numbers := cells.get((name, place), cells.get((stands_for.get(name, ""), place))))
+            is not None
+        }
+        if len(values) == len(places):
+            found.append(Row(name, values))
+    return found
+
+
+def pick(rows: Sequence[np.ndarray], sign: float) -> np.ndarray:
+    """Return which of several rows is the best over all places: the number of the row.
+
+    Parameters
+    ----------
+    rows : sequence of ndarray of shape (..., n_places)
+        Means of each row. In each place they count relative to their average there.
+    sign : float
+        1 where lower is better, else -1.
+    """
+    means = np.stack(rows)
+    return np.argmin(sign * (means / means.mean(axis=0)).mean(axis=-1), axis=0)
+
+
+def resampled(rows: Sequence[Row], seed: int) -> list[np.ndarray]:
+    """Return the means of rows in resamples of the repeats, each of shape (resamples, n_places).
+
+    The repeats of a data set are drawn with replacement, alike for all rows and tasks.
+    """
+    drawn = {}
+    for (dataset, _), values in rows[0].values.items():
+        rng = generator(seed, of="resampled repeats", dataset=dataset)
+        drawn[dataset] = rng.integers(values.size, size=(RESAMPLES, values.size))
+    return [
+        np.stack([v[drawn[dataset]].mean(axis=1) for (dataset, _), v in row.values.items()], axis=1)
+        for row in rows
+    ]
+
+
+def margin_of(
+    own: Sequence[np.ndarray], rivals: Sequence[np.ndarray], sign: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the margins, shape (..., n_places), and which own and which rival is picked."""
+    first, other = pick(own, sign), pick(rivals, sign)
+
+    def taken(rows: Sequence[np.ndarray], which: np.ndarray) -> np.ndarray:
+        index = which[None, ..., None]
+        return np.take_along_axis(np.stack(rows), index, axis=0)[0]
+
+    return sign * (taken(rivals, other) - taken(own, first)), first, other
 
 
 def margins(
@@ -92,64 +201,135 @@ def margins(
     asked = table.description
     metric, proposed = METRICS[asked["metric"]], asked["proposed"]
     sign = 1.0 if metric.lower_is_better else -1.0
-    rules = asked["selection"], honest_rule(asked["selection"])
+    rules = asked["selection"], honest_rule(asked["selection"], reading)
     by_rule = {
-        rule: score_table(table, store, seed, n_repeats or asked["repeats"], selection=rule)
+        rule: [
+            s
+            for s in score_table(table, store, seed, n_repeats or asked["repeats"], selection=rule)
+            if s.cell.metric == metric.name
+        ]
         for rule in dict.fromkeys(rules)
     }
+    lacking = {
+        (s.cell.dataset, s.cell.task)
+        for scored in by_rule.values()
+        for s in scored
+        if not s.values.size and not s.cell.is_ours
+    }
+
+    def rows_of(rule: str, kind: str) -> list[Row]:
+        cells = {
+            (s.cell.algorithm, place): s.values
+            for s in by_rule[rule]
+            if s.values.size and (place := (s.cell.dataset, s.cell.task)) not in lacking
+            if kind == ("ours" if s.cell.is_ours else _side(s.cell.algorithm, proposed))
+        }
+        return whole_rows(cells, asked.get("same_row", {}))
+
+    sides = {rule: (rows_of(rule, "own"), rows_of(rule, "rival")) for rule in by_rule}
+    if not all(rows for pair in sides.values() for rows in pair):
+        return pd.DataFrame(columns=COLUMNS)
+    places = list(sides[rules[0]][0][0].values)
+    printed = _printed(name, places, proposed, sign, metric.name, asked.get("same_row", {}))
+    ends = [_margins(*sides[rule], sign, seed) for rule in rules]
+    gains = ends[0][0] - ends[1][0]
+    drawn = ends[0][1] - ends[1][1]
+    ours = rows_of(rules[1], "ours")
+    own = sides[rules[1]][0]
+    over = _margins(own, ours, sign, seed) if ours else None
+    experiments = {(s.cell.dataset, s.cell.task): s.cell.experiment for s in by_rule[rules[0]]}
     rows = []
-    for place in dict.fromkeys((cell.dataset, cell.task) for cell in table.cells):
-
-        def told(differences: np.ndarray, what: str, place: Any = place) -> tuple[str, ...]:
-            """Return the mean of differences with its interval, as text."""
-            relation = " ".join([name, *place, reading["name"], what])
-            none = np.zeros_like(differences)
-            found = compare(relation, differences, none, (0.0, np.inf), ratio=False)
-            return f"{differences.mean():.4f}", *map(shown, bootstrap_interval(found, seed))
-
-        ends: list[np.ndarray] = []
-        row: list[str] = []
-        for rule in rules:
-            column = [
-                s
-                for s in by_rule[rule]
-                if (s.cell.dataset, s.cell.task) == place and s.cell.metric == metric.name
-            ]
-            if not all(s.values.size for s in column if not s.cell.is_ours):
-                break
-            own = best([s for s in column if s.cell.algorithm in proposed], sign)
-            others = [s for s in column if s.cell.algorithm not in proposed]
-            rival = best([s for s in others if not s.cell.is_ours], sign)
-            ends.append(sign * (rival.values - own.values))
-            row += [rule, *_named(own), *_named(rival), *told(ends[-1], f"margin by {rule}")]
+    for i, place in enumerate(places):
+        n = own[0].values[place].size
+        row: list[str] = [*(text[i] for text in printed)]
+        for rule, (margin, resamples, first, other) in zip(rules, ends, strict=True):
+            row += [rule, *_named(first, place), *_named(other, place)]
+            row += _interval(margin[i], resamples[:, i], n)
+        row += _interval(gains[i], drawn[:, i], n)
+        if over:
+            row += [*_named(over[3], place), *_interval(over[0][i], over[1][:, i], n)]
         else:
-            row += told(ends[0] - ends[1], "from hindsight")
-            ours = [s for s in others if s.cell.is_ours and s.values.size]
-            if ours:
-                baseline = best(ours, sign)
-                gap = sign * (baseline.values - own.values)
-                row += [*_named(baseline), *told(gap, "over the baseline")]
-            else:
-                row += [""] * len(OF_A_BASELINE)
-            rows.append((name, *place, metric.name, reading["name"], str(own.values.size), *row))
+            row += [""] * len(OF_A_BASELINE)
+        row.append("; ".join(fixed_by(reading, place[0])))
+        start = (name, *place, metric.name, reading["name"], str(n))
+        rows.append((*start, experiments[place].repeats_are_of, *row))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _named(s: Scored) -> tuple[str, str]:
-    return s.cell.algorithm, f"{s.values.mean():.4f}"
+def _side(algorithm: str, proposed: Sequence[str]) -> str:
+    return "own" if algorithm in proposed else "rival"
+
+
+def _margins(
+    own: Sequence[Row], rivals: Sequence[Row], sign: float, seed: int
+) -> tuple[np.ndarray, np.ndarray, Row, Row]:
+    """Return the margins by place, those of the resamples, and the own and rival picked."""
+    means = [
+        [np.array([values.mean() for values in row.values.values()]) for row in rows]
+        for rows in (own, rivals)
+    ]
+    margin, first, other = margin_of(means[0], means[1], sign)
+    resamples, _, _ = margin_of(resampled(own, seed), resampled(rivals, seed), sign)
+    return margin, resamples, own[int(first)], rivals[int(other)]
+
+
+def _printed(
+    name: str,
+    places: Sequence[Place],
+    proposed: Sequence[str],
+    sign: float,
+    metric: str,
+    same: Mapping[str, Sequence[str]],
+) -> tuple[list[str], list[str], list[str]]:
+    """Return, a place each, the own and the rival picked by the printed means, and the margin."""
+    sides: list[list[Row]] = []
+    for kind in ("own", "rival"):
+        cells = {
+            (cell["algorithm"], place): np.array([float(cell["mean"])])
+            for cell in published(name)
+            if cell["metric"] == metric
+            if (place := (cell["dataset"], cell["task"])) in places
+            if kind == _side(cell["algorithm"], proposed)
+        }
+        sides.append(whole_rows(cells, same))
+    means = [[np.concatenate([*row.values.values()]) for row in rows] for rows in sides]
+    margin, first, other = margin_of(means[0], means[1], sign)
+    n = len(places)
+    names = sides[0][int(first)].name, sides[1][int(other)].name
+    return [names[0]] * n, [names[1]] * n, [f"{one:.4f}" for one in margin]
+
+
+def _named(row: Row, place: Place) -> tuple[str, str]:
+    return row.name, f"{row.values[place].mean():.4f}"
+
+
+def _interval(mean: float, resamples: np.ndarray, n_repeats: int) -> tuple[str, str, str]:
+    """Return a mean with its percentile interval as text; no interval of too few repeats."""
+    if n_repeats < FEWEST:
+        return f"{mean:.4f}", "", ""
+    tail = (1.0 - CONFIDENCE) / 2.0
+    low, high = np.quantile(resamples, [tail, 1.0 - tail])
+    return f"{mean:.4f}", shown(float(low)), shown(float(high))
 
 
 def sentence(row: Mapping[Any, str]) -> str:
-    """Return what a row says: the margin by both rules."""
-    ends = [
-        f"{row[f'{kind}own']} {row[f'{kind}margin']} [{row[f'{kind}low']}, {row[f'{kind}high']}] "
-        f"better than {row[f'{kind}rival']} by {row[f'{kind}selection']}"
-        for kind in ("", "honest_")
-    ]
+    """Return what a row says: the margin in print and by both rules."""
+    ends = []
+    for kind in ("", "honest_"):
+        low, high = row[f"{kind}low"], row[f"{kind}high"]
+        interval = f"[{low}, {high}]" if low else f"(no interval: {row['n_repeats']} repeats)"
+        ends.append(
+            f"{row[f'{kind}own']} {row[f'{kind}margin']} {interval} better than "
+            f"{row[f'{kind}rival']} by {row[f'{kind}selection']}"
+        )
     task = "" if row["task"] == "all" else f" {row['task']}"
     place = f"{row['table']}, {row['reading']}, {row['dataset']}{task}"
     both = ends if row["selection"] != row["honest_selection"] else [f"{ends[0]}, which is honest"]
-    return f"{place}: {'; '.join(both)}"
+    print_ = (
+        f"{row['printed_own']} {row['printed_margin']} better than {row['printed_rival']} in print"
+    )
+    fixed = f" ({row['fixed_by_reading']} is hindsight too)" if row["fixed_by_reading"] else ""
+    return f"{place}: {'; '.join([print_, *both])}{fixed}"
 
 
 def write_honesty(
@@ -191,7 +371,7 @@ def write_honesty(
         earlier = pd.read_csv(path, dtype=str, keep_default_na=False)
         made = set(zip(rows["table"], rows["reading"], strict=True))
         old = [key not in made for key in zip(earlier["table"], earlier["reading"], strict=True)]
-        rows = pd.concat([rows, earlier[old]])
+        rows = pd.concat([rows, earlier[old].reindex(columns=rows.columns, fill_value="")])
     order = [
         (table, READINGS.index(reading)) for table, reading in rows[["table", "reading"]].to_numpy()
     ]

@@ -66,6 +66,12 @@ class Experiment:
         changed = apply_reading(patched(parts, patch or {}), reading)
         return Experiment(**({"network": None} | changed))
 
+    @property
+    def repeats_are_of(self) -> str:
+        """What the repeats differ in; an interval over shuffles is conditional on the data set."""
+        fresh = is_synthetic(self.dataset) and self.protocol["draw"] == "each_repeat"
+        return "fresh draws" if fresh else "one data set"
+
     @cached_property
     def points(self) -> list[dict[str, Any]]:
         """The points of the algorithm's grid."""

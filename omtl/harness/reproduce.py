@@ -11,19 +11,20 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
-from omtl.config import load_option, named_reading
+from omtl.config import named_reading
 from omtl.errors import UserError
 from omtl.harness import memory, plan
 from omtl.harness.claims import ledger
 from omtl.harness.figures.make import Made, make_figure
 from omtl.harness.figures.plan import plan_figure
 from omtl.harness.figures.play import play_figure
+from omtl.harness.honesty import honest_rule
 from omtl.harness.layout import lay_out
 from omtl.harness.naming import by_rule
 from omtl.harness.render import show
 from omtl.harness.report import folder_for, write_rows, write_table
 from omtl.harness.search import play, record
-from omtl.harness.selection import HONEST, is_honest
+from omtl.harness.selection import HONEST
 from omtl.harness.statistics.make import make_statistics
 from omtl.harness.store import Store
 from omtl.harness.table import Scored, frame, score_table
@@ -73,10 +74,11 @@ class Wanted:
             If it is the honest one, and the description's own is honest as it is.
         """
         own = description["selection"]
-        if self.selection == HONEST != own and is_honest(load_option("selection", own)):
+        honest = honest_rule(own, named_reading(description["paper"], self.reading))
+        if self.selection == HONEST != honest:
             raise UserError(
-                f"{description['id']} is chosen by {own}, which sees none of the numbers that it "
-                f"chooses for; leave out --selection {HONEST}"
+                f"{description['id']} is chosen without hindsight by {honest}, not {HONEST}; "
+                f"say --selection {honest}"
             )
         return self.selection or own
 
