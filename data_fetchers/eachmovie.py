@@ -71,7 +71,7 @@ N_USERS = 30
 """How many users are tasks."""
 HIGHEST = 6
 LIKES = (*range(2, HIGHEST + 1), "user_mean", "user_median")
-CENTRES = ("none", "user_mean")
+FEATURES = ("rating", "centred", "like")
 COUNTS = {
     "users": 5055,
     "films": 1619,
@@ -174,12 +174,23 @@ def liked(scores: np.ndarray, like_from: int | str) -> np.ndarray:
     return scores >= like_from
 
 
+def _values(scores: np.ndarray, features: str, like_from: int | str) -> np.ndarray:
+    """Return what features are of other users' ratings, shape (n_users, n_films)."""
+    values = scores.astype(np.float64)
+    for user, given in zip(values, scores > 0, strict=True):
+        if features == "centred":
+            user[given] -= user[given].mean()
+        elif features == "like":
+            user[given] = np.where(liked(user[given], like_from), 1.0, -1.0)
+    return values
+
+
 def load(
     *,
     home: Path | None = None,
     sample_seed: int = 0,
     like_from: int | str = 4,
-    centre: str = "none",
+    features: str = "rating",
 ) -> Tasks:
     """Fetch the files if need be, and make a task of each of 30 users.
 
@@ -192,9 +203,10 @@ def load(
     like_from : int or {"user_mean", "user_median"}
         The label is +1 if the task's user gave the film at least this rating (2 to 6), or at least
         the mean or the median of his own 200.
-    centre : {"none", "user_mean"}
-        Whether a feature is another user's rating of the film, or this less the mean of all that
-        user's ratings. A missing one is 0 either way.
+    features : {"rating", "centred", "like"}
+        What a feature says of another user's rating of the film: the rating; this less the mean of
+        all that user's ratings; or whether he likes the film (+1) or not (−1), by the same rule as
+        labels. A missing rating is 0 in any case.
 
     Returns
     -------
@@ -210,7 +222,7 @@ def load(
         An option is wrong, rdata is not installed, or the files parse to other counts than they
         must.
     """
-    chosen(NAME, "centre", [centre], CENTRES)
+    chosen(NAME, "features", [features], FEATURES)
     if like_from not in LIKES:
         known = ", ".join(map(str, LIKES))
         raise UserError(f"{NAME}: like_from: {like_from!r} is not among {known}.")
@@ -224,15 +236,12 @@ def load(
     users = np.sort(rng.choice(np.flatnonzero(n_rated == RATED), size=N_USERS, replace=False))
     others = np.setdiff1d(np.flatnonzero(n_rated >= RATED), users)
 
-    features = ratings.score[others].T.astype(np.float64)
-    if centre == "user_mean":
-        features = np.where(features > 0.0, features - features.sum(axis=0) / n_rated[others], 0.0)
     films = [np.flatnonzero(ratings.score[user]) for user in users]
     likes = [
         liked(ratings.score[user, film], like_from) for user, film in zip(users, films, strict=True)
     ]
     return Tasks(
-        features[np.concatenate(films)],
+        _values(ratings.score[others], features, like_from).T[np.concatenate(films)],
         np.where(np.concatenate(likes), 1.0, -1.0),
         np.repeat(np.arange(N_USERS), RATED),
         tuple(f"user {ratings.users[user]}" for user in users),

@@ -8,12 +8,14 @@ construction (its section 4.1) and this one does not.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from data_fetchers.fetch import RemoteFile
 from data_fetchers.random_walk import labelled, start, step_std
+from omtl.errors import UserError
 from omtl.streams import Tasks
 
 NAME = "outlier_walk"
@@ -34,6 +36,7 @@ def load(
     increment_is: str = "variance",
     outlier: float = 1.0,
     outlier_is: str = "variance",
+    flipped: float = 0.0,
 ) -> Tasks:
     """Draw the tasks and their examples.
 
@@ -47,14 +50,20 @@ def load(
         Size of the steps to tasks 2, 3, …, and of the step to the last task.
     increment_is, outlier_is : {"variance", "std"}
         What `increment` and `outlier` are of.
+    flipped : float in [0, 0.5]
+        Probability that a label is the wrong one.
 
     Raises
     ------
     UserError
-        If a size is of neither a variance nor a standard deviation.
+        If a size is of neither a variance nor a standard deviation, or `flipped` is out of range.
     """
+    if not 0.0 <= flipped <= 0.5:
+        raise UserError(f"{NAME}: flipped={flipped!r} must be from 0 to 0.5")
     stds = np.full(n_tasks, step_std(increment, increment_is))
     stds[0] = 0.0
     stds[-1] = step_std(outlier, outlier_is)
     steps = stds[:, None] * rng.standard_normal((n_tasks, n_features))
-    return labelled(rng, start(n_features) + np.cumsum(steps, axis=0), n_examples)
+    tasks = labelled(rng, start(n_features) + np.cumsum(steps, axis=0), n_examples)
+    wrong = rng.random(tasks.y.size) < flipped
+    return replace(tasks, y=np.where(wrong, -tasks.y, tasks.y))

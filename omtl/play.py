@@ -20,6 +20,12 @@ from omtl.rules import (
 )
 from omtl.streams import Stream, Tasks
 
+TINY = float(np.finfo(np.float64).tiny)
+"""A score that is nothing but a sign."""
+
+ZERO_SCORES = {"mistake": 0.0, "positive": TINY, "negative": -TINY}
+"""What a score of exactly 0 predicts: neither label, which is a mistake, or one of them."""
+
 
 class Examples(NamedTuple):
     """Labelled rows in the form that compiled code reads."""
@@ -72,10 +78,13 @@ def new_trace(n_tasks: int, n_checkpoints: int) -> Trace:
     )
 
 
-def play_slowly(learner: Any, state: Any, examples: Examples, stream: Stream, trace: Trace) -> None:
+def play_slowly(
+    learner: Any, state: Any, examples: Examples, stream: Stream, trace: Trace, zero: float
+) -> None:
     """Play a stream and fill in the trace.
 
-    A tie (score 0) is a mistake, as sign(0) is neither label; so is a score that is not a number.
+    A score of 0 counts as `zero` (one of `ZERO_SCORES`), for the learner too. A score that is not a
+    number is a mistake, and its loss is no number either.
     """
     wrong = 0
     lost = 0.0
@@ -88,12 +97,15 @@ def play_slowly(learner: Any, state: Any, examples: Examples, stream: Stream, tr
             y = examples.y[i]
             event = Event(t, i, k, stream.node[e], examples.square_norm[i])
             value = score(learner, state, examples.rows, event)
+            if value == 0.0:
+                value = zero
             if not np.isfinite(value):
                 trace.diverged[0] += 1
             if not y * value > 0.0:
                 wrong += 1
                 trace.mistakes[k] += 1
-            lost += max(0.0, 1.0 - y * value)
+            if not y * value >= 1.0:
+                lost += 1.0 - y * value
             # A row without features teaches nothing, and would divide by its norm.
             if event.square_norm > 0.0 and update(learner, state, examples.rows, event, y, value):
                 trace.updates[k] += 1
@@ -116,6 +128,7 @@ def play(
     shape: Shape,
     compiled: bool = True,
     in_common: Any = None,
+    zero: float = 0.0,
 ) -> tuple[Trace, Any]:
     """Play a stream from a new state.
 
@@ -129,6 +142,8 @@ def play(
         Whether to run in the compiled loop; the plain one gives the same trace, slowly.
     in_common : NamedTuple, optional
         What the learner's `in_common` returned, where other learners play the same stream.
+    zero : float
+        What a score of 0 counts as (`ZERO_SCORES`).
 
     Returns
     -------
@@ -139,5 +154,5 @@ def play(
     given = () if in_common is None else (in_common,)
     state = learner.new_state(shape, *given)
     loop = play_compiled if compiled and is_compiled(learner) else play_slowly
-    loop(learner, state, examples, stream, trace)
+    loop(learner, state, examples, stream, trace, zero)
     return trace, state

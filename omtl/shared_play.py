@@ -191,12 +191,13 @@ def _meet(met, rows, slot, i):  # noqa: ARG001
 
 
 @register_jitable(**BORROWED)
-def note(tally, k, y, teaches):
+def note(tally, k, y, teaches, zero):
     """Note the scores of an example of task `k`, and who learns from it; return how many do."""
     score, learns = tally.score, tally.learns
     mistakes, updates = tally.mistakes[k], tally.updates[k]
     for p in range(score.size):
-        tally.lost[p] += max(0.0, 1.0 - y * score[p])
+        score[p] = zero if score[p] == 0.0 else score[p]
+        tally.lost[p] += 0.0 if y * score[p] >= 1.0 else 1.0 - y * score[p]
     for p in range(score.size):
         mistakes[p] += not y * score[p] > 0.0
         tally.diverged[0, p] += not np.isfinite(score[p])
@@ -277,6 +278,7 @@ def share_slowly(
     copies: Copies,
     met: tuple[Met, Met],
     tally: Tally,
+    zero: float,
 ) -> bool:
     """Play a stream with all points; return whether the memory was enough."""
     of, product, learners = copies.of, copies.product, copies.learners
@@ -296,7 +298,7 @@ def share_slowly(
                 first, last = copies.start[part, slot], copies.stop[part, slot]
                 _products(points, pool, part, rows, i, first, last, copies.sums, product[part])
             _scores(points, pool, product, of, k, tally.score)
-            n_learn = note(tally, k, y, event.square_norm > 0.0)
+            n_learn = note(tally, k, y, event.square_norm > 0.0, zero)
             if n_learn == 0:
                 continue
             for part in range(n_parts):
@@ -448,6 +450,7 @@ def share(
     stream: Stream,
     shape: Shape,
     compiled: bool = True,
+    zero: float = 0.0,
 ) -> Iterator[tuple[Trace, dict[str, np.ndarray]]]:
     """Play a stream with learners that share their parts.
 
@@ -459,6 +462,8 @@ def share(
         As in `omtl.play.play`.
     compiled : bool
         Whether to run in the compiled loop.
+    zero : float
+        As in `omtl.play.play`.
 
     Yields
     ------
@@ -493,7 +498,7 @@ def share(
                 nothing_met(own_rows, shape.n_tasks, n_own),
             )
             tally = new_tally(len(block), shape.n_tasks, stream.checkpoint.size)
-            enough = loop(points, pool, examples, own_rows, stream, copies, met, tally)
+            enough = loop(points, pool, examples, own_rows, stream, copies, met, tally, zero)
             if enough:
                 for p, learner in enumerate(block):
                     trace = Trace(*(np.ascontiguousarray(of[..., p]) for of in tally[:6]))

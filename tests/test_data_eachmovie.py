@@ -215,12 +215,25 @@ def test_users_with_the_right_number_of_ratings_become_tasks() -> None:
 @pytest.mark.usefixtures("tiny")
 def test_a_centred_rating_is_missing_where_it_was() -> None:
     plain = data_fetchers.load("eachmovie")
-    centred = data_fetchers.load("eachmovie", centre="user_mean", like_from="user_mean")
+    centred = data_fetchers.load("eachmovie", features="centred", like_from="user_mean")
     assert centred.names == plain.names
     (other,) = {"user 7", "user 23", "user 24"} - set(plain.names)
     kept = [USERS.index(other.removeprefix("user ")), 3]
     means = [SCORE[user][SCORE[user] > 0].mean() for user in kept]
     assert np.allclose(centred.X, np.where(plain.X > 0, plain.X - means, 0.0))
+
+
+@pytest.mark.usefixtures("tiny")
+def test_likes_as_features() -> None:
+    plain = data_fetchers.load("eachmovie")
+    likes = data_fetchers.load("eachmovie", features="like")
+    signs = np.where(plain.X >= 4, 1.0, -1.0)
+    assert np.array_equal(likes.X, np.where(plain.X > 0, signs, 0.0))
+    assert np.array_equal(likes.y, plain.y)
+    own = data_fetchers.load("eachmovie", features="like", like_from="user_mean")
+    centred = data_fetchers.load("eachmovie", features="centred", like_from="user_mean")
+    rated = np.where(centred.X >= 0.0, 1.0, -1.0)  # at the mean: liked
+    assert np.array_equal(own.X, np.where(plain.X > 0, rated, 0.0))
 
 
 @pytest.mark.usefixtures("tiny")
@@ -230,7 +243,7 @@ def test_a_centred_rating_is_missing_where_it_was() -> None:
         ({"like_from": 1}, "like_from: 1 is not among 2, 3, 4, 5, 6, user_mean, user_median"),
         ({"like_from": 7}, "like_from: 7 is not among"),
         ({"like_from": "mean"}, "like_from: 'mean' is not among"),
-        ({"centre": "film_mean"}, "'film_mean' is not among none, user_mean"),
+        ({"features": "film_mean"}, "'film_mean' is not among rating, centred, like"),
     ],
 )
 def test_a_wrong_option_is_named(options: dict[str, object], message: str) -> None:

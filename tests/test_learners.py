@@ -239,7 +239,7 @@ def test_passive_aggressive_is_its_oracle(case: Case, learner: PassiveAggressive
 
 
 @THOROUGH
-@given(cases(empty_rows=False), st.builds(COML, aggressiveness, leanings))
+@given(cases(empty_rows=False), st.builds(COML, aggressiveness, leanings, st.booleans()))
 def test_coml_is_its_oracle(case: Case, learner: COML) -> None:
     """COML, without empty rows."""
     compare(learner, case)

@@ -14,8 +14,9 @@ from oracles import Step, interaction, rom
 from scipy import sparse
 from test_learners import THOROUGH, Case, assert_trace_is_of, cases, problem, recorded
 
+from omtl.exponential import find_exponential
 from omtl.learners.cavallanti import MultiPerceptron
-from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann, find_exponential
+from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.learners.rom.pgd import SMALLEST_SCALE
 from omtl.ops import BORROWED
@@ -35,6 +36,7 @@ ORACLES = {
     ROMRDA: rom.rom_rda,
     MultiPerceptron: interaction.multi_perceptron,
     OMTLCovariance: interaction.omtl_covariance,
+    OMTLBatchOpt: interaction.omtl_batch_opt,
     OMTLLogDet: interaction.omtl_logdet,
     OMTLVonNeumann: interaction.omtl_von_neumann,
 }
@@ -115,9 +117,14 @@ LEARNERS = {
     "ROM-RDA": st.builds(ROMRDA, powers(-3.0, 3.0), weights, weights, weights),
     "ROM-RDA, few outliers": st.builds(ROMRDA, powers(-3, 3), weights, weights, powers(-1.5, 1)),
     "Multi-P": st.builds(MultiPerceptron, st.floats(0.0, 64.0), powers(-3, 1), margins),
-    "OMTL-covariance": st.builds(OMTLCovariance, waits, powers(-3, 0), margins, st.booleans()),
-    "OMTL-LogDet": st.builds(OMTLLogDet, etas, waits, powers(-3, 0), margins, st.booleans()),
-    "OMTL-von Neumann": st.builds(OMTLVonNeumann, etas, waits, powers(-3, 0), margins),
+    "OMTL-covariance": st.builds(
+        OMTLCovariance, waits, powers(-3, 0), margins, *[st.booleans()] * 3
+    ),
+    "BatchOpt": st.builds(OMTLBatchOpt, waits, powers(-3, 0), margins, *[st.booleans()] * 2),
+    "OMTL-LogDet": st.builds(OMTLLogDet, etas, waits, powers(-3, 0), margins, *[st.booleans()] * 2),
+    "OMTL-von Neumann": st.builds(
+        OMTLVonNeumann, etas, waits, powers(-3, 0), margins, st.booleans()
+    ),
 }
 
 
@@ -275,12 +282,12 @@ def test_norms_survive_cancellation() -> None:
 @njit(**BORROWED)
 def find_compiled(state: Any) -> None:
     """Call `find_exponential` in compiled code."""
-    find_exponential(state)
+    find_exponential(state.learnt, state.inverse, state.each, state.memory)
 
 
 def exponential(state: Any) -> np.ndarray:
     """Return what `find_exponential` finds, compiled or not: the same up to rounding."""
-    find_exponential(state)
+    find_exponential(state.learnt, state.inverse, state.each, state.memory)
     slowly = state.inverse.copy()
     find_compiled(state)
     size = 1.0 + np.abs(state.learnt).max()

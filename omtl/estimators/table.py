@@ -113,6 +113,7 @@ _OSMTL = Entry(
     {"C": FINITE, "alpha": SHARE, "lam": FINITE},
     ("rounds", "n_rounds"),
 )
+_OMTL_TOLD = ("rounds", "n_rounds", "random_state")
 _OMTL = {"epoch": SHARE, "rate": FINITE, "eta": NOT_NEGATIVE}
 _NETWORK = ("network", "rounds")
 
@@ -125,9 +126,10 @@ TABLE = {
     "Majority": Entry("majority"),
     "MultiPerceptron": Entry("cavallanti", {"b": 1.0}, {"b": RELATION, "eta": FINITE}),
     "COML": Entry("coml", {"C": 1.0, "mu": 0.5}, {"C": POSITIVE, "mu": BELOW_ONE}),
-    "OMTLCovariance": Entry("omtl", {"epoch": 0.0}, _OMTL, ("rounds", "n_rounds")),
-    "OMTLLogDet": Entry("omtl", {"eta": 0.01, "epoch": 0.0}, _OMTL, ("rounds", "n_rounds")),
-    "OMTLVonNeumann": Entry("omtl", {"eta": 0.01, "epoch": 0.0}, _OMTL, ("rounds", "n_rounds")),
+    "OMTLCovariance": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
+    "OMTLBatchOpt": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
+    "OMTLLogDet": Entry("omtl", {"eta": 0.01, "epoch": 0.0}, _OMTL, _OMTL_TOLD),
+    "OMTLVonNeumann": Entry("omtl", {"eta": 0.01, "epoch": 0.0}, _OMTL, _OMTL_TOLD),
     "OSGL": Entry("osgl", {"C": 0.1}, {"C": FINITE, "r": AT_LEAST_ONE}, ("rounds",)),
     "OSGLImplicit": Entry("osgl", {"C": 0.1}, {"C": FINITE}, ("rounds",)),
     "OSMTLExponential": _OSMTL,

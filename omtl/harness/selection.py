@@ -107,9 +107,9 @@ def fixed(
 
 
 def _barred(cost: np.ndarray, results: Sequence[Result]) -> np.ndarray:
-    """Return what each point costs, infinitely much where it ever diverged."""
+    """Return what each point costs, infinitely much where it ever diverged or is no number."""
     diverged = sum(result.arrays["diverged"] for result in results)
-    return np.where(diverged > 0, np.inf, cost)
+    return np.where((diverged > 0) | np.isnan(cost), np.inf, cost)
 
 
 def _fewest(mistakes: np.ndarray, results: Sequence[Result]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +11,8 @@ from omtl.ops import axpy, dot
 from omtl.rules import Event, Shape
 
 
-class RelatedWeights(NamedTuple):
-    """Each task's own vector and the shared one, whose sum predicts for the task."""
+class Steps(NamedTuple):
+    """Sums of the rows learnt from times their labels: each task's own, and those of all tasks."""
 
     own: np.ndarray
     shared: np.ndarray
@@ -22,8 +23,10 @@ class MultiPerceptron(NamedTuple):
 
     Where y w^k·x ≤ margin, w^j ← w^j + η y (A⁻¹)_{j,k} x for every task j. A is
     that of their section 3, (A⁻¹)_{j,k} = (b + K δ_jk) / ((1 + b) K) for K tasks, as the DOM paper
-    prints it (eq. 10). The part that is the same for all j goes to one shared vector. Written from
-    the DOM and ROM papers' accounts and from general knowledge of the original.
+    prints it (eq. 10); with b = K it is the matrix that Saha et al. (2011, section 2) print. So
+    w^k = η (K s^k + b s) / ((1 + b) K), where s^k sums y x over the steps of task k and s over all
+    steps. With integer features and b these sums are exact, so that no rounding decides what a
+    score of 0 becomes.
 
     Cost per example: O(nonzeros).
 
@@ -41,25 +44,23 @@ class MultiPerceptron(NamedTuple):
     eta: float = 1.0
     margin: float = 0.0
 
-    def new_state(self, shape: Shape) -> RelatedWeights:
+    def new_state(self, shape: Shape) -> Steps:
         """Return zero weights."""
-        return RelatedWeights(
-            np.zeros((shape.n_tasks, shape.n_features)), np.zeros(shape.n_features)
-        )
+        return Steps(np.zeros((shape.n_tasks, shape.n_features)), np.zeros(shape.n_features))
 
-    def score(self, state: RelatedWeights, rows: Any, event: Event) -> float:
+    def score(self, state: Steps, rows: Any, event: Event) -> float:
         """Return w^k·x."""
-        own = dot(state.own[event.task], rows, event.example)
-        return own + dot(state.shared, rows, event.example)
+        n_tasks = state.own.shape[0]
+        shared = dot(state.shared, rows, event.example)
+        if math.isinf(self.b):
+            return self.eta * (shared / n_tasks)
+        both = n_tasks * dot(state.own[event.task], rows, event.example) + self.b * shared
+        return self.eta * (both / ((1.0 + self.b) * n_tasks))
 
-    def update(
-        self, state: RelatedWeights, rows: Any, event: Event, y: float, score: float
-    ) -> bool:
+    def update(self, state: Steps, rows: Any, event: Event, y: float, score: float) -> bool:
         """Take a step of all tasks where the margin is not reached."""
         if y * score > self.margin:
             return False
-        part = 1.0 / (1.0 + self.b)
-        step = self.eta * y
-        axpy(step * part, rows, event.example, state.own[event.task])
-        axpy(step * (1.0 - part) / state.own.shape[0], rows, event.example, state.shared)
+        axpy(y, rows, event.example, state.own[event.task])
+        axpy(y, rows, event.example, state.shared)
         return True

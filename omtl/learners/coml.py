@@ -137,7 +137,9 @@ class COML(NamedTuple):
     u^k ← argmin_u  (μ/2)‖u − w‖² + ((1−μ)/2)‖u − u^k‖² + C ℓ(u),
     which is a passive-aggressive step (τ at most C) from the point μ w + (1−μ) u^k. Then w takes a
     PA-I step of its own with its own loss. μ = λ₁ / (λ₁ + λ₂) of the original's two weights, and C
-    is counted in units of their sum. Written from the ROM and DOM papers' accounts of it.
+    is counted in units of their sum. The accounts of it in the ROM and DOM papers, from which this
+    is written, do not say whether u^k is left alone where it has no loss; with ``every_round`` it
+    is not, and then leans on w by μ.
 
     Cost per example: O(nonzeros) on dense rows, O(n_tasks · nonzeros) on sparse ones.
 
@@ -147,10 +149,13 @@ class COML(NamedTuple):
         Aggressiveness of both steps, C > 0.
     mu : float in [0, 1)
         How much a personal vector leans on the global one at each step.
+    every_round : bool
+        Whether a personal vector leans on the global one where it has no loss too.
     """
 
     C: float
     mu: float
+    every_round: bool = False
 
     def new_state(self, shape: Shape) -> Collaboration:
         """Return zero weights."""
@@ -180,10 +185,10 @@ class COML(NamedTuple):
         x = event.example
         global_score = state.products[state.lean.size]
         changed = False
-        if y * score < 1.0:
-            changed = True
+        if self.every_round or y * score < 1.0:
             loss = 1.0 - y * (self.mu * global_score + (1.0 - self.mu) * score)
             step = min(self.C, loss / event.square_norm) if loss > 0.0 else 0.0
+            changed = y * score < 1.0 or self.mu > 0.0
             approach(state, rows, x, event.task, self.mu, y * step)
         global_loss = 1.0 - y * global_score
         if global_loss > 0.0:

@@ -11,7 +11,7 @@ from omtl.rules import Event, Shape
 
 
 class Weights(NamedTuple):
-    """One weight vector a task (or a single one for all tasks)."""
+    """One weight vector per task, or a single one for all tasks."""
 
     w: np.ndarray
 
@@ -27,7 +27,8 @@ class Perceptron(NamedTuple):
     The paper calls it the original perceptron (Rosenblatt 1958) "by adding a learning step to
     adjust its adaptation to data". With ``margin = 0`` it learns from mistakes only, and η, which
     then merely scales w, changes no prediction; with ``margin = 1`` it is online gradient descent
-    on the hinge loss.
+    on the hinge loss. The state holds w/η, a sum of rows and their negatives: where features are
+    integers it is exact, so that no rounding decides what a score of 0 becomes.
 
     Cost per example: O(nonzeros).
 
@@ -51,12 +52,12 @@ class Perceptron(NamedTuple):
 
     def score(self, state: Weights, rows: Any, event: Event) -> float:
         """Return w·x."""
-        return dot(state.w[0 if self.pooled else event.task], rows, event.example)
+        return self.eta * dot(state.w[0 if self.pooled else event.task], rows, event.example)
 
     def update(self, state: Weights, rows: Any, event: Event, y: float, score: float) -> bool:
         """Add η y x where the margin is not reached."""
         if y * score > self.margin:
             return False
         w = state.w[0 if self.pooled else event.task]
-        axpy(self.eta * y, rows, event.example, w)
+        axpy(y, rows, event.example, w)
         return True

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from omtl.play import Trace, play
+from omtl.errors import UserError
+from omtl.play import ZERO_SCORES, Trace, play
 from omtl.preparation import in_order
 from omtl.protocols.setting import Setting
 from omtl.rules import findings
@@ -40,12 +41,14 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     shape = setting.shape(examples, ordered)
     timed = setting.protocol.get("timed", 0)
     learners = list(learners)
+    zero = zero_score(setting)
     if not timed and all(map(can_share, learners)):
-        played = list(share(learners, examples, ordered, shape))
+        played = list(share(learners, examples, ordered, shape, zero=zero))
     else:
         make = getattr(learners[0], "in_common", None)
         common = None if make is None else make(shape)
-        played = [_alone(learner, examples, ordered, shape, True, common) for learner in learners]
+        how = (examples, ordered, shape, True, common, zero)
+        played = [_alone(learner, *how) for learner in learners]
     traces, found = zip(*played, strict=True)
     by_task = setting.protocol.get("by_task", False)
     kept = (*BY_POINT, "checkpoint_by_task") if by_task else BY_POINT
@@ -62,6 +65,21 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         seconds = [_fastest(timed, learner, examples, ordered, shape) for learner in learners]
         arrays["seconds"] = np.array(seconds)
     return arrays
+
+
+def zero_score(setting: Setting) -> float:
+    """Return what a score of 0 counts as: ``protocol.zero_score``, by default a mistake.
+
+    Raises
+    ------
+    UserError
+        If the protocol says what is not known.
+    """
+    asked = setting.protocol.get("zero_score", "mistake")
+    if asked not in ZERO_SCORES:
+        known = ", ".join(ZERO_SCORES)
+        raise UserError(f"protocol.zero_score={asked!r} is not known; choose from {known}")
+    return ZERO_SCORES[asked]
 
 
 def _alone(learner: Any, *played_on: Any) -> tuple[Trace, dict[str, np.ndarray]]:

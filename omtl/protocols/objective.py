@@ -110,7 +110,7 @@ def measure_slowly(
             if not y * value > 0.0:
                 wrong += 1
                 found.mistakes[k] += 1
-            if y * value < 1.0:
+            if not y * value >= 1.0:
                 lost += 1.0 - y * value
                 own_now += event.square_norm
                 axpy(y, examples.rows, i, gradient)

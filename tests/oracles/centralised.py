@@ -54,18 +54,21 @@ def passive_aggressive(
             yield Step(score, y * score < 1.0 and bool(np.any(x)), abs(y * score - 1.0))
 
 
-def coml(rounds: Rounds, n_tasks: int, n_features: int, C: float, mu: float) -> Steps:
+def coml(
+    rounds: Rounds, n_tasks: int, n_features: int, C: float, mu: float, every_round: bool
+) -> Steps:
     """Yield the steps of COML (Li, Hoi, Chang, Liu, Jain, TKDE 2014).
 
     Where u^k has a positive hinge loss,
     u^k ← argmin_u (μ/2)‖u − w‖² + ((1−μ)/2)‖u − u^k‖² + C ℓ(u); then w takes its own PA-I step
-    with the same C.
+    with the same C. With ``every_round``, u^k is that minimum without a loss too.
 
     Parameters
     ----------
     rounds : sequence of sequences of Given
     n_tasks, n_features : int
     C, mu : float
+    every_round : bool
     """
     w = np.zeros(n_features)
     u = [np.zeros(n_features) for _ in range(n_tasks)]
@@ -73,10 +76,11 @@ def coml(rounds: Rounds, n_tasks: int, n_features: int, C: float, mu: float) -> 
         for x, y, k, _ in given:
             score = float(u[k] @ x)
             global_score = float(w @ x)
-            if y * score < 1.0 and x.any():
+            if (every_round or y * score < 1.0) and x.any():
                 u[k] = _passive_aggressive_step(mu * w + (1.0 - mu) * u[k], x, y, C)
             w = _passive_aggressive_step(w, x, y, C)
-            fired = x.any() and (y * score < 1.0 or y * global_score < 1.0)
+            leans = every_round and mu > 0.0
+            fired = x.any() and (leans or y * score < 1.0 or y * global_score < 1.0)
             yield Step(score, fired, min(abs(y * score - 1.0), abs(y * global_score - 1.0)))
 
 

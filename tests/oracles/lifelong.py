@@ -84,7 +84,7 @@ def aklo(
     shift : int
     margin : float
     """
-    word = int(np.random.default_rng(seed).integers(1, 2**64, size=1, dtype=np.uint64)[0])
+    word = first_word(seed)
     order: list[int] = []
     w: dict[int, np.ndarray] = {}
     errors: dict[int, list[np.ndarray]] = {}
@@ -103,7 +103,7 @@ def aklo(
                 if uniform:
                     p = np.full(base.size, 1.0 / base.size)
                 if sample:
-                    word, u = _xorshift(word)
+                    word, u = xorshift(word)
                     edges = np.cumsum(p)[:-1]
                     said = _say(base[int(np.searchsorted(edges, u, side="right"))], clip)
                     gap = min([gap, *np.abs(edges - u)])
@@ -180,7 +180,12 @@ def _weights(
     return p / p.sum()
 
 
-def _xorshift(word: int) -> tuple[int, float]:
+def first_word(seed: int) -> int:
+    """Return the word that a learner's draws begin with."""
+    return int(np.random.default_rng(seed).integers(1, 2**64, size=1, dtype=np.uint64)[0])
+
+
+def xorshift(word: int) -> tuple[int, float]:
     """Return the next word of Marsaglia's xorshift64 (13, 7, 17), and a number in [0, 1) of it."""
     word ^= (word << 13) & MASK
     word ^= word >> 7

@@ -12,7 +12,7 @@ from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
 from omtl.learners.gradient import GradientDescent
 from omtl.learners.lifelong import AKLO, OGD
 from omtl.learners.majority import Majority
-from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann
+from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.osgl import OSGL, OSGLImplicit
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.learners.passive_aggressive import PassiveAggressive
@@ -31,6 +31,7 @@ TRANSCRIPTIONS: dict[type, Callable[..., Steps]] = {
     DA: network.da,
     MultiPerceptron: interaction.multi_perceptron,
     OMTLCovariance: interaction.omtl_covariance,
+    OMTLBatchOpt: interaction.omtl_batch_opt,
     OMTLLogDet: interaction.omtl_logdet,
     OMTLVonNeumann: interaction.omtl_von_neumann,
     ROMPGD: rom.rom_pgd,

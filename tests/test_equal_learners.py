@@ -1,0 +1,227 @@
+"""Learners that are equal on paper make equal mistakes, and no rounding decides what a score is.
+
+Features are small integers, as counts and likes are, so that scores are often exactly 0: what
+rounding does to these is then seen in the mistakes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from miniature import small
+from scipy import sparse
+
+from omtl.conformance import Case, recorded
+from omtl.errors import UserError
+from omtl.harness.selection import select
+from omtl.harness.unit import Result, compute
+from omtl.learners.cavallanti import MultiPerceptron
+from omtl.learners.coml import COML
+from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann
+from omtl.learners.passive_aggressive import PassiveAggressive
+from omtl.learners.perceptron import Perceptron
+from omtl.learners.rom import ROMPGD
+from omtl.networks import mixing_matrix
+from omtl.play import TINY, ZERO_SCORES, examples_of, play
+from omtl.rules import Event, Shape
+from omtl.shared_play import share
+from omtl.streams import Tasks, rounds
+
+STEPS = [1e-9, 1e-5, 0.01, 0.1, 1.0 / 3.0, 1.0, 7.0, 1e6]
+
+
+def integers(seed: int = 0, labels: str = "learnable") -> Case:
+    """Return a problem with rows of −1, 0 and 1, many of which have a score of exactly 0.
+
+    Parameters
+    ----------
+    seed : int
+    labels : {"learnable", "random"}
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-1, 2, size=(400, 12)) * (rng.random((400, 12)) < 0.5)
+    task = rng.permutation(np.repeat(np.arange(4), 100))
+    ways = rng.integers(-2, 3, size=12) + rng.integers(-1, 2, size=(4, 12))
+    y = np.where(np.einsum("ij,ij->i", X, ways[task]) > 0, 1.0, -1.0)
+    y = y if labels == "learnable" else rng.choice([-1.0, 1.0], size=400)
+    tasks = Tasks(X.astype(float), y, task, tuple("abcd"))
+    stream = rounds(tasks, np.random.default_rng(seed + 1), np.random.default_rng(seed + 2), 4)
+    return Case(tasks, stream, mixing_matrix(4))
+
+
+def mistakes(learner: Any, case: Case, zero: float = 0.0) -> np.ndarray:
+    """Return a learner's mistakes by checkpoint and task: the same compiled and not."""
+    examples = examples_of(case.tasks)
+    compiled, plain = (
+        play(learner, examples, case.stream, case.shape, compiled=how, zero=zero)[0]
+        for how in (True, False)
+    )
+    np.testing.assert_array_equal(compiled.checkpoint_by_task, plain.checkpoint_by_task)
+    return compiled.checkpoint_by_task
+
+
+def in_columns(case: Case, order: np.ndarray) -> Case:
+    """Return the case with its features in another order, in which products are then summed."""
+    return case.with_rows(np.ascontiguousarray(case.tasks.X[:, order]))
+
+
+FREE_OF_SCALE = {
+    "perceptron": lambda step: Perceptron(step),
+    "pooled perceptron": lambda step: Perceptron(step, pooled=True),
+    "multi-task perceptron": lambda step: MultiPerceptron(3.0, step),
+    "OMTL, covariance": lambda step: OMTLCovariance(0.3, step),
+    "OMTL, LogDet": lambda step: OMTLLogDet(0.1 / step**2, 0.3, step),
+    "OMTL, von Neumann": lambda step: OMTLVonNeumann(1e-3 / step**2, 0.3, step),
+}
+
+
+@pytest.mark.parametrize("name", FREE_OF_SCALE)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_step_of_a_learner_that_learns_from_mistakes_changes_none(name: str, seed: int) -> None:
+    of = FREE_OF_SCALE[name]
+    case = integers(seed)
+    expected = mistakes(of(1.0), case)
+    for step in STEPS:
+        np.testing.assert_array_equal(mistakes(of(step), case), expected, err_msg=f"step {step}")
+
+
+EXACT = {
+    "perceptron": Perceptron(0.01),
+    "pooled perceptron": Perceptron(0.01, pooled=True),
+    "multi-task perceptron, b = 1": MultiPerceptron(1.0, 0.1),
+    "multi-task perceptron, b = 30": MultiPerceptron(30.0),
+    "one vector for all": MultiPerceptron(math.inf),
+}
+
+
+@pytest.mark.parametrize("learner", EXACT.values(), ids=EXACT)
+def test_neither_layout_nor_order_of_summation_changes_a_mistake(learner: Any) -> None:
+    for seed in range(5):
+        case = integers(seed)
+        ties = np.count_nonzero(recorded(learner, case).scores == 0.0)
+        assert ties > 3  # or there is nothing that rounding could break
+        expected = mistakes(learner, case)
+        rng = np.random.default_rng(seed)
+        for order in (np.arange(12)[::-1], rng.permutation(12), rng.permutation(12)):
+            other = in_columns(case, order)
+            np.testing.assert_array_equal(mistakes(learner, other), expected)
+            in_sparse = other.with_rows(sparse.csr_array(other.tasks.X))
+            np.testing.assert_array_equal(mistakes(learner, in_sparse), expected)
+
+
+SAME = {
+    "b = 0 is no relation": (MultiPerceptron(0.0), Perceptron(1.0)),
+    "b = ∞ is one vector": (MultiPerceptron(math.inf), Perceptron(1.0, pooled=True)),
+    "LogDet that learns no relation": (OMTLLogDet(0.0, 0.0), Perceptron(1.0)),
+    "von Neumann that learns no relation": (OMTLVonNeumann(0.0, 0.0), Perceptron(1.0)),
+    "OMTL alone to the end": (OMTLCovariance(1.0), Perceptron(1.0)),
+    "COML that leans on nothing": (COML(0.3, 0.0), PassiveAggressive(0.3)),
+    "COML that leans on nothing, in every round": (COML(0.3, 0.0, True), PassiveAggressive(0.3)),
+}
+
+
+@pytest.mark.parametrize(("learner", "other"), SAME.values(), ids=SAME)
+def test_learners_that_are_equal_on_paper_make_equal_mistakes(learner: Any, other: Any) -> None:
+    for seed in range(5):
+        case = integers(seed)
+        for this in (case, case.with_rows(sparse.csr_array(case.tasks.X))):
+            np.testing.assert_array_equal(mistakes(learner, this), mistakes(other, this))
+
+
+@pytest.mark.parametrize("learner", [Perceptron(0.1), MultiPerceptron(2.0), PassiveAggressive(1.0)])
+def test_what_a_score_of_zero_predicts(learner: Any) -> None:
+    """With labels turned round, zero as +1 costs what zero as −1 did."""
+    case = integers(labels="random")
+    turned = case.with_labels(-case.tasks.y)
+    for one, other in (("positive", "negative"), ("negative", "positive"), ("mistake", "mistake")):
+        np.testing.assert_array_equal(
+            mistakes(learner, case, ZERO_SCORES[one]), mistakes(learner, turned, ZERO_SCORES[other])
+        )
+
+
+def test_a_perceptron_that_is_right_by_the_sign_of_zero_does_not_learn() -> None:
+    case = integers()
+    silent = case.with_labels(np.ones_like(case.tasks.y))
+    trace, _ = play(
+        Perceptron(1.0), examples_of(silent.tasks), silent.stream, silent.shape, zero=TINY
+    )
+    assert trace.mistakes.sum() == trace.updates.sum() == 0
+
+
+def test_zero_scores_are_of_the_protocol() -> None:
+    """Before a first step all scores are 0, whatever the data."""
+    found = {}
+    for name in ZERO_SCORES:
+        experiment = small("pm")
+        experiment.protocol["zero_score"] = name
+        found[name] = compute(experiment.unit(0, 0)).arrays["mistakes"].sum()
+    assert len(set(found.values())) == 3
+    experiment.protocol["zero_score"] = "none"
+    with pytest.raises(UserError, match=r"zero_score='none' is not known; choose from mistake"):
+        compute(experiment.unit(0, 0))
+
+
+# A score that is not a number
+
+
+class Wild(NamedTuple):
+    """Scores every third example rightly, every third wrongly, and the rest by no number."""
+
+    size: float
+
+    def new_state(self, shape: Shape) -> np.ndarray:  # noqa: ARG002
+        """Return the number of the next example."""
+        return np.zeros(1)
+
+    def score(self, state: np.ndarray, rows: Any, event: Event) -> float:  # noqa: ARG002
+        """Return the next score, which is of examples that are all positive."""
+        state[0] += 1.0
+        turn = int(state[0]) % 3
+        return np.nan if turn == 0 else (self.size if turn == 1 else -self.size)
+
+    def update(self, *_: Any) -> bool:
+        """Learn nothing."""
+        return False
+
+
+def test_a_score_that_is_no_number_is_a_mistake_whose_loss_is_no_number() -> None:
+    case = integers()
+    case = case.with_labels(np.ones_like(case.tasks.y))
+    for compiled in (True, False):
+        trace, _ = play(Wild(2.0), examples_of(case.tasks), case.stream, case.shape, compiled)
+        assert trace.mistakes.sum() == 400 - 134
+        assert trace.diverged[0] == 133
+        assert np.isnan(trace.checkpoint_loss[-1])
+
+
+def test_shared_points_count_it_so_too() -> None:
+    """Steps so long that all overflows: each is the point that plays alone."""
+    case = integers()
+    case = case.with_rows(10.0 * case.tasks.X)
+    points = [ROMPGD(eta, 0.1, 0.1, 0.1) for eta in (0.1, 1e200, 1e308)]
+    examples = examples_of(case.tasks)
+    with np.errstate(all="ignore"):
+        together = [trace for trace, _ in share(points, examples, case.stream, case.shape)]
+        alone = [play(point, examples, case.stream, case.shape)[0] for point in points]
+    assert alone[2].diverged[0] > 0
+    for one, other in zip(together, alone, strict=True):
+        np.testing.assert_array_equal(one.mistakes, other.mistakes)
+        np.testing.assert_array_equal(one.checkpoint_loss, other.checkpoint_loss)
+
+
+def test_a_point_whose_cost_is_no_number_is_not_chosen() -> None:
+    """Neither by areas on held-out data, nor by folds of the training examples."""
+    arrays = {
+        "diverged": np.zeros(3, dtype=int),
+        "auc": np.array([[np.nan], [0.5], [0.7]]),
+        "validation": np.array([np.nan, 0.5, 0.7]),
+    }
+    results, points = [Result(arrays, {})] * 2, [{}] * 3
+    with pytest.warns(RuntimeWarning, match="empty slice"):
+        assert select(results, points, {"rule": "oracle", "most": "auc"}).tolist() == [2, 2]
+    for over in ("all", "each"):
+        rule = {"rule": "cross_validation", "for": over}
+        assert select(results, points, rule).tolist() == [2, 2]
