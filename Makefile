@@ -18,7 +18,7 @@ OPTIONS = --reading '$(READING)' --seed '$(SEED)' $(if $(REPEATS),--repeats '$(R
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 	@echo
-	@echo 'Variables: TABLE=id FIGURE=id READING=as_written|as_published|name REPEATS=n JOBS=n SEED=n SELECTION=prefix'
+	@echo 'Variables: TABLE=id FIGURE=id READING=as_written|as_read|as_published|name REPEATS=n JOBS=n SEED=n SELECTION=prefix'
 	@echo 'Data: OMTL_DATA_MIRROR=folder or address, tried before the public sources'
 
 reproduce-table: $(VENV)/run ## reproduce a table beside the published one (TABLE=dom-table1)

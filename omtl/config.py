@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from omtl.errors import UserError
+from omtl.harness.naming import SUPPORT
 from omtl.own import own
 from omtl.paths import CONF, EXPERIMENTS
 
@@ -130,12 +131,6 @@ def load_option(group: str, name: str) -> dict[str, Any]:
     return whole(group, read_yaml(files[choose(group, name, list(files))]))
 
 
-SILENT, AMBIGUOUS, CONTRADICTS = "silent", "ambiguous", "contradicts"
-SUPPORT = (SILENT, AMBIGUOUS, CONTRADICTS)
-"""What a paper's text says of an answer that is not the literal one: nothing; words that bear both;
-or something else."""
-
-
 def questions(paper: str) -> dict[str, Any]:
     """Return what a paper leaves open: the questions of its ``readings.yaml``.
 
@@ -164,6 +159,12 @@ def questions(paper: str) -> dict[str, Any]:
         if not isinstance(question.get("found", ""), str):
             raise UserError(f"{path}: question {name}: found must be a text")
     return asked
+
+
+def support_of(question: Mapping[str, Any], option: Any) -> str | None:
+    """Return what the paper's text makes of an option; None for the literal one."""
+    labels = {str(name): label for name, label in question.get("support", {}).items()}
+    return labels.get(str(option))
 
 
 def named_reading(paper: str, name: str) -> dict[str, Any]:

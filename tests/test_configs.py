@@ -13,9 +13,18 @@ from hydra import compose, initialize_config_dir
 from miniature import SMALL_WALK, small
 from omegaconf import OmegaConf
 
-from omtl.config import load_option, named_reading, options, patch_of, questions, resolve_jobs
+from omtl.config import (
+    load_option,
+    named_reading,
+    options,
+    patch_of,
+    questions,
+    resolve_jobs,
+    support_of,
+)
 from omtl.errors import UserError
 from omtl.harness.fanout import run
+from omtl.harness.naming import READINGS
 from omtl.harness.plan import Experiment, descriptions, plan_table
 from omtl.harness.store import Store
 from omtl.harness.unit import compute, learner_class
@@ -128,11 +137,20 @@ def test_an_option_without_a_label_is_refused(
     assert all(word in str(told.value) for word in [str(tmp_path), *words])
 
 
+@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("reading", READINGS)
+def test_a_standard_reading_takes_only_answers_of_its_support(paper: str, reading: str) -> None:
+    asked = questions(paper)
+    answers = named_reading(paper, reading)["answers"]
+    taken = {support_of(asked[question], answer) for question, answer in answers.items()}
+    assert taken <= set(READINGS[reading])
+
+
 @pytest.mark.parametrize("table", TABLES)
 def test_every_table_has_a_cell_for_each_published_number(table: str) -> None:
     """And every cell's experiment composes under each of its readings."""
     paper = table.partition("-")[0]
-    for reading in ("as_written", "as_published"):
+    for reading in READINGS:
         planned = plan_table(table, named_reading(paper, reading))
         places = {(c.dataset, c.algorithm, c.task, c.metric) for c in planned.cells}
         assert len(planned.cells) == len(places)

@@ -22,6 +22,8 @@ ASKED: dict[str, Any] = {
         "asks": f"Which {name}?",
         "says": "nothing",
         "literal": "a",
+        "support": {"b": "silent", "c": "contradicts"},
+        "found": "the best was `b`",
         "columns": ["X", "Y"] if name == "first" else ["X"],
         "options": {"a": {}, "b": {}, "c": {}},
     }
@@ -111,9 +113,18 @@ def test_ranking() -> None:
 
 def test_the_page_tells_each_choice() -> None:
     """Its question, what the paper says, its answers and its share."""
-    text = page("t", record_of({("a", "a"): 0.2, ("b", "a"): 0.1}), ASKED, {"first": "b"})
+    text = page(
+        "t",
+        record_of({("a", "a"): 0.2, ("b", "a"): 0.1}),
+        ASKED,
+        {"as_read": {}, "as_published": {"first": "b"}},
+    )
     assert "| first | 100 % |" in text
-    assert "**first.** Which first? The paper: nothing. Literal: `a`; as published: `b`" in text
+    assert (
+        "**first.** Which first? The paper: nothing. Literal: `a`; as read: `a`; "
+        "as published: `b`; of `a`, `b` (silent), `c` (contradicts). "
+        "Found by looking: the best was `b`."
+    ) in text
     assert "second" not in text.split("## The readings")[0]
     assert "first: b, second: a |" in text
 
@@ -131,5 +142,5 @@ def test_the_pages_kept_are_of_the_records_kept(path: Any, tmp_path: Any, monkey
             readings.write_page(table)
         return
     (tmp_path / "readings" / record.name).write_bytes(record.read_bytes())
-    made = readings.write_page(table).read_text(encoding="utf-8")
-    assert made == (kept / f"{table}.md").read_text(encoding="utf-8")
+    for made in readings.write_page(table):
+        assert made.read_bytes() == (kept / made.name).read_bytes()

@@ -218,19 +218,21 @@ def test_summary_is_a_line_for_each_paper_and_reading() -> None:
     """With what failed below."""
     summary = Summary()
     summary.of("rom", "as_published").verdicts.update(["match", "off", "match"])
+    summary.of("rom", "as_read").verdicts.update(["near"])
     summary.of("rom", "as_written").claims.update([HOLDS, FAILS, HOLDS])
     summary.of("dom", "as_published").figures = 2
     summary.failures.append("rom-table2, as_written: no such thing")
     lines = str(summary).splitlines()
-    assert [line.split()[:2] for line in lines[1:4]] == [
+    assert [line.split()[:2] for line in lines[1:5]] == [
         ["dom", "as_published"],
         ["rom", "as_written"],
+        ["rom", "as_read"],
         ["rom", "as_published"],
     ]
     assert "0 of 2 drawn" in lines[1]
     assert "3: holds 2, fails 1" in lines[2]
-    assert "3: match 2, off 1" in lines[3]
-    assert lines[4] == "failed: rom-table2, as_written: no such thing"
+    assert "3: match 2, off 1" in lines[4]
+    assert lines[5] == "failed: rom-table2, as_written: no such thing"
 
 
 Make = Callable[..., Any]
@@ -262,8 +264,9 @@ def test_reproduce_sums_up(fakes: dict[str, Make], capsys: pytest.CaptureFixture
     """Cells, claims and figures of all, by paper and reading."""
     assert fakes
     assert cli.main(["reproduce", "--jobs", "1"]) == 0
-    written, published = capsys.readouterr().out.splitlines()[-2:]
-    assert written.split("  ")[0] == published.split("  ")[0] == "rom"
+    written, read, published = capsys.readouterr().out.splitlines()[-3:]
+    assert {line.split("  ")[0] for line in (written, read, published)} == {"rom"}
+    assert "2: match 2" in read
     assert "2: match 2" in written
     assert "2: holds 2" in written
     assert "3: holds 3" in published
@@ -287,7 +290,7 @@ def test_reproduce_goes_on_where_a_table_fails(
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1].startswith("failed: rom-table1, as_written: ")
     assert lines[-1].endswith("no such thing")
-    assert "1: match 1" in lines[-3]
+    assert "1: match 1" in lines[-4]
     assert "2: match 2" in lines[-2]
 
 

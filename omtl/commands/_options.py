@@ -35,7 +35,11 @@ def natural(text: str) -> int:
 
 def add_run_options(command: argparse.ArgumentParser) -> None:
     """Add what says how something is to be run."""
-    command.add_argument("--reading", default="as_published", help="default: as_published")
+    command.add_argument(
+        "--reading",
+        default="as_published",
+        help="as_written, as_read, as_published (default), or a name in conf/reading",
+    )
     command.add_argument("--repeats", type=positive, help="default: as many as published")
     command.add_argument("--jobs", type=positive, help="default: one a core")
     command.add_argument("--seed", type=natural, default=0, help="default: 0")

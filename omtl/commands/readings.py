@@ -5,10 +5,16 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import add_run_options, natural, parallel_of, tell_written
+from omtl.harness.naming import READINGS
 from omtl.status import DONE
 
-HELP = "search the readings of a table"
-EXAMPLES = ("readings dom-table1", "readings aklo-table1 --draws 40", "readings dom-table1 --page")
+HELP = "search what a table's paper leaves open; write the readings as_read and as_published"
+EXAMPLES = (
+    "readings dom-table1",
+    "readings aklo-table1 --draws 40",
+    "readings dom-table1 --repeats 2",
+    "readings dom-table1 --luck",
+)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -21,27 +27,62 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="readings drawn at random, tried besides; default: 0",
     )
     command.add_argument(
+        "--begin",
+        default="as_written",
+        metavar="READING",
+        help="the reading that the search begins from; default: as_written",
+    )
+    command.add_argument(
+        "--only",
+        choices=tuple(reading for reading, taken in READINGS.items() if taken),
+        help="search for this reading alone; default: for both",
+    )
+    command.add_argument(
+        "--keep",
+        action="store_true",
+        help="keep the answers of a search of fewer repeats or another seed too; by default its "
+        "record goes to results/partial and the readings stay as they are",
+    )
+    command.add_argument(
         "--page", action="store_true", help="only write the page of the search that is recorded"
+    )
+    command.add_argument(
+        "--luck",
+        action="store_true",
+        help="only measure, from the recorded trials, what the search would find by luck",
     )
     add_run_options(command)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Search a table's readings; write the record and the best one's config."""
-    from omtl.harness.readings import search, write_found, write_page
+    """Search a table's readings; write the record, and the best answers as readings."""
+    from omtl.harness import readings
+    from omtl.harness.luck import write_luck
     from omtl.harness.store import Store
 
-    if options.page:
-        tell_written([write_page(options.table)])
+    if options.page or options.luck:
+        pages = readings.write_page(options.table) if options.page else []
+        tell_written([*pages, *([write_luck(options.table, options.seed)] if options.luck else [])])
         return DONE
-    answers, record = search(
+    n_repeats = options.repeats or readings.REPEATS
+    full = options.keep or (n_repeats >= readings.REPEATS and options.seed == 0)
+    found = readings.search(
         options.table,
         Store.default(),
         parallel_of(options),
         options.seed,
-        options.repeats or 5,
+        n_repeats,
         print,
         options.draws,
+        options.begin,
+        [options.only] if options.only else readings.SEARCHES,
     )
-    tell_written(write_found(options.table, answers, record))
+    for reading, answers in found.answers.items():
+        print(f"{reading}: {answers}")
+    paths = readings.write_record(options.table, found, full)
+    if full:
+        paths += readings.write_answers(options.table, found, options.seed)
+    else:
+        print(f"the readings in conf/ are kept: no search of {readings.REPEATS} repeats and seed 0")
+    tell_written(paths)
     return DONE

@@ -7,7 +7,7 @@ import argparse
 from omtl.commands._options import add_run_options, wanted_of
 from omtl.status import DONE, FAILED
 
-HELP = "reproduce every table, as written and as published, and every figure; sum up"
+HELP = "reproduce every table under each standard reading, and every figure; sum up"
 EXAMPLES = ("reproduce", "reproduce --repeats 2")
 
 

@@ -1,4 +1,4 @@
-"""Reproducing everything: all tables under both readings, all figures, the ledgers; summed up.
+"""Reproducing everything: all tables under the standard readings, all figures, the ledgers.
 
 Tables are played, scored and shown one after another. What else is made of the stored units, each
 from the store alone, is made side by side when all are there.
@@ -15,6 +15,7 @@ from rich.console import Console
 
 from omtl.harness import ledger, plan, reproduce
 from omtl.harness.honesty import honest_rule, write_honesty
+from omtl.harness.naming import READINGS
 from omtl.harness.reproduce import Wanted
 from omtl.harness.selection import HONEST
 from omtl.harness.side_by_side import Ended, Job, attempt, side_by_side
@@ -25,7 +26,7 @@ from omtl.harness.summary import Summary
 def reproduce_everything(
     wanted: Wanted, store: Store, console: Console, dear: bool = False
 ) -> Summary:
-    """Reproduce all tables, as written and as published, and all figures as wanted.
+    """Reproduce all tables under each standard reading, and all figures as wanted.
 
     Tables that are chosen in hindsight are also made by the honest rule, and compared with it;
     the counts are of those by the papers' rules. A reading of a table that is `too_dear`, by its
@@ -56,7 +57,7 @@ def reproduce_everything(
     later: list[Job] = []
     for name in plan.descriptions("table"):
         description = plan.describe("table", name)
-        for reading in ledger.READINGS:
+        for reading in READINGS:
             under = replace(wanted, reading=reading)
             account = summary.of(description["paper"], reading)
             what = f"{name}, {reading}"

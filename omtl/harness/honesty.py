@@ -20,7 +20,7 @@ from omtl.config import for_column, load_option, named_reading, questions
 from omtl.errors import UserError
 from omtl.files import write_whole
 from omtl.harness.claims import CONFIDENCE
-from omtl.harness.ledger import READINGS
+from omtl.harness.naming import READINGS
 from omtl.harness.plan import describe, descriptions, plan_table, published, rule_of
 from omtl.harness.selection import HONEST, HONEST_OF, is_honest
 from omtl.harness.statistics.paired_tests import FEWEST, RESAMPLES, shown
@@ -335,7 +335,7 @@ def sentence(row: Mapping[Any, str]) -> str:
 def write_honesty(
     store: Store, n_repeats: int | None = None, results: Path = RESULTS
 ) -> tuple[list[str], list[Path]]:
-    """Write the margins of all tables under both readings; return what they say, and the path.
+    """Write the margins of all tables under each standard reading; return what they say, and the path.
 
     The file is ``honesty.csv``; in ``partial``, where it is not of as many repeats as published.
 
@@ -372,9 +372,9 @@ def write_honesty(
         made = set(zip(rows["table"], rows["reading"], strict=True))
         old = [key not in made for key in zip(earlier["table"], earlier["reading"], strict=True)]
         rows = pd.concat([rows, earlier[old].reindex(columns=rows.columns, fill_value="")])
-    order = [
-        (table, READINGS.index(reading)) for table, reading in rows[["table", "reading"]].to_numpy()
-    ]
+    known = list(READINGS)
+    places = rows[["table", "reading"]].to_numpy()
+    order = [(table, known.index(reading)) for table, reading in places]
     rows = rows.iloc[sorted(range(len(rows)), key=order.__getitem__)]
     write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
     return told, [path]

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from omtl.config import support_of
+
 REST = "(choices acting together)"
 """The row of what an additive model leaves unexplained."""
 
@@ -120,7 +122,10 @@ def ranked(record: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def page(
-    table: str, record: pd.DataFrame, asked: Mapping[str, Any], chosen: Mapping[str, str]
+    table: str,
+    record: pd.DataFrame,
+    asked: Mapping[str, Any],
+    chosen: Mapping[str, Mapping[str, str]],
 ) -> str:
     """Return the page on what a table's paper leaves open, in Markdown.
 
@@ -133,9 +138,9 @@ def page(
     asked : mapping
         The paper's questions.
     chosen : mapping
-        The answers of the reading as published that are not the literal ones.
+        The answers that are not the literal ones, by reading.
     """
-    found = importance(record, asked)
+    parts = importance(record, asked)
     lines = [
         f"# {table}: what the paper leaves open, and how much it matters",
         "",
@@ -145,28 +150,36 @@ def page(
         "trials are those of a search, most of them near its end, and no balanced design: a choice",
         "that was tried only where others were already made tells its share there.",
         "",
-        "| choice | " + " | ".join(found.columns) + " |",
-        "| --- |" + " --- |" * len(found.columns),
+        "| choice | " + " | ".join(parts.columns) + " |",
+        "| --- |" + " --- |" * len(parts.columns),
     ]
     lines += [
         f"| {name} | " + " | ".join(_percent(share) for share in row) + " |"
-        for name, row in zip(found.index, found.to_numpy(), strict=True)
+        for name, row in zip(parts.index, parts.to_numpy(), strict=True)
     ]
-    for name in found.index:
+    for name in parts.index:
         if name == REST:
             continue
         question = asked[name]
-        answer = chosen.get(name, question["literal"])
+        literal = question["literal"]
+        taken = [
+            f"{reading.replace('_', ' ')}: `{answers.get(name, literal)}`"
+            for reading, answers in chosen.items()
+        ]
+        offered = [
+            f"`{option}`" + (f" ({label})" if (label := support_of(question, option)) else "")
+            for option in question["options"]
+        ]
+        found = f" Found by looking: {question['found'].strip()}." if "found" in question else ""
         lines += [
             "",
-            f"**{name}.** {question['asks']} The paper: {question['says']}. Literal:"
-            f" `{question['literal']}`; as published: `{answer}`; of"
-            f" {', '.join(f'`{option}`' for option in question['options'])}.",
+            f"**{name}.** {question['asks']} The paper: {question['says']}. Literal: `{literal}`; "
+            f"{'; '.join(taken)}; of {', '.join(offered)}.{found}",
         ]
     lines += ["", "## The readings that reproduce most", ""]
     lines += ["| column | match | near | off | distance | answers that are not literal |"]
     lines += ["| --- | --- | --- | --- | --- | --- |"]
-    for column in found.columns:
+    for column in parts.columns:
         for row in ranked(record, column).head(RANKED).to_dict("records"):
             told = ", ".join(f"{q}: {a}" for q, a in json.loads(row["answers"]).items())
             lines.append(

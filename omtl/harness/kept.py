@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from omtl.config import options
+from omtl.harness.naming import READINGS as STANDARD
 from omtl.harness.naming import by_reading
 from omtl.harness.plan import Table
 from omtl.harness.store import Store
@@ -22,8 +23,8 @@ from omtl.harness.table import Scored, not_run, score_table
 from omtl.metrics import METRICS
 from omtl.paths import ROOT, results_to_read
 
-READINGS = ("as_published", "as_written")
-"""The readings that all papers have, in the order in which they are shown; others follow."""
+READINGS = tuple(reversed(tuple(STANDARD)))
+"""The standard readings in the order in which they are shown; others follow."""
 
 Place = tuple[str, str, str, str]
 """Data set, algorithm, task and metric of a cell."""

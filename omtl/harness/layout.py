@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from omtl.config import for_column, named_reading
+from omtl.harness import luck
 from omtl.harness.diagnosis import diagnosis_of
+from omtl.harness.naming import READINGS
 from omtl.harness.plan import Table, label_of
 from omtl.harness.proofread import Finding, Place, by_row, suspects
 from omtl.harness.table import Scored
@@ -126,7 +129,7 @@ def lay_out(
         subtitle,
         shown,
         tuple(lines),
-        (*_notes(table, scored, selection), *notes),
+        (*_notes(table, scored, selection), *notes, *_of_reading(table, selection)),
         table.description["digits"],
         odd,
     )
@@ -157,6 +160,24 @@ def _notes(table: Table, scored: Sequence[Scored], selection: str) -> list[str]:
             reasons.setdefault(reason, []).append(s)
     notes = [f"{_places(group, scored)} — {reason}" for reason, group in reasons.items()]
     return [*notes, *_before_all(table, scored), *_findings(table, scored)]
+
+
+def _of_reading(table: Table, selection: str) -> list[str]:
+    """Return which standard readings are the same for this table, and how much is luck."""
+    name = table.reading["name"]
+    if name not in READINGS:
+        return []
+    paper = table.description["paper"]
+    columns = [column["published"] for column in table.description["columns"]]
+
+    def answers(reading: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return [for_column(reading, column)["answers"] for column in columns]
+
+    others = [other for other in READINGS if other != name]
+    same = [o for o in others if answers(named_reading(paper, o)) == answers(table.reading)]
+    told = [f"reading — the answers for this table are also those of {' and '.join(same)}"]
+    own = selection == table.description["selection"]
+    return [*(told if same else []), *(luck.sentences(table.id, name) if own else [])]
 
 
 def _before_all(table: Table, scored: Sequence[Scored]) -> list[str]:

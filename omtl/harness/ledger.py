@@ -17,10 +17,9 @@ import pandas as pd
 
 from omtl.files import write_whole
 from omtl.harness.claims import Comparison, claims_of, in_print, judge_claim, outcome_of
+from omtl.harness.naming import READINGS
 from omtl.harness.plan import describe, descriptions
 from omtl.paths import EXPERIMENTS, RESULTS, results_to_read
-
-READINGS = ("as_written", "as_published")
 
 NOT_RUN = "not run"
 

@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+SUPPORT = ("silent", "ambiguous", "contradicts")
+"""What a paper's text makes of an answer that is not literal: it says nothing, its words bear
+both, or it says something else."""
+
+READINGS: Mapping[str, tuple[str, ...]] = {
+    "as_written": (),
+    "as_read": SUPPORT[:2],
+    "as_published": SUPPORT,
+}
+"""The standard readings, each with the answers that are taken besides the literal ones, by what the
+paper's text makes of them."""
+
 CLOSEST = "as_published"
 """The reading whose files carry no name of it: the one that comes closest to what is published."""
 

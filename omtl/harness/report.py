@@ -13,7 +13,7 @@ import pandas as pd
 from omtl.files import write_whole
 from omtl.harness.host import host
 from omtl.harness.layout import Layout, counts
-from omtl.harness.naming import by_reading
+from omtl.harness.naming import READINGS, by_reading
 from omtl.harness.plan import Table
 from omtl.harness.render import claims_markdown, latex, markdown
 from omtl.harness.table import Scored, raw_repeats
@@ -39,7 +39,7 @@ def write_rows(path: Path, rows: pd.DataFrame) -> None:
         earlier = pd.read_csv(path, dtype=str, keep_default_na=False)
         earlier = earlier[~earlier["reading"].isin(rows["reading"])]
         rows = pd.concat([earlier.reindex(columns=rows.columns, fill_value=""), rows])
-    readings = dict.fromkeys(["as_written", "as_published", *sorted(set(rows["reading"]))])
+    readings = dict.fromkeys([*READINGS, *sorted(set(rows["reading"]))])
     rows = pd.concat([rows[rows["reading"] == name] for name in readings])
     write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from omtl.harness.claims import FAILS, HOLDS, UNDECIDED
+from omtl.harness.naming import READINGS
 from omtl.harness.verdict import VERDICTS
 
 HEADS = ("paper", "reading", "cells", "claims", "figures")
@@ -66,6 +67,7 @@ def counted(tally: Mapping[str, int], names: Iterable[str]) -> str:
     return f"{sum(tally.values())}: {', '.join(parts)}" if parts else ""
 
 
-def _in_order(item: tuple[tuple[str, str], Account]) -> tuple[str, bool, str]:
+def _in_order(item: tuple[tuple[str, str], Account]) -> tuple[str, int, str]:
     (paper, reading), _ = item
-    return paper, reading != "as_written", reading
+    known = list(READINGS)
+    return paper, known.index(reading) if reading in known else len(known), reading

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from omtl.harness.kept import READINGS
 from omtl.harness.ledger import COMPARISON, FOLDERS
-from omtl.harness.ledger import READINGS as LEDGER_READINGS
 from omtl.site.gather import Sources
 
 OUTCOMES = ("holds", "undecided", "fails", "not run")
@@ -73,7 +72,7 @@ def _claim(row: dict[str, str], sources: Sources) -> Claim:
     found = sources.outcomes(name, kind)
     tests = sources.tests(name)
     outcomes = {}
-    for reading in (r for r in READINGS if r in LEDGER_READINGS):
+    for reading in READINGS:
         texts = [
             one["comparisons"]
             for one in found

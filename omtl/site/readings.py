@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
-from omtl.config import named_reading
+from omtl.config import named_reading, support_of
 from omtl.errors import UserError
 from omtl.harness.kept import rows, text_of
+from omtl.harness.naming import CLOSEST, READINGS, SUPPORT
 from omtl.site.gather import Sources, yaml_value
 from omtl.site.text import markdown, plain
 
 
 @dataclass(frozen=True)
 class Option:
-    """An answer to a question, and the config values that it sets."""
+    """An answer to a question.
+
+    `sets` are the config values that it sets, `support` is what the paper's text makes of it, and
+    `taken_by` are the standard readings that give it.
+    """
 
     name: str
     sets: list[tuple[str, str]]
-    is_literal: bool
-    is_published: bool
+    support: str
+    taken_by: list[str]
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,7 @@ class Question:
     name: str
     asks: str
     says: str
+    found: str
     columns: list[str]
     options: list[Option]
 
@@ -71,9 +78,15 @@ class PaperReadings:
     @property
     def n_departures(self) -> int:
         """How many questions the closest reading answers other than literally."""
-        return sum(
-            any(o.is_published and not o.is_literal for o in q.options) for q in self.questions
+        return sum(CLOSEST in o.taken_by for q in self.questions for o in q.options if o.support)
+
+    @property
+    def supports(self) -> dict[str, int]:
+        """How many of these answers have which support."""
+        tally = Counter(
+            o.support for q in self.questions for o in q.options if CLOSEST in o.taken_by
         )
+        return {support: tally[support] for support in SUPPORT if tally[support]}
 
 
 def readings(sources: Sources) -> list[PaperReadings]:
@@ -82,26 +95,27 @@ def readings(sources: Sources) -> list[PaperReadings]:
 
 
 def _of_paper(paper: str, asked: dict[str, Any], sources: Sources) -> PaperReadings:
-    try:
-        answers = named_reading(paper, "as_published")["answers"]
-    except UserError:
-        answers = {}
+    answers = {reading: _answers(paper, reading) for reading in READINGS}
     questions = []
     for name, question in asked.items():
         literal = str(question["literal"])
-        closest = str(answers.get(name, literal))
         options = [
             Option(
                 str(option),
                 [(key, yaml_value(value)) for key, value in patch.items()],
-                str(option) == literal,
-                str(option) == closest,
+                support_of(question, option) or "",
+                [r for r, given in answers.items() if str(given.get(name, literal)) == str(option)],
             )
             for option, patch in question["options"].items()
         ]
         questions.append(
             Question(
-                name, plain(question["asks"]), plain(question["says"]), question["columns"], options
+                name,
+                plain(question["asks"]),
+                plain(question["says"]),
+                plain(question.get("found", "")),
+                question["columns"],
+                options,
             )
         )
     searches = []
@@ -114,6 +128,14 @@ def _of_paper(paper: str, asked: dict[str, Any], sources: Sources) -> PaperReadi
             command = f"make readings TABLE={table}"
             searches.append(Searched(table, _trials(tried), markdown(told), command))
     return PaperReadings(paper, questions, searches)
+
+
+def _answers(paper: str, reading: str) -> dict[str, Any]:
+    """Return the answers of a paper's reading; none where there is no such reading."""
+    try:
+        return named_reading(paper, reading)["answers"]
+    except UserError:
+        return {}
 
 
 def _trials(tried: list[dict[str, str]]) -> list[Trial]:

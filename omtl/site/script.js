@@ -127,7 +127,7 @@ function filters() {
       let count = 0;
       for (const row of rows) {
         const text = row.textContent.toLowerCase();
-        const outcome = row.dataset[of("reading") === "as_written" ? "asWritten" : "asPublished"];
+        const outcome = row.dataset[of("reading").replace(/_(.)/g, (_, letter) => letter.toUpperCase())];
         const wanted = (!of("paper") || row.dataset.paper === of("paper"))
           && (!of("outcome") || outcome === of("outcome"))
           && (!row.dataset.reading || !of("reading") || row.dataset.reading === of("reading"))

@@ -1,0 +1,174 @@
+"""The search of readings, on a table whose numbers are known; and what it finds by luck."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from omtl.commands import readings as command
+from omtl.errors import UserError
+from omtl.harness import luck, readings, report
+from omtl.harness.readings import Trial
+
+TABLE = "dom-table1"
+
+ASKED: dict[str, Any] = {
+    name: {
+        "asks": "?",
+        "says": "nothing",
+        "literal": "plain",
+        "support": {"better": better, "worse": "silent"},
+        "columns": ["Synthetic", "MHC-I"],
+        "options": {"plain": {}, "better": {}, "worse": {}},
+    }
+    for name, better in (("first", "ambiguous"), ("second", "contradicts"))
+}
+"""Each question has an answer that brings the numbers closer, one of them against the text."""
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, dict[str, str]]]:
+    """Return the trials that a search makes; each better answer takes 0.05 off the distance."""
+    asked_for: list[tuple[str, dict[str, str]]] = []
+
+    def attempt(_table: str, _paper: str, column: str, answers: dict[str, str], *_: Any) -> Trial:
+        asked_for.append((column, answers))
+        gain = {"better": -0.05, "worse": 0.05}
+        distance = 0.2 + sum(gain.get(answer, 0.0) for answer in answers.values())
+        cells = [("PM", "all", "error", 10.0 * (1.0 + distance))]
+        return Trial(column, answers, np.full(5, distance), Counter({"off": 1}), cells)
+
+    monkeypatch.setattr(readings, "_try", attempt)
+    for module in (readings, luck):
+        monkeypatch.setattr(module, "questions", lambda _paper: ASKED)
+    for module in (readings, luck, report):
+        monkeypatch.setattr(module, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(readings, "CONF", tmp_path / "conf")
+    monkeypatch.setattr(readings, "options", lambda _group: [])
+    return asked_for
+
+
+def searched(**more: Any) -> readings.Searched:
+    return readings.search(TABLE, None, {}, 0, 5, lambda _line: None, **more)  # type: ignore[arg-type]
+
+
+def test_each_standard_reading_takes_the_answers_that_it_may(tried: list) -> None:
+    found = searched()
+    assert found.answers == {
+        "as_read": {"first": "better"},
+        "as_published": {"first": "better", "second": "better"},
+    }
+    assert len(tried) == len(found.record) == len({json.dumps(trial) for trial in tried})
+    assert found.cells["trial"].tolist() == list(range(len(tried)))
+
+
+@pytest.mark.usefixtures("tried")
+def test_a_search_may_begin_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It drops the answers that it may not take, and a worse beginning ends at the same answers."""
+    begun = {"answers": {"first": "worse", "second": "better"}}
+    monkeypatch.setattr(
+        readings,
+        "named_reading",
+        lambda _paper, name: begun if name == "elsewhere" else {"answers": {}},
+    )
+    assert searched(begin="elsewhere").answers == searched().answers
+
+
+def asked(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    command.add_options(parser)
+    return parser.parse_args([TABLE, *words])
+
+
+@pytest.mark.usefixtures("tried")
+def test_only_a_full_search_writes_the_readings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conf = tmp_path / "conf" / "reading" / "dom"
+    monkeypatch.setattr(
+        readings, "named_reading", lambda _paper, _name: {"name": "x", "answers": {}}
+    )
+    for words in (["--repeats", "2"], ["--seed", "1"]):
+        command.run(asked(*words))
+        assert "the readings in conf/ are kept" in capsys.readouterr().out
+        assert not conf.exists()
+        assert not (tmp_path / "results" / "readings").exists()
+        assert (tmp_path / "results" / "partial" / "readings" / f"{TABLE}.cells.csv").exists()
+    command.run(asked("--repeats", "2", "--keep"))
+    kept = {path.stem: yaml.safe_load(path.read_text())["answers"] for path in conf.iterdir()}
+    assert kept == searched().answers
+    assert (tmp_path / "results" / "readings" / f"{TABLE}.luck.csv").exists()
+
+
+ROWS = [f"row {number}" for number in range(8)]
+
+PRINTED = pd.DataFrame(
+    {
+        "dataset": "Synthetic",
+        "algorithm": ROWS,
+        "task": "all",
+        "metric": "error",
+        "mean": [str(10.0 * 2.0**number) for number in range(8)],
+    }
+)
+
+
+def by_luck(trials: list[np.ndarray], answers: list[dict[str, str]]) -> pd.DataFrame:
+    """Return the luck of trials with these numbers for the rows."""
+    record = pd.DataFrame({"column": "Synthetic", "answers": [json.dumps(a) for a in answers]})
+    cells = pd.DataFrame(
+        [
+            (number, row, "all", "error", value)
+            for number, values in enumerate(trials)
+            for row, value in zip(ROWS, values, strict=True)
+        ],
+        columns=["trial", "algorithm", "task", "metric", "ours"],
+    )
+    return luck.luck(TABLE, record, cells, PRINTED, ASKED, 0)
+
+
+def test_a_reading_that_is_right_is_no_luck() -> None:
+    """The true numbers beat all placebos, and hold on the rows that they were not chosen by."""
+    truth = PRINTED["mean"].astype(float).to_numpy()
+    rows = by_luck([truth * 1.5, truth, truth * 0.5], [{}, {"first": "better"}, {"first": "worse"}])
+    row = rows[rows["reading"] == "as_read"].iloc[0]
+    assert (row["literal"], row["found"], row["cells"]) == ("0", "8", "8")
+    assert float(row["permuted_p"]) < 0.01
+    assert float(row["permuted"]) < 2.0
+    assert float(row["perturbed"]) < 5.0
+    assert (row["searched_half"], row["held_out_half"]) == ("1.000", "1.000")
+    assert row["held_out_literal"] == "0.000"
+
+
+def test_trials_that_fit_a_half_each_do_not_hold_on_the_other() -> None:
+    truth = PRINTED["mean"].astype(float).to_numpy()
+    trials = [np.where(np.arange(8) == number, truth, 2.0 * truth) for number in range(8)]
+    rows = by_luck(trials, [{}, *[{"first": "better"}] * 7])
+    row = rows.iloc[0]
+    assert float(row["searched_half"]) == pytest.approx(0.25)
+    assert row["held_out_half"] == "0.000"
+    pd.testing.assert_frame_equal(rows, by_luck(trials, [{}, *[{"first": "better"}] * 7]))
+
+
+def test_trials_against_the_text_are_luck_of_as_published_alone() -> None:
+    truth = PRINTED["mean"].astype(float).to_numpy()
+    rows = by_luck([truth * 2.0, truth], [{}, {"second": "better"}]).set_index("reading")
+    assert rows.loc["as_read", ["trials", "found"]].tolist() == ["1", "0"]
+    assert rows.loc["as_published", ["trials", "found"]].tolist() == ["2", "8"]
+
+
+def test_a_record_without_cells_says_how_to_get_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(luck, "RESULTS", tmp_path)
+    with pytest.raises(UserError, match=f"run it by: omtl readings {TABLE}"):
+        luck.write_luck(TABLE)
+    assert luck.sentences(TABLE, "as_published", tmp_path) == []
