@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from omtl.harness.claims import FAILS, FALSE, HOLDS, TRUE, UNDECIDED, claims_of, in_print
+from omtl.harness.claims import FALSE, HOLDS, TRUE, claims_of, in_print
 from omtl.harness.ledger import papers
-from omtl.harness.verdict import MATCH, MISSING, NEAR, OFF, SUBSTITUTE, TIMING
+from omtl.harness.scoreboard import COMPARED, scoreboard
+from omtl.harness.verdict import MATCH, NEAR, OFF, OURS, TIMING
 from omtl.paths import RESULTS, ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-
-ROWS = re.findall(
-    r"^\| \[([\w-]+)\]\(\S+\) \| (as \w+) \| (\d+) \| (\d+) \| (\d+) \| (.+?) \| (.+?) \|$",
-    README,
-    flags=re.MULTILINE,
-)
 
 
 def test_the_library_example_runs() -> None:
@@ -35,19 +30,10 @@ def test_the_library_example_runs() -> None:
     assert np.mean(learner.predict(X, task=task) == given["y"]) > 0.8
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[f"{row[0]} {row[1]}" for row in ROWS])
-def test_the_counts_are_those_of_the_results(row: tuple[str, ...]) -> None:
-    """Cells by verdict and claims by outcome, of each table and reading."""
-    table, reading, match, near, off, rest, claims = row
-    folder, name = RESULTS / "reproduced", reading.replace(" ", "_")
-    cells = pd.read_csv(folder / f"{table}.csv", dtype=str)
-    verdicts = Counter(cells.loc[cells["reading"] == name, "verdict"])
-    assert [verdicts[v] for v in (MATCH, NEAR, OFF)] == [int(match), int(near), int(off)]
-    others = [f"{verdicts[v]} {v}" for v in (SUBSTITUTE, TIMING, MISSING) if verdicts[v]]
-    assert rest == (", ".join(others) or "–")
-    told = pd.read_csv(folder / f"{table}.claims.csv", dtype=str)
-    outcomes = Counter(told.loc[told["reading"] == name, "outcome"])
-    assert claims == ", ".join(str(outcomes[o]) for o in (HOLDS, FAILS, UNDECIDED))
+def test_the_scoreboard_is_that_of_the_results() -> None:
+    """Cells by verdict and claims by outcome, by table and reading; `omtl claims` writes it."""
+    assert (RESULTS / "scoreboard.md").read_text(encoding="utf-8") == scoreboard()
+    assert scoreboard() in README
 
 
 def test_the_claims_in_print_are_counted() -> None:
@@ -61,12 +47,18 @@ def test_the_claims_in_print_are_counted() -> None:
     assert (n - false, false) == (true, counts[FALSE]) == (counts[TRUE], counts[FALSE])
 
 
-def test_every_table_is_counted() -> None:
-    """Each table's file of results, under each reading that was run."""
-    files = sorted((RESULTS / "reproduced").glob("*-table?.csv"))
-    run = {
-        (path.stem, reading.replace("_", " "))
-        for path in files
-        for reading in pd.read_csv(path, dtype=str)["reading"]
-    }
-    assert run == {(row[0], row[1]) for row in ROWS}
+def test_a_reading_has_its_own_counts(tmp_path: Path) -> None:
+    folder = tmp_path / "reproduced"
+    folder.mkdir()
+    rows = {"as_read": [MATCH, NEAR, TIMING, OURS], "as_written": [OFF, OFF, OFF]}
+    cells = [(reading, verdict) for reading, found in rows.items() for verdict in found]
+    pd.DataFrame(cells, columns=["reading", "verdict"]).to_csv(folder / "dom-table1.csv")
+    claims = pd.DataFrame([("as_read", HOLDS)], columns=["reading", "outcome"])
+    claims.to_csv(folder / "dom-table1.claims.csv")
+    assert scoreboard(tmp_path).splitlines()[2:] == [
+        "| [dom-table1](results/reproduced/dom-table1.as_written.md) | as written "
+        f"| {' | '.join('3' if v == OFF else '0' for v in COMPARED)} | – | 0, 0, 0 |",
+        "| [dom-table1](results/reproduced/dom-table1.as_read.md) | as read "
+        f"| {' | '.join('1' if v in (MATCH, NEAR) else '0' for v in COMPARED)} "
+        "| 1 timing | 1, 0, 0 |",
+    ]

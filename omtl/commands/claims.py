@@ -7,7 +7,7 @@ import argparse
 from omtl.commands._options import tell_written
 from omtl.status import DONE
 
-HELP = "write the ledger of all claims and the audit of the theorems"
+HELP = "write the ledger of all claims, the audit of the theorems and the scoreboard"
 EXAMPLES = ("claims",)
 
 

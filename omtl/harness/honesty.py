@@ -335,7 +335,7 @@ def sentence(row: Mapping[Any, str]) -> str:
 def write_honesty(
     store: Store, n_repeats: int | None = None, results: Path = RESULTS
 ) -> tuple[list[str], list[Path]]:
-    """Write the margins of all tables under each standard reading; return what they say, and the path.
+    """Write the margins of all tables by reading; return what they say, and the path.
 
     The file is ``honesty.csv``; in ``partial``, where it is not of as many repeats as published.
 

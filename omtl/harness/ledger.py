@@ -19,6 +19,7 @@ from omtl.files import write_whole
 from omtl.harness.claims import Comparison, claims_of, in_print, judge_claim, outcome_of
 from omtl.harness.naming import READINGS
 from omtl.harness.plan import describe, descriptions
+from omtl.harness.scoreboard import write_scoreboard
 from omtl.paths import EXPERIMENTS, RESULTS, results_to_read
 
 NOT_RUN = "not run"
@@ -244,15 +245,16 @@ def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
 
 
 def write_ledgers(results: Path | None = None) -> tuple[list[str], list[Path]]:
-    """Write the ledger and the audit; return what they tell, in a few lines, and the paths.
+    """Write the ledger, the audit and the scoreboard; return what they tell, and the paths.
 
     Without a folder of results, those written here are read, or else those of the package.
     """
-    source = results or results_to_read()
+    source, home = results or results_to_read(), results or RESULTS
     claims, audit = claims_ledger(source), theory_audit(source)
-    paths = [(results or RESULTS) / name for name in ("claims.csv", "theory.csv")]
+    paths = [home / name for name in ("claims.csv", "theory.csv")]
     for path, rows in zip(paths, (claims, audit), strict=True):
         write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
+    paths.append(write_scoreboard(source, home))
     told = [f"{len(claims)} claims, in print: {_counted(claims['in_print'])}"]
     for reading in READINGS:
         for kind in (reading, f"{reading}_corrected"):
