@@ -192,7 +192,7 @@ def test_wrong_names_list_the_right_ones(call, words: list[str]) -> None:
         (["omtl", "table", "dom-table1", "--reading", "nobody"], "as_written"),
         (["omtl", "table", "dom-table1", "--repeats", "0"], "positive"),
         (["omtl", "table", "dom-table1", "--parallel", "cluster"], "threads"),
-        (["omtl.run", "algorithm.grid.b=[x]", "repeats=1"], "does not fit"),
+        (["omtl.run", "algorithm.grid.eta=[x]", "repeats=1"], "does not fit"),
         (["omtl.run", "algorithm.learner=omtl.nothing.X", "repeats=1"], "cannot be imported"),
         (["omtl.run", "dataset.options.increment_is=sd", "repeats=1"], "variance, std"),
         (["omtl.run", "algorithm=dom1", "+network.edges=[[0,1]]", "repeats=1"], "reached"),

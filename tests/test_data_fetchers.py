@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import data_fetchers
-from data_fetchers import mhc, sentiment
+from data_fetchers import mhc, outlier_walk, sentiment
 from data_fetchers.__main__ import main
 from data_fetchers.fetch import Archive, DataMissing
 from omtl.errors import UserError
@@ -466,3 +466,14 @@ def test_the_reviews(
     assert tasks.X.shape == shape
     assert np.bincount(tasks.task).tolist() == [2_000] * len(tasks.names)
     assert tasks.y.sum() == 0
+
+
+def test_wrong_labels_of_an_outlier_walk() -> None:
+    """The draw is the same but for the labels, of which so many are wrong."""
+    right, wrong = (
+        outlier_walk.load(rng=np.random.default_rng(0), flipped=share) for share in (0.0, 0.1)
+    )
+    np.testing.assert_array_equal(right.X, wrong.X)
+    assert abs(np.mean(right.y != wrong.y) - 0.1) < 0.015  # five standard deviations
+    with pytest.raises(UserError, match=r"flipped=0\.6 must be from 0 to 0\.5"):
+        outlier_walk.load(rng=np.random.default_rng(0), flipped=0.6)

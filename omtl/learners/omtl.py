@@ -19,8 +19,9 @@ What departs from the text, or is not in it:
   grow with A⁻¹ while A⁻¹ grows with their squares, so that without it nothing but the last steps
   counts soon, and von Neumann's overflows (there it cannot be turned off).
 - A⁻¹ = cov(W): as printed, tasks with like weights have a negative entry in A⁻¹, and each unlearns
-  what the other learns. A⁻¹ is what a prior of Gaussian weights takes a covariance for (their
-  section 3.1's wᵀ(A ⊗ I)w), and what makes them learn together.
+  what the other learns. With wᵀ(A ⊗ I)w for the regulariser (eq. 3.2) A⁻¹ is the covariance of a
+  Gaussian prior, and as such makes them learn together. That theirs was as printed is likely all
+  the same: on their toy it is off by as much as they say of it, and A⁻¹ = cov(W) is not.
 - Where cov(W) as printed, or WᵀW, has no inverse, as while a task has no weights, A stays as it is.
 - ``margin`` 1 learns where the hinge loss is positive, with a step ``rate``.
 - ``active`` is their section 4: a label is asked for with probability b/(b + |r|), where r is the
