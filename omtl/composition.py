@@ -167,8 +167,8 @@ def _check_keys(overrides: Sequence[Override]) -> None:
                 break
             if path in ("algorithm.fixed", "algorithm.grid") and step not in node:
                 raise UserError(
-                    f"{override.input_line}: the config has no {path}.{step}; set a hyper-parameter "
-                    f"by algorithm.{step}=VALUE, wherever its config has it"
+                    f"{override.input_line}: the config has no {path}.{step}; set a "
+                    f"hyper-parameter by algorithm.{step}=VALUE, wherever its config has it"
                 )
             choose(
                 f"value of {path or 'the config'}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from difflib import get_close_matches
 from functools import lru_cache
@@ -46,13 +46,20 @@ def _parsed(text: str) -> Any:
     return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return a question that names the closest of what is known, whatever its case, or nothing."""
+    by_lower = {one.lower(): one for one in known}
+    close = get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)
+    return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
+
+
 def choose(what: str, name: str, known: list[str]) -> str:
     """Return `name` if it is known; raise a UserError with the known names if it is not."""
     if name in known:
         return name
-    close = get_close_matches(name, known, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
-    raise UserError(f"no {what} {name!r}{hint}; choose from {', '.join(known)}")
+    raise UserError(
+        f"no {what} {name!r}{did_you_mean(name, known)}; choose from {', '.join(known)}"
+    )
 
 
 def option_files(group: str) -> dict[str, Path]:

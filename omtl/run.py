@@ -114,9 +114,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given = spelt_out(given)
         sys.argv = ["omtl run", *given]
         try:  # where Hydra is to write
-            kept().mkdir(parents=True, exist_ok=True)
+            (kept() / "hydra").mkdir(parents=True, exist_ok=True)
         except OSError as fault:
-            raise cannot_write(kept(), fault) from fault
+            raise cannot_write(kept() / "hydra", fault) from fault
         parsed([w for w in given if w.startswith("~") or ("=" in w and not w.startswith("-"))])
         try:
             _composed()
