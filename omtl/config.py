@@ -57,9 +57,8 @@ def choose(what: str, name: str, known: list[str]) -> str:
     """Return `name` if it is known; raise a UserError with the known names if it is not."""
     if name in known:
         return name
-    raise UserError(
-        f"no {what} {name!r}{did_you_mean(name, known)}; choose from {', '.join(known)}"
-    )
+    hint = did_you_mean(name, known)
+    raise UserError(f"no {what} {name!r}{hint}; choose from {', '.join(known)}")
 
 
 def option_files(group: str) -> dict[str, Path]:
