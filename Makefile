@@ -13,7 +13,7 @@ OPTIONS = --reading '$(READING)' --seed '$(SEED)' $(if $(REPEATS),--repeats '$(R
 	$(if $(SELECTION),--selection '$(SELECTION)')
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics honesty verify report data bench test lint faults engines audit docs lock clean
+.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics honesty verify report data bench test lint faults engines audit docs lock clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -54,8 +54,8 @@ data: $(VENV)/run ## fetch all data files
 bench: $(VENV)/test ## time kernels and tables beside other libraries, in one run (PART=kernels)
 	@$(PYTHON) -m scripts.bench $(PART)
 
-test: $(VENV)/test ## run the tests; those in a browser where chromium is installed
-	@$(PYTHON) -m pytest -n auto --maxprocesses 4 $(if $(shell command -v chromium),,-m 'not browser')
+test: $(VENV)/test ## run the tests; those in a browser where chromium and chromedriver are installed
+	@$(PYTHON) -m pytest -n auto --maxprocesses 4 $(if $(and $(shell command -v chromium),$(shell command -v chromedriver)),,-m 'not browser')
 
 lint: $(VENV)/test ## check style and types
 	@$(PYTHON) -m ruff check .
@@ -77,8 +77,11 @@ docs: $(VENV)/test ## build the documentation in .omtl/docs
 lock: $(VENV)/test ## resolve the requirements anew and lock them by hash
 	@$(PYTHON) scripts/lock.py
 
-clean: ## remove the environment and all that is kept between runs
-	@rm -rf $(VENV) .omtl
+clean: ## remove the environment and compiled code; downloads and results are kept
+	@rm -rf $(VENV) .omtl/compiled .omtl/compiled_own
+
+distclean: clean ## remove also downloads and stored results: data and hours of computing
+	@rm -rf .omtl
 
 $(VENV)/base: requirements/build.lock
 	@test -n '$(SYSTEM_PYTHON)' || { echo 'omtl needs Python 3.11 or newer: install it, or name it with SYSTEM_PYTHON=/path/to/python3' >&2; exit 2; }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_type_hints
 
 import yaml
 from hydra import compose, initialize_config_dir
@@ -13,9 +13,20 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from omtl.config import NEEDED, apply_reading, choose, option_files, read_yaml, text_of, whole
+from omtl.config import (
+    NEEDED,
+    RANGES,
+    apply_reading,
+    choose,
+    load_option,
+    option_files,
+    read_yaml,
+    text_of,
+    whole,
+)
 from omtl.errors import UserError
 from omtl.harness.plan import Experiment
+from omtl.harness.unit import learner_class
 from omtl.paths import CONF
 
 FAULTS = (HydraException, OmegaConfBaseException, yaml.YAMLError)
@@ -36,6 +47,68 @@ GROUPS = (
 def mistake(fault: Exception) -> UserError:
     """Return what is wrong with an override, in one sentence."""
     return UserError(" ".join(str(fault).split()))
+
+
+def spelt_out(words: Sequence[str]) -> list[str]:
+    """Return a command line with each ``algorithm.NAME=VALUE`` as an override of the grid.
+
+    NAME is a hyper-parameter of the algorithm, whether its config fixes it or searches it; a list
+    of values is a grid for the selection rule to choose from. Other words stay as they are.
+
+    Raises
+    ------
+    UserError
+        If an override cannot be read, or the algorithm has no such hyper-parameter.
+    """
+    parser = OverridesParser.create()
+    mine = [word for word in words if word.startswith(("algorithm=", "algorithm."))]
+    try:
+        found = {word: parser.parse_override(word) for word in mine}
+    except HydraException as fault:
+        raise mistake(fault) from fault
+    named = [name for o in found.values() if o.key_or_group == "algorithm" for name in _named(o)]
+    spelt: list[str] = []
+    for word in words:
+        name = found[word].key_or_group.partition(".")[2] if word in found else ""
+        if not name or "." in name or name in _read_too("algorithm"):
+            spelt.append(word)
+        else:
+            spelt += _in_grid(found[word], name, named or [_default("algorithm")])
+    return spelt
+
+
+def _default(group: str) -> str:
+    """Return the option of a group that an experiment has by default."""
+    defaults = read_yaml(CONF / "config.yaml")["defaults"]
+    return next(each[group] for each in defaults if isinstance(each, dict) and group in each)
+
+
+def _in_grid(override: Override, name: str, algorithms: Sequence[str]) -> list[str]:
+    """Return the overrides that give a hyper-parameter of algorithms the values of one."""
+    if override.is_interval_sweep():
+        raise UserError(f"{override.input_line} is a sweep of numbers; name the values")
+    places = set()
+    for algorithm in algorithms:
+        config = load_option("algorithm", algorithm)
+        place = next((part for part in ("fixed", "grid") if name in config[part]), "")
+        if not place:
+            known = get_type_hints(learner_class(config["learner"]))
+            choose(f"hyper-parameter of algorithm {algorithm}", name, list(known))
+        places.add(place)
+    if len(places) > 1:
+        raise UserError(
+            f"{override.input_line}: {name} is not in the same place of the configs of "
+            f"{', '.join(algorithms)}; sweep one algorithm at a time"
+        )
+    if override.is_sweep_override():
+        values = list(override.sweep_string_iterator())
+    else:
+        values = [override.get_value_element_as_str()]
+    lists = ",".join(value if value.startswith("[") else f"[{value}]" for value in values)
+    (place,) = places
+    add = "" if place == "grid" else "+"
+    gone = ["~algorithm.fixed." + name] if place == "fixed" else []
+    return [*gone, f"{add}algorithm.grid.{name}={lists}"]
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:
@@ -92,6 +165,11 @@ def _check_keys(overrides: Sequence[Override]) -> None:
         for step in override.key_or_group.split("."):
             if not isinstance(node, dict) or (adds and path in FREE):
                 break
+            if path in ("algorithm.fixed", "algorithm.grid") and step not in node:
+                raise UserError(
+                    f"{override.input_line}: the config has no {path}.{step}; set a "
+                    f"hyper-parameter by algorithm.{step}=VALUE, wherever its config has it"
+                )
             choose(
                 f"value of {path or 'the config'}",
                 step,
@@ -149,7 +227,7 @@ def plain(config: DictConfig) -> dict[str, Any]:
     for name, (fits, words) in CHECKED.items():
         if not fits(values[name]):
             raise UserError(f"{name}={values[name]!r} must be {words}")
-    for group in NEEDED:
+    for group in {**NEEDED, **RANGES}:
         whole(group, values[group])
     return values
 
@@ -162,6 +240,7 @@ def composed(overrides: Sequence[str]) -> dict[str, Any]:
     UserError
         If an override is wrong, or a sweep.
     """
+    overrides = spelt_out(overrides)
     sweep = next((o for o in parsed(overrides) if o.is_sweep_override()), None)
     if sweep is not None:
         raise UserError(f"{sweep.input_line} is a sweep; name one value, or sweep with omtl run -m")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from difflib import get_close_matches
 from functools import lru_cache
@@ -47,12 +47,18 @@ def _parsed(text: str) -> Any:
     return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return a question that names the closest of what is known, whatever its case, or nothing."""
+    by_lower = {one.lower(): one for one in known}
+    close = get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)
+    return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
+
+
 def choose(what: str, name: str, known: list[str]) -> str:
     """Return `name` if it is known; raise a UserError with the known names if it is not."""
     if name in known:
         return name
-    close = get_close_matches(name, known, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    hint = did_you_mean(name, known)
     raise UserError(f"no {what} {name!r}{hint}; choose from {', '.join(known)}")
 
 
@@ -101,13 +107,27 @@ NEEDED: Mapping[str, Mapping[str, tuple[type, ...]]] = {
 """Values that configs of a group must have, and their kinds."""
 
 
+RANGES: Mapping[str, Mapping[str, tuple[Callable[[Any], bool], str]]] = {
+    "protocol": {
+        "checkpoints": (lambda n: type(n) is int and n > 0, "a positive whole number"),
+        "n_train": (lambda n: type(n) is int and n > 0, "a positive whole number"),
+        "folds": (lambda n: type(n) is int and n >= 0 and n != 1, "0, or a whole number from 2 on"),
+        "share": (lambda x: type(x) in (int, float) and 0 < x <= 1, "above 0 and at most 1"),
+    },
+    "selection": {
+        "fraction": (lambda x: type(x) in (int, float) and 0 < x <= 1, "above 0 and at most 1"),
+    },
+}
+"""What values of a group must be where a config has them, each with the words for it."""
+
+
 def whole(group: str, config: dict[str, Any]) -> dict[str, Any]:
     """Return a config once it is sure that it has all that those of its group must have.
 
     Raises
     ------
     UserError
-        If a value is lacking or of another kind.
+        If a value is lacking, of another kind or out of range.
     """
     where = f"{group} {config.get('name', '')}".strip()
     for name, kinds in NEEDED.get(group, {}).items():
@@ -116,6 +136,9 @@ def whole(group: str, config: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(config[name], kinds):
             kind = {bool: "true or false", dict: "a mapping", str: "a text"}[kinds[0]]
             raise UserError(f"{where}: {name}={config[name]!r} must be {kind}")
+    for name, (fits, words) in RANGES.get(group, {}).items():
+        if name in config and not fits(config[name]):
+            raise UserError(f"{where}: {name}={config[name]!r} must be {words}")
     return config
 
 
@@ -249,6 +272,11 @@ def grid_points(algorithm: Mapping[str, Any]) -> list[dict[str, Any]]:
                 f"algorithm {algorithm['name']}: grid.{name}={values!r} must be a list of values"
             )
     fixed = algorithm["fixed"]
+    if both := [name for name in grid if name in fixed]:
+        raise UserError(
+            f"algorithm {algorithm['name']}: {', '.join(both)} is both in fixed and in grid; "
+            f"set it by algorithm.{both[0]}=VALUE, or leave it in one of them"
+        )
     points = [fixed | dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     return [points[number] for number in algorithm.get("only", range(len(points)))]
 

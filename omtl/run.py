@@ -15,7 +15,7 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
-from omtl.composition import FAULTS, experiment_of, mistake, parsed, plain
+from omtl.composition import FAULTS, experiment_of, mistake, parsed, plain, spelt_out
 from omtl.config import resolve_jobs
 from omtl.errors import UserError
 from omtl.files import cannot_write
@@ -107,14 +107,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # so that faults come here, to be told briefly
-    sys.argv = ["omtl run", *given]
 
     def handed_over() -> int:
+        nonlocal given
         refuse_missing()
+        given = spelt_out(given)
+        sys.argv = ["omtl run", *given]
         try:  # where Hydra is to write
-            kept().mkdir(parents=True, exist_ok=True)
+            (kept() / "hydra").mkdir(parents=True, exist_ok=True)
         except OSError as fault:
-            raise cannot_write(kept(), fault) from fault
+            raise cannot_write(kept() / "hydra", fault) from fault
         parsed([w for w in given if w.startswith("~") or ("=" in w and not w.startswith("-"))])
         try:
             _composed()

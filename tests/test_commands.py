@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -19,18 +20,35 @@ from rich.console import Console
 
 from omtl import cli, own, references
 from omtl._compile_cache import use_compile_cache
-from omtl.config import load_option, named_reading, options
+from omtl.composition import composed
+from omtl.config import (
+    grid_points,
+    load_option,
+    named_reading,
+    options,
+    patched,
+    questions,
+)
 from omtl.errors import UserError
 from omtl.files import IN_WORK
 from omtl.harness import changes, code, export, fanout, health, plan, provenance
-from omtl.harness.comparison import UNDECIDED, WORSE, Compared, Row, _judge, compared
+from omtl.harness.comparison import (
+    UNDECIDED,
+    WORSE,
+    Compared,
+    Row,
+    _judge,
+    compared,
+    default_selection,
+)
 from omtl.harness.layout import lay_out
 from omtl.harness.render import latex, markdown
 from omtl.harness.reproduce import Wanted
 from omtl.harness.store import Store
 from omtl.harness.table import frame, score_table
+from omtl.harness.unit import new_learner
 from omtl.metrics import METRICS
-from omtl.paths import ROOT
+from omtl.paths import EXPERIMENTS, ROOT
 from omtl.status import DONE
 
 SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
@@ -329,3 +347,124 @@ def test_the_citation_file_is_one() -> None:
     """It has what the format asks for."""
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert {"cff-version", "message", "title", "authors"} <= set(cited)
+
+
+SMALL = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
+
+
+@pytest.mark.parametrize(
+    ("words", "point"),
+    [
+        (("algorithm=dom1", "algorithm.eta=0.1", "algorithm.b=2"), {"eta": [0.1], "b": [2]}),
+        (("algorithm=pa", "algorithm.C=[0.1,1]"), {"C": [0.1, 1]}),
+        (("algorithm=pm", "algorithm.margin=0.5"), {"margin": [0.5]}),
+        (("algorithm.eta=3",), {"eta": [3]}),
+    ],
+)
+def test_a_hyper_parameter_is_set_in_one_way(
+    words: tuple[str, ...], point: dict[str, list[float]]
+) -> None:
+    """Whether the config fixes it, searches it or leaves it at its default."""
+    config = composed(words)["algorithm"]
+    assert point.items() <= config["grid"].items()
+    assert not set(config["fixed"]) & set(config["grid"])
+
+
+def test_a_hyper_parameter_is_swept(told) -> None:
+    """As Hydra's users type it; each value is played, and the line says which."""
+    words = ("algorithm=dom1", "algorithm.eta=0.1,1", *SMALL)
+    lines = told("run", "-m", *words).splitlines()
+    assert [("'eta': 0.1," in line, "'eta': 1," in line) for line in lines] == [
+        (True, False),
+        (False, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "what"),
+    [
+        ("+algorithm.fixed.eta=0.1", "eta is both in fixed and in grid; set it by algorithm.eta="),
+        ("algorithm.fixed.eta=0.1", "has no algorithm.fixed.eta; set a hyper-parameter by"),
+        ("algorithm.etta=0.1", "no hyper-parameter of algorithm dom1 'etta' (did you mean 'eta'?)"),
+        ("algorithm.b=-5", "b=-5 must be at least 0"),
+        ("algorithm.grid.eta=[-1]", "eta=-1 must be positive"),
+        ("selection.fraction=0", "fraction=0 must be above 0 and at most 1"),
+        ("selection.fraction=2", "fraction=2 must be above 0 and at most 1"),
+        ("protocol.checkpoints=0", "checkpoints=0 must be a positive whole number"),
+    ],
+)
+def test_values_that_are_not_played(word: str, what: str) -> None:
+    """A key in both places, a name that is none, a value out of the declared range."""
+    with pytest.raises(UserError, match=re.escape(what)):
+        config = composed(["algorithm=dom1", "selection=prefix", *SMALL, word])["algorithm"]
+        for point in grid_points(config):
+            new_learner(config, point)
+
+
+@pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*/readings.yaml")))
+def test_no_answer_is_out_of_range_or_set_twice(path: Path) -> None:
+    """Alone, in any algorithm's config."""
+    for asked in questions(path.parent.name).values():
+        for patch in asked["options"].values():
+            for name in options("algorithm"):
+                config = patched({"algorithm": load_option("algorithm", name)}, patch)["algorithm"]
+                for point in grid_points(config):
+                    new_learner(config, point)
+
+
+def config_of(*words: str) -> dict:
+    """Return a composed config on a few examples."""
+    return composed([*SMALL, *words])
+
+
+def test_a_metric_has_its_own_selection(store: Store) -> None:
+    """AUC is not told at the point of the fewest mistakes, nor errors at that of the best AUC."""
+    for word, metric in (("oracle", "auc"), ("prefix", "auc"), ("oracle_auc", "error")):
+        with pytest.raises(UserError, match=f"not for {metric}; use selection="):
+            compared(config_of(f"selection={word}"), ["pa"], store, metric)
+    assert [default_selection(name) for name in ("error", "auc")] == ["prefix", "cv5"]
+    with pytest.raises(UserError, match="choose from oracle, prefix"):
+        compared(config_of("selection=cv5"), ["pa"], store, "error")
+
+
+def test_baselines_are_tuned(store: Store) -> None:
+    """By grids of their own where their papers have none; the learner that is asked for is not."""
+    known = load_option("comparison", "default")
+    assert set(known["tuned"]) <= set(known["algorithms"])
+    config = config_of("selection=prefix", "algorithm=pa")
+    found = compared(config, list(known["tuned"]), store, grids=known["tuned"])
+    by_name = {row.algorithm: row for row in found.rows}
+    assert by_name["pa"].params == [{"C": np.inf}] * 2
+    assert {point["C"] for point in by_name["pa_pooled"].params} <= set(
+        known["tuned"]["pa_pooled"]["C"]
+    )
+
+
+def test_json_of_a_comparison_has_fixed_keys(told) -> None:
+    """With all that names the numbers; parameters by repeat, and infinity as such."""
+    found = json.loads(told("compare", "algorithm=pa", "--only", "coml,majority", *SMALL, "--json"))
+    named = ("version", "dataset", "protocol", "seed", "selection", "reading", "repeats", "metric")
+    assert set(named) <= set(found)
+    assert found["selection"] == "prefix"
+    keys = {tuple(row) for row in found["rows"]}
+    assert len(keys) == 1
+    rows = {row["algorithm"]: row for row in found["rows"]}
+    assert rows["pa"]["params"] == [{"C": "inf"}] * 2
+    assert len(rows["coml"]["params"]) == 2
+    assert rows["pa"]["difference"] is None
+
+
+def test_a_learner_behind_majority_is_warned_of() -> None:
+    """Where the majority beats all, or some, it is said; and what intervals cover."""
+    values = np.array([10.0, 11.0])
+    mine, other = Row("mine", "Mine", values + 1.0), Row("pa", "PA", values - 1.0)
+    majority = Row("majority", "Majority", values)
+    beaten = Compared(mine, [majority, mine], METRICS["error"]).notes()
+    assert "shuffles of the same data" in beaten[0]
+    assert "all others make more errors than Majority" in beaten[1]
+    assert "among them Mine" in beaten[1]
+    one = Compared(other, [other, majority, mine], METRICS["error"]).notes()
+    assert "1 of the others" in one[1]
+    assert "not PA" in one[1]
+    assert len(Compared(other, [other, majority], METRICS["error"]).notes()) == 1
+    assert len(Compared(mine, [majority, mine], METRICS["auc"]).notes()) == 1

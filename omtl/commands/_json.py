@@ -14,7 +14,7 @@ def add_json_option(command: argparse.ArgumentParser) -> None:
 
 
 def print_json(content: Any) -> None:
-    """Print something as JSON; numbers that are not finite, which JSON lacks, become null."""
+    """Print something as JSON, which lacks infinity and NaN: they become ``"inf"`` and null."""
     print(json.dumps(_finite(content), indent=1, ensure_ascii=False, default=str))
 
 
@@ -24,5 +24,5 @@ def _finite(content: Any) -> Any:
     if isinstance(content, list | tuple):
         return [_finite(value) for value in content]
     if isinstance(content, float) and not math.isfinite(content):
-        return None
+        return None if math.isnan(content) else str(content)
     return content

@@ -30,7 +30,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--with", dest="more", metavar="NAMES", help="further algorithms: a,b")
     command.add_argument("--only", metavar="NAMES", help="these algorithms, not all baselines: a,b")
-    command.add_argument("--metric", default="error", help="default: error")
+    command.add_argument(
+        "--metric",
+        default="error",
+        help="default: error, with selection=prefix; auc comes with selection=cv5",
+    )
     add_json_option(command)
 
 
@@ -38,18 +42,22 @@ def run(options: argparse.Namespace) -> int:
     """Compute what the store lacks, and print the learner beside the others, the best first."""
     from omtl.composition import composed
     from omtl.config import choose, load_option
-    from omtl.harness.comparison import baselines, compared
+    from omtl.harness.comparison import baselines, compared, default_selection
     from omtl.harness.layout import plural
     from omtl.harness.store import Store
     from omtl.metrics import METRICS
 
     choose("metric", options.metric, list(METRICS))
-    config = composed(options.overrides)
-    known = load_option("comparison", "default")["algorithms"]
-    names = _names(options.only) or baselines(config["protocol"], known)
-    found = compared(config, [*names, *_names(options.more)], Store.default(), options.metric)
+    overrides = list(options.overrides)
+    if not any(word.startswith("selection=") for word in overrides):
+        overrides.append(f"selection={default_selection(options.metric)}")
+    config = composed(overrides)
+    known = load_option("comparison", "default")
+    names = _names(options.only) or baselines(config["protocol"], known["algorithms"])
+    others = [*names, *_names(options.more)]
+    found = compared(config, others, Store.default(), options.metric, known["tuned"])
     if options.json:
-        print_json([_as_data(found, row) for row in found.rows])
+        print_json(_of_all(found, config) | {"rows": [_as_data(found, row) for row in found.rows]})
         return DONE
     heads = ["", f"{found.metric.name} {found.metric.unit}".strip(), "95 % interval"]
     heads += [f"{found.mine.label} − it", "95 % interval ", "p (Holm)", f"{found.mine.label} is"]
@@ -64,6 +72,8 @@ def run(options: argparse.Namespace) -> int:
         right=heads[1:-1],
         colours=[COLOURS[found.outcome(row)] if row.values.size else "dim" for row in found.rows],
     )
+    for note in found.notes():
+        print(note)
     return DONE
 
 
@@ -88,18 +98,43 @@ def _interval(low: float, high: float) -> str:
     return f"[{low:.4g}, {high:.4g}]"
 
 
+def _of_all(found: Compared, config: dict[str, Any]) -> dict[str, Any]:
+    """Return what all rows have in common."""
+    from importlib.metadata import version
+
+    named = {
+        group: config[group]["name"] for group in ("dataset", "protocol", "selection", "reading")
+    }
+    return {
+        "version": version("omtl"),
+        **named,
+        "seed": config["seed"],
+        "repeats": config["repeats"],
+        "metric": found.metric.name,
+        "unit": found.metric.unit,
+        "lower_is_better": found.metric.lower_is_better,
+        "learner": found.mine.algorithm,
+        "notes": found.notes(),
+    }
+
+
 def _as_data(found: Compared, row: Row) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    """Return a row; all have the same keys, with null for what there is not."""
+
+    def finite(low: float, high: float) -> list[float] | None:
+        return [low, high] if math.isfinite(high - low) else None
+
+    against = row.against
+    return {
         "algorithm": row.algorithm,
         "label": row.label,
-        "metric": found.metric.name,
         "values": row.values.tolist(),
         "mean": row.mean,
-        "interval": [row.low, row.high],
+        "interval": finite(row.low, row.high),
         "params": row.params,
+        "difference": None if against is None else float(against.differences.mean()),
+        "difference_interval": None if against is None else finite(against.low, against.high),
+        "p_holm": row.p,
+        "outcome": found.outcome(row) or None,
+        "why": row.why or None,
     }
-    if row.against is not None:
-        told["difference"] = float(row.against.differences.mean())
-        told["difference_interval"] = [row.against.low, row.against.high]
-        told |= {"p_holm": row.p, f"{found.mine.algorithm}_is": found.outcome(row)}
-    return told | ({"why": row.why} if row.why else {})

@@ -9,7 +9,7 @@ from omtl.status import DONE
 
 HELP = "print what lets a shell complete commands, options and names"
 EXAMPLES = (
-    'completion bash > "${XDG_DATA_HOME:-$HOME/.local/share}/bash-completion/completions/omtl"',
+    'completion bash > "$HOME/.omtl_completion"',
     'completion zsh > "${fpath[1]}/_omtl"',
 )
 SHELLS = ("bash", "zsh", "tcsh")

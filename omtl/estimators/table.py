@@ -110,7 +110,7 @@ _ROM = {"alpha": NOT_NEGATIVE, "beta": NOT_NEGATIVE, "gamma": NOT_NEGATIVE}
 _OSMTL = Entry(
     "osmtl",
     {"C": 1.0, "alpha": 0.5, "lam": 1.0},
-    {"C": FINITE, "alpha": SHARE, "lam": FINITE},
+    {"C": FINITE, "alpha": SHARE, "lam": POSITIVE},
     ("rounds", "n_rounds"),
 )
 _OMTL_TOLD = ("rounds", "n_rounds", "random_state")

@@ -15,6 +15,7 @@ from omtl.errors import UserError
 from omtl.harness.claims import Comparison, compare
 from omtl.harness.fanout import run, why_lacking
 from omtl.harness.plan import Cell, Experiment
+from omtl.harness.selection import HONEST
 from omtl.harness.statistics.correction import holm
 from omtl.harness.statistics.paired_tests import LEVEL, p_value
 from omtl.harness.store import Store
@@ -37,8 +38,8 @@ class Row:
         Its number in each repeat; empty where it has none.
     why : str
         Why it has none: it diverged, or failed.
-    params : dict
-        The hyper-parameters that were chosen (those most often chosen, where it is by repeat).
+    params : list of dict
+        The hyper-parameters that were chosen, by repeat.
     low, high : float
         Interval of the mean.
     against : Comparison or None
@@ -52,7 +53,7 @@ class Row:
     label: str
     values: np.ndarray = field(default_factory=lambda: np.empty(0))
     why: str = ""
-    params: dict[str, Any] = field(default_factory=dict)
+    params: list[dict[str, Any]] = field(default_factory=list)
     low: float = np.nan
     high: float = np.nan
     against: Comparison | None = None
@@ -72,6 +73,25 @@ class Compared:
     rows: list[Row]
     metric: Metric
 
+    def notes(self) -> list[str]:
+        """Return what a reader must know before believing the numbers, a sentence each."""
+        told = [
+            "intervals are over shuffles of the same data, at 95 % each; they say nothing of other "
+            "data. p is corrected for all comparisons (Holm)"
+        ]
+        ranked = [row for row in self.rows if row.values.size]
+        names = [row.algorithm for row in ranked]
+        if self.metric.name in ("error", "ace") and "majority" in names:
+            behind = [row.label for row in ranked[names.index("majority") + 1 :]]
+            if behind:
+                whom = "all others" if names[0] == "majority" else f"{len(behind)} of the others"
+                told.append(
+                    f"warning: {whom} make more errors than Majority, which ignores the features "
+                    f"({'among them ' if self.mine.label in behind else 'not '}{self.mine.label}); "
+                    "where one label is rare, compare by --metric auc protocol=heldout"
+                )
+        return told
+
     def outcome(self, row: Row) -> str:
         """Return whether the learner that was asked for is better than a row's, or worse."""
         if row.against is None:
@@ -80,6 +100,37 @@ class Compared:
             return UNDECIDED
         lower = float(row.against.differences.mean()) < 0.0
         return BETTER if lower == self.metric.lower_is_better else WORSE
+
+
+def default_selection(metric: str) -> str:
+    """Return the rule without hindsight that chooses for a metric."""
+    return "cv5" if metric == "auc" else HONEST
+
+
+def check_metric(rule: Mapping[str, Any], metric: Metric) -> None:
+    """Refuse a rule that chooses by another measure than the metric.
+
+    Raises
+    ------
+    UserError
+        If one is by mistakes and the other by the area under the curve.
+    """
+    if rule["rule"] in ("cross_validation", "fixed"):
+        return
+    by = rule.get("most", "mistakes")
+    for_auc, by_auc = metric.name == "auc", by == "auc"
+    if for_auc != by_auc:
+        raise UserError(
+            f"selection {rule['name']} chooses by {by}, not for {metric.name}; use selection="
+            f"{'cv5 or oracle_auc' if for_auc else 'prefix or oracle'}"
+        )
+
+
+def tuned(name: str, grids: Mapping[str, Mapping[str, list[Any]]]) -> dict[str, Any]:
+    """Return the config of an algorithm with some hyper-parameters searched."""
+    config, grid = load_option("algorithm", name), grids.get(name, {})
+    fixed = {key: value for key, value in config["fixed"].items() if key not in grid}
+    return {**config, "fixed": fixed, "grid": {**config["grid"], **grid}}
 
 
 def baselines(protocol: Mapping[str, Any], names: Sequence[str]) -> list[str]:
@@ -106,6 +157,7 @@ def compared(
     others: Sequence[str],
     store: Store,
     metric: str = "error",
+    grids: Mapping[str, Mapping[str, list[Any]]] | None = None,
 ) -> Compared:
     """Play a learner and others on the same streams, and compare them.
 
@@ -118,16 +170,19 @@ def compared(
     store : Store
     metric : str
         A name of `omtl.metrics.METRICS`.
+    grids : mapping, optional
+        Values to choose hyper-parameters of others from, by algorithm and hyper-parameter.
 
     Raises
     ------
     UserError
-        If an algorithm is unknown, the learner itself cannot be played, or the protocol does not
-        measure the metric.
+        If the rule does not choose for the metric, an algorithm is unknown, the learner itself
+        cannot be played, or the protocol does not measure the metric.
     """
     mine = config["algorithm"]
     configs = {mine["name"]: mine}
-    configs |= {name: load_option("algorithm", name) for name in others if name not in configs}
+    check_metric(config["selection"], METRICS[metric])
+    configs |= {name: tuned(name, grids or {}) for name in others if name not in configs}
     experiments = {
         name: experiment_of({**config, "algorithm": algorithm})
         for name, algorithm in configs.items()
@@ -178,7 +233,7 @@ def _score(
         row.why = f"diverged in {lost} of {len(results)} repeats"
         return
     row.values = values
-    row.params = experiment.points[int(np.bincount(chosen).argmax())]
+    row.params = [experiment.points[point] for point in chosen]
     own = compare(row.label, values, np.zeros_like(values), (-np.inf, 0.0), ratio=False)
     row.low, row.high = own.low, own.high
 

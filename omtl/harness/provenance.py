@@ -5,12 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
 from rich.console import Console
 
-from omtl.config import named_reading
+from omtl.config import did_you_mean, named_reading
 from omtl.errors import UserError
 from omtl.harness import plan
 from omtl.harness.fanout import Failure
@@ -62,8 +61,7 @@ def only(table: Table, name: str) -> Table:
     """
     named = names_of(table)
     if name not in named:
-        close = get_close_matches(name, named, n=1, cutoff=0.3)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        hint = did_you_mean(name, named, cutoff=0.3)
         raise UserError(
             f"{table.id} has no cell {name!r}{hint}; `omtl explain {table.id}` lists them"
         )

@@ -124,6 +124,14 @@ RULES = {
     "cross_validation": cross_validation,
 }
 
+LOOKS_AT = {
+    "oracle": "mistakes",
+    "oracle_auc": "auc",
+    "prefix": "checkpoint_mistakes",
+    "cv5": "validation",
+}
+"""What rules of the group ``selection`` look at first."""
+
 IN_HINDSIGHT = ("oracle",)
 """Rules that look at the very numbers that they choose for."""
 
@@ -172,6 +180,8 @@ def select(
     try:
         return RULES[name](results, points, rule)
     except KeyError as fault:
+        measured = [rule for rule, array in LOOKS_AT.items() if array in results[0].arrays]
         raise UserError(
-            f"selection rule {name} needs {fault}, which is not measured here; choose another rule"
+            f"selection rule {name} needs {fault}, which is not measured here; choose from "
+            f"{', '.join(measured) or 'fixed'}"
         ) from fault

@@ -19,6 +19,7 @@ from numba.core.errors import NumbaError
 
 from omtl.config import grid_points
 from omtl.errors import UserError
+from omtl.estimators.table import ANY, TABLE
 from omtl.harness.code import code_version
 from omtl.harness.host import host
 from omtl.harness.loading import files_of, load_fed, module_of
@@ -150,6 +151,12 @@ def new_learner(algorithm: dict[str, Any], point: dict[str, Any]) -> Any:
             f"algorithm {algorithm['name']}: {', '.join(wrong)} is no hyper-parameter; "
             f"there are {', '.join(kinds)}"
         )
+    ours = learner.__module__.startswith("omtl.learners.")
+    declared = TABLE[learner.__name__].values if ours and learner.__name__ in TABLE else {}
+    for key, value in point.items():
+        words, fits = declared.get(key, ANY)
+        if isinstance(value, int | float) and not fits(value):
+            raise UserError(f"algorithm {algorithm['name']}: {key}={value!r} must be {words}")
     try:
         return learner(**{name: kinds[name](value) for name, value in point.items()})
     except (TypeError, ValueError) as fault:

@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
-from omtl.config import options, read_yaml
+from omtl.config import option_files, read_yaml
 from omtl.harness.kept import Run, rows, runs, text_of
 from omtl.harness.plan import descriptions
-from omtl.paths import CONF, EXPERIMENTS
+from omtl.paths import EXPERIMENTS
 
 
 def as_number(text: str) -> float | None:
@@ -110,13 +110,13 @@ class Sources:
 
 
 def _group(name: str) -> dict[str, dict[str, Any]]:
-    return {option: read_yaml(CONF / name / f"{option}.yaml") for option in options(name)}
+    return {option: read_yaml(path) for option, path in option_files(name).items()}
 
 
 def comment_of(group: str, name: str) -> str:
     """Return the comment at the top of a config: where its values are from, what is open."""
     lines = []
-    for line in text_of(CONF / group / f"{name}.yaml").splitlines():
+    for line in text_of(option_files(group)[name]).splitlines():
         if not line.startswith("#"):
             break
         lines.append(line.removeprefix("#").strip())

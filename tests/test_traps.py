@@ -1,0 +1,76 @@
+"""What once stood in a newcomer's way."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from omtl import cli, own
+from omtl.config import choose
+from omtl.errors import UserError
+from omtl.harness.provenance import only, planned
+from omtl.metrics import METRICS
+from omtl.paths import ROOT
+from omtl.site.gather import Sources, comment_of
+
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def recipe(target: str) -> str:
+    """Return what a target of the Makefile does."""
+    found = re.search(rf"^{target}:[^\n]*\n((?:\t[^\n]*\n)+)", MAKEFILE, re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+def test_suggestions_heed_no_case() -> None:
+    """A name in other letters is the name that was meant."""
+    with pytest.raises(UserError, match="did you mean 'coml'"):
+        choose("algorithm", "COML", ["pa", "coml"])
+    with pytest.raises(UserError, match="did you mean 'COML on Sentiment'"):
+        only(planned("dom-table1", "as_written"), "coml on sentiment")
+
+
+def test_a_home_that_cannot_be_written_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One sentence and status 2, also where the folder is there and Hydra's cannot be made."""
+    (tmp_path / "hydra").write_text("no folder", encoding="utf-8")
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["omtl"])
+    assert cli.main(["run", "algorithm=pa", "repeats=1"]) == 2
+    assert f"{tmp_path / 'hydra'} cannot be written" in capsys.readouterr().err
+
+
+def test_the_report_knows_learners_of_an_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their configs are read from where they are."""
+    (tmp_path / "algorithm").mkdir()
+    text = "# Mine.\nname: mine\nlabel: Mine\nlearner: mine.Mine\nnetworked: false\n"
+    path = tmp_path / "algorithm" / "mine.yaml"
+    path.write_text(text + "fixed: {}\ngrid: {}\n", encoding="utf-8")
+    monkeypatch.setenv(own.VARIABLE, str(tmp_path))
+    assert Sources(ROOT / "results").algorithms["mine"]["label"] == "Mine"
+    assert comment_of("algorithm", "mine") == "Mine."
+
+
+def test_browser_tests_need_both_programs() -> None:
+    """Chromium without its driver, two packages of Debian, leaves them out."""
+    assert "$(and $(shell command -v chromium),$(shell command -v chromedriver))" in recipe("test")
+
+
+def test_clean_keeps_downloads_and_results() -> None:
+    """Only `distclean` removes all that is kept."""
+    assert ".omtl/compiled" in recipe("clean")
+    assert re.search(r"\.omtl(\s|$)", recipe("clean")) is None
+    assert re.search(r"\.omtl(\s|$)", recipe("distclean"))
+
+
+def test_every_metric_is_explained() -> None:
+    """In the page of the command line."""
+    text = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
+    explained = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
+    assert set(METRICS) - {"time"} <= explained  # a table's other word for seconds
