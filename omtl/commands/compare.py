@@ -40,6 +40,7 @@ def run(options: argparse.Namespace) -> int:
     from omtl.config import choose, load_option
     from omtl.harness.comparison import baselines, compared
     from omtl.harness.layout import plural
+    from omtl.harness.plan import CONDITIONAL, ONE_DATA_SET
     from omtl.harness.store import Store
     from omtl.metrics import METRICS
 
@@ -64,6 +65,8 @@ def run(options: argparse.Namespace) -> int:
         right=heads[1:-1],
         colours=[COLOURS[found.outcome(row)] if row.values.size else "dim" for row in found.rows],
     )
+    if found.repeats_are_of == ONE_DATA_SET:
+        print(CONDITIONAL)
     return DONE
 
 

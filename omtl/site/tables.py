@@ -14,6 +14,7 @@ from markupsafe import Markup
 from omtl.harness.diagnosis import diagnoses
 from omtl.harness.layout import lay_out
 from omtl.harness.plan import Cell, Experiment, Table
+from omtl.harness.proofread import suspects
 from omtl.harness.provenance import command_of, names_of
 from omtl.harness.render import MARKS
 from omtl.harness.reproduce import Wanted
@@ -115,6 +116,7 @@ class Shown:
     curve: Markup
     lacking: str
     data_sha256: str
+    suspect: str = ""
 
     @property
     def place(self) -> str:
@@ -364,7 +366,8 @@ def _shown(
             f"{charts.shown(float(curve.y[0]))} % to {charts.shown(float(curve.y[-1]))} %."
         )
         drawn = charts.lines([curve], "examples", "error rate (%)", told)
-    return replace(shown, numbers=numbers, curve=drawn)
+    suspect = "; ".join(one.says for one in suspects(row["table"]).get(s.cell.place, []))
+    return replace(shown, numbers=numbers, curve=drawn, suspect=suspect)
 
 
 def _parameters(params: Mapping[str, Any], grid: Mapping[str, Any]) -> list[Parameter]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from omtl.errors import UserError
 from omtl.harness.figures.numbers import Shown, show_figure
 from omtl.harness.figures.plan import plan_figure
@@ -14,6 +16,7 @@ from omtl.harness.naming import by_reading
 from omtl.harness.plan import describe, descriptions, plan_table
 from omtl.harness.report import write_rows
 from omtl.harness.statistics.diagrams import write_diagrams
+from omtl.harness.statistics.equivalence import equivalence_rows
 from omtl.harness.statistics.paired_tests import as_family, judged
 from omtl.harness.statistics.ranks import Ranking, rank_rows, rankings
 from omtl.harness.store import Store
@@ -33,8 +36,10 @@ def make_statistics(
 ) -> list[Path]:
     """Write the statistics of a table or figure, from the store; return the paths.
 
-    Its ``claims.csv`` has the comparisons of its claims; a table with several data sets also has a
-    csv of average ranks and their diagrams.
+    Its ``claims.csv`` has the comparisons of its claims. A table with several data sets also has a
+    csv of average ranks, and their diagrams where the critical difference leaves room for any;
+    one with algorithms of the paper's own has ``equivalence.csv``, which tells where they differ
+    from others by more than 5 %.
 
     Parameters
     ----------
@@ -61,11 +66,14 @@ def make_statistics(
     n_repeats = n_repeats or description["repeats"]
     selection = selection or description["selection"]
     ranked: list[Ranking] = []
+    alike = pd.DataFrame()
     numbers: Sequence[Scored] | Sequence[Shown]
     if kind == "table":
         table = plan_table(name, reading)
         numbers = score_table(table, store, seed, n_repeats, selection=selection)
         ranked = rankings(numbers)
+        if "proposed" in description:
+            alike = equivalence_rows(name, reading["name"], description["proposed"], numbers)
         anything = any(s.values.size for s in numbers)
     else:
         figure = plan_figure(name, reading)
@@ -87,5 +95,9 @@ def make_statistics(
         write_rows(paths[-1], rank_rows(name, reading["name"], ranked))
         stem = by_reading(name, reading["name"])
         subtitle = f"{name}, reading {reading['name']}, selection {selection}, repeats {n_repeats}"
-        paths += write_diagrams(ranked, folder / stem, subtitle)
+        if drawn := [one for one in ranked if one.tells]:
+            paths += write_diagrams(drawn, folder / stem, subtitle)
+    if len(alike):
+        paths.append(folder / f"{name}.equivalence.csv")
+        write_rows(paths[-1], alike)
     return paths
