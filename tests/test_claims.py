@@ -215,7 +215,7 @@ def test_the_same_line_elsewhere() -> None:
         SimpleNamespace(title="left", lines=[line]),
         SimpleNamespace(title="right", lines=[other]),
     ]
-    shown: Any = [SimpleNamespace(label="a", axes=axes)]
+    shown: Any = [SimpleNamespace(label="a", axes=axes, repeats_are_of="one data set")]
     part = {"panel": "a", "parts": ["left"], "lower": ["A"], "at": [2]}
     (fewer,) = judge_claim_on_figure({"all": [{**part, "than": ["A at 1"]}]}, shown)
     assert (fewer.outcome, fewer.relation) == (HOLDS, "left at 2: A < A at 1")

@@ -259,7 +259,7 @@ def test_differences_are_corrected_for_being_many() -> None:
     rows += [Row("a", "a", base), Row("b", "b", base + 1.0 + 0.5 * rng.normal(size=8))]
     rows.append(Row("c", "c", why="diverged"))
     _judge(rows)
-    shown = Compared(rows[0], rows, METRICS["error"])
+    shown = Compared(rows[0], rows, METRICS["error"], "one data set")
     assert [shown.outcome(row) for row in rows] == ["", WORSE, UNDECIDED, ""]
     assert rows[1].p <= rows[2].p <= 1.0
 

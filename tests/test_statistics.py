@@ -21,7 +21,7 @@ from omtl.harness.figures import plan
 from omtl.harness.figures.make import make_figure
 from omtl.harness.figures.numbers import show_figure
 from omtl.harness.plan import Cell
-from omtl.harness.statistics import make, paired_tests
+from omtl.harness.statistics import equivalence, make, paired_tests
 from omtl.harness.statistics.diagrams import write_diagrams
 from omtl.harness.statistics.make import make_statistics
 from omtl.harness.statistics.paired_tests import (
@@ -246,6 +246,11 @@ def test_statistics_of_a_table(
         "dom-table1.as_written.svg",
         "dom-table1.as_written.png",
     ]
+    # With so many ranks within the critical difference there is nothing to draw.
+    (ranked,) = make.rankings(numbers)
+    monkeypatch.setattr(make, "rankings", lambda _: [replace(ranked, critical_difference=2.5)])
+    again = make_statistics("dom-table1", reading, folder=tmp_path / "again", **where)
+    assert [path.name for path in again] == ["dom-table1.claims.csv", "dom-table1.csv"]
     with paths[0].open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(r["comparison"], r["corrected"]) for r in rows] == [
@@ -279,3 +284,41 @@ def test_statistics_of_a_figure(
     last = {name: line.values[:, -1] for name, line in lines.items()}
     difference = (last["DOM-I"] - last["PM"]).mean()
     assert float(row["mean"]) == pytest.approx(difference, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("interval", "lower_is_better", "expected"),
+    [
+        ((0.96, 1.04), True, "equivalent"),
+        ((0.94, 1.01), True, "undecided"),
+        ((0.80, 0.95), True, "better"),
+        ((0.80, 0.95), False, "worse"),
+        ((1.06, 1.20), True, "worse"),
+        ((1.06, 1.20), False, "better"),
+        ((0.90, 1.10), True, "undecided"),
+        ((-np.inf, np.inf), True, "undecided"),
+    ],
+)
+def test_region_of_practical_equivalence(
+    interval: tuple[float, float], lower_is_better: bool, expected: str
+) -> None:
+    """Decided only by an interval that is wholly within or wholly without."""
+    assert equivalence.outcome_of(*interval, lower_is_better) == expected
+
+
+def test_equivalence_of_own_and_others() -> None:
+    """The paper's own beside each other algorithm of its place, by ratios of the repeats."""
+    numbers = grid_of(NUMBERS)
+    rows = equivalence.equivalence_rows("t", "r", ["A"], numbers)
+    places = {s.cell.dataset for s in numbers}
+    assert set(zip(rows["dataset"], rows["algorithm"], rows["other"], strict=True)) == {
+        (place, "A", other) for place in places for other in "BCD"
+    }
+    mine, other = (
+        next(s.values for s in numbers if (s.cell.dataset, s.cell.algorithm) == ("D0", name))
+        for name in "AB"
+    )
+    row = rows[(rows["dataset"] == "D0") & (rows["other"] == "B")].iloc[0]
+    expected = np.exp(np.log(mine / other).mean())
+    assert float(row["ratio"]) == pytest.approx(expected, rel=1e-3)
+    assert (row["repeats_are_of"], row["n_repeats"]) == ("one data set", str(mine.size))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -35,7 +35,9 @@ class Comparison:
 
     `low` and `high` bound the mean over the repeats of the paired difference, or the ratio, that
     `relation` names. `differences` are those of the repeats, of which the mean must be between
-    `bounds`; those of a `ratio` are of logarithms, and so are its bounds.
+    `bounds`; those of a `ratio` are of logarithms, and so are its bounds. Where the repeats are of
+    one data set (`repeats_are_of`), the interval is conditional on it: another sample of the same
+    kind may move the mean by more.
     """
 
     relation: str
@@ -45,6 +47,7 @@ class Comparison:
     differences: np.ndarray = field(default_factory=lambda: np.empty(0), compare=False, repr=False)
     bounds: tuple[float, float] = field(default=(-np.inf, np.inf), compare=False, repr=False)
     ratio: bool = field(default=False, compare=False, repr=False)
+    repeats_are_of: str = field(default="", compare=False, repr=False)
 
     def __str__(self) -> str:
         """Return the comparison as text."""
@@ -116,7 +119,8 @@ def judge_claim(claim: Mapping[str, Any], scored: Sequence[Scored]) -> list[Comp
     <other>``, there or elsewhere, is how much of the other's number the one's is; and a name of the
     claim's `either` is the row of those algorithms whose mean is better in the place.
     """
-    return _judge_rows(claim, ((s.cell.place, s.values) for s in scored), compare)
+    over = {s.cell.dataset: s.cell.experiment.repeats_are_of for s in scored}
+    return _judge_rows(claim, ((s.cell.place, s.values) for s in scored), compare, over)
 
 
 def in_print(claim: Mapping[str, Any]) -> tuple[str, str]:
@@ -163,6 +167,7 @@ def _judge_rows(
     claim: Mapping[str, Any],
     numbers: Iterable[tuple[tuple[str, ...], np.ndarray]],
     judge: Callable[..., Comparison],
+    over: Mapping[str, str] | None = None,
 ) -> list[Comparison]:
     """Return the outcome of each of a claim's comparisons of cells, given their numbers."""
     values = dict(numbers)
@@ -196,7 +201,7 @@ def _judge_rows(
             for task in part.get("tasks", ["all"])
         ]
 
-    return _judged(claim, places, judge)
+    return _judged(claim, places, judge, over or {})
 
 
 def judge_claim_on_figure(claim: Mapping[str, Any], shown: Sequence[Shown]) -> list[Comparison]:
@@ -232,7 +237,8 @@ def judge_claim_on_figure(claim: Mapping[str, Any], shown: Sequence[Shown]) -> l
             for title, x in product(part.get("parts", titles.get(panel, [""])), part["at"])
         ]
 
-    return _judged(claim, places, compare)
+    over = {panel.label: panel.repeats_are_of for panel in shown}
+    return _judged(claim, places, compare, over)
 
 
 Place = tuple[str, dict[str, np.ndarray | None]]
@@ -243,8 +249,12 @@ def _judged(
     claim: Mapping[str, Any],
     places: Callable[[Mapping[str, Any]], list[Place]],
     judge: Callable[..., Comparison],
+    over: Mapping[str, str],
 ) -> list[Comparison]:
-    """Return the outcome of each of a claim's comparisons, in each of the places of its parts."""
+    """Return the outcome of each of a claim's comparisons, in each of the places of its parts.
+
+    `over` tells of a part's data set or panel what the repeats are of.
+    """
     found = []
     for part in claim["all"]:
         rows, sign, bounds = _told(part)
@@ -255,7 +265,9 @@ def _judged(
                 relation += f" in [{bounds[0]:g}, {bounds[1]:g}]"
             elif "by" in part:
                 relation += f" by {part['by']:g}"
-            found.append(judge(relation, of, than, bounds, ratio=rows == "ratio"))
+            one_of = over.get(part.get("dataset", part.get("panel")), "")
+            comparison = judge(relation, of, than, bounds, ratio=rows == "ratio")
+            found.append(replace(comparison, repeats_are_of=one_of))
     return found
 
 

@@ -72,6 +72,7 @@ class Compared:
     mine: Row
     rows: list[Row]
     metric: Metric
+    repeats_are_of: str
 
     def notes(self) -> list[str]:
         """Return what a reader must know before believing the numbers, a sentence each."""
@@ -208,7 +209,7 @@ def compared(
     sign = 1.0 if METRICS[metric].lower_is_better else -1.0
     rows[1:] = sorted(rows[1:], key=lambda row: row.label)
     order = sorted(rows, key=lambda row: (not row.values.size, sign * np.nan_to_num(row.mean)))
-    return Compared(rows[0], order, METRICS[metric])
+    return Compared(rows[0], order, METRICS[metric], experiments[mine["name"]].repeats_are_of)
 
 
 def _label(experiment: Experiment) -> str:

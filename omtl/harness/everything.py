@@ -16,6 +16,7 @@ from rich.console import Console
 from omtl.harness import ledger, plan, reproduce
 from omtl.harness.honesty import honest_rule, write_honesty
 from omtl.harness.naming import READINGS
+from omtl.harness.proofread import write_findings
 from omtl.harness.reproduce import Wanted
 from omtl.harness.selection import HONEST
 from omtl.harness.side_by_side import Ended, Job, attempt, side_by_side
@@ -90,5 +91,6 @@ def reproduce_everything(
         account.drawn += 1
         account.claims.update(one.claims["outcome"])
     apart([statistics(name, wanted) for name, one in drawn.items() if len(one.claims)])
+    here("proofread", write_findings)
     here("claims", ledger.write_ledgers)
     return summary

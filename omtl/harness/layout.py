@@ -11,7 +11,7 @@ from omtl.config import for_column, named_reading
 from omtl.harness import luck
 from omtl.harness.diagnosis import diagnosis_of
 from omtl.harness.naming import READINGS
-from omtl.harness.plan import Table, label_of
+from omtl.harness.plan import CONDITIONAL, ONE_DATA_SET, Table, label_of
 from omtl.harness.proofread import Finding, Place, by_row, suspects
 from omtl.harness.table import Scored
 from omtl.harness.verdict import MISSING, OFF, VERDICTS
@@ -129,7 +129,12 @@ def lay_out(
         subtitle,
         shown,
         tuple(lines),
-        (*_notes(table, scored, selection), *notes, *_of_reading(table, selection)),
+        (
+            *_notes(table, scored, selection),
+            *notes,
+            *_conditional(scored),
+            *_of_reading(table, selection),
+        ),
         table.description["digits"],
         odd,
     )
@@ -213,6 +218,16 @@ def _before_all(table: Table, scored: Sequence[Scored]) -> list[str]:
             told.append(f"{place}: {', '.join(better)} ({against})")
     line = "baselines of ours that are better than every algorithm of the paper as we ran it"
     return [f"{line} — {'; '.join(told)}"] if told else []
+
+
+def _conditional(scored: Sequence[Scored]) -> list[str]:
+    """Return that spreads are over shuffles of one data set, where they are; at most a line."""
+    named = dict.fromkeys(
+        s.cell.dataset
+        for s in scored
+        if s.values.size and s.cell.experiment.repeats_are_of == ONE_DATA_SET
+    )
+    return [f"{', '.join(named)} — {CONDITIONAL}"] if named else []
 
 
 def _short(table: Table, s: Scored) -> str:

@@ -25,6 +25,14 @@ from omtl.harness.verdict import OURS, TIMING
 from omtl.metrics import METRICS
 from omtl.paths import EXPERIMENTS, PUBLISHED
 
+FRESH_DRAWS, ONE_DATA_SET = "fresh draws", "one data set"
+"""What repeats are of."""
+
+CONDITIONAL = (
+    "Intervals and tests are over shuffles of one data set, and conditional on it: another sample "
+    "of the same kind may differ by more."
+)
+
 FRESH_DRAWS_FROM = 1
 """Draw 0 is the one that the table is made on; fresh draws follow it."""
 
@@ -70,7 +78,7 @@ class Experiment:
     def repeats_are_of(self) -> str:
         """What the repeats differ in; an interval over shuffles is conditional on the data set."""
         fresh = is_synthetic(self.dataset) and self.protocol["draw"] == "each_repeat"
-        return "fresh draws" if fresh else "one data set"
+        return FRESH_DRAWS if fresh else ONE_DATA_SET
 
     @cached_property
     def points(self) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ from omtl.site.figures import figure_page
 from omtl.site.gather import Sources
 from omtl.site.learners import learners
 from omtl.site.papers import papers, totals
+from omtl.site.proofread import proofread
 from omtl.site.readings import readings
 from omtl.site.tables import ALL_VERDICTS, MEANING, table_page
 from omtl.site.text import code, slug
@@ -38,6 +39,7 @@ ASSETS = ("style.css", "script.js")
 NAVIGATION = (
     ("index.html", "Scoreboard"),
     ("claims.html", "Claims"),
+    ("proofread.html", "The print"),
     ("theory.html", "Theory"),
     ("readings.html", "Readings"),
     ("learners.html", "Learners"),
@@ -120,6 +122,7 @@ def pages(sources: Sources, store: Store | None) -> tuple[dict[str, str], dict[s
             bounds=of_audit,
         )
     page("claims.html", "claims.html", ledger=ledger)
+    page("proofread.html", "proofread.html", proofread=proofread(sources))
     page("theory.html", "theory.html", bounds=audit)
     page("readings.html", "readings.html", readings=readings(sources))
     page("learners.html", "learners.html", learners=of_learners)

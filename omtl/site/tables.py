@@ -15,6 +15,7 @@ from omtl.harness.diagnosis import diagnoses
 from omtl.harness.kept import Place, Run, place_of
 from omtl.harness.layout import lay_out
 from omtl.harness.plan import Cell, Experiment, Table
+from omtl.harness.proofread import suspects
 from omtl.harness.provenance import command_of, names_of
 from omtl.harness.render import MARKS
 from omtl.harness.reproduce import Wanted
@@ -116,6 +117,7 @@ class Shown:
     curve: Markup
     lacking: str
     data_sha256: str
+    suspect: str = ""
 
     @property
     def place(self) -> str:
@@ -365,7 +367,8 @@ def _shown(
             f"{charts.shown(float(curve.y[0]))} % to {charts.shown(float(curve.y[-1]))} %."
         )
         drawn = charts.lines([curve], "examples", "error rate (%)", told)
-    return replace(shown, numbers=numbers, curve=drawn)
+    suspect = "; ".join(one.says for one in suspects(row["table"]).get(s.cell.place, []))
+    return replace(shown, numbers=numbers, curve=drawn, suspect=suspect)
 
 
 def _parameters(params: Mapping[str, Any], grid: Mapping[str, Any]) -> list[Parameter]:

@@ -44,12 +44,15 @@ class Shown:
         Its axes, which share y; none where all its data are missing.
     missing : tuple of str
         What is missing, and why.
+    repeats_are_of : str
+        One data set or fresh draws (`omtl.harness.plan.Experiment.repeats_are_of`).
     """
 
     label: str
     title: str
     parts: tuple[Axes | HeatMap, ...]
     missing: tuple[str, ...] = ()
+    repeats_are_of: str = ""
 
     @property
     def axes(self) -> list[Axes]:
@@ -84,7 +87,11 @@ def show_panel(
         except DataMissing as fault:  # the units are stored, but a formula needs the data
             missing.append(str(fault))
     return Shown(
-        panel.description["label"], panel.description["title"], tuple(parts), tuple(missing)
+        panel.description["label"],
+        panel.description["title"],
+        tuple(parts),
+        tuple(missing),
+        panel.lines[0].experiment.repeats_are_of if panel.lines else "",
     )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from omtl.errors import UserError
 from omtl.harness.figures.numbers import Shown, show_figure
 from omtl.harness.figures.plan import plan_figure
@@ -15,6 +17,7 @@ from omtl.harness.naming import by_reading
 from omtl.harness.plan import describe, descriptions, plan_table
 from omtl.harness.report import write_rows
 from omtl.harness.statistics.diagrams import write_diagrams
+from omtl.harness.statistics.equivalence import equivalence_rows
 from omtl.harness.statistics.paired_tests import as_family, judged
 from omtl.harness.statistics.ranks import Ranking, rank_rows, rankings
 from omtl.harness.store import Store
@@ -35,8 +38,10 @@ def make_statistics(
 
     They are from the store; a table's are from the repeats in ``results/`` where it has fewer.
 
-    Its ``claims.csv`` has the comparisons of its claims; a table with several data sets also has a
-    csv of average ranks and their diagrams.
+    Its ``claims.csv`` has the comparisons of its claims. A table with several data sets also has a
+    csv of average ranks, and their diagrams where the critical difference leaves room for any;
+    one with algorithms of the paper's own has ``equivalence.csv``, which tells where they differ
+    from others by more than 5 %.
 
     Parameters
     ----------
@@ -63,11 +68,14 @@ def make_statistics(
     n_repeats = n_repeats or description["repeats"]
     selection = selection or description["selection"]
     ranked: list[Ranking] = []
+    alike = pd.DataFrame()
     numbers: Sequence[Scored] | Sequence[Shown]
     if kind == "table":
         table = plan_table(name, reading)
         numbers, _ = stored_or_kept(table, store, selection, seed, n_repeats)
         ranked = rankings(numbers)
+        if "proposed" in description:
+            alike = equivalence_rows(name, reading["name"], description["proposed"], numbers)
         anything = any(s.values.size for s in numbers)
     else:
         figure = plan_figure(name, reading)
@@ -90,5 +98,9 @@ def make_statistics(
         write_rows(paths[-1], rank_rows(name, reading["name"], ranked))
         stem = by_reading(name, reading["name"])
         subtitle = f"{name}, reading {reading['name']}, selection {selection}, repeats {n_repeats}"
-        paths += write_diagrams(ranked, folder / stem, subtitle)
+        if drawn := [one for one in ranked if one.tells]:
+            paths += write_diagrams(drawn, folder / stem, subtitle)
+    if len(alike):
+        paths.append(folder / f"{name}.equivalence.csv")
+        write_rows(paths[-1], alike)
     return paths

@@ -47,6 +47,7 @@ COMPARISONS = (
     "reading",
     "comparison",
     "n_repeats",
+    "repeats_are_of",
     "mean",
     "low",
     "high",
@@ -60,7 +61,10 @@ COMPARISONS = (
     "outcome",
     "corrected",
 )
-"""Columns of ``results/statistics/<id>.claims.csv``."""
+"""Columns of ``results/statistics/<id>.claims.csv``.
+
+Intervals and p values of repeats of one data set (`repeats_are_of`) are conditional on it.
+"""
 
 
 def nearest_bound(comparison: Comparison) -> float:
@@ -194,7 +198,7 @@ def as_family(
                 *bootstrap_interval(one, seed),
                 *(effect_size(one), p, p_signed_rank(one), strict, share),
             )
-        named = (paper, claim, reading, one.relation, str(n))
+        named = (paper, claim, reading, one.relation, str(n), one.repeats_are_of)
         rows.append((*named, *map(shown, numbers), one.outcome, outcome))
     return pd.DataFrame(rows, columns=COMPARISONS)
 

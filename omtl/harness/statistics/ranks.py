@@ -31,6 +31,10 @@ RANKS = (
 """Columns of ``results/statistics/<id>.csv``."""
 
 
+WIDEST_SHARE = 0.8
+"""A critical difference of more than this share of all ranks decides nearly nothing."""
+
+
 @dataclass(frozen=True)
 class Ranking:
     """Algorithms ranked on several data sets by a metric; 1 is the best.
@@ -53,6 +57,11 @@ class Ranking:
     friedman: float
     p: float
     critical_difference: float
+
+    @property
+    def tells(self) -> bool:
+        """Whether the critical difference leaves room for ranks to differ."""
+        return self.critical_difference <= WIDEST_SHARE * (len(self.algorithms) - 1)
 
     @property
     def average(self) -> np.ndarray:

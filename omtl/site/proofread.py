@@ -1,0 +1,38 @@
+"""What was found in the papers' printed tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from omtl.harness.proofread import Finding, by_row
+from omtl.site.gather import Sources, rows
+
+
+@dataclass(frozen=True)
+class Found:
+    """A sentence on the cells of a row that a check found."""
+
+    table: str
+    check: str
+    of: str
+    says: str
+
+
+@dataclass(frozen=True)
+class Proofread:
+    """The findings, and what each check did."""
+
+    findings: list[Found]
+    checks: list[dict[str, str]]
+
+
+def proofread(sources: Sources) -> Proofread:
+    """Return what was found."""
+    kinds: dict[tuple[str, str, str], list[Finding]] = {}
+    for row in rows(sources.results / "proofread.csv"):
+        one = Finding(**row)
+        kinds.setdefault((one.table, one.check, one.of), []).append(one)
+    return Proofread(
+        [Found(*kind, text) for kind, findings in kinds.items() for text in by_row(findings)],
+        rows(sources.results / "proofread.checks.csv"),
+    )
