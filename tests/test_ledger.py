@@ -257,6 +257,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Make]:
     monkeypatch.setattr(reproduce, "reproduce_statistics", lambda *_: [])
     monkeypatch.setattr(ledger, "write_ledgers", lambda: ([], []))
     monkeypatch.setattr(everything, "write_honesty", lambda *_: [])
+    monkeypatch.setattr(everything, "write_findings", lambda *_: [])
     return made
 
 
