@@ -110,7 +110,7 @@ def parts_of(setting: Setting) -> Parts:
     if n_folds < 3:
         raise UserError(f"protocol.folds={n_folds} must be 3 at least: to learn, validate and test")
     rows = np.arange(setting.tasks.task.size)
-    dealt = folds(setting.tasks, rows, n_folds, False, setting.rng("folds", repeat=0))
+    dealt = folds(setting.tasks, rows, n_folds, "plain", setting.rng("folds", repeat=0))
     at = setting.repeat % n_folds
     train, test = dealt[at]
     held_out = dealt[(at + 1) % n_folds][1]
