@@ -257,6 +257,9 @@ def patched(parts: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any
         for step in path[:-1]:
             target = target[step]
         target[path[-1]] = deepcopy(value)
+        if group == "algorithm" and path[0] == "grid":  # what is searched is not fixed any more
+            config = changed[group]
+            config["fixed"] = {k: v for k, v in config["fixed"].items() if k not in config["grid"]}
     return changed
 
 

@@ -14,6 +14,7 @@ from scipy import stats
 
 from omtl.harness.figures.numbers import Shown
 from omtl.harness.plan import published
+from omtl.harness.schema import check_claims
 from omtl.harness.table import Scored
 from omtl.metrics import METRICS
 from omtl.paths import EXPERIMENTS
@@ -59,7 +60,9 @@ class Comparison:
 def claims_of(paper: str) -> list[dict[str, Any]]:
     """Return a paper's claims."""
     path = EXPERIMENTS / paper / "claims.yaml"
-    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
+    claims = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
+    check_claims(claims, path)
+    return claims
 
 
 def compare(

@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from omtl.harness.plan import Table
+from omtl.harness.schema import check_all
 from omtl.harness.table import Scored
 from omtl.paths import EXPERIMENTS
 
@@ -15,7 +16,9 @@ def diagnoses(paper: str) -> list[dict[str, Any]]:
     """Return a paper's diagnoses: each with ``table``, ``readings``, ``dataset``, ``algorithms``
     (patterns of names) and ``text``, and with ``metrics`` where it is not for all of them."""
     path = EXPERIMENTS / paper / "diagnoses.yaml"
-    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
+    found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
+    check_all("diagnosis", found, str(path))
+    return found
 
 
 def diagnosis_of(table: Table, scored: Scored) -> str | None:

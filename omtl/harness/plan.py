@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,12 @@ from omtl.config import (
     grid_points,
     load_option,
     patched,
+    questions,
     read_yaml,
 )
 from omtl.errors import UserError
 from omtl.harness.loading import is_synthetic
+from omtl.harness.schema import check_description, check_questions
 from omtl.harness.unit import Unit
 from omtl.harness.verdict import OURS, TIMING
 from omtl.metrics import METRICS
@@ -206,10 +208,27 @@ def describe(kind: str, name: str) -> dict[str, Any]:
     Raises
     ------
     UserError
-        If there is none of that id.
+        If there is none of that id, or a key in it is wrong.
     """
     known = descriptions(kind)
-    return read_yaml(known[choose(kind, name, list(known))])
+    path = known[choose(kind, name, list(known))]
+    description = read_yaml(path)
+    check_description(kind, description, path)
+    return description
+
+
+def columns_of(paper: str) -> set[str]:
+    """Return what the columns of a paper's tables and the data sets of its panels are called."""
+    tables = [describe("table", n) for n in descriptions("table") if n.startswith(f"{paper}-")]
+    figures = [describe("figure", n) for n in descriptions("figure") if n.startswith(f"{paper}-")]
+    columns = {column["published"] for table in tables for column in table["columns"]}
+    return columns | {panel["dataset"] for figure in figures for panel in figure["panels"]}
+
+
+@lru_cache
+def _refuse_wrong_questions(paper: str) -> None:
+    where = str(EXPERIMENTS / paper / "readings.yaml")
+    check_questions(questions(paper), columns_of(paper), where)
 
 
 def published(table: str) -> list[dict[str, str]]:
@@ -250,6 +269,8 @@ def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
         If the table is unknown, or its description and its published numbers do not fit.
     """
     description = describe("table", name)
+    if reading["answers"]:
+        _refuse_wrong_questions(reading["paper"])
     rows = {label_of(row): row for row in description["rows"] if "group" not in row}
     columns = {column["published"]: column for column in description["columns"]}
     chooser = description.get("chosen_by")

@@ -1,0 +1,82 @@
+"""Typos in the files of a paper are refused where they are read, with what was meant."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from omtl.config import questions
+from omtl.errors import UserError
+from omtl.harness.claims import claims_of
+from omtl.harness.diagnosis import diagnoses
+from omtl.harness.plan import columns_of, describe
+from omtl.harness.schema import check_all, check_claims, check_description, check_questions
+from omtl.paths import EXPERIMENTS
+
+PAPERS = sorted(path.parent.name for path in EXPERIMENTS.glob("*/readings.yaml"))
+PLACE = Path("here.yaml")
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_papers_files_are_right(paper: str) -> None:
+    """Every key is read, and every place of an answer is one of a config."""
+    claims_of(paper)
+    diagnoses(paper)
+    check_questions(questions(paper), columns_of(paper), paper)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda d: d.update(spread="sdt"), "no spread 'sdt' (did you mean 'std'?)"),
+        (lambda d: d.update(colums=[]), "nothing reads 'colums' (did you mean 'columns'?)"),
+        (lambda d: d.pop("protocol"), "it lacks protocol"),
+        (lambda d: d["rows"][1].update(algoritm="pa"), "row 2: nothing reads 'algoritm'"),
+        (lambda d: d["columns"][0].pop("dataset"), "column 1: it lacks dataset"),
+        (lambda d: d.update(rows="pa"), "must be a list"),
+    ],
+)
+def test_a_wrong_table(change: Any, what: str) -> None:
+    """By a value, a key that nothing reads, a key that is lacking."""
+    description = describe("table", "dom-table1")
+    change(description)
+    with pytest.raises(UserError) as fault:
+        check_description("table", description, PLACE)
+    assert what in str(fault.value)
+
+
+def test_a_wrong_figure_claim_or_diagnosis() -> None:
+    """Each is told with its place."""
+    figure = describe("figure", "dom-fig2")
+    figure["panels"][0]["lines"][0]["algoritm"] = "pa"
+    with pytest.raises(UserError, match="panel a, line 1: nothing reads 'algoritm'"):
+        check_description("figure", figure, PLACE)
+    claims = deepcopy(claims_of("dom"))
+    claims[0]["all"][0]["lowr"] = ["PA"]
+    with pytest.raises(UserError, match=f"{claims[0]['id']}, part 1: nothing reads 'lowr'"):
+        check_claims(claims, PLACE)
+    short = {key: value for key, value in diagnoses("dom")[0].items() if key != "text"}
+    with pytest.raises(UserError, match="diagnosis 1: it lacks text"):
+        check_all("diagnosis", [short], "x")
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda q: q["columns"].append("Synthetc"), "no column 'Synthetc' (did you mean"),
+        (lambda q: q["options"].update(x={"algorithm.pa.gird": {}}), "(did you mean 'grid'?)"),
+        (lambda q: q["options"].update(x={"algorithm.paa.grid": {}}), "no algorithm 'paa'"),
+        (lambda q: q.update(litral="x"), "(did you mean 'literal'?)"),
+    ],
+)
+def test_a_wrong_question(change: Any, what: str) -> None:
+    """A column, a path or a key that is none would change nothing, without a word."""
+    asked = questions("dom")
+    change(asked["passive_aggressive"])
+    with pytest.raises(UserError) as fault:
+        check_questions(asked, columns_of("dom"), "dom")
+    assert what in str(fault.value)
+    assert "question passive_aggressive" in str(fault.value)
