@@ -16,7 +16,7 @@ from omtl.harness.code import code_version
 from omtl.harness.plan import Table, plan_table
 from omtl.harness.selection import select
 from omtl.harness.store import Store
-from omtl.harness.table import frame, score_table, spread_of_draws
+from omtl.harness.table import frame, score_table, values_of
 from omtl.harness.unit import Result, compute
 
 BACKENDS = [
@@ -63,16 +63,36 @@ def test_all_learners_see_the_same_repeats() -> None:
 
 
 def test_draws() -> None:
-    """A repeat has the one draw, or its own; fresh draws are others."""
+    """Repeats share one draw, or each has its own; those of a table are as many as it says."""
     once, each = small("pm"), small("pm", draw="each_run")
+    many = replace(once, plays=3, drawn=True)
 
     def data(experiment: plan.Experiment, *where: int) -> str:
         return compute(experiment.unit(0, *where)).facts["data_sha256"]
 
     assert data(once, 0) == data(once, 1)
     assert len({data(each, 0), data(each, 1), data(once, 0), data(once, 0, 1)}) == 4
-    assert each.fresh_draws(0, 3, 2) == []
-    assert [len(draw) for draw in once.fresh_draws(0, 3, 2)] == [2, 2, 2]
+    assert data(many, 0) == data(each, 0)
+    assert [len(one.repeats(0, 2)) for one in (once, each, many)] == [2, 2, 6]
+    assert len({unit.draw for unit in many.repeats(0, 2)}) == 6
+    reading = {"name": "as_written", "paper": None, "answers": {}}
+    cells = plan.plan_table("aklo-table1", reading).cells
+    assert {c.dataset for c in cells if c.experiment.drawn} == {"Syn1", "Syn2"}
+    assert {c.experiment.plays for c in cells} == {10}
+    shuffled = [c.experiment for c in plan.plan_table("aklo-table1", reading, plays=0).cells]
+    assert shuffled == [c.experiment.of_one_draw() for c in cells]
+
+
+def test_each_draw_has_hyper_parameters_of_its_own() -> None:
+    """Within a draw the rule chooses in hindsight, and between draws it knows nothing."""
+    results = [fake([[5, 5], [3, 3]]), fake([[1, 1], [4, 4]])]
+    experiment = small("pm")
+    experiment.algorithm["grid"] = {"eta": [1, 2]}
+    for drawn, chosen, rates in ((False, [0, 0], [50, 10]), (True, [1, 0], [30, 10])):
+        cell = plan.Cell("", "", "all", "error", "", "", replace(experiment, drawn=drawn))
+        values, points = values_of(cell, results, {"rule": "oracle"})
+        assert points.tolist() == chosen
+        assert values.tolist() == rates
 
 
 def fake(mistakes: Sequence[Sequence[int]], early: Sequence[int] | None = None) -> Result:
@@ -151,20 +171,6 @@ def test_divergence_is_seen() -> None:
     experiment.algorithm["grid"] = {"eta": [1e308]}
     result = compute(experiment.unit(0, 0))
     assert result.arrays["diverged"][0] > 0
-
-
-def test_spread_of_draws_takes_off_the_shuffles() -> None:
-    """Draws that differ only as much as their shuffles do have no spread of their own."""
-    cell = plan.Cell("", "", "all", "error", "", "", small("pm"))
-    cell.experiment.algorithm["grid"] = {"eta": [1]}
-    apart = [[fake([[1, 1]])], [fake([[3, 3]])]]  # 10 and 30 %: a variance of 200
-    oracle = {"rule": "oracle"}
-    assert spread_of_draws(cell, apart, oracle, 0.0) == pytest.approx(np.sqrt(200.0))
-    assert spread_of_draws(cell, apart, oracle, 10.0) == pytest.approx(np.sqrt(100.0))
-    assert spread_of_draws(cell, apart, oracle, 15.0) == 0.0
-    twice = [2 * draw for draw in apart]
-    assert spread_of_draws(cell, twice, oracle, 10.0) == pytest.approx(np.sqrt(150.0))
-    assert spread_of_draws(cell, apart[:1], oracle, 0.0) == 0.0
 
 
 def test_the_best_of_rivals_is_taken(store: Store) -> None:

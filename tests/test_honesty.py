@@ -316,7 +316,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Let DOM's table be the small one, of N repeats, and results go to a folder of the test's."""
     description = {**describe("table", "dom-table1"), "repeats": N}
 
-    def planned(name: str, reading: Any) -> Table:  # noqa: ARG001
+    def planned(name: str, reading: Any, plays: Any = None) -> Table:  # noqa: ARG001
         return replace(small_table(), reading=dict(reading), description=description)
 
     for module in (reproduce.plan, honesty):
@@ -340,7 +340,7 @@ def test_tables_of_the_honest_rule_are_kept_apart(here: Path, filled: Store) -> 
     done = reproduce.reproduce_table("dom-table1", wanted(HONEST), filled, quiet)
     assert {path.parent.name for path in done.paths} == {"reproduced"}
     assert {path.name for path in done.paths} == {
-        f"dom-table1.prefix.{form}" for form in ("csv", "claims.csv", *FORMS)
+        f"dom-table1.prefix.{form}" for form in ("csv", "trends.csv", "claims.csv", *FORMS)
     }
     assert (here / "reproduced" / "dom-table1.csv").read_bytes() == own
     with (here / "reproduced" / "dom-table1.prefix.csv").open(encoding="utf-8") as file:

@@ -36,7 +36,7 @@ def table_of(search: dict[str, Any] | None, algorithm: str = "dom1") -> Table:
     if algorithm == "dom1":
         experiment.algorithm["grid"] = {"eta": [1e-3, 1e-2, 0.1, 1.0], "b": [0.0, 1.0, 5.0]}
     cell = Cell("Synthetic", "A", "all", "error", "10", "1", experiment, search=search)
-    description = {"id": "t", "selection": "oracle", "draws": {"count": 0, "repeats": 0}}
+    description = {"id": "t", "selection": "oracle", "spread": "std", "repeats": 3}
     return Table(description, {"name": "as_written", "paper": None, "answers": {}}, [cell])
 
 

@@ -234,7 +234,7 @@ def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Sources, St
     from omtl.harness.table import frame, score_table
 
     name, reading = "aklo-table1", named_reading("aklo", "as_written")
-    table = plan_table(name, reading)
+    table = plan_table(name, reading, plays=1)
     cells = [c for c in table.cells if (c.dataset, c.algorithm) == ("Syn1", "ITOL")]
     alone = type(table)(table.description, table.reading, cells)
     monkeypatch.setattr("omtl.site.repeats.plan_table", lambda *_: alone)

@@ -66,10 +66,10 @@ def test_hyper_parameters_from_a_table(store: Store, monkeypatch: pytest.MonkeyP
     """A line is played at the one point that the table's cell chooses, under its own protocol."""
     experiment = small("coml")
     cell = Cell("Synthetic", "COML", "all", "error", "10", "1", experiment)
-    description = {"id": "t", "selection": "oracle", "draws": {"count": 0, "repeats": 0}}
+    description = {"id": "t", "selection": "oracle", "spread": "std", "repeats": 2}
     reading: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
     table = Table(description, reading, [cell])
-    monkeypatch.setattr(play, "plan_table", lambda _name, _reading: table)
+    monkeypatch.setattr(play, "plan_table", lambda *_, plays: table if plays == 0 else None)
     line = PlannedLine({"published": "COML"}, by_task("coml"))
     unknown = PlannedLine({"published": "Nobody"}, by_task("pm"))
     planned = Figure(

@@ -1,80 +1,147 @@
-"""The verdict function at and around its boundaries."""
+"""The verdict: its rule at and around its boundaries, and what must hold of any such rule."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from omtl.harness.verdict import MATCH, MATCH_STDS, NEAR, OFF, OURS, VERDICTS, judge
+from omtl.harness.verdict import (
+    CLOSE,
+    COMPATIBLE,
+    JUDGED,
+    MATCH,
+    NEAR,
+    OFF,
+    OURS,
+    STANDARD_ERROR,
+    STD,
+    VERDICTS,
+    Difference,
+    Printed,
+    difference,
+    judge,
+)
 
-positive = st.floats(0.01, 1e3)
-spread = st.floats(0.0, 10.0)
+SURE = Difference(0.0, 0.0, 0.0, math.inf, 10.0)
+"""No difference from 10, without any error."""
+
+differences = st.builds(
+    Difference,
+    delta=st.floats(-20.0, 20.0),
+    ours_se=st.floats(0.0, 2.0),
+    published_se=st.floats(0.0, 2.0),
+    df=st.floats(1.0, 100.0),
+    published=st.floats(1.0, 50.0),
+)
 
 
 @pytest.mark.parametrize(
-    ("published", "published_std", "ours", "ours_std", "data_std", "verdict"),
+    ("delta", "error", "word"),
     [
-        (10.0, 0.3, 10.6, 0.0, 0.0, "match"),  # at two published deviations
-        (10.0, 0.3, 10.61, 0.0, 0.0, "near"),
-        (10.0, 0.0, 10.6, 0.3, 0.0, "match"),  # at two of ours
-        (10.0, 0.0, 10.6, 0.0, 0.3, "match"),  # at two of the data's
-        (10.0, 0.3, 11.0, 0.4, 0.0, "match"),  # the three add in squares: 2 · 0.5
-        (10.0, 0.3, 11.01, 0.4, 0.0, "off"),  # just over ten per cent
-        (10.0, None, 11.0, 0.0, 0.0, "near"),  # at ten per cent
-        (10.0, None, 9.0, 0.0, 0.0, "near"),
-        (10.0, None, 8.99, 0.0, 0.0, "off"),
-        (10.0, None, 10.0, 0.0, 0.0, "match"),  # equal numbers need no spread
-        (10.0, 0.3, math.inf, 0.0, 0.0, "off"),
-        (10.0, 0.3, math.nan, 0.0, 0.0, "off"),
-        (10.0, 0.3, None, 0.0, 0.0, "missing"),
+        (0.0, 0.303, "match"),  # 3.29 standard errors reach 0.997
+        (0.0, 0.304, "near"),  # 1.0003: the runs cannot tell ten per cent
+        (0.5, 0.151, "match"),  # up to 0.997
+        (0.5, 0.152, "near"),
+        (1.0, 0.0, "match"),  # at ten per cent
+        (1.0, 0.001, "near"),
+        (1.01, 0.0, "off"),
+        (1.01, 0.307, "compatible"),  # 1.0102
+        (1.01, 0.306, "off"),  # 1.007
+        (math.inf, 1.0, "off"),
+        (math.nan, 1.0, "off"),
     ],
 )
-def test_boundaries(
-    published: float,
-    published_std: float | None,
-    ours: float | None,
-    ours_std: float,
-    data_std: float,
-    verdict: str,
+def test_boundaries(delta: float, error: float, word: str) -> None:
+    """Each boundary belongs to the better verdict, on either side and from either error."""
+    for found in (replace(SURE, ours_se=error), replace(SURE, published_se=error)):
+        assert judge(replace(found, delta=delta)) == word
+        assert judge(replace(found, delta=-delta)) == word
+
+
+@given(differences, differences)
+def test_a_better_word_covers_no_larger_difference(one: Difference, other: Difference) -> None:
+    """Each word has a largest difference, which is no larger than that of a worse word."""
+    most = {MATCH: CLOSE, NEAR: CLOSE, COMPATIBLE: math.inf, OFF: math.inf}
+    for found in (one, other):
+        assert abs(found.share) <= most[judge(found)]
+    if abs(one.share) <= CLOSE < abs(other.share):
+        assert JUDGED.index(judge(one)) < JUDGED.index(judge(other))
+
+
+@given(differences, st.floats(0.0, 1.0))
+def test_moving_towards_the_printed_number_worsens_no_verdict(
+    found: Difference, share: float
 ) -> None:
-    """Each boundary belongs to the better verdict."""
-    assert judge(published, published_std, ours, ours_std, data_std) == verdict
+    """With the same errors, a smaller difference gets the same word or a better one."""
+    nearer = replace(found, delta=share * found.delta)
+    assert JUDGED.index(judge(nearer)) <= JUDGED.index(judge(found))
 
 
-@given(positive, spread, positive, spread, spread)
-def test_verdict_follows_its_definition(
-    published: float, published_std: float, ours: float, ours_std: float, data_std: float
-) -> None:
-    """The verdict is what its three inequalities say."""
-    delta = abs(ours - published)
-    reach = MATCH_STDS * math.sqrt(published_std**2 + ours_std**2 + data_std**2)
-    expected = MATCH if delta <= reach else NEAR if delta <= 0.1 * published else OFF
-    assert judge(published, published_std, ours, ours_std, data_std) == expected
+@given(differences, st.floats(1.0, 10.0))
+def test_noise_flatters_nobody(found: Difference, more: float) -> None:
+    """It makes no match, and of what is further than ten per cent at best something compatible."""
+    noisier = replace(found, ours_se=more * found.ours_se + 0.1)
+    if judge(found) != MATCH:
+        assert judge(noisier) != MATCH
+    assert (judge(noisier) in (MATCH, NEAR)) == (judge(found) in (MATCH, NEAR))
 
 
-@given(positive, spread, positive, spread, st.floats(0.0, 5.0))
-def test_more_spread_never_worsens_a_verdict(
-    published: float, published_std: float, ours: float, ours_std: float, more: float
-) -> None:
-    """Verdicts are monotone in the spread."""
-    before = judge(published, published_std, ours, ours_std)
-    after = judge(published, published_std, ours, ours_std, data_std=more)
-    assert VERDICTS.index(after) <= VERDICTS.index(before)
+def test_errors_of_shuffles() -> None:
+    """Of shuffles of the same data: both means have their standard error (Welch)."""
+    printed = Printed("10.00", "0.60", STD, 10)
+    found = difference(printed, 10.3, 0.5, 20, drawn=False)
+    welch = stats.ttest_ind_from_stats(10.3, 0.5, 20, 10.0, 0.6, 10, equal_var=False)
+    interval = (found.delta / math.hypot(found.ours_se, found.published_se), found.df)
+    assert interval[0] == pytest.approx(welch.statistic, rel=1e-3)  # but for the rounding
+    assert 2 * stats.t.sf(*interval) == pytest.approx(welch.pvalue, rel=1e-2)
+    assert found.published_se == pytest.approx(math.sqrt(0.6**2 / 10 + 0.01**2 / 12))
+    error = replace(printed, std="0.19", spread=STANDARD_ERROR)
+    assert difference(error, 10.3, 0.5, 20, drawn=False).published_se == pytest.approx(
+        0.19, abs=1e-3
+    )
+
+
+def test_errors_of_draws() -> None:
+    """The authors' data are one more draw: the interval predicts the mean of a single one."""
+    for std in ("0.01", "3.00", ""):  # their ± is over shuffles of their draw alone
+        found = difference(Printed("10.00", std, STD, 10), 11.0, 1.5, 25, drawn=True)
+        assert found.df == 24
+        assert found.ours_se == pytest.approx(0.3)
+        assert found.published_se == pytest.approx(1.5, abs=1e-4)
+        wanted = stats.t.ppf(0.9995, 24) * 1.5 * math.sqrt(1 + 1 / 25)
+        assert found.reach == pytest.approx(wanted, rel=1e-4)  # but for the rounding
+
+
+def test_a_spread_that_is_not_printed_is_taken_to_be_ours() -> None:
+    """Single runs of the authors are then taken to deviate as ours do."""
+    found = difference(Printed("10.00", "", STD, 4), 10.0, 0.5, 16, drawn=False)
+    assert found.ours_se == pytest.approx(0.125)
+    assert found.published_se == pytest.approx(0.25, rel=1e-3)
+
+
+def test_numbers_without_any_spread_are_compared_by_their_digits() -> None:
+    """Two runs that never vary match if the printed number is ours, rounded."""
+    printed = Printed("10.0", "0.00", STD, 10)
+    assert judge(difference(printed, 10.04, 0.0, 10, drawn=False)) == MATCH
+    assert judge(difference(printed, 10.95, 0.0, 10, drawn=False)) == NEAR
+    assert judge(difference(printed, 10.04, 0.0, 1, drawn=False)) == MATCH
 
 
 @pytest.mark.parametrize("kind", ["substitute", "timing", "ours"])
 def test_kinds_that_are_not_judged_by_value(kind: str) -> None:
-    """Stand-in data, seconds and baselines of ours get their own verdicts; what is not computed is
-    missing."""
-    assert judge(10.0, 1.0, 99.0, kind=kind) == kind
-    assert judge(10.0, 1.0, None, kind=kind) == "missing"
+    """Stand-in data, seconds and baselines of ours get their own verdicts."""
+    assert judge(SURE, kind) == kind
 
 
-def test_nothing_printed_is_nothing_to_compare_with() -> None:
-    """A baseline of ours has no published number, and is no match however near."""
-    assert judge(None, None, 99.0, kind="ours") == OURS
-    assert judge(None, None, None, kind="ours") == "missing"
+def test_nothing_to_compare_is_missing() -> None:
+    """What was not run has no difference."""
+    assert judge(None) == "missing"
+    assert judge(None, "ours") == OURS
     assert OURS not in VERDICTS
+    assert judge(SURE) == MATCH
+    assert judge(replace(SURE, delta=9.0)) == OFF

@@ -47,6 +47,15 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--parallel", default="threads", help="a name in conf/parallel")
 
 
+def add_draw_option(command: argparse.ArgumentParser) -> None:
+    """Add whether a table's synthetic data are drawn once."""
+    command.add_argument(
+        "--one-draw",
+        action="store_true",
+        help="shuffle one draw of synthetic data, as the papers do; default: many draws",
+    )
+
+
 def parallel_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the config of how units are computed in parallel."""
     from omtl.config import load_option, resolve_jobs
@@ -67,6 +76,7 @@ def wanted_of(options: argparse.Namespace) -> Any:
         seed=options.seed,
         selection=options.selection,
         parallel=parallel_of(options),
+        one_draw=getattr(options, "one_draw", False),
     )
 
 

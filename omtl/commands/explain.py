@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from omtl.commands._json import add_json_option, print_json
-from omtl.commands._options import add_run_options, wanted_of
+from omtl.commands._options import add_draw_option, add_run_options, wanted_of
 from omtl.status import DONE
 
 HELP = "show the verdict on a cell of a table, the diagnosis, and where our number comes from"
@@ -26,16 +26,17 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--full", action="store_true", help="also configs, seeds, hashes of data and code, machines"
     )
     add_run_options(command)
+    add_draw_option(command)
     add_json_option(command)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print what is known of a cell, or the names of all cells."""
-    from omtl.harness.provenance import explain, names_of, planned
+    from omtl.harness.provenance import explain, names_of
     from omtl.harness.store import Store
 
     if options.cell is None:
-        names = list(names_of(planned(options.table, options.reading)))
+        names = list(names_of(wanted_of(options).planned(options.table)))
         if options.json:
             print_json(names)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from omtl.commands._options import add_run_options, tell_written, wanted_of
+from omtl.commands._options import add_draw_option, add_run_options, tell_written, wanted_of
 from omtl.status import DONE
 
 HELP = "write a table or figure in all forms, its raw repeats, and what to cite"
@@ -28,6 +28,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="print what to cite for a run of these overrides (as of omtl run), and no more",
     )
     add_run_options(command)
+    add_draw_option(command)
 
 
 def run(options: argparse.Namespace) -> int:

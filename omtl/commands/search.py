@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
 
     wanted = wanted_of(options)
     paper = describe("table", options.table)["paper"]
-    table = plan_table(options.table, named_reading(paper, wanted.reading))
+    table = plan_table(options.table, named_reading(paper, wanted.reading), plays=0)
     if any(cell.search for cell in table.cells):
         raise UserError(f"{options.table} is searched itself; name a table played in full")
     rows = cost_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_run_options, tell_written, wanted_of
+from omtl.commands._options import add_draw_option, add_run_options, tell_written, wanted_of
 from omtl.status import DONE, FAILED
 
 HELP = "reproduce a table and compare it with the published one"
@@ -22,6 +22,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--cell", help="make this cell alone and write no file; `omtl explain TABLE` lists them"
     )
     add_run_options(command)
+    add_draw_option(command)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -81,8 +81,8 @@ Parts = tuple[Contents, str, str, str]
 
 def _table(name: str, wanted: Wanted, store: Store) -> Parts:
     """Return what is exported of a table."""
-    description = plan.describe("table", name)
-    table = plan.plan_table(name, named_reading(description["paper"], wanted.reading))
+    table = wanted.planned(name)
+    description = table.description
     n_repeats, selection = wanted.n_repeats(description), wanted.rule(description)
     scored, run = stored_or_kept(table, store, selection, wanted.seed, n_repeats)
     if not any(s.values.size for s in scored):

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from omtl.config import support_of
+from omtl.harness.verdict import JUDGED
 
 REST = "(choices acting together)"
 """The row of what an additive model leaves unexplained."""
@@ -113,9 +114,7 @@ def ranked(record: pd.DataFrame, column: str) -> pd.DataFrame:
     The more cells match or are near the better; of those, the closer all of the column's cells are
     the better, so a reading pays for every cell that it moves away.
     """
-    rows = record[record["column"] == column].astype(
-        {"match": int, "near": int, "off": int, "distance": float}
-    )
+    rows = record[record["column"] == column].astype({"match": int, "near": int, "distance": float})
     rows = rows.assign(reproduced=rows["match"] + rows["near"])
     order = ["reproduced", "match", "distance"]
     return rows.sort_values(order, ascending=[False, False, True], kind="stable")
@@ -177,13 +176,14 @@ def page(
             f"{'; '.join(taken)}; of {', '.join(offered)}.{found}",
         ]
     lines += ["", "## The readings that reproduce most", ""]
-    lines += ["| column | match | near | off | distance | answers that are not literal |"]
-    lines += ["| --- | --- | --- | --- | --- | --- |"]
+    words = [word for word in JUDGED if word in record]
+    lines += [f"| column | {' | '.join(words)} | distance | answers that are not literal |"]
+    lines += ["| --- |" + " --- |" * (len(words) + 2)]
     for column in parts.columns:
         for row in ranked(record, column).head(RANKED).to_dict("records"):
             told = ", ".join(f"{q}: {a}" for q, a in json.loads(row["answers"]).items())
             lines.append(
-                f"| {column} | {row['match']} | {row['near']} | {row['off']} "
+                f"| {column} | {' | '.join(str(row[word]) for word in words)} "
                 f"| {row['distance']:.4f} ± {float(row['standard_error']):.4f} | {told or '–'} |"
             )
     return "\n".join(lines) + "\n"

@@ -14,6 +14,7 @@ from omtl.harness.naming import READINGS
 from omtl.harness.plan import CONDITIONAL, ONE_DATA_SET, Table, label_of
 from omtl.harness.proofread import Finding, Place, by_row, suspects
 from omtl.harness.table import Scored
+from omtl.harness.trends import sentences
 from omtl.harness.verdict import MISSING, OFF, VERDICTS
 from omtl.metrics import METRICS
 
@@ -114,9 +115,12 @@ def lay_out(
         else data
         for data, task, metric in heads
     )
+    plays = n_repeats * max(s.cell.experiment.plays for s in scored)
+    drawn = any(s.cell.experiment.drawn for s in scored)
     subtitle = (
         f"reading {table.reading['name']}, selection {selection}, "
-        f"{plural(n_repeats, 'repeat')}, seed {seed}; {counts(scored)}"
+        f"{plural(plays, 'repeat')}{' (synthetic data: one draw each)' if drawn else ''}, "
+        f"seed {seed}; {counts(scored)}"
     )
     here = {s.cell.place for s in scored}
     odd = {place: found for place, found in suspects(table.id).items() if place in here}
@@ -164,7 +168,12 @@ def _notes(table: Table, scored: Sequence[Scored], selection: str) -> list[str]:
         if reason := reason_of(table, s, selection):
             reasons.setdefault(reason, []).append(s)
     notes = [f"{_places(group, scored)} — {reason}" for reason, group in reasons.items()]
-    return [*notes, *_before_all(table, scored), *_findings(table, scored)]
+    return [
+        *notes,
+        *sentences(scored),
+        *_before_all(table, scored),
+        *_findings(table, scored),
+    ]
 
 
 def _of_reading(table: Table, selection: str) -> list[str]:

@@ -35,18 +35,21 @@ CONDITIONAL = (
     "of the same kind may differ by more."
 )
 
-FRESH_DRAWS_FROM = 1
-"""Draw 0 is the one that the table is made on; fresh draws follow it."""
-
 
 @dataclass(frozen=True)
 class Experiment:
-    """An algorithm on a data set under a reading: resolved configs of the groups."""
+    """An algorithm on a data set under a reading: resolved configs of the groups.
+
+    `plays` is how many of our repeats stand for each of the paper's. `drawn` says whether each has
+    a draw of synthetic data and hyper-parameters of its own; else all shuffle the same data.
+    """
 
     algorithm: dict[str, Any]
     dataset: dict[str, Any]
     protocol: dict[str, Any]
     network: dict[str, Any] | None
+    plays: int = 1
+    drawn: bool = False
 
     @staticmethod
     def compose(
@@ -56,8 +59,12 @@ class Experiment:
         network: str | None,
         reading: Mapping[str, Any],
         patch: Mapping[str, Any] | None = None,
+        plays: int = 0,
     ) -> Experiment:
         """Load the configs by name, and set a table's own values and a reading's answers in them.
+
+        `plays` is 0 where synthetic data are drawn once, and as many repeats are played as the
+        paper's.
 
         Raises
         ------
@@ -74,12 +81,14 @@ class Experiment:
                 raise UserError(f"algorithm {algorithm} learns on a network; name one")
             parts["network"] = load_option("network", network)
         changed = apply_reading(patched(parts, patch or {}), reading)
-        return Experiment(**({"network": None} | changed))
+        drawn = plays > 0 and is_synthetic(changed["dataset"])
+        return Experiment(**({"network": None} | changed), plays=max(1, plays), drawn=drawn)
 
     @property
     def repeats_are_of(self) -> str:
         """What the repeats differ in; an interval over shuffles is conditional on the data set."""
-        fresh = is_synthetic(self.dataset) and self.protocol["draw"] == "each_repeat"
+        each = self.drawn or self.protocol["draw"] == "each_repeat"
+        fresh = is_synthetic(self.dataset) and each
         return FRESH_DRAWS if fresh else ONE_DATA_SET
 
     @cached_property
@@ -94,22 +103,24 @@ class Experiment:
 
     def unit(self, seed: int, repeat: int, draw: int = 0) -> Unit:
         """Return the unit of a repeat."""
-        if self.protocol["draw"] == "each_repeat" and draw == 0:
-            draw = -1 - repeat  # draws of their own, apart from the table's and the fresh ones
+        if draw == 0 and (self.drawn or self.protocol["draw"] == "each_repeat"):
+            draw = -1 - repeat  # draws of their own, apart from the one that repeats share
         return Unit(self.algorithm, self.dataset, self.protocol, self.network, seed, repeat, draw)
 
     def repeats(self, seed: int, n_repeats: int) -> list[Unit]:
-        """Return the units of all repeats."""
-        return [self.unit(seed, repeat) for repeat in range(n_repeats)]
+        """Return the units that stand for so many repeats of the paper."""
+        return [self.unit(seed, repeat) for repeat in range(n_repeats * self.plays)]
 
-    def fresh_draws(self, seed: int, count: int, repeats: int) -> list[list[Unit]]:
-        """Return, for each fresh draw of synthetic data, the units of its repeats."""
-        if not is_synthetic(self.dataset) or self.protocol["draw"] == "each_repeat":
-            return []
-        return [
-            [self.unit(seed, repeat, draw) for repeat in range(repeats)]
-            for draw in range(FRESH_DRAWS_FROM, FRESH_DRAWS_FROM + count)
-        ]
+    def of_one_draw(self) -> Experiment:
+        """Return the experiment as the paper has it: its own number of repeats on one draw."""
+        return replace(self, plays=1, drawn=False)
+
+    def shuffles(self, seed: int, n_repeats: int) -> list[Unit]:
+        """Return the units of so many shuffles of one draw, which tell what the paper's ± tells.
+
+        There are none where the repeats are shuffles of one draw themselves.
+        """
+        return self.of_one_draw().repeats(seed, n_repeats) if self.drawn else []
 
 
 @dataclass(frozen=True)
@@ -152,6 +163,15 @@ class Cell:
         """Return the config of the rule that chooses here in a table made by the named one."""
         return self.own_rules.get(selection) or rule_of(selection, self.reading)
 
+    def of_one_draw(self) -> Cell:
+        """Return the cell with all its repeats on one draw of synthetic data."""
+        return replace(
+            self,
+            experiment=self.experiment.of_one_draw(),
+            rivals=tuple(rival.of_one_draw() for rival in self.rivals),
+            chooser=self.chooser and self.chooser.of_one_draw(),
+        )
+
     def each_rival(self) -> list[Cell]:
         """Return the cell once for each experiment that it may take its number from."""
         return [
@@ -173,11 +193,6 @@ class Table:
         """The table's id."""
         return self.description["id"]
 
-    def draws(self, n_repeats: int) -> tuple[int, int]:
-        """Return how many fresh draws of synthetic data are made, and repeats on each."""
-        asked = self.description.get("draws", {"count": 0, "repeats": 0})
-        return min(asked["count"], n_repeats), min(asked["repeats"], n_repeats)
-
     def units(self, seed: int, n_repeats: int) -> list[Unit]:
         """Return all units that the cells need, repeat after repeat."""
         needed: list[tuple[int, Unit]] = []
@@ -185,8 +200,7 @@ class Table:
         played = [e for cell in self.cells for e in (cell.experiment, *cell.rivals)]
         for experiment in (*choosers, *played):
             needed += enumerate(experiment.repeats(seed, n_repeats))
-            for number, draw in enumerate(experiment.fresh_draws(seed, *self.draws(n_repeats))):
-                needed += [(number, unit) for unit in draw]
+            needed += enumerate(experiment.shuffles(seed, n_repeats))
         return [unit for _, unit in sorted(needed, key=lambda pair: pair[0])]
 
 
@@ -260,8 +274,19 @@ def rule_of(name: str, reading: Mapping[str, Any]) -> dict[str, Any]:
     return apply_reading({"selection": load_option("selection", name)}, reading)["selection"]
 
 
-def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
+def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) -> Table:
     """Return a table's cells under a reading, in the paper's order, and then those of ours.
+
+    Parameters
+    ----------
+    name : str
+        The table's id.
+    reading : mapping
+        A reading's config.
+    plays : int, optional
+        How many of our repeats stand for each of the paper's, on synthetic data each with a draw of
+        its own; 0 for as many repeats as the paper's on one draw. By default as the description
+        says, or 1.
 
     Raises
     ------
@@ -271,6 +296,8 @@ def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
     description = describe("table", name)
     if reading["answers"]:
         _refuse_wrong_questions(reading["paper"])
+    if plays is not None:
+        description = {**description, "plays": plays}
     rows = {label_of(row): row for row in description["rows"] if "group" not in row}
     columns = {column["published"]: column for column in description["columns"]}
     chooser = description.get("chosen_by")
@@ -299,11 +326,14 @@ def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
                 row.get("network"),
                 here,
                 column.get("patch"),
+                description.get("plays", 1),
             )
 
         kind = TIMING if METRICS[number["metric"]].timing else column.get("kind", "value")
 
         experiment, *rivals = map(compose, names)
+        one_draw = plays == 0 and is_synthetic(experiment.dataset)  # its grids are played in full
+        search = None if one_draw else column.get("search")
         place = {key: number[key] for key in ("dataset", "algorithm", "task", "metric")}
         cells.append(
             Cell(
@@ -316,7 +346,7 @@ def plan_table(name: str, reading: Mapping[str, Any]) -> Table:
                 kind=OURS if "ours" in row else kind,
                 own_rules={k: rule_of(own, here) for k, own in row.get("selection", {}).items()},
                 reading=here,
-                search=load_option("search", column["search"]) if "search" in column else None,
+                search=None if search is None else load_option("search", search),
             )
         )
     return Table(description, dict(reading), cells)

@@ -9,9 +9,8 @@ from typing import Any
 
 from rich.console import Console
 
-from omtl.config import did_you_mean, named_reading
+from omtl.config import did_you_mean
 from omtl.errors import UserError
-from omtl.harness import plan
 from omtl.harness.fanout import Failure
 from omtl.harness.kept import Run, source, stored_or_kept
 from omtl.harness.layout import lay_out, reason_of
@@ -40,17 +39,6 @@ def names_of(table: Table) -> dict[str, Cell]:
     return named
 
 
-def planned(table: str, reading: str) -> Table:
-    """Return a table under a reading.
-
-    Raises
-    ------
-    UserError
-        If there is no such table or reading.
-    """
-    return plan.plan_table(table, named_reading(plan.describe("table", table)["paper"], reading))
-
-
 def only(table: Table, name: str) -> Table:
     """Return a table with one of its cells.
 
@@ -72,6 +60,8 @@ def command_of(table: str, name: str, wanted: Wanted, n_repeats: int) -> str:
     """Return the command line that makes a cell alone."""
     words = ["omtl", "table", table, "--cell", name, "--reading", wanted.reading]
     words += ["--repeats", str(n_repeats), "--seed", str(wanted.seed)]
+    if wanted.one_draw:
+        words.append("--one-draw")
     if wanted.selection:
         words += ["--selection", wanted.selection]
     return shlex.join(words)
@@ -105,8 +95,8 @@ def explain(
     """Return what is known of a cell: the verdict and why, the numbers, what they come from.
 
     They are those of the store, or of the kept results where it lacks them; nothing is computed.
-    Of rivals, a chooser, fresh draws and the rungs of a search, which a cell may have besides, only
-    what came of them is told.
+    Of rivals, a chooser and the rungs of a search, which a cell may have besides, only what came of
+    them is told.
 
     Parameters
     ----------
@@ -190,7 +180,7 @@ def _of_units(
 
 def _alone(table: str, name: str, wanted: Wanted) -> tuple[Table, int, str]:
     """Return a table with one cell, and the repeats and selection rule that are wanted of it."""
-    one = only(planned(table, wanted.reading), name)
+    one = only(wanted.planned(table), name)
     return one, wanted.n_repeats(one.description), wanted.rule(one.description)
 
 

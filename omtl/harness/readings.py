@@ -32,7 +32,7 @@ from omtl.harness.report import folder_for
 from omtl.harness.search import play
 from omtl.harness.store import Store
 from omtl.harness.table import score_table
-from omtl.harness.verdict import MATCH, NEAR, OFF, TIMING
+from omtl.harness.verdict import JUDGED, TIMING
 from omtl.paths import CONF, EXPERIMENTS, RESULTS
 from omtl.seeds import generator
 
@@ -70,7 +70,7 @@ class Trial:
             "answers": json.dumps(self.answers, sort_keys=True),
             "distance": f"{self.distances.mean():.5f}",
             "standard_error": f"{standard_error(self.distances):.5f}",
-            **{verdict: self.verdicts[verdict] for verdict in (MATCH, NEAR, OFF)},
+            **{verdict: self.verdicts[verdict] for verdict in JUDGED},
         }
 
 
@@ -294,7 +294,7 @@ def _try(
     n_repeats: int,
 ) -> Trial:
     reading = {"name": "trial", "paper": paper, "answers": answers}
-    plan = plan_table(table, reading)
+    plan = plan_table(table, reading, plays=1)
     suspect = suspect_means(table)  # nothing is brought close to what may be a slip of the print
     halving = load_option("search", "halving")  # large grids in full would make trials too dear
     plan = replace(
@@ -307,7 +307,6 @@ def _try(
             and cell.kind != TIMING
             and cell.place not in suspect
         ],
-        description={**plan.description, "draws": {"count": 0, "repeats": 0}},
     )
     outcome = play(plan, store, parallel, seed, n_repeats, plan.description["selection"])
     scored = score_table(plan, store, seed, n_repeats, outcome.failed)

@@ -10,11 +10,21 @@ from rich.text import Text
 
 from omtl.harness.layout import Layout, spread
 from omtl.harness.table import Scored
-from omtl.harness.verdict import MATCH, MISSING, NEAR, OFF, OURS, SUBSTITUTE, TIMING
+from omtl.harness.verdict import (
+    COMPATIBLE,
+    MATCH,
+    MISSING,
+    NEAR,
+    OFF,
+    OURS,
+    SUBSTITUTE,
+    TIMING,
+)
 
 COLOURS = {
     MATCH: "green",
     NEAR: "yellow",
+    COMPATIBLE: "bright_black",
     OFF: "bold red",
     SUBSTITUTE: "cyan",
     TIMING: "blue",
@@ -27,7 +37,16 @@ WIDEST = 1000
 SUSPECT = "!"
 """After a published number that is suspect in print."""
 
-MARKS = {MATCH: "✓", NEAR: "~", OFF: "✗", SUBSTITUTE: "≈", TIMING: "t", OURS: "+", MISSING: "·"}
+MARKS = {
+    MATCH: "✓",
+    NEAR: "~",
+    COMPATIBLE: "?",
+    OFF: "✗",
+    SUBSTITUTE: "≈",
+    TIMING: "t",
+    OURS: "+",
+    MISSING: "·",
+}
 
 
 def _ours(layout: Layout, scored: Scored) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from omtl.files import write_whole
+from omtl.harness import trends
 from omtl.harness.host import host
 from omtl.harness.layout import Layout, counts
 from omtl.harness.naming import READINGS, by_reading
@@ -103,8 +104,9 @@ def write_table(
                 "dataset": s.cell.experiment.dataset,
                 "protocol": s.cell.experiment.protocol,
                 "network": s.cell.experiment.network,
+                "plays": s.cell.experiment.plays,
+                "drawn": s.cell.experiment.drawn,
                 "chosen": s.params,
-                "data_std": round(s.data_std, 6),
                 "seconds": round(s.seconds, 3),
             }
             for s in scored
@@ -119,6 +121,8 @@ def write_table(
     path = folder / f"{stem}.meta.json"
     meta["computed_by"] = computed_by(meta, path)
     write_whole(path, json.dumps(meta, indent=1, ensure_ascii=False) + "\n")
+    patterns = folder / f"{name}.trends.csv"
+    write_rows(patterns, trends.frame(table.id, reading, facts["selection"], scored))
     claimed = folder / f"{name}.claims.csv"
     write_rows(claimed, claims)
-    return [csv, claimed, *(folder / f"{stem}.{form}" for form in FORMS)]
+    return [csv, patterns, claimed, *(folder / f"{stem}.{form}" for form in FORMS)]

@@ -45,6 +45,8 @@ class Wanted:
         The selection rule's name; None for the table's own.
     parallel : mapping
         An option of ``conf/parallel``.
+    one_draw : bool
+        Whether all repeats on synthetic data shuffle one draw, as the papers' do.
     """
 
     reading: str
@@ -52,6 +54,18 @@ class Wanted:
     seed: int
     selection: str | None
     parallel: Mapping[str, Any]
+    one_draw: bool = False
+
+    def planned(self, table: str) -> plan.Table:
+        """Return a table's plan.
+
+        Raises
+        ------
+        UserError
+            On an unknown table or reading.
+        """
+        reading = named_reading(plan.describe("table", table)["paper"], self.reading)
+        return plan.plan_table(table, reading, 0 if self.one_draw else None)
 
     def is_full(self, description: Mapping[str, Any]) -> bool:
         """Whether this is the run whose results are kept in git."""
@@ -62,6 +76,7 @@ class Wanted:
         return (
             self.repeats in (None, description["repeats"])
             and self.seed == 0
+            and not self.one_draw
             and self.rule(description) in (description["selection"], HONEST)
         )
 
@@ -124,8 +139,8 @@ def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -
     UserError
         On an unknown table, reading or rule.
     """
-    description = plan.describe("table", name)
-    table = plan.plan_table(name, named_reading(description["paper"], wanted.reading))
+    table = wanted.planned(name)
+    description = table.description
     n_repeats = wanted.n_repeats(description)
     selection = wanted.rule(description)
     started = time.perf_counter()

@@ -76,8 +76,9 @@ def stages(
         share = min(rung["share"], rule.get("fraction", 1.0))  # no more than the rule may look at
         part = replace(experiment, protocol={**experiment.protocol, "share": share})
         found.append((part, repeats))
-        results = load(part.repeats(seed, repeats))
-        if len(results) < repeats:
+        units = part.repeats(seed, repeats)
+        results = load(units)
+        if len(results) < len(units):
             return found
         order = np.argsort(costs(results, rule), kind="stable")
         experiment = experiment.only(sorted(order[: rung["keep"]].tolist()))
@@ -127,6 +128,8 @@ def play(
             rule = cell.rule(selection)
             experiment, repeats = stages(cell, load, rule, seed, n_repeats)[-1]
             units += experiment.repeats(seed, repeats)
+            if repeats == n_repeats and "share" not in experiment.protocol:
+                units += experiment.shuffles(seed, repeats)
         # What was asked for is there now, or has failed and would fail again.
         units = [unit for unit in units if unit.key not in asked]
         if not units:
@@ -182,7 +185,6 @@ def cost_of(
         pair = replace(
             table,
             cells=[full, halved],
-            description={**table.description, "draws": {"count": 0, "repeats": 0}},
         )
         outcome = play(pair, store, parallel, seed, n_repeats, selection)
         if outcome.failed:

@@ -16,7 +16,14 @@ from omtl.harness.search import searched, stages
 from omtl.harness.selection import is_honest, select
 from omtl.harness.store import Loaded, Store
 from omtl.harness.unit import Result
-from omtl.harness.verdict import MISSING, judge
+from omtl.harness.verdict import (
+    MISSING,
+    Difference,
+    Printed,
+    difference,
+    judge,
+    spreads,
+)
 from omtl.metrics import METRICS
 
 COLUMNS = (
@@ -29,15 +36,34 @@ COLUMNS = (
     "selection",
     "published_mean",
     "published_std",
+    "published_spread",
+    "published_repeats",
     "ours_mean",
     "ours_std",
     "n_repeats",
+    "n_draws",
     "delta",
+    "published_se",
+    "ours_se",
+    "df",
+    "low",
+    "high",
+    "share",
     "verdict",
+    "shuffle_std",
+    "spread_ratio",
+    "spread_p",
     "params",
     "data_sha256",
 )
+"""Columns of ``results/reproduced/<id>.csv``.
 
+`n_draws` is how many draws of the data our `n_repeats` numbers are of. The quantities of the
+verdict (`omtl.harness.verdict.Difference`) are `delta`, the standard errors of both means, the
+degrees of freedom, both ends of the interval, and the difference as a share of the published
+number. `shuffle_std` is our deviation over shuffles of one draw of the data, `spread_ratio` this
+over the published ±, and `spread_p` the p of an F test (`omtl.harness.verdict.spreads`).
+"""
 
 SHARED = ("examples", "seen", "seen_by_task")
 """Arrays of a result that are not by point, but the same for all learners."""
@@ -54,8 +80,12 @@ class Scored:
     ----------
     values : ndarray of shape (n_repeats,)
         Our number in each repeat; empty if the cell was not run.
-    data_std : float
-        Standard deviation of our mean over fresh draws of synthetic data; 0 for real data.
+    difference : Difference or None
+        How far our mean is from the published one; None where one of them is lacking.
+    shuffle_std : float
+        Standard deviation of our number over shuffles of the same data.
+    spread : tuple of float or None
+        How this compares with the published ± (`omtl.harness.verdict.spreads`).
     params : dict
         The chosen hyper-parameters (those most often chosen, where the rule chooses by repeat).
     found : dict of str to ndarray
@@ -69,7 +99,9 @@ class Scored:
     cell: Cell
     values: np.ndarray
     verdict: str
-    data_std: float = 0.0
+    difference: Difference | None = None
+    shuffle_std: float = 0.0
+    spread: tuple[float, float] | None = None
     params: dict[str, Any] = field(default_factory=dict)
     data_sha256: str = ""
     found: dict[str, np.ndarray] = field(default_factory=dict)
@@ -93,15 +125,21 @@ def values_of(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a cell's number in each repeat, and the points that the rule chose.
 
-    The rule looks at `results`, or at those of the cell's chooser in `by`.
+    The rule looks at `results`, or at those of the cell's chooser in `by`; at each repeat alone
+    where each has a draw of its own, as the authors had one draw.
     """
     metric = METRICS[cell.metric]
     task = None if cell.task == "all" else int(cell.task.removeprefix("task")) - 1
     points = [point for one in cell.each_rival() for point in one.experiment.points]
+
+    def choice(results: list[Result], points: list[dict[str, Any]]) -> np.ndarray:
+        seen = [[r] for r in results] if cell.experiment.drawn else [results]
+        return np.concatenate([select(together, points, rule) for together in seen])
+
     if cell.chooser is None or by is None:
-        chosen = select(results, points, rule)
+        chosen = choice(results, points)
     else:
-        wanted = [cell.chooser.points[p] for p in select(by, cell.chooser.points, rule)]
+        wanted = [cell.chooser.points[p] for p in choice(by, cell.chooser.points)]
         names = list(cell.chooser.algorithm["grid"])
         chosen = np.array(
             [[all(p[n] == w[n] for n in names) for p in points].index(True) for w in wanted]
@@ -123,27 +161,19 @@ def found_by_task(results: list[Result], chosen: np.ndarray) -> dict[str, np.nda
     }
 
 
-def spread_of_draws(
-    cell: Cell,
-    draws: list[list[Result]],
-    rule: dict[str, Any],
-    shuffle_std: float,
-    by: list[list[Result]] | None = None,
-) -> float:
-    """Return the standard deviation of a cell's mean over fresh draws of the data.
+def printed(table: Table, cell: Cell) -> Printed:
+    """Return a cell's published number."""
+    asked = table.description
+    return Printed(cell.mean, cell.std, asked["spread"], asked["repeats"])
 
-    What the shuffles add to the means of so few repeats is taken off: `shuffle_std` is the standard
-    deviation of one repeat. `by` has the results of the cell's chooser on the same draws, where it
-    has one.
-    """
-    if len(draws) < 2:
-        return 0.0
-    means = [
-        values_of(cell, results, rule, None if by is None else by[number])[0].mean()
-        for number, results in enumerate(draws)
-    ]
-    shuffles = np.mean([shuffle_std**2 / len(results) for results in draws])
-    return float(np.sqrt(max(0.0, np.var(means, ddof=1) - shuffles)))
+
+def compared(table: Table, cell: Cell, values: np.ndarray) -> Difference | None:
+    """Return how far our numbers are from the published one; None where there is none."""
+    if cell.is_ours:
+        return None
+    std = float(values.std(ddof=1)) if values.size > 1 else 0.0
+    drawn = cell.experiment.drawn
+    return difference(printed(table, cell), float(values.mean()), std, values.size, drawn)
 
 
 def not_run(cell: Cell, why: str) -> Scored:
@@ -184,7 +214,8 @@ def score_cell(
 ) -> Scored:
     """Return a cell with our number for it; where it has rivals, of the best over all tasks.
 
-    Under a rule without hindsight it is in each repeat of the rival that the rule prefers.
+    Under a rule without hindsight, and where each repeat has a draw of its own, it is in each
+    repeat of the rival that the rule prefers.
     """
     if cell.search is not None:
         found = searched(cell, loaded, rule, seed, n_repeats)
@@ -194,7 +225,7 @@ def score_cell(
             reasons = [failed[key].reason for key in keys if key in failed]
             return not_run(cell, reasons[0] if reasons else "the search is not done")
         return score_cell(table, found, loaded, rule, seed, n_repeats, failed)
-    if cell.rivals and not is_honest(rule):
+    if cell.rivals and not is_honest(rule) and not cell.experiment.drawn:
         sign = 1.0 if METRICS[cell.metric].lower_is_better else -1.0
 
         def rank(rival: Cell) -> float:
@@ -204,7 +235,6 @@ def score_cell(
 
         best = min(cell.each_rival(), key=rank)
         return score_cell(table, best, loaded, rule, seed, n_repeats, failed)
-    published = [float(text) if text else None for text in (cell.mean, cell.std)]
     rivals = [one.experiment for one in cell.each_rival()]
     units = [unit for rival in rivals for unit in rival.repeats(seed, n_repeats)]
     if (n_stored := len(loaded(units))) < len(units):
@@ -213,29 +243,26 @@ def score_cell(
     by = None
     if cell.chooser is not None:
         by = loaded(cell.chooser.repeats(seed, n_repeats))
-        if len(by) < n_repeats:
+        if len(by) < len(cell.chooser.repeats(seed, n_repeats)):
             label = cell.chooser.algorithm["label"]
             return not_run(cell, f"{label}, by which its parameters are chosen, is lacking")
     values, chosen = values_of(cell, results, rule, by)
-    std = float(values.std(ddof=1)) if values.size > 1 else 0.0
-    played = [*rivals, *([cell.chooser] if cell.chooser else [])]
-    asked = zip(*(e.fresh_draws(seed, *table.draws(n_repeats)) for e in played), strict=True)
-    draws = [[(units, loaded(units)) for units in draw] for draw in asked]
-    whole = [
-        [got for _, got in draw]
-        for draw in draws
-        if all(len(got) == len(units) for units, got in draw)
-    ]
-    fresh = [together(draw[: len(rivals)]) for draw in whole]
-    judges = [draw[-1] for draw in whole] if cell.chooser else None
-    data_std = spread_of_draws(cell, fresh, rule, std, judges)
+    off = compared(table, cell, values)
+    shuffled = Scored(cell, values, "")
+    if cell.experiment.drawn:
+        one_draw = cell.of_one_draw()
+        shuffled = score_cell(table, one_draw, loaded, rule, seed, n_repeats, failed)
     places = [(rival, point) for rival in rivals for point in rival.points]
     most, params = places[int(np.bincount(chosen).argmax())]
     return Scored(
         replace(cell, experiment=most, rivals=()),
         values,
-        judge(published[0], published[1], float(values.mean()), std, data_std, cell.kind),
-        data_std=data_std,
+        judge(off, cell.kind),
+        difference=off,
+        shuffle_std=shuffled.std,
+        spread=None
+        if cell.is_ours
+        else spreads(printed(table, cell), shuffled.std, shuffled.values.size),
         params=params,
         data_sha256=results[0].facts["data_sha256"],
         found=found_by_task(results, chosen),
@@ -284,12 +311,21 @@ def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
     def number(value: float | None) -> str:
         return "" if value is None else f"{value:.4f}"
 
-    def ours(s: Scored) -> tuple[str, str, str, str]:
-        count = str(s.values.size)
+    def numbers(s: Scored) -> tuple[str, ...]:
+        count = s.values.size
+        counts = str(count), str(count if s.cell.experiment.drawn else min(count, 1))
         if s.mean is None or s.diverged:
-            return "", "", count, ""
-        delta = None if s.cell.is_ours else s.mean - float(s.cell.mean)
-        return number(s.mean), number(s.std), count, number(delta)
+            return "", "", *counts, *[""] * 7
+        d = s.difference
+        if d is None:
+            return number(s.mean), number(s.std), *counts, *[""] * 7
+        found = (d.delta, d.published_se, d.ours_se, d.df, d.low, d.high, d.share)
+        return number(s.mean), number(s.std), *counts, *map(number, found)
+
+    def deviations(s: Scored) -> tuple[str, ...]:
+        if s.mean is None or s.diverged:
+            return "", "", ""
+        return number(s.shuffle_std), *(map(number, s.spread) if s.spread else ("", ""))
 
     rows = [
         (
@@ -302,8 +338,11 @@ def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
             s.cell.rule(selection)["name"],
             s.cell.mean,
             s.cell.std,
-            *ours(s),
+            table.description["spread"] if s.cell.std else "",
+            str(table.description["repeats"]) if s.cell.mean else "",
+            *numbers(s),
             s.verdict,
+            *deviations(s),
             json.dumps(s.params, sort_keys=True) if s.values.size else "",
             s.data_sha256,
         )

@@ -3,41 +3,183 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from decimal import Decimal
 
-MATCH, NEAR, OFF = "match", "near", "off"
+from scipy import stats
+
+MATCH, NEAR, COMPATIBLE, OFF = "match", "near", "compatible", "off"
 MISSING, SUBSTITUTE, TIMING = "missing", "substitute", "timing"
-VERDICTS = (MATCH, NEAR, OFF, SUBSTITUTE, TIMING, MISSING)
+JUDGED = (MATCH, NEAR, COMPATIBLE, OFF)
+"""Of cells whose numbers are compared, best to worst."""
+
+VERDICTS = (*JUDGED, SUBSTITUTE, TIMING, MISSING)
 """Of cells that the paper has."""
 
 OURS = "ours"
 """Of a cell that the paper does not have: there is nothing to compare it with."""
 
-NEAR_SHARE = 0.10
-"""A number within this share of the published one is near."""
+CLOSE = 0.10
+"""A difference of at most this share of the published number is small."""
 
-MATCH_STDS = 2.0
-"""A number within so many standard deviations of the difference matches."""
+CONFIDENCE = 0.999
+"""Level of the interval of the difference: of the 250 or so cells that are judged, less than one
+whose true difference is 0 is then called off by chance. At 95 % it would be a dozen."""
+
+STD, STANDARD_ERROR = "std", "standard_error"
+SPREADS = (STD, STANDARD_ERROR)
+"""What a table's printed ± can be: the deviation of single runs, or the error of their mean."""
 
 
-def judge(
-    published_mean: float | None,
-    published_std: float | None,
-    ours_mean: float | None,
-    ours_std: float = 0.0,
-    data_std: float = 0.0,
-    kind: str = "value",
-) -> str:
+@dataclass(frozen=True)
+class Printed:
+    """A published number.
+
+    Parameters
+    ----------
+    mean, std : str
+        As printed; `std` is empty where there is no ±.
+    spread : {"std", "standard_error"}
+        What the ± is.
+    repeats : int
+        Of how many runs the mean is.
+    """
+
+    mean: str
+    std: str
+    spread: str
+    repeats: int
+
+    @property
+    def deviation(self) -> float | None:
+        """The deviation of single runs that the ± stands for; None where none is printed."""
+        if not self.std:
+            return None
+        return float(self.std) * (math.sqrt(self.repeats) if self.spread == STANDARD_ERROR else 1.0)
+
+    @property
+    def rounding(self) -> float:
+        """Standard deviation of what rounding to the printed digits did to the mean."""
+        return 10.0 ** int(Decimal(self.mean).as_tuple().exponent) / math.sqrt(12.0)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Our mean less the published one, with the interval in which the true difference lies.
+
+    Parameters
+    ----------
+    delta : float
+    ours_se, published_se : float
+        Standard errors of the two means.
+    df : float
+        Degrees of freedom of the interval.
+    published : float
+        The published mean.
+    """
+
+    delta: float
+    ours_se: float
+    published_se: float
+    df: float
+    published: float
+
+    @property
+    def reach(self) -> float:
+        """Half the width of the interval."""
+        error = math.hypot(self.ours_se, self.published_se)
+        return float(stats.t.ppf((1.0 + CONFIDENCE) / 2.0, self.df)) * error
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval."""
+        return self.delta - self.reach
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval."""
+        return self.delta + self.reach
+
+    @property
+    def share(self) -> float:
+        """The difference as a share of the published number."""
+        return self.delta / abs(self.published)
+
+    @property
+    def word(self) -> str:
+        """The verdict."""
+        if not math.isfinite(self.delta):
+            return OFF
+        far, close = abs(self.delta), CLOSE * abs(self.published)
+        if far <= close:
+            return MATCH if far + self.reach <= close else NEAR
+        return COMPATIBLE if far <= self.reach else OFF
+
+
+def difference(printed: Printed, mean: float, std: float, count: int, drawn: bool) -> Difference:
+    """Return how far our mean is from a published one.
+
+    Parameters
+    ----------
+    printed : Printed
+    mean, std : float
+        Mean and standard deviation of our numbers.
+    count : int
+        How many they are: repeats, or draws of synthetic data.
+    drawn : bool
+        Whether each is of another draw of the data. The authors' data are then one more draw, so
+        their mean deviates as one of our numbers does, whatever ± they print.
+
+    Returns
+    -------
+    Difference
+        Of Welch's interval; where no ± is printed, single runs are taken to deviate as ours do.
+    """
+    ours = std**2 / count
+    if drawn:
+        theirs, df = std**2, count - 1.0
+    else:
+        deviation = std if printed.deviation is None else printed.deviation
+        theirs = deviation**2 / printed.repeats
+        parts = ours**2 / max(count - 1, 1) + theirs**2 / max(printed.repeats - 1, 1)
+        df = (ours + theirs) ** 2 / parts if parts else math.inf
+    error = math.hypot(math.sqrt(theirs), printed.rounding)
+    published = float(printed.mean)
+    return Difference(mean - published, math.sqrt(ours), error, max(df, 1.0), published)
+
+
+def spreads(printed: Printed, std: float, count: int) -> tuple[float, float] | None:
+    """Return how our deviation compares with the printed ±.
+
+    Parameters
+    ----------
+    printed : Printed
+    std : float
+        Standard deviation of our numbers over shuffles of the same data.
+    count : int
+        How many they are.
+
+    Returns
+    -------
+    tuple of float or None
+        Our deviation over the ±, and the two-sided p of the F test that single runs of the authors
+        deviate as ours do, if the ± is what it is taken to be. None where one of them is lacking or
+        0.
+    """
+    theirs = printed.deviation
+    if not theirs or not std or count < 2:
+        return None
+    below = float(stats.f.cdf((std / theirs) ** 2, count - 1, printed.repeats - 1))
+    return std / float(printed.std), 2.0 * min(below, 1.0 - below)
+
+
+def judge(found: Difference | None, kind: str = "value") -> str:
     """Return the verdict on a cell.
 
     Parameters
     ----------
-    published_mean, published_std : float
-        What the paper prints; a spread that it does not print counts as 0. None for a mean only
-        where the kind is ``ours``.
-    ours_mean, ours_std : float
-        Mean and standard deviation over our repeats; None for a mean that was not computed.
-    data_std : float
-        Standard deviation of the mean over freshly drawn data; 0 for real data.
+    found : Difference or None
+        How far our number is from the published one; None where one of them is lacking.
     kind : {"value", "substitute", "timing", "ours"}
         ``substitute`` where stand-in data were used, ``timing`` for seconds, ``ours`` for a learner
         that the paper does not have.
@@ -45,17 +187,11 @@ def judge(
     Returns
     -------
     str
-        ``match`` if |ours − published| ≤ 2 √(published_std² + ours_std² + data_std²); ``near`` if
-        within 10 % of the published number; ``off`` if neither; ``substitute``, ``timing`` and
-        ``ours`` by kind; ``missing`` if we have no number.
+        ``match`` if the whole interval of the difference lies within 10 % of the published number;
+        ``near`` if the difference does; ``compatible`` if it does not, but the interval includes 0,
+        so that the runs cannot tell; ``off`` if neither; ``substitute``, ``timing`` and ``ours`` by
+        kind; ``missing`` if we have no number.
     """
-    if ours_mean is None:
-        return MISSING
-    if published_mean is None or kind != "value":
+    if kind != "value":
         return {"substitute": SUBSTITUTE, "timing": TIMING, "ours": OURS}[kind]
-    if not math.isfinite(ours_mean):
-        return OFF
-    delta = abs(ours_mean - published_mean)
-    if delta <= MATCH_STDS * math.sqrt((published_std or 0.0) ** 2 + ours_std**2 + data_std**2):
-        return MATCH
-    return NEAR if delta <= NEAR_SHARE * abs(published_mean) else OFF
+    return MISSING if found is None else found.word

@@ -166,11 +166,11 @@ def cell_of(row: Mapping[str, str], table: Table) -> Cell:
 def each_play(run: Run, row: Mapping[str, str], cell: Cell, rule: Mapping[str, Any]) -> list[Cell]:
     """Return what may be played again to get a row's number in a repeat, one cell each.
 
-    Where the rule chooses for each repeat alone it is the cell with all points that it chose from:
-    of a searched grid those that the search left, by its record. Else the chosen point is played
-    alone, of each of the rivals that have it.
+    Where each repeat has parameters of its own, by the rule or by its draw of data, it is the cell
+    with all points that it chose from: of a searched grid those that the search left, by its
+    record. Else the chosen point is played alone, of each of the rivals that have it.
     """
-    if by_repeat(rule):
+    if by_repeat(rule) or cell.experiment.drawn:
         if not is_searched(cell.experiment, cell.search):
             return [cell]
         left = _left_by_search(run, row)
@@ -256,7 +256,7 @@ def _replayed(
 
     results = together([play(one.experiment) for one in cell.each_rival()])
     by = None if cell.chooser is None else play(cell.chooser)
-    alone = dict(rule) if by_repeat(rule) else THE_POINT
+    alone = dict(rule) if by_repeat(rule) or cell.experiment.drawn else THE_POINT
     [value], _ = values_of(cell, results, alone, by)
     own_draw = cell.experiment.unit(seed, repeat).draw != 0
     return float(value), None if own_draw else results[0].facts["data_sha256"]

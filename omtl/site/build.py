@@ -16,6 +16,7 @@ from omtl.harness.host import commit
 from omtl.harness.kept import READINGS
 from omtl.harness.render import MARKS
 from omtl.harness.store import Store
+from omtl.harness.verdict import JUDGED
 from omtl.paths import results_to_read
 from omtl.site.claims import MARKS as OUTCOME_MARKS
 from omtl.site.claims import OUTCOMES, claims
@@ -61,6 +62,7 @@ def environment() -> Environment:
     made.globals |= {
         "navigation": NAVIGATION,
         "verdicts": ALL_VERDICTS,
+        "judged": JUDGED,
         "marks": MARKS,
         "meaning": MEANING,
         "outcomes": OUTCOMES,

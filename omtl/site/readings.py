@@ -13,6 +13,7 @@ from omtl.config import named_reading, support_of
 from omtl.errors import UserError
 from omtl.harness.kept import rows, text_of
 from omtl.harness.naming import CLOSEST, READINGS, SUPPORT
+from omtl.harness.verdict import JUDGED
 from omtl.site.gather import Sources, yaml_value
 from omtl.site.text import markdown, plain
 
@@ -51,9 +52,7 @@ class Trial:
     answers: list[tuple[str, str]]
     distance: str
     standard_error: str
-    match: str
-    near: str
-    off: str
+    verdicts: list[str]
     is_best: bool
 
 
@@ -149,9 +148,7 @@ def _trials(tried: list[dict[str, str]]) -> list[Trial]:
             [(name, str(answer)) for name, answer in json.loads(row["answers"]).items()],
             row["distance"],
             row["standard_error"],
-            row["match"],
-            row["near"],
-            row["off"],
+            [row.get(word, "") for word in JUDGED],
             float(row["distance"]) == least[row["column"]],
         )
         for row in tried

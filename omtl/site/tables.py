@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,13 @@ from omtl.harness.reproduce import Wanted
 from omtl.harness.store import Store
 from omtl.harness.table import Scored
 from omtl.harness.verdict import (
+    CLOSE,
+    COMPATIBLE,
+    CONFIDENCE,
+    JUDGED,
     MATCH,
-    MATCH_STDS,
     MISSING,
     NEAR,
-    NEAR_SHARE,
     OFF,
     OURS,
     SUBSTITUTE,
@@ -43,15 +45,18 @@ from omtl.site.text import code, plain, slug
 ALL_VERDICTS = (*VERDICTS, OURS)
 
 MEANING = {
-    MATCH: "within two standard deviations of the difference",
-    NEAR: f"no match, but within {100 * NEAR_SHARE:g} % of the published number",
-    OFF: "neither; why is written under the table",
+    MATCH: f"within {100 * CLOSE:g} % of the published number for sure: the whole interval is",
+    NEAR: f"within {100 * CLOSE:g} % of the published number, but the interval is not",
+    COMPATIBLE: f"further than {100 * CLOSE:g} % away, but the interval includes no difference",
+    OFF: f"further than {100 * CLOSE:g} % away, and not by chance; why is written under the table",
     SUBSTITUTE: "stand-in data: only claims are judged",
     TIMING: "seconds of another machine: only ratios are judged",
     MISSING: "not run; why is written under the table",
     OURS: "a baseline of ours that the paper does not have",
 }
 """What each verdict says."""
+
+EXPERIMENT = [part.name for part in fields(Experiment)]
 
 NO_EXPERIMENT = Experiment({}, {}, {}, None)
 """What stands in for a cell's experiment where nothing is kept beside the table."""
@@ -240,7 +245,7 @@ def _view(run: Run, sources: Sources, singly: dict[Place, Repeats]) -> View:
     points = [
         (float(s.cell.mean), s.mean, s.verdict, f"{s.cell.algorithm} on {s.cell.dataset}")
         for s in scored
-        if s.verdict in (MATCH, NEAR, OFF) and s.cell.mean and s.mean is not None
+        if s.verdict in JUDGED and s.cell.mean and s.mean is not None
     ]
     counts = counted(run.rows)
     told = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
@@ -270,7 +275,7 @@ def _kept(row: dict[str, str], experiments: Mapping[str, Any]) -> Kept:
     """Return a row of a reproduced table as a cell."""
     found = experiments.get(f"{row['algorithm']} on {row['dataset']}")
     experiment = (
-        Experiment(found["algorithm"], found["dataset"], found["protocol"], found["network"])
+        Experiment(**{name: found[name] for name in EXPERIMENT if name in found})
         if found
         else NO_EXPERIMENT
     )
@@ -382,20 +387,14 @@ def _parameters(params: Mapping[str, Any], grid: Mapping[str, Any]) -> list[Para
 
 def _comparison(s: Kept) -> str:
     """Return the arithmetic behind a verdict, in words."""
-    if s.verdict not in (MATCH, NEAR, OFF) or s.mean is None or not np.isfinite(s.mean):
+    if s.verdict not in JUDGED or not s.row.get("low"):
         return ""
-    published = float(s.cell.mean)
-    delta = abs(s.mean - published)
-    spread = float(s.cell.std) if s.cell.std else 0.0
-    reach = MATCH_STDS * float(np.hypot(spread, s.std))
-    share = f"; {100 * delta / abs(published):.1f} % of the published number" if published else ""
-    if s.verdict == MATCH and delta > reach:
-        return (
-            f"|Δ| = {delta:.4g}: within {MATCH_STDS:g} √(published² + ours² + draws²), where draws "
-            f"is the spread of our mean over fresh draws of the data{share}"
-        )
-    sign = "≤" if delta <= reach else ">"
-    return f"|Δ| = {delta:.4g} {sign} {MATCH_STDS:g} √(published² + ours²) = {reach:.4g}{share}"
+    delta, low, high, share = (float(s.row[name]) for name in ("delta", "low", "high", "share"))
+    counted = "draws of the data" if int(s.row["n_draws"]) > 1 else "repeats"
+    return (
+        f"ours − published = {delta:.4g} ({100 * share:+.1f} %), {100 * CONFIDENCE:g} % interval "
+        f"{low:.4g} to {high:.4g}, over {s.row['n_repeats']} {counted}"
+    )
 
 
 def _diagnoses(paper: str, run: Run) -> dict[tuple[str, ...], str]:

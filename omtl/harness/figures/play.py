@@ -25,12 +25,13 @@ def as_chosen(
     """Return a figure whose learners have the hyper-parameters that a table chooses for them.
 
     The table is that of the description's ``chosen_in``; its cells that belong to the lines are
-    computed where the store lacks them, unless `parallel` is None. A line keeps its own where its
-    cell is not run, as all do where no table is named.
+    computed where the store lacks them, unless `parallel` is None, of one draw of synthetic data as
+    the figure is. A line keeps its own where its cell is not run, as all do where no table is
+    named.
     """
     if "chosen_in" not in figure.description:
         return figure
-    table = plan_table(figure.description["chosen_in"], figure.reading)
+    table = plan_table(figure.description["chosen_in"], figure.reading, plays=0)
     places = {
         (panel.description["published"], line.description["published"])
         for panel in figure.panels
