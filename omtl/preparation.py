@@ -11,6 +11,7 @@ from omtl.errors import UserError
 from omtl.ops import Rows, SparseRows, rows_of, square_norms
 from omtl.play import Examples
 from omtl.streams import Stream, Tasks
+from omtl.validation import sound_tasks
 
 SPARSE_BELOW = 0.25
 """Rows with a smaller share of nonzeros than this are kept sparse."""
@@ -53,12 +54,13 @@ def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
     Raises
     ------
     UserError
-        If the normalisation is not known.
+        If the normalisation is not known, or the tasks are malformed.
     """
     if normalise not in NORMALISATIONS:
         raise UserError(
             f"dataset.normalise={normalise!r} is not known; choose from {', '.join(NORMALISATIONS)}"
         )
+    tasks = sound_tasks(tasks)
     tasks = NORMALISATIONS[normalise](with_bias(tasks) if bias else tasks)
     X = tasks.X
     nonzeros = X.nnz if isinstance(X, sparse.csr_array) else np.count_nonzero(X)
