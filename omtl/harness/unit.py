@@ -20,7 +20,7 @@ from numba.core.errors import NumbaError
 from omtl.config import grid_points
 from omtl.errors import UserError
 from omtl.estimators.table import ANY, TABLE
-from omtl.harness.code import code_version
+from omtl.harness.code import code_version, package_versions
 from omtl.harness.host import host
 from omtl.harness.loading import files_of, load_fed, module_of
 from omtl.not_compiled import why
@@ -59,6 +59,16 @@ class Unit:
         network = f" ({self.network['name']})" if self.network else ""
         return f"{self.algorithm['name']}{network} on {self.dataset['name']}, repeat {self.repeat}"
 
+    @property
+    def modules(self) -> dict[str, str]:
+        """The modules that, with all that they import, make the result."""
+        return {
+            "learner": self.algorithm["learner"].rpartition(".")[0],
+            "data": module_of(self.dataset).__name__,
+            "protocol": self.protocol["module"],
+            "harness": __name__,
+        }
+
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that determines the result, without the labels that only people read."""
@@ -68,6 +78,7 @@ class Unit:
         network = self.network and {k: v for k, v in self.network.items() if k != "name"}
         return {
             "algorithm": algorithm,
+            "order": list(self.algorithm["grid"]),  # points are numbered by it; keys are sorted
             "dataset": dataset,
             "protocol": self.protocol,
             "network": network,
@@ -76,9 +87,8 @@ class Unit:
             "draw": self.draw,
             "files": files_of(self.dataset),
             "code": {
-                "learner": code_version(self.algorithm["learner"].rpartition(".")[0]),
-                "data": code_version(module_of(self.dataset).__name__),
-                "protocol": code_version(self.protocol["module"]),
+                **{part: code_version(module) for part, module in self.modules.items()},
+                "packages": package_versions(tuple(self.modules.values())),
             },
             "format": FORMAT,
         }
