@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from omtl.errors import UserError
-from omtl.learners import AROW, COML, OMTLCovariance, OSGL, PassiveAggressive, ROMRDA
+from omtl.learners import AROW, COML, OSGL, ROMRDA, OMTLCovariance, PassiveAggressive
 from omtl.paths import ROOT
 from omtl.preparation import prepare
 from omtl.streams import Tasks
@@ -77,7 +77,7 @@ def test_malformed_rows_are_refused(name: str) -> None:
         lambda: ready.learn_one(X, 1),
     ]
     for way in ways:
-        with pytest.raises(ValueError, match="X|row|column"):
+        with pytest.raises(ValueError, match=r"X|row|column"):
             way()
     with pytest.raises(UserError, match="malformed"):
         prepare(Tasks(X, y.astype(float), task, ("a",)))

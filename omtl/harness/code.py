@@ -13,7 +13,6 @@ from typing import NamedTuple
 from omtl.own import module_in, own_module
 from omtl.paths import PACKAGE
 
-
 UNHASHED = {
     "omtl._compile_cache": "where compiled code is kept",
     "omtl.errors": "how mistakes are named",

@@ -24,6 +24,8 @@ from omtl.harness.code import code_version, package_versions
 from omtl.harness.host import host
 from omtl.harness.loading import files_of, load_fed, module_of
 from omtl.not_compiled import why
+from omtl.own import own_module
+from omtl.preparation import read_only
 from omtl.protocols.setting import Setting
 from omtl.seeds import generator
 
@@ -186,8 +188,10 @@ def setting_of(unit: Unit) -> Setting:
         "repeat": unit.repeat,
         "draw": unit.draw,
     }
+    source = load_fed(unit.dataset, unit.seed, unit.draw)
+    is_own = own_module(unit.modules["learner"]) is not None
     return Setting(
-        source=load_fed(unit.dataset, unit.seed, unit.draw),
+        source=read_only(source) if is_own else source,
         protocol=unit.protocol,
         network=unit.network,
         rng=lambda of, **more: generator(unit.seed, of=of, **(axes | more)),
