@@ -139,9 +139,9 @@ def test_a_learner_that_diverges_in_one_repeat_is_told(mine: Path, store: Store)
     setting = setting_of(units[3])
     first = float(in_order(setting.source, setting.stream)[0].rows.X[0, 0])
     mine.write_text(text + f"FIRST = {first!r}\n" + late, encoding="utf-8")
-    from omtl.harness.code import code_of
+    from omtl.harness.code import _code_of
 
-    code_of.cache_clear()
+    _code_of.cache_clear()
     units = [unit_of(mine.stem, "turns", repeat) for repeat in range(5)]
     fanout.run(units, store, {"backend": "sequential", "jobs": 1}, quiet=True)
     diverged = [int(result.arrays["diverged"].sum()) for u in units if (result := store.load(u))]

@@ -12,7 +12,7 @@ from miniature import SMALL_WALK, small
 
 from omtl.errors import UserError
 from omtl.harness import fanout, plan
-from omtl.harness.code import code_of, code_version
+from omtl.harness.code import _code_of, code_version
 from omtl.harness.plan import Table, plan_table
 from omtl.harness.selection import select
 from omtl.harness.store import Store
@@ -187,7 +187,7 @@ def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> No
 
     def version(text: str) -> str:
         (package / "mine.py").write_text(text)
-        code_of.cache_clear()
+        _code_of.cache_clear()
         return code_version("omtl.mine")
 
     (package / "other.py").write_text("y = 1")
@@ -196,7 +196,7 @@ def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> No
     assert version("from omtl.other import y\nx = y + 1") != base
     (package / "other.py").write_text("y = 2")
     assert version("from omtl.other import y\nx = y") != base
-    code_of.cache_clear()
+    _code_of.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["mine", "omtl.mine"])
@@ -211,9 +211,9 @@ def test_code_version_knows_packages(name: str, tmp_path: Path, monkeypatch) -> 
         for line in ("1", "2"):
             (package / "__init__.py").write_text(whole)
             (package / "steps.py").write_text(f"step = {step!r} * {line}")
-            code_of.cache_clear()
+            _code_of.cache_clear()
             seen.add(code_version(name))
-    code_of.cache_clear()
+    _code_of.cache_clear()
     assert len(seen) == 4
 
 

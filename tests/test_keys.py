@@ -15,7 +15,7 @@ from miniature import small
 
 from omtl.config import named_reading
 from omtl.harness import code
-from omtl.harness.code import UNHASHED, code_of
+from omtl.harness.code import UNHASHED, _code_of, code_of
 from omtl.harness.plan import Experiment
 from omtl.harness.unit import Unit
 from omtl.paths import ROOT
@@ -122,12 +122,12 @@ def test_a_change_of_what_runs_changes_the_key(
         return copy
 
     monkeypatch.setattr(code, "module_in", changed)
-    code_of.cache_clear()
+    _code_of.cache_clear()
     try:
         assert small("dom2").unit(0, 0).key != before.key
         assert not before.is_same_here()
     finally:
-        code_of.cache_clear()
+        _code_of.cache_clear()
 
 
 @pytest.mark.parametrize("package", ["numpy", "numba", "scipy", "llvmlite"])
@@ -138,11 +138,11 @@ def test_another_version_of_a_package_changes_the_key(
     before = small("dom2").unit(0, 0).key
     honest = code.version
     monkeypatch.setattr(code, "version", lambda name: honest(name) + "+1" * (name == package))
-    code.package_versions.cache_clear()
+    code._versions.cache_clear()
     try:
         assert small("dom2").unit(0, 0).key != before
     finally:
-        code.package_versions.cache_clear()
+        code._versions.cache_clear()
 
 
 def test_the_order_of_a_grid_is_in_the_key() -> None:

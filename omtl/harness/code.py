@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import hashlib
 import platform
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
-from omtl.own import module_in, own_module
+from omtl.own import module_in, own, own_module
 from omtl.paths import PACKAGE
 
 UNHASHED = {
@@ -53,12 +54,21 @@ class Code(NamedTuple):
     packages: frozenset[str]
 
 
-@lru_cache
 def code_of(module: str) -> Code:
     """Return a module's code with the project's and the user's code that it imports.
 
     Comments, docstrings and layout do not count: a unit stays valid when only they change.
+
+    Raises
+    ------
+    SyntaxError
+        If it is no Python.
     """
+    return _code_of(module, own())
+
+
+@lru_cache
+def _code_of(module: str, own_folder: Path | None) -> Code:  # noqa: ARG001 - modules are there
     digest = hashlib.sha256()
     seen: set[str] = set()
     others: set[str] = set()
@@ -71,7 +81,7 @@ def code_of(module: str) -> Code:
         if name in seen or path is None:
             continue
         seen.add(name)
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = ast.parse(path.read_text(encoding="utf-8"), path.name)
         package = name if path.stem == "__init__" else name.rpartition(".")[0]
         waiting += filter(None, (name.rpartition(".")[0], *_imports_of(tree, package)))
         digest.update(ast.dump(_without_docstrings(tree)).encode())
@@ -83,14 +93,18 @@ def code_version(module: str) -> str:
     return code_of(module).version
 
 
-@lru_cache
-def package_versions(modules: tuple[str, ...]) -> str:
+def package_versions(modules: Iterable[str]) -> str:
     """Return a hash of the versions of Python and of the packages that modules make numbers by.
 
     Random generators, sums and compilers are theirs: another version may give other bits.
     """
+    return _versions(frozenset().union(*(code_of(module).packages for module in modules)))
+
+
+@lru_cache
+def _versions(packages: frozenset[str]) -> str:
     versions = [".".join(platform.python_version_tuple()[:2])]
-    for name in sorted(frozenset().union(*(code_of(module).packages for module in modules))):
+    for name in sorted(packages):
         try:
             versions.append(f"{name} {version(PACKAGES[name])}")
         except PackageNotFoundError:

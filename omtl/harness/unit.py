@@ -78,6 +78,12 @@ class Unit:
         algorithm = {k: self.algorithm[k] for k in made_of if k in self.algorithm}
         dataset = {k: v for k, v in self.dataset.items() if k != "label"}
         network = self.network and {k: v for k, v in self.network.items() if k != "name"}
+        try:
+            code = {part: code_version(module) for part, module in self.modules.items()}
+        except SyntaxError as fault:
+            raise import_fault(
+                f"algorithm.learner: {self.algorithm['learner']!r}", fault
+            ) from fault
         return {
             "algorithm": algorithm,
             "order": list(self.algorithm["grid"]),  # points are numbered by it; keys are sorted
@@ -88,10 +94,7 @@ class Unit:
             "repeat": self.repeat,
             "draw": self.draw,
             "files": files_of(self.dataset),
-            "code": {
-                **{part: code_version(module) for part, module in self.modules.items()},
-                "packages": package_versions(tuple(self.modules.values())),
-            },
+            "code": code | {"packages": package_versions(self.modules.values())},
             "format": FORMAT,
         }
 
