@@ -181,7 +181,7 @@ def test_the_best_of_rivals_is_taken(store: Store) -> None:
 
 def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> None:
     """A comment or docstring keeps stored units valid; a changed line does not."""
-    monkeypatch.setattr("omtl.harness.code.ROOT", tmp_path)
+    monkeypatch.setattr("omtl.harness.code.PACKAGE", tmp_path / "omtl")
     package = tmp_path / "omtl"
     package.mkdir()
 
@@ -203,7 +203,7 @@ def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> No
 def test_code_version_knows_packages(name: str, tmp_path: Path, monkeypatch) -> None:
     """A package, one's own or the project's, counts with all that it imports, however it does."""
     monkeypatch.setenv("OMTL_OWN", str(tmp_path / "own"))
-    monkeypatch.setattr("omtl.harness.code.ROOT", tmp_path)
+    monkeypatch.setattr("omtl.harness.code.PACKAGE", tmp_path / "omtl")
     package = tmp_path / ("own" if name == "mine" else "") / Path(*name.split("."))
     package.mkdir(parents=True)
     seen = set()

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from omtl.harness.orphans import end_with
-from omtl.paths import ROOT
+from omtl.paths import PACKAGE
 
 LOOK_EVERY = 1.0
 """Seconds between two looks whether a process still runs whose pipe others may hold open."""
@@ -41,7 +41,7 @@ class Apart:
     def __init__(self, mib: int | None = None) -> None:
         self._ours, theirs = Pipe()
         words = [sys.executable, "-m", "omtl.harness.apart", theirs.fileno(), os.getpid(), mib or 0]
-        paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+        paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
         with theirs:
             self._process = subprocess.Popen(
                 list(map(str, words)),

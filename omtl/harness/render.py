@@ -112,7 +112,8 @@ def claims_markdown(claims: pd.DataFrame) -> str:
         return ""
     lines = ["", "## Claims", "", "| the paper says | in print | ours |", "| --- | --- | --- |"]
     lines += [
-        f"| {row['says']} ({row['place']}) | {row['in_print']} | **{row['outcome']}** |"
+        f"| {for_markdown(row['says'])} ({for_markdown(row['place'])}) | {row['in_print']} | "
+        f"**{row['outcome']}** |"
         for row in claims.to_dict("records")
     ]
     return "\n".join(lines) + "\n"
@@ -120,7 +121,6 @@ def claims_markdown(claims: pd.DataFrame) -> str:
 
 def latex(layout: Layout) -> str:
     """Return a table in LaTeX (booktabs): published and ours, our matches in bold."""
-
     width = 1 + 2 * len(layout.heads)
     heads = " & ".join(rf"\multicolumn{{2}}{{c}}{{{for_latex(head)}}}" for head in layout.heads)
     pairs = " & ".join(["published & ours"] * len(layout.heads))
