@@ -13,7 +13,7 @@ OPTIONS = --reading '$(READING)' --seed '$(SEED)' $(if $(REPEATS),--repeats '$(R
 	$(if $(SELECTION),--selection '$(SELECTION)')
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics honesty verify report data bench test lint faults engines audit docs lock clean distclean
+.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics honesty verify report data bench test lint faults mutants fuzz engines audit docs lock clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -64,6 +64,12 @@ lint: $(VENV)/test ## check style and types
 
 faults: $(VENV)/test ## kill runs at 200 random moments, resume them, compare the bytes
 	@$(PYTHON) -m scripts.faults
+
+mutants: $(VENV)/test ## change the code a little, 66 times, and see that quick tests notice
+	@$(PYTHON) -m scripts.mutants
+
+fuzz: $(VENV)/test ## try 10,000 malformed matrices, files and configs
+	@$(PYTHON) -m scripts.fuzz
 
 engines: $(VENV)/test ## measure what each engine for many workers costs
 	@$(PYTHON) -m scripts.engines

@@ -8,7 +8,6 @@ of every result that is made of it, so a changed file makes new results.
 from __future__ import annotations
 
 import hashlib
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,6 +22,7 @@ from scipy import sparse
 
 from data_fetchers._checks import chosen
 from data_fetchers.fetch import RemoteFile
+from omtl.archives import read_arrays
 from omtl.errors import UserError
 from omtl.own import own
 from omtl.streams import Tasks
@@ -31,9 +31,6 @@ NAME = "table_file"
 FILES: tuple[RemoteFile, ...] = ()
 CITATION = ""
 LICENCE = "the user's own"
-
-MAX_BYTES = 1 << 32
-"""Bytes of arrays that a compressed file may unpack to."""
 
 ARRAYS = ("X", "y", "task")
 """What a file of NumPy arrays has."""
@@ -189,9 +186,12 @@ def _columns(table: pyarrow.Table, label: str, task: str, features: Sequence[str
             given = next(filter(_is_no_number, table[name].to_pylist()), None)
             raise UserError(f"column {name!r} has {given!r}, which is no number")
     for name in (label, task):
-        if table[name].null_count:
-            row = table[name].to_pylist().index(None)
-            raise UserError(f"row {row + 1} has no {name}")
+        values = table[name].to_pylist()
+        if None in values:
+            raise UserError(f"row {values.index(None) + 1} has no {name}")
+        nul = [isinstance(value, str) and "\0" in value for value in values]
+        if any(nul):  # NumPy takes a NUL byte at the end for the end
+            raise UserError(f"row {nul.index(True) + 1} has a NUL byte in its {name}; take it out")
     columns = [table[name].to_pandas().to_numpy(np.float64) for name in used]
     given = (np.array(table[name].to_pylist()) for name in (label, task))
     return Parsed(np.column_stack(columns), *given)
@@ -208,9 +208,12 @@ def _is_no_number(value: Any) -> bool:
 def _csv(path: Path, label: str, task: str, features: Sequence[str] | None) -> Parsed:
     try:
         table = pyarrow.csv.read_csv(path)
+        _ = table.column_names  # they are decoded here
     except pyarrow.ArrowInvalid as fault:
         told = " ".join(str(fault).split()).removeprefix("CSV parse error: ")
         raise UserError(f"it is no CSV ({told})") from fault
+    except UnicodeDecodeError as fault:
+        raise UserError("its header is not of UTF-8; save the file as UTF-8") from fault
     return _columns(table, label, task, features)
 
 
@@ -249,22 +252,11 @@ def _npz(
 ) -> Parsed:
     if features:
         raise UserError("features of arrays have no names; leave dataset.options.features out")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            n_bytes = sum(member.file_size for member in archive.infolist())
-        if n_bytes > MAX_BYTES:
-            raise UserError(f"its arrays unpack to {n_bytes} bytes, more than {MAX_BYTES}")
-        with np.load(path, allow_pickle=False) as stored:
-            lacking = [name for name in ARRAYS if name not in stored.files]
-            if lacking:
-                raise UserError(f"no array {lacking[0]!r}; there are {_some(stored.files)}")
-            X, y, tasks = (stored[name] for name in ARRAYS)
-    except zipfile.BadZipFile as fault:
-        raise UserError(f"it is no file of NumPy arrays ({fault})") from fault
-    except ValueError as fault:
-        pickled = "allow_pickle" in str(fault)
-        told = "it has pickled objects, which could run code; save arrays of numbers and strings"
-        raise UserError(told if pickled else f"its arrays cannot be read ({fault})") from fault
+    arrays = read_arrays(path)
+    lacking = [name for name in ARRAYS if name not in arrays]
+    if lacking:
+        raise UserError(f"no array {lacking[0]!r}; there are {_some(list(arrays))}")
+    X, y, tasks = (arrays[name] for name in ARRAYS)
     if X.ndim != 2 or not np.issubdtype(X.dtype, np.number) or np.iscomplexobj(X):
         raise UserError(f"X must be a matrix of numbers, and is {X.dtype} of shape {X.shape}")
     for name, array in (("y", y), ("task", tasks)):

@@ -284,9 +284,17 @@ def grid_points(algorithm: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [points[number] for number in algorithm.get("only", range(len(points)))]
 
 
+LIMITS: Mapping[str, tuple[type, ...]] = {"unit_seconds": (int, float), "unit_mib": (int,)}
+"""Limits that a unit may have, and kinds of their numbers."""
+
+
 def resolve_jobs(parallel: Mapping[str, Any], jobs: int | None = None) -> dict[str, Any]:
     """Return how to run in parallel, with the number of jobs asked for (−1: one a core)."""
     asked = parallel["jobs"] if jobs is None else jobs
     if not isinstance(asked, int) or (asked < 1 and asked != -1):
         raise UserError(f"parallel.jobs={asked!r} must be a positive number, or -1 for all cores")
+    for name, kinds in LIMITS.items():
+        limit = parallel.get(name)
+        if limit is not None and (type(limit) not in kinds or not limit > 0):
+            raise UserError(f"parallel.{name}={limit!r} must be a positive number, or null")
     return {**parallel, "jobs": asked}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
+from omtl.archives import read_sealed, write_sealed
 from omtl.errors import UserError
-from omtl.files import write_whole
 from omtl.learners.lifelong import Knowledge
 
 BY_COLUMN = ("scale", "seen", "alpha_sum")
@@ -25,9 +23,7 @@ def save_knowledge(state: Knowledge, path: Path) -> None:
     path : Path
         The file; by custom it ends in ``.npz``.
     """
-    content = io.BytesIO()
-    np.savez_compressed(content, allow_pickle=False, **state._asdict())
-    write_whole(path, content.getvalue())
+    write_sealed(path, state._asdict(), compressed=True)
 
 
 def load_knowledge(path: Path) -> Knowledge:
@@ -39,11 +35,10 @@ def load_knowledge(path: Path) -> Knowledge:
         If there is no such file, or it holds none.
     """
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
+        arrays = read_sealed(path)
     except OSError as fault:
         raise UserError(f"{path}: cannot be read ({fault.strerror or fault})") from fault
-    except (BadZipFile, ValueError, EOFError, TypeError) as fault:
+    except UserError as fault:
         raise UserError(
             f"{path}: holds no knowledge base; give a file of save_knowledge"
         ) from fault

@@ -11,6 +11,7 @@ from omtl.errors import UserError
 from omtl.ops import Rows, SparseRows, rows_of, square_norms
 from omtl.play import Examples
 from omtl.streams import Stream, Tasks
+from omtl.validation import sound_tasks
 
 SPARSE_BELOW = 0.25
 """Rows with a smaller share of nonzeros than this are kept sparse."""
@@ -53,12 +54,13 @@ def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
     Raises
     ------
     UserError
-        If the normalisation is not known.
+        If the normalisation is not known, or the tasks are malformed.
     """
     if normalise not in NORMALISATIONS:
         raise UserError(
             f"dataset.normalise={normalise!r} is not known; choose from {', '.join(NORMALISATIONS)}"
         )
+    tasks = sound_tasks(tasks)
     tasks = NORMALISATIONS[normalise](with_bias(tasks) if bias else tasks)
     X = tasks.X
     nonzeros = X.nnz if isinstance(X, sparse.csr_array) else np.count_nonzero(X)
@@ -116,21 +118,45 @@ def fed(tasks: Tasks) -> Fed:
     return Fed(lean, square_norm, tasks.sha256, is_lean)
 
 
+def read_only(source: Fed) -> Fed:
+    """Return what cannot be written to: a learner that changes its rows is refused by NumPy."""
+    tasks = source.tasks
+    X: np.ndarray | sparse.csr_array = tasks.X
+    if isinstance(X, sparse.csr_array):
+        X = sparse.csr_array(X)
+        X.data, X.indices, X.indptr = map(_locked, (X.data, X.indices, X.indptr))
+    else:
+        X = _locked(X)
+    tasks = replace(tasks, X=X, y=_locked(tasks.y), task=_locked(tasks.task))
+    return replace(source, tasks=tasks, square_norm=_locked(source.square_norm))
+
+
+def _locked(array: np.ndarray) -> np.ndarray:
+    """Return an array's numbers, not to be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def in_order(source: Fed, stream: Stream) -> tuple[Examples, Stream]:
     """Return the examples in the order in which they come, and the stream of these.
 
     Memory is then read from front to back, which makes a play several times faster. What is
     `LARGE` stays where it is, in its own order: a unit then holds no copy of it, and may take
-    twice as long.
+    twice as long. What is `read_only` stays so.
     """
     tasks, order = source.tasks, stream.example
     if _bytes_of(tasks.X) * order.size > LARGE * tasks.y.size:
         examples = Examples(_rows(tasks.X), tasks.y, tasks.task, source.square_norm)
-        return examples, stream
-    examples = Examples(
-        _rows(tasks.X[order]), tasks.y[order], tasks.task[order], source.square_norm[order]
-    )
-    return examples, stream._replace(example=np.arange(order.size))
+    else:
+        examples = Examples(
+            _rows(tasks.X[order]), tasks.y[order], tasks.task[order], source.square_norm[order]
+        )
+        stream = stream._replace(example=np.arange(order.size))
+    if not source.square_norm.flags.writeable:
+        rows = type(examples.rows)(*map(_locked, examples.rows))
+        examples = Examples(rows, *map(_locked, examples[1:]))
+    return examples, stream
 
 
 def _bytes_of(X: np.ndarray | sparse.csr_array) -> int:

@@ -28,6 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import omtl.learners
+from omtl.archives import read_sealed, write_sealed
 from omtl.config import load_option, options
 from omtl.errors import UserError
 from omtl.estimators import base
@@ -416,10 +417,9 @@ def test_the_same_model_is_the_same_file(tmp_path: Path) -> None:
 
 def changed(path: Path, **changes: Any) -> Path:
     """Write a copy of a model's file with other values in its description."""
-    with np.load(path) as archive:
-        arrays = dict(archive)
+    arrays = read_sealed(path)
     about = json.loads(str(arrays["about"])) | changes
-    np.savez(path.with_name("changed.npz"), **(arrays | {"about": np.array(json.dumps(about))}))
+    write_sealed(path.with_name("changed.npz"), arrays | {"about": np.array(json.dumps(about))})
     return path.with_name("changed.npz")
 
 
@@ -445,6 +445,10 @@ def test_wrong_files_are_refused(tmp_path: Path) -> None:
     for changes in ({"learner": "print"}, {"format": "x"}, {"params": {"D": 1}}, {"tasks": [1]}):
         with pytest.raises(UserError, match="is no file of a model"):
             omtl.learners.load(changed(good, **changes))
+    for array in (np.zeros((1, 1)), read_sealed(good)["state/w"].astype(np.float32)):
+        write_sealed(tmp_path / "other.npz", read_sealed(good) | {"state/w": array})
+        with pytest.raises(UserError, match="state/w does not fit"):
+            omtl.learners.load(tmp_path / "other.npz")
     with pytest.raises(UserError, match=r"tasks: \(1, 2\) cannot be kept in a file"):
         PassiveAggressive().begin(2, [0, 1], [(1, 2)]).save(tmp_path / "x")
 

@@ -12,7 +12,7 @@ from miniature import SMALL_WALK, small
 
 from omtl.errors import UserError
 from omtl.harness import fanout, plan
-from omtl.harness.code import code_version
+from omtl.harness.code import _code_of, code_version
 from omtl.harness.plan import Table, plan_table
 from omtl.harness.selection import select
 from omtl.harness.store import Store
@@ -187,13 +187,13 @@ def test_the_best_of_rivals_is_taken(store: Store) -> None:
 
 def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> None:
     """A comment or docstring keeps stored units valid; a changed line does not."""
-    monkeypatch.setattr("omtl.harness.code.ROOT", tmp_path)
+    monkeypatch.setattr("omtl.harness.code.PACKAGE", tmp_path / "omtl")
     package = tmp_path / "omtl"
     package.mkdir()
 
     def version(text: str) -> str:
         (package / "mine.py").write_text(text)
-        code_version.cache_clear()
+        _code_of.cache_clear()
         return code_version("omtl.mine")
 
     (package / "other.py").write_text("y = 1")
@@ -202,14 +202,14 @@ def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> No
     assert version("from omtl.other import y\nx = y + 1") != base
     (package / "other.py").write_text("y = 2")
     assert version("from omtl.other import y\nx = y") != base
-    code_version.cache_clear()
+    _code_of.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["mine", "omtl.mine"])
 def test_code_version_knows_packages(name: str, tmp_path: Path, monkeypatch) -> None:
     """A package, one's own or the project's, counts with all that it imports, however it does."""
     monkeypatch.setenv("OMTL_OWN", str(tmp_path / "own"))
-    monkeypatch.setattr("omtl.harness.code.ROOT", tmp_path)
+    monkeypatch.setattr("omtl.harness.code.PACKAGE", tmp_path / "omtl")
     package = tmp_path / ("own" if name == "mine" else "") / Path(*name.split("."))
     package.mkdir(parents=True)
     seen = set()
@@ -217,9 +217,9 @@ def test_code_version_knows_packages(name: str, tmp_path: Path, monkeypatch) -> 
         for line in ("1", "2"):
             (package / "__init__.py").write_text(whole)
             (package / "steps.py").write_text(f"step = {step!r} * {line}")
-            code_version.cache_clear()
+            _code_of.cache_clear()
             seen.add(code_version(name))
-    code_version.cache_clear()
+    _code_of.cache_clear()
     assert len(seen) == 4
 
 

@@ -29,6 +29,10 @@ from omtl.estimators.table import ANY, NUMBERS, Entry
 from omtl.networks import mixing_matrix
 from omtl.ops import DenseRows, Rows, SparseRows, rows_of, square_norms
 from omtl.rules import Shape, findings
+from omtl.validation import sound_rows
+
+TAKEN: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
+"""What scikit-learn is to make of examples."""
 
 SUMMED_AT_ONCE = 8192
 """Where rows are longer, NumPy's sums over an array of rows depend on where a row begins in it."""
@@ -99,7 +103,7 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             If an argument does not fit.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C")
+        X, y = validate_data(self, sound_rows(X), y, **TAKEN)
         check_classification_targets(y)
         self._begin(X, np.unique(y), task, tasks, whole=True)
         self._learn(X, y, task, node, ends=True)
@@ -133,9 +137,7 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
             If an argument does not fit.
         """
         first = not self.__sklearn_is_fitted__()
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, order="C", reset=first
-        )
+        X, y = validate_data(self, sound_rows(X), y, **TAKEN, reset=first)
         if first:
             if classes is None:
                 check_classification_targets(y)
@@ -228,7 +230,7 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
             If nothing has been learnt.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
+        X = validate_data(self, sound_rows(X), **TAKEN, reset=False)
         batch = self._batch(X, np.zeros(X.shape[0]), task, node)
         return self._foresee(batch)
 
@@ -397,6 +399,8 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
             state = learner.new_state(shape)
         except UserError as fault:
             raise ValueError(f"{type(self).__name__}: {fault}") from fault
+        except (MemoryError, OverflowError) as fault:
+            raise too_large(self, shape) from fault
         self._state = state._replace(
             **{name: np.zeros((len(names), 0), dtype=np.int64) for name in self.entry.row_lists}
         )
@@ -524,9 +528,11 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
         """Score one example, and learn from it if `sign` is a label, not 0."""
         check_begun(self)
         if self._shape.sparse:
-            row = sparse.csr_array(x if sparse.issparse(x) else np.atleast_2d(x), dtype=np.float64)
+            row = sound_rows(x) if sparse.issparse(x) else sparse.csr_array(np.atleast_2d(x))
+            row = row.astype(np.float64, copy=False)
         else:
-            row = np.atleast_2d(np.asarray(x.toarray() if sparse.issparse(x) else x, dtype=float))
+            given = sound_rows(x).toarray() if sparse.issparse(x) else x
+            row = np.atleast_2d(np.asarray(given, dtype=float))
         if row.shape != (1, self.n_features_in_):
             raise ValueError(
                 f"x has the shape {np.shape(x)}, but {type(self).__name__} is expecting "
@@ -574,7 +580,11 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
     def _widen(self, n_features: int) -> None:
         """Make room for more features, of which no example had any; for sparse rows only."""
         self._shape = self._shape._replace(n_features=n_features)
-        wider = iter(arrays_of(self._learner.new_state(self._shape)).values())
+        try:
+            state = self._learner.new_state(self._shape)
+        except (MemoryError, OverflowError) as fault:
+            raise too_large(self, self._shape) from fault
+        wider = iter(arrays_of(state).values())
 
         def grown(name: str, array: np.ndarray) -> np.ndarray:
             into = next(wider)
@@ -596,6 +606,14 @@ def check_begun(estimator: MultiTaskClassifier) -> None:
         raise NotFittedError(
             f"this {type(estimator).__name__} has seen nothing yet: call fit, partial_fit or begin"
         )
+
+
+def too_large(estimator: MultiTaskClassifier, shape: Shape) -> ValueError:
+    """Return the error that tells that the weights do not fit into the memory."""
+    return ValueError(
+        f"{type(estimator).__name__}: weights of {shape.n_tasks} tasks and {shape.n_features} "
+        "features do not fit into the memory; hash the features to fewer"
+    )
 
 
 def two_classes(classes: np.ndarray) -> np.ndarray:
@@ -705,12 +723,11 @@ def count_rounds(numbers: list[int], n_tasks: int, by_task: bool) -> int:
 
 
 def rows_in(X: np.ndarray | sparse.csr_array) -> Rows:
-    """Return rows as compiled code reads them: writable, which it takes for a type; ascending."""
-    if isinstance(X, sparse.csr_array):
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-    elif not X.flags.writeable:
+    """Return rows as compiled code reads them: writable, which it takes for a type.
+
+    Sparse ones must be canonical (`omtl.validation`).
+    """
+    if not sparse.issparse(X) and not X.flags.writeable:
         X = X.copy()
     return rows_of(X)
 

@@ -7,9 +7,7 @@ is executed when it is read.
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
@@ -17,14 +15,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from omtl.archives import read_sealed, write_sealed
 from omtl.errors import UserError
 from omtl.estimators.base import MultiTaskClassifier, arrays_of
 from omtl.estimators.following import with_room
-from omtl.files import write_whole
 from omtl.rules import Shape
 
 FORMAT = "omtl model"
-VERSION = 1
+VERSION = 2
 
 PLAIN = (str, bool, int, float, type(None))
 """Types that JSON keeps as they are."""
@@ -59,9 +57,7 @@ def save(estimator: MultiTaskClassifier, path: str | PathLike[str]) -> None:
         "room": estimator._room,
     }
     arrays |= _state(estimator)
-    content = io.BytesIO()
-    np.savez(content, allow_pickle=False, about=np.array(json.dumps(about)), **arrays)
-    write_whole(Path(fspath(path)), content.getvalue())
+    write_sealed(Path(fspath(path)), {"about": np.array(json.dumps(about)), **arrays})
 
 
 def load(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:
@@ -75,11 +71,10 @@ def load(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:
     from omtl.estimators.classes import ESTIMATORS
 
     try:
-        with np.load(fspath(path), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        arrays = read_sealed(path)
     except OSError as fault:
         raise UserError(f"{path}: cannot be read ({fault.strerror or fault})") from fault
-    except (ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as fault:
+    except UserError as fault:
         raise UserError(f"{path}: is no file of a model, or damaged ({fault})") from fault
     try:
         about = json.loads(str(arrays["about"]))
@@ -94,7 +89,7 @@ def load(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:
         if not issubclass(made, kind):
             raise UserError(f"{path}: has a {about['learner']}, which is no {kind.__name__}")
         return _filled(made, about, arrays)
-    except (KeyError, ValueError, TypeError, AttributeError) as fault:
+    except (KeyError, ValueError, TypeError, AttributeError, OverflowError, MemoryError) as fault:
         raise UserError(f"{path}: is no file of a model, or damaged ({fault!r})") from fault
 
 

@@ -18,7 +18,7 @@ from omtl.harness.unit import Unit
 NAME = "code.log"
 """The file in the store's folder."""
 
-PARTS = ("learner", "data", "protocol")
+PARTS = ("learner", "data", "protocol", "harness", "packages")
 """The parts of the code that a unit's identity has."""
 
 
@@ -58,7 +58,7 @@ def changed(folder: Path, missing: Sequence[Unit]) -> list[str]:
         lines = (folder / NAME).read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
         return []
-    last = {words[0]: words[1:] for words in map(str.split, lines) if len(words) == 4}
+    last = {words[0]: words[1:] for words in map(str.split, lines) if len(words) == 1 + len(PARTS)}
     found = Counter(
         name
         for unit in missing
@@ -78,6 +78,8 @@ def _differing(unit: Unit, earlier: Sequence[str]) -> Iterable[str]:
         "learner": f"learner {unit.algorithm['learner']}",
         "data": f"data set {unit.dataset['name']}",
         "protocol": f"protocol {unit.protocol['module']}",
+        "harness": "the harness",
+        "packages": "installed packages",
     }
     for part, before in zip(PARTS, earlier, strict=True):
         if not unit.identity["code"][part].startswith(before):

@@ -18,6 +18,7 @@ import joblib
 
 from omtl.config import choose
 from omtl.errors import UserError
+from omtl.harness.orphans import end_with
 
 LOOPBACK = "127.0.0.1"
 RETRIES = 3
@@ -89,7 +90,10 @@ def by_joblib(
 ) -> Results:
     """Compute by threads or processes of this machine."""
     jobs = min(joblib.effective_n_jobs(int(parallel["jobs"])), n_items)
-    return _by_pool(joblib.Parallel(jobs, parallel["backend"], **AS_THEY_END), function, items)
+    given = AS_THEY_END
+    if parallel["backend"] == "loky":  # those of dask and ray end with their parents by themselves
+        given = given | {"initializer": end_with, "initargs": (os.getpid(),)}
+    return _by_pool(joblib.Parallel(jobs, parallel["backend"], **given), function, items)
 
 
 def by_dask(

@@ -10,11 +10,12 @@ import errno
 import os
 import socket
 import sys
+import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
@@ -22,10 +23,12 @@ from data_fetchers.fetch import DataMissing
 from omtl.errors import UserError
 from omtl.files import cannot_write
 from omtl.harness import changes, loading, memory
+from omtl.harness.apart import Apart, Lost
 from omtl.harness.dispatch import Dispatch
 from omtl.harness.engines import results
 from omtl.harness.store import Store
 from omtl.harness.unit import Result, Unit, compute
+from omtl.own import VARIABLE, own_module
 from omtl.paths import kept
 
 DEAD = {
@@ -154,6 +157,8 @@ def worker(unit: Unit) -> Done:
         result = compute(unit)
     except UserError as fault:
         failure = Failure(str(fault), missing_data=isinstance(fault, DataMissing))
+    except SystemExit as end:
+        failure = Failure(f"{unit.name}: its code asked Python to exit (status {end.code})")
     except Exception as fault:  # any fault of one unit must leave the others alone
         if isinstance(fault, OSError) and fault.errno in FULL:
             raise cannot_write(fault.filename or kept(), fault) from fault
@@ -162,11 +167,47 @@ def worker(unit: Unit) -> Done:
     return Done(unit, result, failure, this_process(), peak, loading.times_loaded())
 
 
-def asked(work: tuple[Unit, str]) -> Done:
-    """Compute a unit in a worker, whose peak is measured since the mark that comes with it."""
-    unit, mark = work
-    memory.follow(mark)
-    return worker(unit)
+class Asked(NamedTuple):
+    """What a worker is asked to compute.
+
+    Parameters
+    ----------
+    unit : Unit
+    mark : str
+        Since when the worker's memory is measured (`omtl.harness.memory`).
+    seconds : float or None
+    mib : int or None
+        Limits of the unit.
+    """
+
+    unit: Unit
+    mark: str
+    seconds: float | None
+    mib: int | None
+
+
+_local = threading.local()
+
+
+def asked(work: Asked) -> Done:
+    """Compute a unit in a worker; apart, where its learner is the user's or it has a limit."""
+    learner = work.unit.modules["learner"]
+    if work.seconds is None and work.mib is None and own_module(learner) is None:
+        return here(work)
+    kind = work.mib, os.environ.get(VARIABLE)
+    if getattr(_local, "kind", None) != kind or _local.apart.is_lost():
+        _local.kind, _local.apart = kind, Apart(work.mib)
+    try:
+        return _local.apart.ask(here, work, seconds=work.seconds)
+    except Lost as fault:
+        failure = Failure(f"{work.unit.name}: {fault}")
+        return Done(work.unit, None, failure, this_process(), memory.peak_since(), 0)
+
+
+def here(work: Asked) -> Done:
+    """Compute a unit in this process, whose peak is measured since the mark that comes with it."""
+    memory.follow(work.mark)
+    return worker(work.unit)
 
 
 def _deaths() -> tuple[type[Exception], ...]:
@@ -196,13 +237,15 @@ def as_done(
     left = {unit.key: unit for unit in units}
     elsewhere: list[str] = []
 
-    def still_wanted(dispatch: Dispatch) -> Iterator[tuple[Unit, str]]:
+    limits = {name: parallel.get(f"unit_{name}") for name in ("seconds", "mib")}
+
+    def still_wanted(dispatch: Dispatch) -> Iterator[Asked]:
         for unit in dispatch:
             if store.has(unit):
                 elsewhere.append(unit.key)
                 dispatch.meet(unit)
             else:
-                yield unit, memory.mark()
+                yield Asked(unit, memory.mark(), **limits)
 
     attempts = 0
     while left:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from omtl.harness.escape import for_latex, for_markdown, one_line
 from omtl.harness.layout import Layout, spread
 from omtl.harness.table import Scored
 from omtl.harness.verdict import (
@@ -101,14 +102,15 @@ def show(layout: Layout, console: Console) -> None:
 
 def markdown(layout: Layout) -> str:
     """Return a table in Markdown: published → **ours** verdict."""
-    lines = [f"# {layout.title}", "", layout.subtitle[0].upper() + layout.subtitle[1:] + ".", ""]
+    title, subtitle = for_markdown(layout.title), for_markdown(layout.subtitle)
+    lines = [f"# {title}", "", subtitle[0].upper() + subtitle[1:] + ".", ""]
     marked = f" `{SUSPECT}`: suspect in print." if layout.suspects else ""
     lines += [f"Each cell: published, **ours**, verdict.{marked}", ""]
-    lines.append("| | " + " | ".join(layout.heads) + " |")
+    lines.append("| | " + " | ".join(map(for_markdown, layout.heads)) + " |")
     lines.append("| --- |" + " --- |" * len(layout.heads))
     for line in layout.lines:
         if line.is_group:
-            lines.append(f"| *{line.label}* |" + " |" * len(layout.heads))
+            lines.append(f"| *{for_markdown(line.label)}* |" + " |" * len(layout.heads))
             continue
         cells = [
             "-"
@@ -117,9 +119,9 @@ def markdown(layout: Layout) -> str:
             + f" {s.verdict}"
             for s in line.cells
         ]
-        lines.append(f"| {line.label} | " + " | ".join(cells) + " |")
+        lines.append(f"| {for_markdown(line.label)} | " + " | ".join(cells) + " |")
     if layout.notes:
-        lines += ["", "## Notes", ""] + [f"- {note}" for note in layout.notes]
+        lines += ["", "## Notes", ""] + [f"- {for_markdown(note)}" for note in layout.notes]
     return "\n".join(lines) + "\n"
 
 
@@ -129,7 +131,8 @@ def claims_markdown(claims: pd.DataFrame) -> str:
         return ""
     lines = ["", "## Claims", "", "| the paper says | in print | ours |", "| --- | --- | --- |"]
     lines += [
-        f"| {row['says']} ({row['place']}) | {row['in_print']} | **{row['outcome']}** |"
+        f"| {for_markdown(row['says'])} ({for_markdown(row['place'])}) | {row['in_print']} | "
+        f"**{row['outcome']}** |"
         for row in claims.to_dict("records")
     ]
     return "\n".join(lines) + "\n"
@@ -137,17 +140,11 @@ def claims_markdown(claims: pd.DataFrame) -> str:
 
 def latex(layout: Layout) -> str:
     """Return a table in LaTeX (booktabs): published and ours, our matches in bold."""
-
-    def escape(text: str) -> str:
-        for old, new in (("%", r"\%"), ("_", r"\_"), ("&", r"\&"), ("±", r"$\pm$"), ("—", "---")):
-            text = text.replace(old, new)
-        return text
-
     width = 1 + 2 * len(layout.heads)
-    heads = " & ".join(rf"\multicolumn{{2}}{{c}}{{{escape(head)}}}" for head in layout.heads)
+    heads = " & ".join(rf"\multicolumn{{2}}{{c}}{{{for_latex(head)}}}" for head in layout.heads)
     pairs = " & ".join(["published & ours"] * len(layout.heads))
     lines = [
-        rf"% {layout.title}; {layout.subtitle}",
+        rf"% {one_line(f'{layout.title}; {layout.subtitle}')}",
         rf"\begin{{tabular}}{{l{'rr' * len(layout.heads)}}}",
         r"\toprule",
         rf" & {heads} \\",
@@ -156,17 +153,17 @@ def latex(layout: Layout) -> str:
     ]
     for line in layout.lines:
         if line.is_group:
-            lines.append(rf"\multicolumn{{{width}}}{{l}}{{\emph{{{escape(line.label)}}}}} \\")
+            lines.append(rf"\multicolumn{{{width}}}{{l}}{{\emph{{{for_latex(line.label)}}}}} \\")
             continue
         cells = []
         for s in line.cells:
             if s is None:
                 cells += ["-", ""]
                 continue
-            ours = escape(_ours(layout, s))
+            ours = for_latex(_ours(layout, s))
             cells += [
-                escape(_published(layout, s)),
+                for_latex(_published(layout, s)),
                 rf"\textbf{{{ours}}}" if s.verdict == MATCH else ours,
             ]
-        lines.append(f"{escape(line.label)} & " + " & ".join(cells) + r" \\")
+        lines.append(f"{for_latex(line.label)} & " + " & ".join(cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"

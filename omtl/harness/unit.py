@@ -20,10 +20,12 @@ from numba.core.errors import NumbaError
 from omtl.config import grid_points
 from omtl.errors import UserError
 from omtl.estimators.table import ANY, TABLE
-from omtl.harness.code import code_version
+from omtl.harness.code import code_version, package_versions
 from omtl.harness.host import host
 from omtl.harness.loading import files_of, load_fed, module_of
 from omtl.not_compiled import why
+from omtl.own import own_module
+from omtl.preparation import read_only
 from omtl.protocols.setting import Setting
 from omtl.seeds import generator
 
@@ -59,6 +61,16 @@ class Unit:
         network = f" ({self.network['name']})" if self.network else ""
         return f"{self.algorithm['name']}{network} on {self.dataset['name']}, repeat {self.repeat}"
 
+    @property
+    def modules(self) -> dict[str, str]:
+        """The modules that, with all that they import, make the result."""
+        return {
+            "learner": self.algorithm["learner"].rpartition(".")[0],
+            "data": module_of(self.dataset).__name__,
+            "protocol": self.protocol["module"],
+            "harness": __name__,
+        }
+
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that determines the result, without the labels that only people read."""
@@ -66,8 +78,15 @@ class Unit:
         algorithm = {k: self.algorithm[k] for k in made_of if k in self.algorithm}
         dataset = {k: v for k, v in self.dataset.items() if k != "label"}
         network = self.network and {k: v for k, v in self.network.items() if k != "name"}
+        try:
+            code = {part: code_version(module) for part, module in self.modules.items()}
+        except SyntaxError as fault:
+            raise import_fault(
+                f"algorithm.learner: {self.algorithm['learner']!r}", fault
+            ) from fault
         return {
             "algorithm": algorithm,
+            "order": list(self.algorithm["grid"]),  # points are numbered by it; keys are sorted
             "dataset": dataset,
             "protocol": self.protocol,
             "network": network,
@@ -75,11 +94,7 @@ class Unit:
             "repeat": self.repeat,
             "draw": self.draw,
             "files": files_of(self.dataset),
-            "code": {
-                "learner": code_version(self.algorithm["learner"].rpartition(".")[0]),
-                "data": code_version(module_of(self.dataset).__name__),
-                "protocol": code_version(self.protocol["module"]),
-            },
+            "code": code | {"packages": package_versions(self.modules.values())},
             "format": FORMAT,
         }
 
@@ -176,8 +191,10 @@ def setting_of(unit: Unit) -> Setting:
         "repeat": unit.repeat,
         "draw": unit.draw,
     }
+    source = load_fed(unit.dataset, unit.seed, unit.draw)
+    is_own = own_module(unit.modules["learner"]) is not None
     return Setting(
-        source=load_fed(unit.dataset, unit.seed, unit.draw),
+        source=read_only(source) if is_own else source,
         protocol=unit.protocol,
         network=unit.network,
         rng=lambda of, **more: generator(unit.seed, of=of, **(axes | more)),

@@ -68,7 +68,8 @@ def _as_symbols(_: object, tokens: Sequence[Token], number: int, *__: object) ->
     return str(symbols(tokens[number].content))
 
 
-_markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+# An image would be fetched from wherever a note says.
+_markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
 _markdown.add_render_rule("text", _as_symbols)
 
 

@@ -1,0 +1,48 @@
+"""Labels and notes as text in Markdown and in LaTeX, whatever characters they have."""
+
+from __future__ import annotations
+
+import re
+
+MARKUP = re.compile(
+    r"[\\`*<>|\[\]~&]"
+    r"|(?<![^\W_])_|_(?![^\W_])"
+    r"|^(?:#|[-+=](?=\s|[-=]|$)|\d+(?=[.)](?:\s|$)))"
+)
+"""What Markdown may take for markup. An underscore within a word is none."""
+
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "%": r"\%",
+    "_": r"\_",
+    "&": r"\&",
+    "#": r"\#",
+    "$": r"\$",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "±": r"$\pm$",
+    "—": "---",
+}
+
+
+def one_line(text: str) -> str:
+    """Return text in one line, without characters that only control."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def for_markdown(text: str) -> str:
+    """Return text as Markdown that shows just that, in one line."""
+
+    def escaped(found: re.Match[str]) -> str:
+        return f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}"
+
+    return MARKUP.sub(escaped, one_line(text))
+
+
+def for_latex(text: str) -> str:
+    """Return text as LaTeX that shows just that, in one line."""
+    return "".join(LATEX.get(character, character) for character in one_line(text))

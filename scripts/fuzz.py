@@ -1,0 +1,310 @@
+"""Malformed matrices, arrays, models, knowledge bases, tables and configs by the thousand.
+
+Each must end in a sentence, or in the number that its well-formed twin has: no crash, no hang, no
+wrong number without a word. Cases are drawn by their numbers and tried in processes of their own,
+so one that kills its process is found by its number.
+
+``python -m scripts.fuzz`` tries 10,000; ``--cases 300`` fewer; ``--kind csr --first 17 --cases 1``
+one again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import yaml
+from scipy import sparse
+
+from omtl.errors import UserError
+
+CASES = 10_000
+SECONDS_A_CASE = 5.0
+"""On average, from which on a batch hangs; it begins with compilation, for which `START` is."""
+START = 240.0
+
+N, D = 10, 7
+Y = np.tile([-1, 1], N // 2)
+
+Rng = np.random.Generator
+
+
+class WrongNumberError(Exception):
+    """Something malformed was taken, and made another number than its well-formed twin."""
+
+
+def csr(rng: Rng, folder: Path) -> None:  # noqa: ARG001
+    """Compressed rows whose indices, pointers, values, kinds or shapes are wrong."""
+    from omtl.learners import AROW, COML, OMTLCovariance, PassiveAggressive
+
+    X = sparse.random_array((N, D), density=0.6, format="csr", rng=rng)
+    for _ in range(int(rng.integers(3))):
+        which = str(rng.choice(["indices", "indptr", "data"]))
+        array = getattr(X, which).copy()
+        place = int(rng.integers(array.size))
+        odd = [-1, 0, D - 1, D, N, array.size, 2**31 - 9, 2**31 - 1, -(2**31)]
+        change = rng.integers(7)
+        if change == 0:
+            array[place] = rng.choice(odd)
+        elif change == 1:
+            array = array[:place]
+        elif change == 2:
+            array = array.astype(rng.choice([np.int64, np.float32, np.uint64, np.int8]))
+        elif change == 3:
+            rng.shuffle(array)
+        elif change == 4 and which == "data":
+            array[place] = rng.choice([np.nan, np.inf, 1e308, 5e-324])
+        elif change == 5 and which == "indices":
+            array[place] = array[place - 1]
+        else:
+            array = np.append(array, array[-1:])
+        setattr(X, which, array)
+    if rng.random() < 0.3:
+        X.has_canonical_format = X.has_sorted_indices = bool(rng.integers(2))
+    task = rng.integers(0, 2, N)
+    learner = rng.choice(
+        [PassiveAggressive(C=1.0), AROW(), COML(), OMTLCovariance()]  # type: ignore[arg-type]
+    )
+    found = learner.fit(X, Y, task, tasks=[0, 1]).decision_function(X, task)
+    dense = np.zeros((N, D))
+    for i in range(N):
+        for e in range(X.indptr[i], X.indptr[i + 1]):
+            dense[i, X.indices[e]] += X.data[e]
+    twin = learner.fit(sparse.csr_array(dense), Y, task, tasks=[0, 1])
+    _same(found, twin.decision_function(sparse.csr_array(dense), task))
+
+
+def arrays(rng: Rng, folder: Path) -> None:  # noqa: ARG001
+    """Dense rows, labels and tasks of other shapes, kinds, orders and values."""
+    from omtl.learners import COML, PassiveAggressive
+
+    good = rng.standard_normal((N, D))
+    X: object = good.copy()
+    y: object = Y
+    task: object = rng.integers(0, 2, N)
+    change = int(rng.integers(12))
+    changed = [
+        lambda: np.asfortranarray(good),
+        lambda: good[::-1],
+        lambda: np.repeat(good, 2, axis=0)[::2],
+        lambda: good.astype(">f8"),
+        lambda: good.astype(object),
+        lambda: good[:, :, None],
+        lambda: good[:-1],
+        lambda: good[:0],
+        lambda: good[:, :0],
+        lambda: good * rng.choice([1e300, np.nan, np.inf]),
+        lambda: good.astype(str),
+        lambda: np.where(rng.random(good.shape) < 0.1, None, good),
+    ]
+    X = changed[change]()
+    if rng.random() < 0.2:
+        y = (
+            rng.choice([np.arange(N), np.zeros(N), np.append(Y, 1)], axis=0)
+            if change < 0
+            else Y[1:]
+        )
+    if rng.random() < 0.2:
+        task = [["a"], None, np.nan][int(rng.integers(3))]
+    learner = [PassiveAggressive(C=1.0), COML()][int(rng.integers(2))]
+    found = learner.fit(X, y, task).decision_function(X, task)
+    plain = np.array(X, dtype=np.float64, order="C")
+    _same(found, learner.fit(plain, y, task).decision_function(plain, task))
+
+
+def _mutated(content: bytes, rng: Rng) -> bytes:
+    """Return bytes of which some are others, missing or twice."""
+    changed = bytearray(content)
+    for _ in range(1 + int(rng.integers(4))):
+        place = int(rng.integers(max(1, len(changed))))
+        size = int(rng.choice([1, 1, rng.integers(1, 40)]))
+        part = [bytes(rng.integers(0, 256, size, dtype=np.uint8)), b"", changed[place:][:size] * 2]
+        changed[place : place + size] = part[int(rng.integers(3))]
+    return bytes(changed)
+
+
+def _repacked(content: bytes, rng: Rng) -> bytes:
+    """Return an archive of arrays, whole as such, of which one array is another."""
+    with np.load(io.BytesIO(content)) as stored:
+        found = {name: stored[name] for name in stored.files}
+    name = str(rng.choice(list(found)))
+    array = found[name]
+    if array.dtype.kind in "iuf" and array.size:
+        array.flat[int(rng.integers(array.size))] += 10 ** int(rng.integers(1, 18))
+    elif array.dtype.kind == "U":
+        text = str(array)
+        place = int(rng.integers(len(text)))
+        found[name] = np.array(text[:place] + str(rng.choice(list('0"{]-x'))) + text[place + 1 :])
+    else:
+        del found[name]
+    out = io.BytesIO()
+    np.savez(out, allow_pickle=False, **found)
+    return out.getvalue()
+
+
+def _spoilt(path: Path, rng: Rng) -> None:
+    change = _mutated if rng.random() < 0.6 else _repacked
+    path.write_bytes(change(path.read_bytes(), rng))
+
+
+def models(rng: Rng, folder: Path) -> None:
+    """Files of models, damaged or made up."""
+    from omtl.learners import AKLO, ROMRDA, PassiveAggressive, load
+
+    X, task = rng.standard_normal((N, D)), np.arange(N) % 3
+    learner = [PassiveAggressive(C=1.0), AKLO(), ROMRDA()][int(rng.integers(3))].fit(X, Y, task)
+    learner.save(folder / "model.npz")
+    _spoilt(folder / "model.npz", rng)
+    _same(load(folder / "model.npz").decision_function(X, task), learner.decision_function(X, task))
+
+
+def knowledge(rng: Rng, folder: Path) -> None:
+    """Files of knowledge bases, damaged or made up."""
+    from omtl.knowledge import load_knowledge, resume, save_knowledge
+    from omtl.learners.lifelong import AKLO
+    from omtl.rules import Shape
+
+    learner = AKLO(0.1)
+    state = learner.new_state(Shape(3, D, np.eye(3), n_examples=(4, 4, 4)))
+    state.total[:] = rng.standard_normal(state.total.shape)
+    save_knowledge(state, folder / "known.npz")
+    _spoilt(folder / "known.npz", rng)
+    known = load_knowledge(folder / "known.npz")
+    resume(known, learner.new_state(Shape(4, D, np.eye(4), n_examples=(4,) * 4)))
+    _same(known.total, state.total)
+
+
+def tables(rng: Rng, folder: Path) -> None:
+    """Tables of one's own, damaged."""
+    import pyarrow
+    import pyarrow.parquet
+
+    import data_fetchers
+
+    X = rng.standard_normal((N, 3)).round(2)
+    tasks = [f"t{k}" for k in np.arange(N) // 2 % 2]
+    columns = {"label": Y, "task": tasks, "a": X[:, 0], "b": X[:, 1], "c": X[:, 2]}
+    kind = str(rng.choice(["csv", "parquet", "svmlight", "npz"]))
+    path = folder / f"table.{kind}"
+    if kind == "parquet":
+        pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    elif kind == "npz":
+        save = [np.savez, np.savez_compressed][int(rng.integers(2))]
+        save(path, X=X, y=Y, task=np.arange(N) // 2 % 2)
+    else:
+        forms = {"csv": "{},t{},{},{},{}", "svmlight": "{} qid:{} 1:{} 2:{} 3:{}"}
+        lines = [",".join(columns)] * (kind == "csv")
+        lines += [forms[kind].format(Y[i], i // 2 % 2, *X[i].tolist()) for i in range(N)]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.write_bytes(_mutated(path.read_bytes(), rng))
+    found = data_fetchers.load("table_file", path=str(path), one_class="keep")
+    if not (np.abs(found.y) == 1.0).all() or found.task.max() >= len(found.names):
+        raise WrongNumberError("labels or tasks")
+
+
+def configs(rng: Rng, folder: Path) -> None:
+    """Configs whose text or whose values are others."""
+    from omtl.config import grid_points, option_files, read_yaml, resolve_jobs, whole
+    from omtl.harness.unit import new_learner
+
+    group = str(rng.choice(["algorithm", "dataset", "protocol", "parallel"]))
+    files = option_files(group)
+    path = folder / "config.yaml"
+    content = files[str(rng.choice(list(files)))].read_bytes()
+    if rng.random() < 0.5:
+        path.write_bytes(_mutated(content, rng))
+    else:
+        values = yaml.safe_load(content)
+        name = str(rng.choice(list(values)))
+        values[name] = [None, [], {}, -1, 1e999, "x", {"a": None}, [[]]][int(rng.integers(8))]
+        path.write_text(yaml.safe_dump(values), encoding="utf-8")
+    config = whole(group, read_yaml(path))
+    if group == "parallel":
+        resolve_jobs({"jobs": 1, **config})
+    if group == "algorithm":
+        for point in grid_points(config)[:3]:
+            new_learner(config, point)
+
+
+KINDS: dict[str, Callable[[Rng, Path], None]] = {
+    one.__name__: one for one in (csr, arrays, models, knowledge, tables, configs)
+}
+
+
+TOLD: dict[str, type[Exception]] = {"csr": ValueError, "arrays": ValueError}
+"""What mistakes are told by, where it is no `UserError`: estimators speak as scikit-learn's do."""
+
+
+def _same(found: np.ndarray, expected: np.ndarray) -> None:
+    if not np.allclose(found, expected, rtol=1e-9, atol=1e-12, equal_nan=True):
+        raise WrongNumberError(f"{found} is not {expected}")
+
+
+def attempt(kind: str, first: int, cases: int) -> None:
+    """Try cases in this process; print the number of each before it is tried, and its fault."""
+    warnings.simplefilter("ignore")
+    taken = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(first, first + cases):
+            print(number, flush=True)
+            try:
+                KINDS[kind](np.random.default_rng([number, len(kind)]), Path(folder))
+                taken += 1
+            except TOLD.get(kind, UserError):
+                pass
+            except Exception as fault:
+                print(f"fault {type(fault).__name__}: {' '.join(str(fault).split())}", flush=True)
+    print(f"{kind}: {taken} of {cases} taken, each for its twin's number", file=sys.stderr)
+
+
+def batch(kind: str, first: int, cases: int) -> list[str]:
+    """Try cases in another process; return what is wrong with each that does not end well."""
+    command = [sys.executable, "-m", "scripts.fuzz", "--inside", "--kind", kind]
+    command += ["--first", str(first), "--cases", str(cases)]
+    try:
+        run = subprocess.run(
+            command, stdout=subprocess.PIPE, text=True, timeout=START + SECONDS_A_CASE * cases
+        )
+        said, ended = run.stdout, run.returncode
+    except subprocess.TimeoutExpired as late:
+        said, ended = (late.stdout or b"").decode(), "it hangs"  # type: ignore[assignment]
+    lines = said.splitlines()
+    found = [
+        f"{kind} {lines[place - 1]}: {line}"
+        for place, line in enumerate(lines)
+        if line.startswith("fault")
+    ]
+    if ended:
+        last = next((line for line in reversed(lines) if line.isdecimal()), "none")
+        found.append(f"{kind} {last}: the process ended ({ended})")
+    return found
+
+
+def main() -> int:
+    """Try all kinds; print the cases that did not end well."""
+    command = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    command.add_argument("--cases", type=int, default=CASES)
+    command.add_argument("--first", type=int, default=0)
+    command.add_argument("--kind", choices=KINDS, action="append")
+    command.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    options = command.parse_args()
+    kinds = options.kind or list(KINDS)
+    if options.inside:
+        attempt(kinds[0], options.first, options.cases)
+        return 0
+    each = -(-options.cases // len(kinds))
+    found = [fault for kind in kinds for fault in batch(kind, options.first, each)]
+    print(f"{each * len(kinds)} cases of {', '.join(kinds)}: {len(found)} did not end well")
+    print("\n".join(found))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

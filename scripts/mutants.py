@@ -1,0 +1,210 @@
+"""Mutants: small changes of the code that keeps results right, which quick tests must notice.
+
+Mutants are derived from the code as it is: of each module some places are drawn, and one operator
+of the code is changed there (a comparison, a sign, a constant, a condition, a statement left out).
+Each mutant is tried in a copy of the checkout by the tests named here. One that all of them pass
+has survived; `scripts/mutants.yaml` says of each survivor that is known why it may.
+
+``python -m scripts.mutants`` tries all; ``--module omtl/files.py`` those of one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from omtl.paths import ROOT
+
+TARGETS = {
+    "data_fetchers/fetch.py": "test_fetch.py test_survivors.py",
+    "omtl/archives.py": "test_archives.py",
+    "omtl/files.py": "test_survivors.py test_faults.py -k 'survivors or file or lock or left'",
+    "omtl/harness/code.py": "test_keys.py test_harness.py test_survivors.py -k 'not loads'",
+    "omtl/harness/fanout.py": "test_store.py test_survivors.py test_faults.py "
+    "-k 'not killed and not moments and not runs_at_once and not otherwise and not memory'",
+    "omtl/harness/selection.py": "test_harness.py",
+    "omtl/harness/statistics/paired_tests.py": "test_statistics.py",
+    "omtl/harness/store.py": "test_store.py test_survivors.py -k 'not killed'",
+    "omtl/harness/unit.py": "test_keys.py test_store.py test_survivors.py "
+    "-k 'not loads and not killed'",
+    "omtl/harness/verdict.py": "test_verdict.py",
+    "omtl/validation.py": "test_validation.py",
+}
+"""Modules, each with its quick tests."""
+
+EACH = 6
+"""Mutants of each module."""
+
+SECONDS = 300
+"""In which the tests of a mutant end, or it counts as noticed: it hangs."""
+
+COPIED = ("omtl", "data_fetchers", "tests", "conf", "experiments", "scripts", "examples", "results")
+
+COMPARISONS = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+
+SIGNS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A module with one change.
+
+    Parameters
+    ----------
+    module : str
+        Its path.
+    place : str
+        The function that is changed, and how: what a survivor is known by, whatever its line.
+    source : str
+        The module's code with the change.
+    """
+
+    module: str
+    place: str
+    source: str
+
+    @property
+    def name(self) -> str:
+        """What to call it."""
+        return f"{self.module}: {self.place}"
+
+
+def changes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what a node of the code may be changed to."""
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARISONS:
+        yield ast.Compare(
+            node.left, [COMPARISONS[type(node.ops[0])](), *node.ops[1:]], node.comparators
+        )
+    elif isinstance(node, ast.BinOp) and type(node.op) in SIGNS:
+        yield ast.BinOp(node.left, SIGNS[type(node.op)](), node.right)
+    elif isinstance(node, ast.BoolOp):
+        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield ast.BoolOp(other, node.values)
+    elif isinstance(node, ast.Constant) and type(node.value) in (int, float, bool):
+        yield ast.Constant(not node.value if type(node.value) is bool else node.value + 1)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
+        yield node.operand
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        yield ast.Pass()
+    elif isinstance(node, ast.If):
+        yield ast.If(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
+
+
+def mutants(module: str) -> list[Mutant]:
+    """Return all mutants of a module, in the order of its code."""
+    tree = ast.parse((ROOT / module).read_text(encoding="utf-8"))
+    names: dict[ast.AST, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            names |= dict.fromkeys(ast.walk(node), node.name)
+    found = []
+    for parent in [node for node in ast.walk(tree) if names.get(node)]:
+        for field, value in ast.iter_fields(parent):
+            places = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
+            for number, node in places:
+                for change in changes(node) if isinstance(node, ast.AST) else ():
+                    before, after = (" ".join(ast.unparse(each).split()) for each in (node, change))
+                    place = f"{names[parent]}: {before[:80]} → {after[:80]}"
+                    found.append(Mutant(module, place, _with(tree, parent, field, number, change)))
+    return found
+
+
+def _with(tree: ast.Module, parent: ast.AST, field: str, number: int | None, to: ast.AST) -> str:
+    """Return the code with one node in place of another."""
+    value = getattr(parent, field)
+    changed = to if number is None else [*value[:number], to, *value[number + 1 :]]
+    setattr(parent, field, changed)
+    try:
+        return ast.unparse(ast.fix_missing_locations(copy.deepcopy(tree)))
+    finally:
+        setattr(parent, field, value)
+
+
+def drawn(module: str, each: int, seed: int) -> list[Mutant]:
+    """Return some mutants of a module."""
+    every = mutants(module)
+    return random.Random(f"{seed} {module}").sample(every, min(each, len(every)))
+
+
+def survives(mutant: Mutant, place: Path) -> bool:
+    """Whether all tests of its module pass with a mutant in a copy of the checkout."""
+    path = place / mutant.module
+    good = path.read_text(encoding="utf-8")
+    names, _, chosen = TARGETS[mutant.module].partition(" -k ")
+    tests = [f"tests/{name}" for name in names.split()]
+    tests += ["-k", chosen.strip("'")] if chosen else []
+    path.write_text(mutant.source, encoding="utf-8")
+    try:
+        run = subprocess.run(
+            [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *tests],
+            cwd=place,
+            env={**os.environ, "PYTHONPATH": str(place), "OMTL_HOME": str(place / ".omtl")},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        path.write_text(good, encoding="utf-8")
+    return run.returncode == 0
+
+
+def main() -> int:
+    """Try mutants; fail where one survives of which nothing is said."""
+    command = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    command.add_argument("--module", choices=TARGETS, action="append")
+    command.add_argument("--each", type=int, default=EACH)
+    command.add_argument("--seed", type=int, default=0)
+    options = command.parse_args()
+    known = yaml.safe_load((ROOT / "scripts" / "mutants.yaml").read_text(encoding="utf-8")) or {}
+    tried, unexplained = 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        for name in COPIED:
+            shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ("pyproject.toml", "Makefile", "README.md"):
+            shutil.copy(ROOT / name, place / name)
+        for module in options.module or TARGETS:
+            good = (ROOT / module).read_text(encoding="utf-8")
+            if not survives(Mutant(module, "unchanged", good), place):
+                raise SystemExit(
+                    f"{module}: its tests fail as it is: no mutant would tell anything"
+                )
+            for mutant in drawn(module, options.each, options.seed):
+                tried += 1
+                if survives(mutant, place):
+                    why = known.get(mutant.name)
+                    unexplained += [] if why else [mutant.name]
+                    print(f"survived  {mutant.name}{f' — {why}' if why else ''}", flush=True)
+                else:
+                    print(f"noticed   {mutant.name}", flush=True)
+    print(f"{tried} mutants; {len(unexplained)} survived of which nothing is said")
+    return 1 if unexplained else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

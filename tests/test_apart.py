@@ -1,0 +1,232 @@
+"""Learners of one's own that misbehave end in a sentence, and workers end with who started them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from miniature import small
+
+from omtl import own
+from omtl.config import resolve_jobs
+from omtl.errors import UserError
+from omtl.harness import fanout
+from omtl.harness.store import Store
+from omtl.harness.unit import Unit, compute
+from omtl.paths import ROOT
+
+BODIES = {
+    "loops": "while True: pass",
+    "exits": "import sys; sys.exit(3)",
+    "dies": "os._exit(7)",
+    "crashes": "import ctypes; ctypes.string_at(0)",
+    "forks": "self.n = getattr(self, 'n', 0) + 1; self.n > 1 or os.fork(); return False",
+    "forks_and_dies": "os._exit(7) if os.fork() else time.sleep(60)",
+    "allocates": "self.kept = getattr(self, 'kept', [])\n        "
+    "while True: self.kept.append(np.ones(2**24))",
+    "interrupts": "raise KeyboardInterrupt",
+    "writes_rows": "rows.X[event.example] *= 2.0; return True",
+    "writes_views": "rows.X[event.example][:] = 0.0; return True",
+    "well": "state[event.task] += y * rows.X[event.example]; return True",
+}
+"""What updates of learners do, which is wrong in each but the last."""
+
+SAYS = {
+    "loops": "it was not done after 25 seconds, its limit",
+    "exits": "its code asked Python to exit (status 3)",
+    "dies": "its process ended itself with status 7",
+    "crashes": "its process died of SIGSEGV",
+    "forks_and_dies": "its process ended itself with status 7",
+    "allocates": "MemoryError",
+    "interrupts": "KeyboardInterrupt",
+    "writes_rows": "read-only",
+    "writes_views": "read-only",
+}
+"""What is told of each; learners that are not here come to their end."""
+
+LEARNER = """
+class {name}:
+    def __init__(self, eta): self.eta = eta
+    def new_state(self, shape): return np.zeros((shape.n_tasks, shape.n_features))
+    def score(self, state, rows, event): return float(state[event.task] @ rows.X[event.example])
+    def update(self, state, rows, event, y, score):
+        {body}
+    eta: float
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder of one's own with these learners."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    text = "import os, time\nimport numpy as np\n"
+    text += "".join(LEARNER.format(name=name, body=body) for name, body in BODIES.items())
+    name = f"learners_{tmp_path.name}".replace("-", "_")
+    (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    monkeypatch.setenv(own.VARIABLE, str(folder))
+    monkeypatch.syspath_prepend(str(folder))
+    return folder / f"{name}.py"
+
+
+def unit_of(module: str, name: str, repeat: int = 0) -> Unit:
+    """Return a unit of one of them."""
+    experiment = small("pm")
+    experiment.algorithm.update(
+        name=name, learner=f"{module}.{name}", fixed={}, grid={"eta": [1.0, 2.0]}
+    )
+    return experiment.unit(0, repeat)
+
+
+def engine(backend: str, **limits: Any) -> dict[str, Any]:
+    """Return the config of an engine with two workers and limits."""
+    return resolve_jobs({"backend": backend, "jobs": 2, **limits})
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_what_misbehaves_ends_in_a_sentence_and_leaves_the_others_alone(
+    backend: str, mine: Path, store: Store
+) -> None:
+    """The other units have the bits of a run without it, and the store has them whole."""
+    bad = [unit_of(mine.stem, name) for name in BODIES]
+    good = small("pm").repeats(0, 4)
+    units = [unit for pair in zip(bad, good * 3, strict=False) for unit in pair]
+    limits = engine(backend, unit_seconds=25, unit_mib=1200)
+    outcome = fanout.run(units, store, limits, quiet=True)
+    for unit in bad:
+        name = unit.algorithm["name"]
+        if name in SAYS:
+            reason = outcome.failed[unit.key].reason
+            assert reason.startswith(unit.name)
+            assert SAYS[name] in reason
+            assert "\n" not in reason
+        assert store.has(unit) == (name not in SAYS)
+    for unit in good:
+        stored = store.load(unit)
+        assert stored is not None
+        for name, array in compute(unit).arrays.items():
+            np.testing.assert_array_equal(array, stored.arrays[name])
+
+
+def test_learners_of_ones_own_are_played_apart_without_limits(mine: Path, store: Store) -> None:
+    """One that dies does not take the run with it; nothing that it changes is seen by others."""
+    units = [unit_of(mine.stem, "dies"), unit_of(mine.stem, "well")]
+    outcome = fanout.run(units, store, {"backend": "sequential", "jobs": 1}, quiet=True)
+    assert SAYS["dies"] in outcome.failed[units[0].key].reason
+    assert outcome.computed == 1
+    assert all(not name.startswith(f"{os.getpid()}:") for name in outcome.loads)
+
+
+def test_a_learner_that_diverges_in_one_repeat_is_told(mine: Path, store: Store) -> None:
+    """NaN in repeat 3 is counted there, and nowhere else."""
+    text = mine.read_text(encoding="utf-8")
+    late = LEARNER.format(name="turns", body=BODIES["well"]).replace(
+        "return float(", "return np.nan if rows.X[0, 0] == FIRST else float("
+    )
+    mine.write_text(text + "FIRST = None\n" + late, encoding="utf-8")
+    units = [unit_of(mine.stem, "turns", repeat) for repeat in range(5)]
+    from omtl.harness.unit import setting_of
+    from omtl.preparation import in_order
+
+    setting = setting_of(units[3])
+    first = float(in_order(setting.source, setting.stream)[0].rows.X[0, 0])
+    mine.write_text(text + f"FIRST = {first!r}\n" + late, encoding="utf-8")
+    from omtl.harness.code import _code_of
+
+    _code_of.cache_clear()
+    units = [unit_of(mine.stem, "turns", repeat) for repeat in range(5)]
+    fanout.run(units, store, {"backend": "sequential", "jobs": 1}, quiet=True)
+    diverged = [int(result.arrays["diverged"].sum()) for u in units if (result := store.load(u))]
+    assert len(diverged) == 5
+    assert diverged[3] > 0
+    assert sum(diverged) == diverged[3]
+
+
+@pytest.mark.parametrize("limit", [{"unit_seconds": 0}, {"unit_mib": -1}, {"unit_seconds": "1"}])
+def test_a_limit_is_a_positive_number(limit: dict[str, Any]) -> None:
+    """Or there is none."""
+    with pytest.raises(UserError, match="must be a positive number, or null"):
+        engine("threading", **limit)
+
+
+STARTED = """
+import os, sys, time
+from miniature import small
+from omtl.config import load_option, resolve_jobs
+from omtl.harness import fanout
+from omtl.harness.store import Store
+from pathlib import Path
+units = small("pm").repeats(0, 100_000)
+limits = {"unit_seconds": 60} if sys.argv[1] == "apart" else {}
+name = "threads" if sys.argv[1] == "apart" else sys.argv[1]
+parallel = resolve_jobs({**load_option("parallel", name), **limits}, 2)
+fanout.run(units, Store(Path(sys.argv[2])), parallel, quiet=True)
+"""
+
+
+def descendants(process: int) -> dict[int, str]:
+    """Return the processes that a process has started, and those in their turn, with commands."""
+    parents, names = {}, {}
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, IndexError):
+            status = (place / "stat").read_text(encoding="ascii").rpartition(")")[2].split()
+            if status[0] != "Z":
+                parents[int(place.name)] = int(status[1])
+                names[int(place.name)] = (place / "cmdline").read_bytes().decode()[:200]
+    found, waiting = {}, [process]
+    while waiting:
+        one = waiting.pop()
+        for child in (child for child, parent in parents.items() if parent == one):
+            found[child] = names[child]
+            waiting.append(child)
+    return found
+
+
+def alive(processes: dict[int, str]) -> dict[int, str]:
+    """Return those that still run the same command."""
+    left = {}
+    for number, name in processes.items():
+        with contextlib.suppress(OSError):
+            place = Path("/proc") / str(number)
+            state = (place / "stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+            if state != "Z" and (place / "cmdline").read_bytes().decode()[:200] == name:
+                left[number] = name
+    return left
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", ["processes", "apart", "dask", "ray"])
+def test_workers_end_when_the_run_is_killed(name: str, tmp_path: Path) -> None:
+    """SIGKILL of the process that was started leaves none of those that it started."""
+    run = subprocess.Popen(
+        [sys.executable, "-c", STARTED, name, str(tmp_path / "store")],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until = time.monotonic() + 300
+        while not any((tmp_path / "store").glob("*/*.unit")):
+            assert run.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        started = descendants(run.pid)
+        assert len(started) >= 2
+    finally:
+        run.send_signal(signal.SIGKILL)
+        run.wait()
+    until = time.monotonic() + (120 if name == "ray" else 30)  # helpers of ray look once a minute
+    while (left := alive(started)) and time.monotonic() < until:
+        time.sleep(0.1)
+    for number in left:
+        os.kill(number, signal.SIGKILL)
+    assert left == {}

@@ -1,0 +1,119 @@
+"""Files of one's own that are damaged, strange or hostile end in a sentence."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+import data_fetchers
+from omtl.archives import read_sealed, write_sealed
+from omtl.errors import UserError
+
+HEADER = "label,task,a\n"
+
+
+def _arrays(compress: Callable[..., None] = np.savez) -> bytes:
+    content = io.BytesIO()
+    compress(content, X=np.ones((400, 3)), y=np.tile([-1, 1], 200), task=np.zeros(400))
+    return content.getvalue()
+
+
+def _method(number: int) -> bytes:
+    """Return an archive whose members say that they are compressed by another method."""
+    content = bytearray(_arrays())
+    for signature, place in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        start = 0
+        while (start := content.find(signature, start)) >= 0:
+            content[start + place : start + place + 2] = number.to_bytes(2, "little")
+            start += 4
+    return bytes(content)
+
+
+def _within(content: bytes, change: Callable[[bytearray, int], None]) -> bytes:
+    """Return an archive with the first member's compressed bytes changed."""
+    changed = bytearray(content)
+    name, extra = (int.from_bytes(content[at : at + 2], "little") for at in (26, 28))
+    change(changed, 30 + name + extra)
+    return bytes(changed)
+
+
+def _garble(content: bytearray, start: int) -> None:
+    content[start : start + 20] = b"\xff" * 20
+
+
+def _bomb() -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(
+            "X.npy",
+            b"\x93NUMPY\x01\x00\x76\x00"
+            + b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000, 3), }".ljust(117)
+            + b"\n",
+        )
+    return content.getvalue()
+
+
+BAD = {
+    "header.csv": b"label,task,\xff\xfe\n1,0,2\n",
+    "text.csv": HEADER.encode() + b"1,\xff,2\n-1,\xff,3\n",
+    "nul.csv": HEADER.encode() + b"a,0,2\na\0,0,3\n",
+    "task.csv": HEADER.encode() + b"1,t,2\n-1,t\0,3\n",
+    "method.npz": _method(99),
+    "deflate64.npz": _method(9),
+    "garbled.npz": _within(_arrays(np.savez_compressed), _garble),
+    "not_deflated.npz": _method(8),
+    "not_bzip2.npz": _method(12),
+    "not_lzma.npz": _method(14),
+    "cut.npz": _arrays(np.savez_compressed)[:200],
+    "shape.npz": _bomb(),
+    "empty.npz": b"",
+    "list.npz": b"PK\x05\x06" + bytes(18),
+    "cut.parquet": b"PAR1" + bytes(40),
+    "binary.svmlight": b"1 qid:0 1:\xff\n",
+    "zero.svmlight": b"1 qid:0 0:1 -3:2\n",
+    "wide.svmlight": b"1 qid:0 4294967296:1\n-1 qid:0 1:1\n",
+}
+"""Files that are no tables."""
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_table_is_a_sentence(name: str, tmp_path: Path) -> None:
+    """Whatever is wrong with its bytes."""
+    (tmp_path / name).write_bytes(BAD[name])
+    with pytest.raises(UserError) as fault:
+        data_fetchers.load("table_file", path=str(tmp_path / name), labels=["a", "b"])
+    assert "\n" not in str(fault.value)
+    assert str(tmp_path / name) in str(fault.value)
+
+
+def test_a_nul_byte_in_a_label_is_told(tmp_path: Path) -> None:
+    """NumPy would take the label for another, and the rows for one's."""
+    path = tmp_path / "mine.parquet"
+    columns = {"label": ["a", "b", "a\0"], "task": ["t", "t", "t"], "x": [1.0, 2.0, 3.0]}
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    with pytest.raises(UserError, match="row 3 has a NUL byte in its label"):
+        data_fetchers.load("table_file", path=str(path), labels=["a", "b"])
+
+
+def test_a_sealed_file_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """And refused where an array is another one, though the archive is whole."""
+    path = tmp_path / "kept.npz"
+    arrays = {"column": np.array([0, 1]), "name": np.array("a")}
+    write_sealed(path, arrays)
+    assert {name: array.tolist() for name, array in read_sealed(path).items()} == {
+        "column": [0, 1],
+        "name": "a",
+    }
+    np.savez(path, **{**arrays, "column": np.array([0, 10**9]), "sha256": np.array("0" * 64)})
+    with pytest.raises(UserError, match="not those that its hash is of"):
+        read_sealed(path)
+    np.savez(path, **arrays)
+    with pytest.raises(UserError, match="not those that its hash is of"):
+        read_sealed(path)

@@ -1,0 +1,84 @@
+"""Labels, notes and claims are text in every form of the report, whatever characters they have."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from omtl.harness.escape import for_latex, for_markdown, one_line
+from omtl.site import text
+from omtl.site.build import environment
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "[click](javascript:alert(1))",
+    "![seen](http://elsewhere.example/pixel.png)",
+    "<http://elsewhere.example>",
+    "a | b | **bold** `code` ~~gone~~",
+    "# heading",
+    "1. item\n2. item",
+    "- [ ] item",
+    "***",
+    "---",
+    "first\n\n<div>second",
+    r"\input{/etc/passwd} \write18{ls} $x_1^2$ % gone & more # {}~^\\",
+    "&lt;b&gt; &amp; &#60;",
+    "_a_ n_tasks __b__",
+    "\\",
+    "`",
+]
+
+rendered = MarkdownIt("commonmark").enable("table")
+
+
+def shown(markup: str) -> str:
+    """Return what a page of Markdown shows as text."""
+    return html.unescape(re.sub(r"<[^>]*>", "", rendered.render(markup))).strip()
+
+
+@given(st.text(max_size=40) | st.sampled_from(HOSTILE))
+@example("1)")
+@example("=")
+@example("+ a")
+@example("> a")
+def test_markdown_shows_the_text(written: str) -> None:
+    """As a cell, as an item and as a heading, with nothing made of it."""
+    escaped = for_markdown(written)
+    assert "\n" not in escaped
+    page = f"# {escaped}\n\n| | a |\n| --- | --- |\n| {escaped} | 1 |\n\n- {escaped}\n"
+    tags = re.findall(r"<(\w+)", rendered.render(page))
+    known = "h1 table thead tbody tr th td ul li"
+    assert set(tags) <= set(known.split())
+    assert shown(f"- {escaped}") == one_line(written)
+
+
+@pytest.mark.parametrize("written", HOSTILE)
+def test_latex_has_no_command_of_the_text(written: str) -> None:
+    """Each character that LaTeX would act on is one that it prints."""
+    escaped = for_latex(written)
+    allowed = r"\\text(?:backslash|asciitilde|asciicircum|less|greater)\{\}|\\[{}%_&#$]|\$\\pm\$"
+    assert not re.search(r"[\\{}%_&#$~^<>\n]", re.sub(allowed, "", escaped))
+
+
+@pytest.mark.parametrize("written", HOSTILE)
+def test_the_site_shows_notes_without_their_markup(written: str) -> None:
+    """Notes may have emphasis; no tag, script, address or picture of theirs reaches a page."""
+    for made in (text.markdown(written), text.inline(written), text.prose(written)):
+        tags = set(re.findall(r"<(\w+)", made))
+        assert not tags & {"script", "img", "div", "iframe", "b"}
+        assert "href" not in made or "elsewhere.example" in made
+        assert 'href="javascript' not in made.lower()
+
+
+@pytest.mark.parametrize("written", HOSTILE)
+def test_templates_escape_what_is_no_markup(written: str) -> None:
+    """In text and in attributes."""
+    made = environment().from_string('<p title="{{ x }}">{{ x }}</p>').render(x=written)
+    assert re.fullmatch(r'<p title="[^"<>]*">[^<>]*</p>', made)
+    assert html.unescape(made).count(written) == 2

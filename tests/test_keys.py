@@ -1,0 +1,153 @@
+"""A unit's key has all that runs between its config and its result, and nothing that only shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from miniature import small
+
+from omtl.config import named_reading
+from omtl.harness import code
+from omtl.harness.code import UNHASHED, _code_of, code_of
+from omtl.harness.plan import Experiment
+from omtl.harness.unit import Unit
+from omtl.paths import ROOT
+
+PLAY = """
+import json, sys
+from omtl.harness.unit import Unit, compute
+unit = Unit(**json.load(sys.stdin))
+before = set(sys.modules)
+compute(unit)
+ours = ("omtl", "data_fetchers")
+loaded = [name for name in sys.modules if name.partition(".")[0] in ours]
+imported = [n.partition(".")[0] for n in sys.modules if n.partition(".")[0] in sys.argv[1:]]
+print(json.dumps([loaded, sorted(set(imported))]))
+"""
+
+
+def _on_walk(algorithm: str, protocol: str, paper: str) -> Unit:
+    experiment = Experiment.compose(
+        algorithm, "random_walk", protocol, None, named_reading(paper, "as_written")
+    )
+    experiment.dataset["options"].update(n_tasks=3, n_examples=240, n_features=5)
+    return experiment.unit(0, 0)
+
+
+def _own_table(folder: Path) -> Unit:
+    (folder / "table.csv").write_text(
+        "label,task,a,b\n" + "".join(f"{(-1) ** i},{i // 2 % 2},{i},1\n" for i in range(12))
+    )
+    unit = _on_walk("pm", "rounds", "dom")
+    dataset = {"name": "mine", "label": "mine", "normalise": "none", "bias": False}
+    options = {"path": str(folder / "table.csv")}
+    return Unit(
+        **asdict(unit) | {"dataset": {**dataset, "module": "table_file", "options": options}}
+    )
+
+
+UNITS: dict[str, Any] = {
+    "network": lambda _: small("dom2").unit(0, 0),
+    "grid": lambda _: _on_walk("rom_rda", "rounds", "rom"),
+    "held out": lambda _: _on_walk("osmtl_e", "heldout", "osmtl"),
+    "batch": lambda _: _on_walk("stl", "batch_20", "osmtl"),
+    "own table": _own_table,
+}
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_whatever_a_unit_loads_is_in_its_key(name: str, tmp_path: Path) -> None:
+    """Each module of the project that is loaded to compute it counts, or it is said why not.
+
+    Its compiled code is kept apart: what is kept of other learners would load those.
+    """
+    unit: Unit = UNITS[name](tmp_path)
+    played = subprocess.run(
+        [sys.executable, "-c", PLAY, *code.PACKAGES],
+        input=json.dumps(asdict(unit)),
+        cwd=ROOT,
+        env={**os.environ, "OMTL_HOME": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=250,
+    )
+    assert played.returncode == 0, played.stderr
+    loaded, imported = json.loads(played.stdout)
+    codes = [code_of(module) for module in unit.modules.values()]
+    counted = set().union(*(each.modules for each in codes))
+    assert {"omtl.seeds", "omtl.config", "omtl.harness.loading", "data_fetchers.fetch"} <= counted
+    assert set(loaded) - counted - UNHASHED.keys() == set()
+    assert set(imported) <= set().union(*(each.packages for each in codes))
+
+
+def test_what_is_not_hashed_is_there() -> None:
+    """No exception outlives its module."""
+    assert all(code.module_in(ROOT, name) for name in UNHASHED)
+
+
+@pytest.mark.parametrize(
+    "shown", ["harness.table", "harness.render", "harness.verdict", "site.build", "commands.table"]
+)
+def test_no_key_depends_on_what_only_shows(shown: str) -> None:
+    """A change of a table's look or of a verdict computes nothing again."""
+    unit = small("dom2").unit(0, 0)
+    assert all(f"omtl.{shown}" not in code_of(each).modules for each in unit.modules.values())
+
+
+PARTS = ["omtl.seeds", "omtl.config", "omtl.harness.loading", "data_fetchers.fetch", "omtl"]
+
+
+@pytest.mark.parametrize("module", PARTS)
+def test_a_change_of_what_runs_changes_the_key(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line more in a module between config and result makes another unit."""
+    before = small("dom2").unit(0, 0)
+    assert before.is_same_here()
+    honest = code.module_in
+
+    def changed(folder: Path, name: str) -> Path | None:
+        path = honest(folder, name)
+        if name != module or path is None:
+            return path
+        copy = tmp_path / path.name
+        copy.write_text(path.read_text(encoding="utf-8") + "\nMORE = 1\n", encoding="utf-8")
+        return copy
+
+    monkeypatch.setattr(code, "module_in", changed)
+    _code_of.cache_clear()
+    try:
+        assert small("dom2").unit(0, 0).key != before.key
+        assert not before.is_same_here()
+    finally:
+        _code_of.cache_clear()
+
+
+@pytest.mark.parametrize("package", ["numpy", "numba", "scipy", "llvmlite"])
+def test_another_version_of_a_package_changes_the_key(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Generators, sums and compiled code are the packages' own."""
+    before = small("dom2").unit(0, 0).key
+    honest = code.version
+    monkeypatch.setattr(code, "version", lambda name: honest(name) + "+1" * (name == package))
+    code._versions.cache_clear()
+    try:
+        assert small("dom2").unit(0, 0).key != before
+    finally:
+        code._versions.cache_clear()
+
+
+def test_the_order_of_a_grid_is_in_the_key() -> None:
+    """Points are numbered by it."""
+    one, other = small("rom_rda"), small("rom_rda")
+    other.algorithm["grid"] = dict(reversed(one.algorithm["grid"].items()))
+    assert one.points != other.points
+    assert other.unit(0, 0).key != one.unit(0, 0).key
