@@ -13,7 +13,7 @@ from test_learners import VARIANTS
 
 from omtl import conformance
 from omtl.conformance import CHECKS, FAIL, PASS, look_at
-from omtl.not_compiled import PACKAGE, why
+from omtl.kernel.not_compiled import PACKAGE, why
 from omtl.ops import axpy, dot
 
 

@@ -26,7 +26,9 @@ import omtl.learners
 from omtl import conformance
 from omtl.conformance import Recorded, recorded
 from omtl.errors import UserError
-from omtl.learners import coml, diffusion, dom, passive_aggressive, perceptron
+from omtl.kernel import network as network_vectors
+from omtl.kernel import pulled
+from omtl.learners import coml, dom, passive_aggressive, perceptron
 from omtl.learners.adagrad import AdaGrad
 from omtl.learners.arow import AROW
 from omtl.learners.coml import COML
@@ -365,8 +367,8 @@ def test_coml_scale_does_not_underflow() -> None:
     compare(learner, case, plain=False)
     got = recorded(learner, case)
     assert got.fired.sum() > 1000
-    assert np.all(got.state.scale > coml.SMALLEST_SCALE * 0.1)
-    assert np.all(got.state.lean <= 1.0 + 1e-12)
+    assert np.all(got.state.scale > pulled.SMALLEST_SCALE * 0.1)
+    assert np.all(got.state.pull <= 1.0 + 1e-12)
 
 
 @pytest.mark.parametrize(
@@ -392,7 +394,7 @@ def test_fast_decaying_modes_do_not_underflow(learner: Any, tail: str) -> None:
     state = recorded(learner, case).state
     net = getattr(state, "net", state)
     assert 1500 * np.log10(np.abs(net.decay[-1])) < -320
-    assert np.all(np.abs(net.scale) >= diffusion.SMALLEST_SCALE)
+    assert np.all(np.abs(net.scale) >= network_vectors.SMALLEST_SCALE)
     assert np.all(np.isfinite(net.vectors))
 
 

@@ -23,7 +23,7 @@ from omtl.estimators.table import ANY, TABLE
 from omtl.harness.code import code_version
 from omtl.harness.host import host
 from omtl.harness.loading import files_of, load_fed, module_of
-from omtl.not_compiled import why
+from omtl.kernel.not_compiled import why
 from omtl.protocols.setting import Setting
 from omtl.seeds import generator
 

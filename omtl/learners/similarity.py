@@ -26,12 +26,12 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numba import njit
-from numba.extending import register_jitable
 from scipy import sparse
 from scipy.linalg import blas
 
-from omtl.ops import BORROWED, DenseRows, SparseRows, dot, row_dot, rows_of
+from omtl.kernel.inlining import inlined, loop
+from omtl.kernel.products import dot, row_dot
+from omtl.rows import DenseRows, SparseRows, rows_of
 from omtl.triplets import BLOCK, Triplets
 
 STRETCH = 64
@@ -221,7 +221,7 @@ class Among(NamedTuple):
     right: np.ndarray
 
 
-@register_jitable(**BORROWED)
+@inlined
 def decide(policy, p, y, square_norm, draw):
     """Return whether the label is queried, and the signed length of the step that follows.
 
@@ -234,7 +234,7 @@ def decide(policy, p, y, square_norm, draw):
     return queried, y * min(policy.C, loss / (policy.weight * square_norm))
 
 
-@njit(cache=True, nogil=True, **BORROWED)
+@loop
 def _gather(X, triplets, Q, V):
     """Write the queries, and the differences of their candidates."""
     for i in range(triplets.y.size):
@@ -244,7 +244,7 @@ def _gather(X, triplets, Q, V):
             V[i, f] = X[b, f] - X[c, f]
 
 
-@njit(cache=True, nogil=True, **BORROWED)
+@loop
 def _learn_in_block(policy, queries, candidates, Q, R, differences, triplets, draws, taken):
     """Find scores and steps, from the queries times the matrices before the block.
 
@@ -267,7 +267,7 @@ def _learn_in_block(policy, queries, candidates, Q, R, differences, triplets, dr
             taken.scores[i] += step * related * (queries[j, i] * candidates[j, i])
 
 
-@njit(cache=True, nogil=True, **BORROWED)
+@loop
 def _keep_steps(steps, Q, V):
     """Move the rows of steps up, those of Q times the step; return how many there are."""
     kept = 0
@@ -280,7 +280,7 @@ def _keep_steps(steps, Q, V):
     return kept
 
 
-@njit(cache=True, nogil=True, **BORROWED)
+@loop
 def _learn_among(policy, among, triplets, draws, taken):
     """Find scores and steps of triplets of a task's examples; return how many steps there are."""
     X, products, scores, steps, left, right = among
@@ -309,7 +309,7 @@ def _learn_among(policy, among, triplets, draws, taken):
     return kept
 
 
-@register_jitable(**BORROWED)
+@inlined
 def subtract(rows, a, b, columns, values):
     """Write row a minus row b as ascending columns with their values; return how many there are."""
     n = 0
@@ -333,7 +333,7 @@ def subtract(rows, a, b, columns, values):
     return n
 
 
-@njit(cache=True, nogil=True, **BORROWED)
+@loop
 def _learn_sparse(policy, rows, triplets, draws, own, shared, columns, values, taken):
     """Learn from triplets of sparse rows one by one; `columns` and `values` have room for two."""
     for i in range(triplets.y.size):

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from omtl.learners.similarity import OMTRSL, OSTRSL, Similarities, SimilarityLearner
-from omtl.ops import SparseRows
+from omtl.rows import SparseRows
 from omtl.triplets import BLOCK, Triplets
 from scripts.bench import limits, numpy_forms, ours, rivals, streams
 from scripts.bench.effort import Effort

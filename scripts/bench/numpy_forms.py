@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from omtl.learners.similarity import SimilarityLearner
-from omtl.ops import SparseRows
 from omtl.paths import ROOT
+from omtl.rows import SparseRows
 from omtl.triplets import Triplets
 from scripts.bench.measure import Go
 from scripts.bench.ours import ETA, Play

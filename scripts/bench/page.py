@@ -84,7 +84,7 @@ with one vector for all tasks, which the public libraries have.
 
 GRIDS_TEXT = """\
 All points of a grid whose learners can share what they have learnt alike are played together, with
-the bits of point by point (`omtl/shared_play.py`). `ours` is the time of an example and a point of
+the bits of point by point (`omtl/kernel/grid_loop.py`). `ours` is the time of an example and a point of
 the whole grid; `point by point` that of some points drawn from it, as a ratio.
 """
 

@@ -1,61 +1,26 @@
-"""Playing the points of a grid together: what several of them have learnt alike is kept once.
+"""Test, then train, for all points of a grid at once: what several have learnt alike is kept once.
 
-Two points of a grid that have learnt from the same examples differ only in what their
-hyper-parameters make of these. A learner that tells which *parts* its state is made of (below)
-lets all points that have a part in common share it: its product with an example is taken once, it
-takes a step once, and it is copied when the first of its points learns from an example that others
-leave. Every number is the one that `omtl.play.play` finds, to the bit.
-
-This serves learners whose steps depend on the example, the label and the hyper-parameters, and not
-on how large a loss was. Such a learner has these methods besides the rules of a round:
-
-``parts(self)``
-    for each part, what it depends on besides the examples learnt from, as a tuple of numbers; None
-    if this learner cannot share. Part 0 is of all tasks, the others are each of one task;
-``new_pool(self, shape, n_own_features, n_shared, n_own, n_points)``
-    memory for so many copies of part 0 and of each other part, all of them zero, with their vectors
-    as `omtl.ops.dots` reads them; those of one task need no more features than its examples have;
-``at(self, p)``
-    the learner of point `p`, where `self` has arrays in place of hyper-parameters;
-``begin(self, pool, t)``
-    note what points need in all of the round after `t` rounds, where `self` is as in ``at``;
-``products(self, pool, part, rows, i, first, last, sums, out)``
-    put in ``out[c]`` what a copy of a part adds to the score of a row, or what is needed for that;
-    the products with its vectors are by `omtl.ops.dots`;
-``scores(self, pool, products, of, k, out)``
-    put in ``out[p]`` the score of a point on an example of task `k`, where ``of[part, k, p]`` is
-    its copy of a part (``of[0, 0, p]`` of part 0), and ``products[part, c]`` that of a copy;
-``step(self, pool, part, c, event, y)``
-    how many times the row a copy of a part of one task is to take in where the hinge loss is
-    positive;
-``axpys(self, pool, part, rows, i, first, last, which, steps)``
-    take the row in, by `omtl.fused.axpys_where`;
-``learn(self, pool, part, c, rows, event, y, product)``
-    the rest of the step;
-``settle(self, pool, part, a_point, first, last, rows, steps)``
-    what happens to these copies at the end of a round, where ``at(a_point[c])`` is a learner of
-    copy `c`, and `steps` is memory to use;
-``copy(self, pool, part, c, new, features)``
-    copy one copy to another, whose vectors are zero; those of the first are so but for `features`;
-``clear(self, pool, part, first, last)``
-    make these copies zero again;
-``findings_of(self, pool, t, of)``
-    as ``findings``, of a point whose copies are ``of[part, k]``.
+Points of a learner that declares its parts (`omtl.kernel.sharing`) share the copies of these. The
+product of a copy with an example is taken once, it takes a step once, and it is copied when the
+first of its points learns from an example that others leave. Every number is the one that
+`omtl.play.play` finds, to the bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from types import FunctionType
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from numba.extending import overload, register_jitable
 
-from omtl.ops import BORROWED, SUMS, DenseRows, Rows, SparseRows
+from omtl.kernel import sharing
+from omtl.kernel.inlining import inlined, loop
+from omtl.kernel.layout import padded
+from omtl.kernel.products import SUMS
+from omtl.kernel.seen_features import SeenFeatures, meet, nothing_met, rows_by_task
 from omtl.play import Examples, Trace
-from omtl.rules import Event, Shape
+from omtl.rows import Rows
+from omtl.rules import Event, Shape, findings
 from omtl.streams import Stream
 
 AT_ONCE = 500
@@ -91,7 +56,7 @@ class Copies(NamedTuple):
     steps : ndarray of shape (n_kept,)
         How many times the example is taken in.
     sums : ndarray of shape (SUMS, n_kept)
-        Memory for `omtl.ops.dots`.
+        Memory for `omtl.kernel.side_by_side.dots`.
     """
 
     of: np.ndarray
@@ -105,24 +70,6 @@ class Copies(NamedTuple):
     learners: np.ndarray
     steps: np.ndarray
     sums: np.ndarray
-
-
-class Met(NamedTuple):
-    """The features that examples have had so far: of all tasks, or by task.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n_slots, n_features), int32
-        In the order in which they came.
-    n : ndarray of shape (n_slots,), int64
-        How many there are.
-    known : ndarray of shape (n_slots, n_features), bool
-        Whether a feature is one of them.
-    """
-
-    features: np.ndarray
-    n: np.ndarray
-    known: np.ndarray
 
 
 class Tally(NamedTuple):
@@ -143,54 +90,10 @@ class Tally(NamedTuple):
     learns: np.ndarray
 
 
-def _rule(name: str) -> Callable:
-    """Return a function that calls a learner's method, compiled too."""
-
-    def call(self: Any, *arguments: Any) -> Any:
-        return getattr(self, name)(*arguments)
-
-    def pick(self, *arguments):  # noqa: ARG001
-        method = getattr(self.instance_class, name)
-        return FunctionType(method.__code__, method.__globals__, name)
-
-    overload(call, jit_options=BORROWED, strict=False)(pick)
-    return call
-
-
-_at, _begin, _products, _scores = map(_rule, ("at", "begin", "products", "scores"))
-_step, _axpys, _learn, _settle, _copy = map(_rule, ("step", "axpys", "learn", "settle", "copy"))
-
-
-def meet(met: Met, rows: Rows, slot: int, i: int) -> None:
-    """Note the features of row `i`; of dense rows all are known from the start."""
-    if isinstance(rows, SparseRows):
-        for j in rows.indices[rows.indptr[i] : rows.indptr[i + 1]]:
-            if not met.known[slot, j]:
-                met.known[slot, j] = True
-                met.features[slot, met.n[slot]] = j
-                met.n[slot] += 1
-
-
-@overload(meet, jit_options=BORROWED)
-def _meet(met, rows, slot, i):  # noqa: ARG001
-    def dense(met, rows, slot, i):
-        pass
-
-    def compressed(met, rows, slot, i):
-        for e in range(rows.indptr[i], rows.indptr[i + 1]):
-            j = np.uint32(rows.indices[e])
-            if not met.known[slot, j]:
-                met.known[slot, j] = True
-                met.features[slot, met.n[slot]] = j
-                met.n[slot] += 1
-
-    return dense if rows.instance_class is DenseRows else compressed
-
-
 # Loops over points and copies, apart so that they are compiled to vector instructions.
 
 
-@register_jitable(**BORROWED)
+@inlined
 def note(tally, k, y, teaches, zero):
     """Note the scores of an example of task `k`, and who learns from it; return how many do."""
     score, learns = tally.score, tally.learns
@@ -209,7 +112,7 @@ def note(tally, k, y, teaches, zero):
     return n_learn
 
 
-@register_jitable(**BORROWED)
+@inlined
 def mark(fate, first, last, of, learns):
     """Mark which copies have points that do not learn, and that do; return how many have both."""
     for c in range(first, last):
@@ -222,7 +125,7 @@ def mark(fate, first, last, of, learns):
     return n_both
 
 
-@register_jitable(**BORROWED)
+@inlined
 def follow(heir, of, learns):
     """Let the points that learn go on with the heirs of their copies."""
     for p in range(of.size):
@@ -230,7 +133,7 @@ def follow(heir, of, learns):
             of[p] = heir[of[p]]
 
 
-@register_jitable(**BORROWED)
+@inlined
 def pick(learners, fate, first, last):
     """Pick the copies whose points learn; return how many they are."""
     n = 0
@@ -240,8 +143,8 @@ def pick(learners, fate, first, last):
     return n
 
 
-@register_jitable(**BORROWED)
-def divide(points, pool, copies, part, slot, learns, features):
+@inlined
+def divide(pool, copies, part, slot, learns, features):
     """Copy what some points learn with and others do not; return whether the memory was enough.
 
     Afterwards a copy has points of one kind only, and `copies.fate` tells of which.
@@ -260,7 +163,7 @@ def divide(points, pool, copies, part, slot, learns, features):
         if fate[c, 0] and fate[c, 1]:
             heir[c] = new
             a_point[new] = a_point[c]
-            _copy(points, pool, part, c, new, features)
+            sharing.copy_part_of(pool.parts, part, c, new, features)
             product[new] = product[c]
             fate[c, 1], fate[new, 1] = False, True
             new += 1
@@ -271,21 +174,20 @@ def divide(points, pool, copies, part, slot, learns, features):
 
 def share_slowly(
     points: Any,
-    pool: Any,
+    pool: sharing.Pool,
     examples: Examples,
     own_rows: Rows,
     stream: Stream,
     copies: Copies,
-    met: tuple[Met, Met],
+    met: tuple[SeenFeatures, SeenFeatures],
     tally: Tally,
     zero: float,
 ) -> bool:
     """Play a stream with all points; return whether the memory was enough."""
-    of, product, learners = copies.of, copies.product, copies.learners
-    n_parts, n_points = of.shape[0], of.shape[2]
+    parts, of, product, learners = pool.parts, copies.of, copies.product, copies.learners
+    n_parts, n_tasks, n_points = of.shape
     passed = 0
     for t in range(stream.start.size - 1):
-        _begin(points, pool, t)
         for e in range(stream.start[t], stream.start[t + 1]):
             i = stream.example[e]
             k = examples.task[i]
@@ -296,8 +198,10 @@ def share_slowly(
             for part in range(n_parts):
                 rows, slot = (own_rows, k) if part else (examples.rows, 0)
                 first, last = copies.start[part, slot], copies.stop[part, slot]
-                _products(points, pool, part, rows, i, first, last, copies.sums, product[part])
-            _scores(points, pool, product, of, k, tally.score)
+                sharing.take_products_of(
+                    parts, part, rows, i, first, last, copies.sums, product[part]
+                )
+            sharing.scores(points, parts, product, of, k, t, tally.score)
             n_learn = note(tally, k, y, event.square_norm > 0.0, zero)
             if n_learn == 0:
                 continue
@@ -306,32 +210,35 @@ def share_slowly(
                 first, last = copies.start[part, slot], copies.stop[part, slot]
                 if n_learn < n_points:
                     features = seen.features[slot, : seen.n[slot]]
-                    if not divide(points, pool, copies, part, slot, tally.learns, features):
+                    if not divide(pool, copies, part, slot, tally.learns, features):
                         return False
                     last = copies.stop[part, slot]
                 else:
                     for c in range(first, last):
                         copies.fate[np.uint32(c), 1] = True
                 n = pick(learners, copies.fate, first, last)
-                if part:
-                    for c in range(first, last):
-                        copies.steps[np.uint32(c)] = 0.0
-                    for j in range(n):
-                        c = learners[j]
-                        one = _at(points, copies.a_point[part, c])
-                        copies.steps[c] = _step(one, pool, part, c, event, y)
-                    which = learners[:n]
-                    _axpys(points, pool, part, rows, i, first, last, which, copies.steps)
+                a_point, steps = copies.a_point[part], copies.steps
+                for c in range(first, last):
+                    steps[np.uint32(c)] = 0.0
                 for j in range(n):
                     c = learners[j]
-                    one = _at(points, copies.a_point[part, c])
-                    _learn(one, pool, part, c, rows, event, y, product[part, c])
+                    step = sharing.step_of(points, part, a_point[c], n_tasks)
+                    steps[c] = sharing.coefficient_of(parts, part, step, c, event, y)
+                sharing.add_rows_to(parts, part, steps, rows, i, first, last)
+                for j in range(n):
+                    c = learners[j]
+                    step = sharing.step_of(points, part, a_point[c], n_tasks)
+                    sharing.finish_step_of(parts, part, step, c, rows, event, y, product[part, c])
         for part in range(n_parts):
             rows = own_rows if part else examples.rows
-            for slot in range(of.shape[1] if part else 1):
+            for slot in range(n_tasks if part else 1):
                 first, last = copies.start[part, slot], copies.stop[part, slot]
-                a_point = copies.a_point[part]
-                _settle(points, pool, part, a_point, first, last, rows, copies.steps)
+                if part == 0:
+                    for c in range(first, last):
+                        step = sharing.step_of(points, 0, copies.a_point[0, c], n_tasks)
+                        pool.rate[c], pool.divisor[c] = step
+                rates = pool.rate, pool.divisor
+                sharing.close_copies_of(parts, part, rates, first, last, rows, copies.steps)
         if passed < stream.checkpoint.size and t + 1 == stream.checkpoint[passed]:
             for p in range(n_points):
                 tally.checkpoint_loss[passed, p] = tally.lost[p]
@@ -342,7 +249,7 @@ def share_slowly(
     return True
 
 
-share_compiled = njit(cache=True, nogil=True, **BORROWED)(share_slowly)
+share_compiled = loop(share_slowly)
 
 
 def new_copies(
@@ -387,21 +294,6 @@ def new_copies(
     return copies
 
 
-def padded(n: int) -> int:
-    """Return at least `n`, such that vectors side by side do not crowd in the processor's cache."""
-    return 8 * (2 * (-(-n // 8) // 2) + 1)
-
-
-def nothing_met(rows: Rows, n_slots: int, n_features: int) -> Met:
-    """Return the features met before the first example: none, or all if the rows are dense."""
-    dense = isinstance(rows, DenseRows)
-    return Met(
-        features=np.tile(np.arange(n_features, dtype=np.int32), (n_slots, 1)),
-        n=np.full(n_slots, n_features if dense else 0),
-        known=np.full((n_slots, n_features), dense),
-    )
-
-
 def new_tally(n_points: int, n_tasks: int, n_checkpoints: int) -> Tally:
     """Return empty traces."""
 
@@ -421,29 +313,6 @@ def new_tally(n_points: int, n_tasks: int, n_checkpoints: int) -> Tally:
     )
 
 
-def rows_by_task(examples: Examples, n_tasks: int, n_features: int) -> tuple[Rows, int]:
-    """Return rows whose features are numbered within their tasks, and the largest number of these.
-
-    A vector of one task then has no weights for features that only other tasks have.
-    """
-    rows = examples.rows
-    if isinstance(rows, DenseRows):
-        return rows, n_features
-    task = np.repeat(examples.task, np.diff(rows.indptr))
-    indices = np.empty_like(rows.indices)
-    most = 1
-    for k in range(n_tasks):
-        mine = task == k
-        features, indices[mine] = np.unique(rows.indices[mine], return_inverse=True)
-        most = max(most, features.size)
-    return SparseRows(rows.indptr, indices, rows.values), most
-
-
-def can_share(learner: Any) -> bool:
-    """Return whether a learner tells its parts."""
-    return hasattr(learner, "parts") and learner.parts() is not None
-
-
 def share(
     learners: Sequence[Any],
     examples: Examples,
@@ -457,7 +326,7 @@ def share(
     Parameters
     ----------
     learners : sequence of NamedTuple
-        Learners of one kind, each of which tells its parts.
+        Learners of one kind, each of which can share (`omtl.kernel.sharing.can_share`).
     examples, stream, shape
         As in `omtl.play.play`.
     compiled : bool
@@ -470,11 +339,11 @@ def share(
     tuple of (Trace, dict)
         Of each learner in turn, its trace and its findings.
     """
-    own_rows, n_own = rows_by_task(examples, shape.n_tasks, shape.n_features)
-    loop = share_compiled if compiled else share_slowly
+    own_rows, n_own = rows_by_task(examples.rows, examples.task, shape.n_tasks, shape.n_features)
+    play = share_compiled if compiled else share_slowly
     waiting = list(learners)
     at_once = min(len(waiting), AT_ONCE)
-    n_parts = len(waiting[0].parts())
+    n_parts = len(waiting[0].shared_parts)
     weights = [shape.n_features, *[n_own * shape.n_tasks] * (n_parts - 1)]
 
     def fitting(memory: int) -> list[int]:
@@ -482,15 +351,16 @@ def share(
 
     room, memory = fitting(MEMORY), min(SOME_MEMORY, MEMORY)
     size, pool = at_once, None
+    new, t = waiting[0].new_state(shape), stream.start.size - 1
     while waiting:
         block, most = waiting[:size], fitting(memory)
-        parts = [learner.parts() for learner in block]
+        parts = [sharing.parts_of(learner) for learner in block]
         kinds = [len(set(numbers)) for numbers in zip(*parts, strict=True)]
         enough = all(n <= limit for n, limit in zip(kinds, most, strict=True))
         if enough:
             if pool is None:
                 kept = padded(most[0]), padded(max(most[1:]) * shape.n_tasks)
-                pool = block[0].new_pool(shape, n_own, *kept, at_once)
+                pool = sharing.new_pool(block[0], shape, n_own, *kept)
             points = type(block[0])(*(np.array(values) for values in zip(*block, strict=True)))
             copies = new_copies(parts, shape.n_tasks, most)
             met = (
@@ -498,18 +368,19 @@ def share(
                 nothing_met(own_rows, shape.n_tasks, n_own),
             )
             tally = new_tally(len(block), shape.n_tasks, stream.checkpoint.size)
-            enough = loop(points, pool, examples, own_rows, stream, copies, met, tally, zero)
+            enough = play(points, pool, examples, own_rows, stream, copies, met, tally, zero)
             if enough:
                 for p, learner in enumerate(block):
                     trace = Trace(*(np.ascontiguousarray(of[..., p]) for of in tally[:6]))
-                    yield trace, learner.findings_of(pool, stream.start.size - 1, copies.of[..., p])
+                    state = sharing.state_of_point(learner, new, pool, t, copies.of[..., p])
+                    yield trace, findings(learner, state)
                 del waiting[: len(block)]
                 taken = (copies.stop - copies.start).max(axis=1) / room
                 size = max(1, min(at_once, int(len(block) * FULL / taken.max())))
             for part in range(n_parts):
                 for slot in range(shape.n_tasks if part else 1):
                     first, last = copies.start[part, slot], copies.stop[part, slot]
-                    block[0].clear(pool, part, first, last)
+                    sharing.clear(pool, part, first, last)
         if not enough and most != room:
             memory, pool = min(2 * memory, MEMORY), None
         elif not enough:

@@ -6,12 +6,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload, register_jitable
 
-from omtl.eigenvalues import inverse_power
-from omtl.learners.diffusion import Diffusion, diffusion, hear, learn
-from omtl.learners.lifelong import uniform
-from omtl.ops import BORROWED, DenseRows, Rows
+from omtl.kernel.eigenvalues import inverse_power
+from omtl.kernel.inlining import inlined
+from omtl.kernel.network import Network, axpy_slots, dot_slots, network
+from omtl.kernel.random_numbers import uniform
 from omtl.rules import Shape
 
 
@@ -20,7 +19,7 @@ class Relationships(NamedTuple):
 
     Parameters
     ----------
-    net : Diffusion
+    net : Network
         The weight vectors, w^k in slot k.
     inverse : ndarray of shape (n_tasks, n_tasks or width)
         A⁻¹ as the next step uses it.
@@ -45,7 +44,7 @@ class Relationships(NamedTuple):
         The state of the generator that active learning draws from.
     """
 
-    net: Diffusion
+    net: Network
     inverse: np.ndarray
     learnt: np.ndarray
     gram: np.ndarray
@@ -66,7 +65,7 @@ def unrelated(
     alone = 1.0 if normalise else float(m)
     rng = np.random.default_rng(shape.seed)
     return Relationships(
-        net=diffusion(shape._replace(mixing=np.ones((1, 1))), n_slots=m),
+        net=network(shape._replace(mixing=np.ones((1, 1))), n_slots=m),
         inverse=alone * np.eye(m, width),
         learnt=learnt,
         gram=np.zeros((m, m)),
@@ -80,38 +79,14 @@ def unrelated(
     )
 
 
-def row_sum(rows: Rows, i: int) -> float:
-    """Return the sum of the components of row `i`."""
-    if isinstance(rows, DenseRows):
-        return float(rows.X[i].sum())
-    return float(rows.values[rows.indptr[i] : rows.indptr[i + 1]].sum())
-
-
-@overload(row_sum, jit_options=BORROWED)
-def _row_sum(rows, i):  # noqa: ARG001
-    def dense(rows, i):
-        total = 0.0
-        for k in range(rows.X.shape[1]):
-            total += rows.X[i, k]
-        return total
-
-    def compressed(rows, i):
-        total = 0.0
-        for k in range(rows.indptr[i], rows.indptr[i + 1]):
-            total += rows.values[k]
-        return total
-
-    return dense if rows.instance_class is DenseRows else compressed
-
-
-@register_jitable(**BORROWED)
+@inlined
 def slot_score(self, state, rows, event):
     """Return w^k·x."""
-    hear(state.net, rows, event.example, event.task, event.task + 1)
+    dot_slots(state.net, rows, event.example, event.task, event.task + 1)
     return self.rate * state.net.products[event.task]
 
 
-@register_jitable(**BORROWED)
+@inlined
 def errs(self, state, rows, event, y, score):
     """Return whether a step is due, and then plan it: (A⁻¹)_{j,k} y times the example."""
     k = event.task
@@ -122,13 +97,13 @@ def errs(self, state, rows, event, y, score):
         state.asked[k] += 1
     if y * score > self.margin:
         return False
-    hear(state.net, rows, event.example, 0, state.sums.size)
+    dot_slots(state.net, rows, event.example, 0, state.sums.size)
     for j in range(state.sums.size):
         state.net.steps[j] = y * state.inverse[j, k]
     return True
 
 
-@register_jitable(**BORROWED)
+@inlined
 def take(state, rows, event, together):
     """Take the steps that were planned: of all tasks, or of the event's alone."""
     m, k = state.sums.size, event.task
@@ -138,12 +113,12 @@ def take(state, rows, event, together):
             product = steps[i] * scores[j] + steps[j] * scores[i]
             state.gram[i, j] += product + steps[i] * steps[j] * event.square_norm
     if together:
-        learn(state.net, rows, event.example, 0, m)
+        axpy_slots(state.net, rows, event.example, 0, m)
     else:
-        learn(state.net, rows, event.example, k, k + 1)
+        axpy_slots(state.net, rows, event.example, k, k + 1)
 
 
-@register_jitable(**BORROWED)
+@inlined
 def use(self, state, source):
     """Let the next steps use a matrix for A⁻¹, with trace n_tasks if it is to be normalised."""
     m = state.sums.size
@@ -160,7 +135,7 @@ def use(self, state, source):
     compare(self, state)
 
 
-@register_jitable(**BORROWED)
+@inlined
 def compare(self, state):
     """Note how similar each task is to all, if labels are to be asked for by that."""
     if not self.active:
@@ -177,7 +152,7 @@ def compare(self, state):
             state.similarity[i] += abs(relation[i, j]) if known else 0.0
 
 
-@register_jitable(**BORROWED)
+@inlined
 def add_gram(self, state):
     """Add η WᵀW to what is learnt."""
     rate = self.eta * self.rate * self.rate
@@ -186,7 +161,7 @@ def add_gram(self, state):
             state.learnt[i, j] += rate * state.gram[i, j]
 
 
-@register_jitable(**BORROWED)
+@inlined
 def find_covariance(self, state, d):
     """Let what is learnt be cov(W) of d features."""
     square = self.rate * self.rate

@@ -8,13 +8,12 @@ import sys
 import pytest
 from numba import njit
 from numba.core.codegen import JITCodeLibrary
-from numba.extending import register_jitable
 
-from omtl.ops import BORROWED
+from omtl.kernel.inlining import OPTIONS, inlined
 from omtl.paths import ROOT
 
 
-@register_jitable(**BORROWED)
+@inlined
 def root(x):
     """Return the square root of a number."""
     if x < 0.0:
@@ -22,7 +21,7 @@ def root(x):
     return x**0.5
 
 
-@register_jitable(**BORROWED)
+@inlined
 def fourth_root(x):
     """Return the root of the root of a number."""
     return root(root(x))
@@ -39,7 +38,7 @@ def test_one_loop_is_turned_to_machine_code(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(JITCodeLibrary, "_finalize_specific", noted)
 
-    @njit(**BORROWED)
+    @njit(**OPTIONS)
     def both(x):
         return fourth_root(x) + root(x)
 
@@ -51,15 +50,14 @@ def test_one_loop_is_turned_to_machine_code(monkeypatch: pytest.MonkeyPatch) -> 
 
 PRINTING = """
 from numba import njit
-from numba.extending import register_jitable
-from omtl.ops import BORROWED
+from omtl.kernel.inlining import OPTIONS, inlined
 
-@register_jitable(**BORROWED)
+@inlined
 def announced(x):
     print("met", x)
     return x
 
-@njit(**BORROWED)
+@njit(**OPTIONS)
 def twice(x):
     return announced(announced(x))
 

@@ -9,83 +9,76 @@ import pytest
 from numba import njit
 from scipy import sparse
 
-from omtl.learners import diffusion
-from omtl.learners.diffusion import Diffusion
+from omtl.kernel import network
+from omtl.kernel.inlining import OPTIONS
+from omtl.kernel.layout import LINE, at_line, in_lines
+from omtl.kernel.network import Network
+from omtl.kernel.products import row_dot
 from omtl.learners.dom import DA
 from omtl.networks import mixing_matrix
-from omtl.ops import (
-    BORROWED,
-    LINE,
-    DenseRows,
-    Rows,
-    SparseRows,
-    at_line,
-    in_lines,
-    row_dot,
-    rows_of,
-)
 from omtl.play import examples_of, play
+from omtl.rows import DenseRows, Rows, SparseRows, rows_of
 from omtl.rules import Shape
 from omtl.streams import Tasks, rounds
 
-compiled = njit(cache=True, **BORROWED)
+compiled = njit(cache=True, **OPTIONS)
 
 
 @compiled
-def hear(net: Diffusion, rows: Rows, x: int, first: int, last: int) -> None:
+def dot_slots(net: Network, rows: Rows, x: int, first: int, last: int) -> None:
     """Call the compiled twin."""
-    diffusion.hear(net, rows, x, first, last)
+    network.dot_slots(net, rows, x, first, last)
 
 
 @compiled
-def learn(net: Diffusion, rows: Rows, x: int, first: int, last: int) -> None:
+def axpy_slots(net: Network, rows: Rows, x: int, first: int, last: int) -> None:
     """Call the compiled twin."""
-    diffusion.learn(net, rows, x, first, last)
+    network.axpy_slots(net, rows, x, first, last)
 
 
 @compiled
-def hear_two(net: Diffusion, rows: Rows, x: int, slot: int, other: int) -> None:
+def dot_pair(net: Network, rows: Rows, x: int, slot: int, other: int) -> None:
     """Call the compiled twin."""
-    diffusion.hear_two(net, rows, x, slot, other)
+    network.dot_pair(net, rows, x, slot, other)
 
 
 @compiled
-def learn_two(net: Diffusion, rows: Rows, x: int, slot: int, other: int) -> None:
+def axpy_pair(net: Network, rows: Rows, x: int, slot: int, other: int) -> None:
     """Call the compiled twin."""
-    diffusion.learn_two(net, rows, x, slot, other)
+    network.axpy_pair(net, rows, x, slot, other)
 
 
 @compiled
-def hear_at(net: Diffusion, node: int, rows: Rows, x: int, first: int, last: int) -> None:
+def dot_node(net: Network, node: int, rows: Rows, x: int, first: int, last: int) -> None:
     """Call the compiled twin."""
-    diffusion.hear_at(net, node, rows, x, first, last)
+    network.dot_node(net, node, rows, x, first, last)
 
 
 @compiled
-def learn_at(net: Diffusion, node: int, rows: Rows, x: int, first: int, last: int) -> None:
+def axpy_node(net: Network, node: int, rows: Rows, x: int, first: int, last: int) -> None:
     """Call the compiled twin."""
-    diffusion.learn_at(net, node, rows, x, first, last)
+    network.axpy_node(net, node, rows, x, first, last)
 
 
 @compiled
-def plan_step(a: float, net: Diffusion, node: int, slot: int) -> None:
+def set_step(a: float, net: Network, node: int, slot: int) -> None:
     """Call the compiled rule."""
-    diffusion.plan_step(a, net, node, slot)
+    network.set_step(a, net, node, slot)
 
 
 @compiled
-def combine(net: Diffusion, rows: Rows) -> None:
+def combine(net: Network, rows: Rows) -> None:
     """Call the compiled rule."""
-    diffusion.combine(net, rows)
+    network.combine(net, rows)
 
 
-def filled(n_slots: int, mixing: np.ndarray, rows: Rows, **how: Any) -> Diffusion:
+def filled(n_slots: int, mixing: np.ndarray, rows: Rows, **how: Any) -> Network:
     """Return vectors, steps and products that are no zeros, for rows of 20 features."""
     is_sparse = isinstance(rows, SparseRows)
-    net = diffusion.diffusion(Shape(n_slots, 20, mixing, sparse=is_sparse), n_slots, **how)
+    net = network.network(Shape(n_slots, 20, mixing, sparse=is_sparse), n_slots, **how)
     rng = np.random.default_rng(0)
     for p in range(net.steps.size):
-        diffusion.place(net, rows, p)[:] = rng.normal(size=20)
+        network.place(net, rows, p)[:] = rng.normal(size=20)
     net.steps[:] = rng.normal(size=net.steps.size)
     net.products[:] = np.nan
     return net
@@ -115,7 +108,7 @@ def test_places_of_sparse_rows_do_not_meet(n_slots: int, n_modes: int) -> None:
         net = filled(n_slots, mixing, rows)
         before = net.vectors.copy()
         part = slice(rows.indptr[x], rows.indptr[x + 1])
-        hear(net, rows, x, first, last)
+        dot_slots(net, rows, x, first, last)
         for p in range(begin, in_fours):
             total = 0.0
             for i, value in zip(rows.indices[part], rows.values[part], strict=True):
@@ -124,7 +117,7 @@ def test_places_of_sparse_rows_do_not_meet(n_slots: int, n_modes: int) -> None:
         expected = before[rows.indices[part]].T @ rows.values[part]
         np.testing.assert_allclose(net.products[begin:end], expected[begin:end], rtol=1e-12)
         assert np.isnan(np.delete(net.products, slice(begin, end))).all()
-        learn(net, rows, x, first, last)
+        axpy_slots(net, rows, x, first, last)
         before[rows.indices[part], begin:end] += np.outer(rows.values[part], net.steps[begin:end])
         np.testing.assert_array_equal(net.vectors, before)
 
@@ -135,9 +128,9 @@ def test_places_of_dense_rows_do_not_meet(n_slots: int) -> None:
     rows = DenseRows(np.random.default_rng(2).normal(size=(3, 20)))
     net = filled(n_slots, 0.7 * np.eye(3) + 0.3 * mixing_matrix(3, "ring"), rows)
     before = net.vectors.copy()
-    hear(net, rows, 1, 0, n_slots)
+    dot_slots(net, rows, 1, 0, n_slots)
     np.testing.assert_allclose(net.products, before[:, :20] @ rows.X[1], rtol=1e-12)
-    learn(net, rows, 2, 0, n_slots)
+    axpy_slots(net, rows, 2, 0, n_slots)
     before[:, :20] += np.outer(net.steps, rows.X[2])
     np.testing.assert_array_equal(net.vectors, before)
     assert not net.vectors[:, 20:].any()
@@ -161,15 +154,15 @@ def test_nodes_own_vectors_are_met_where_they_lie() -> None:
     rows = DenseRows(np.random.default_rng(2).normal(size=(2, 20)))
     net = filled(4, 0.7 * np.eye(3) + 0.3 * mixing_matrix(3, "ring"), rows, by_node=True)
     products = (net.vectors[:, :20] @ rows.X[1]).reshape(3, 4)
-    hear(net, rows, 1, 2, 3)
+    dot_slots(net, rows, 1, 2, 3)
     expected = np.full((3, 4), np.nan)
     expected[:, 2] = products[:, 2]
     np.testing.assert_allclose(net.products, expected.ravel(), rtol=1e-12)
-    hear_at(net, 1, rows, 1, 0, 4)
+    dot_node(net, 1, rows, 1, 0, 4)
     expected[1] = products[1]
     np.testing.assert_allclose(net.products, expected.ravel(), rtol=1e-12)
     before = net.vectors.copy()
-    learn_at(net, 2, rows, 0, 1, 3)
+    axpy_node(net, 2, rows, 0, 1, 3)
     before[9:11, :20] += np.outer(net.steps[9:11], rows.X[0])
     np.testing.assert_array_equal(net.vectors, before)
 
@@ -185,10 +178,10 @@ def test_two_slots_are_met_as_one_by_one(n_modes: int, is_sparse: bool) -> None:
     for x in range(2):
         one, both = filled(3, mixing, rows), filled(3, mixing, rows)
         for slot in (2, 0):
-            hear(one, rows, x, slot, slot + 1)
-            learn(one, rows, x, slot, slot + 1)
-        hear_two(both, rows, x, 2, 0)
-        learn_two(both, rows, x, 2, 0)
+            dot_slots(one, rows, x, slot, slot + 1)
+            axpy_slots(one, rows, x, slot, slot + 1)
+        dot_pair(both, rows, x, 2, 0)
+        axpy_pair(both, rows, x, 2, 0)
         np.testing.assert_array_equal(both.products, one.products)
         np.testing.assert_array_equal(both.vectors, one.vectors)
 
@@ -198,12 +191,12 @@ def test_knowledge_spreads_link_by_link(include_self: bool) -> None:
     """A node scores by a slot once somebody told it of it, and what is settled may change."""
     mixing = mixing_matrix(6, "ring", include_self=include_self)
     rows = rows_of(np.ones((1, 20)))
-    net = diffusion.diffusion(Shape(2, 20, mixing), 2)
+    net = network.network(Shape(2, 20, mixing), 2)
     known = np.zeros((6, 2), dtype=bool)
     for t in range(12):
         if t in (0, 7):
             slot = int(t > 0)
-            plan_step(1.0, net, 3, slot)
+            set_step(1.0, net, 3, slot)
             known[3, slot] = True
         combine(net, rows)
         known = (mixing @ known) > 0.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba.extending import overload, register_jitable
 
-from omtl.lanes import hear_lanes
-from omtl.ops import BLOCK, BORROWED
+from omtl.kernel.inlining import chosen, inlined
+from omtl.kernel.lanes import dot_lanes
+from omtl.kernel.products import BLOCK
 
 TERMS = tuple(1.0 / math.factorial(k) for k in range(13))
 """Coefficients of the exponential's series, of which no more is needed below `SMALL`."""
@@ -34,18 +34,17 @@ def multiply(left: np.ndarray, right: np.ndarray, product: np.ndarray, each: np.
     product[:] = left[:, : each.size] @ right
 
 
-@overload(multiply, jit_options=BORROWED)
-def _multiply(left, right, product, each):  # noqa: ARG001
-    def by_row(left, right, product, each):
-        n = each.size
-        for i in range(n):
-            for k in range(0, product.shape[1], BLOCK):
-                hear_lanes(BLOCK, right, each, left[i], 0, n, k, (0,), product[i])
-
-    return by_row
+def _multiply_by_row(left, right, product, each):
+    n = each.size
+    for i in range(n):
+        for k in range(0, product.shape[1], BLOCK):
+            dot_lanes(BLOCK, right, each, left[i], 0, n, k, (0,), product[i])
 
 
-@register_jitable(**BORROWED)
+chosen(multiply, lambda *_: _multiply_by_row)
+
+
+@inlined
 def trace_of(a):
     """Return the sum of the diagonal."""
     total = 0.0
@@ -54,7 +53,7 @@ def trace_of(a):
     return total
 
 
-@register_jitable(**BORROWED)
+@inlined
 def put(a, factor, source):
     """Let a matrix be `factor` times another."""
     for i in range(a.shape[0]):
@@ -62,7 +61,7 @@ def put(a, factor, source):
             a[i, k] = factor * source[i, k]
 
 
-@register_jitable(**BORROWED)
+@inlined
 def square(a, doublings, memory, each):
     """Square a matrix so often, with trace 1; stop where it is a projection, and return whether.
 
@@ -82,7 +81,7 @@ def square(a, doublings, memory, each):
     return False
 
 
-@register_jitable(**BORROWED)
+@inlined
 def add_terms(total, first, powers):
     """Add three terms of the series, from `first` on, without their power of the cube."""
     one, two = powers[0], powers[1]
@@ -92,7 +91,7 @@ def add_terms(total, first, powers):
         total[i, i] += TERMS[first]
 
 
-@register_jitable(**BORROWED)
+@inlined
 def sum_series(a, powers, memory, each):
     """Put the exponential of a small matrix, the first of three powers, in `a`.
 
@@ -108,7 +107,7 @@ def sum_series(a, powers, memory, each):
         add_terms(a, first, powers)
 
 
-@register_jitable(**BORROWED)
+@inlined
 def find_exponential(learnt, a, each, memories):
     """Put exp(`learnt`) in `a`, times what makes its trace the number of its rows.
 
@@ -119,7 +118,7 @@ def find_exponential(learnt, a, each, memories):
     ----------
     learnt, a : ndarray of shape (m, width)
         The symmetric matrix and the result, whose rows end with zeros, which makes them of a length
-        that is fast: `width` is a multiple of `omtl.ops.BLOCK`.
+        that is fast: `width` is a multiple of `omtl.kernel.products.BLOCK`.
     each : ndarray of shape (m,), int32
         The numbers from 0 to m - 1.
     memories : ndarray of shape (4, m, width)

@@ -12,16 +12,19 @@ from hypothesis import strategies as st
 from scipy import sparse
 from test_learners import THOROUGH, VARIANTS, Case, cases, problem
 
-from omtl import shared_play
 from omtl.errors import UserError
+from omtl.kernel import grid_loop
+from omtl.kernel.grid_loop import share
+from omtl.kernel.products import SUMS, axpy, dot
+from omtl.kernel.sharing import can_share
+from omtl.kernel.side_by_side import axpys, dots
 from omtl.learners.rom import ROMPGD, ROMRDA
-from omtl.ops import SUMS, axpy, axpys, dot, dots, rows_of
 from omtl.play import examples_of, play
 from omtl.preparation import fed
 from omtl.protocols import cumulative
 from omtl.protocols.setting import Setting
+from omtl.rows import rows_of
 from omtl.rules import findings
-from omtl.shared_play import can_share, share
 from omtl.streams import Tasks
 
 SIZES = [1e-3, 0.03, 0.3, 3.0, 100.0]
@@ -91,14 +94,14 @@ def test_the_plain_loop_agrees(kind: type) -> None:
 def sizes_of_plays(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list to which each play adds how many points it has; assert it begins with zeros."""
     sizes: list[int] = []
-    compiled = shared_play.share_compiled
+    compiled = grid_loop.share_compiled
 
     def noting(points: Any, pool: Any, *more: Any) -> bool:
-        assert not any(vectors.any() for vectors in (pool.shared.vector, pool.own.own))
+        assert not any(part[0].any() for part in pool.parts)
         sizes.append(points[0].size)
         return compiled(points, pool, *more)
 
-    monkeypatch.setattr(shared_play, "share_compiled", noting)
+    monkeypatch.setattr(grid_loop, "share_compiled", noting)
     return sizes
 
 
@@ -117,7 +120,7 @@ def test_little_memory_makes_more_plays(
 ) -> None:
     """Where the copies do not fit, fewer points are played together, with the same traces."""
     sizes = sizes_of_plays(monkeypatch)
-    monkeypatch.setattr(shared_play, "MEMORY", 8 * 60 * 3 * room)
+    monkeypatch.setattr(grid_loop, "MEMORY", 8 * 60 * 3 * room)
     assert_alike(small_grid(kind), nearly_empty(60, sparse_rows))
     assert len(sizes) > 1
 
@@ -129,7 +132,7 @@ def test_memory_grows_with_the_copies(
 ) -> None:
     """Where the copies do not fit at first, the same points are played again with more memory."""
     sizes = sizes_of_plays(monkeypatch)
-    monkeypatch.setattr(shared_play, "SOME_MEMORY", 1)
+    monkeypatch.setattr(grid_loop, "SOME_MEMORY", 1)
     learners = small_grid(kind)
     assert_alike(learners, nearly_empty(60, sparse_rows))
     assert len(sizes) > 1
@@ -139,14 +142,14 @@ def test_memory_grows_with_the_copies(
 def test_what_is_learnt_alike_is_kept_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Points that never part need one copy of a part for each number that it depends on."""
     seen = []
-    compiled = shared_play.share_compiled
+    compiled = grid_loop.share_compiled
 
     def noting(*arguments: Any) -> bool:
         done = compiled(*arguments)
         seen.append(arguments[5])
         return done
 
-    monkeypatch.setattr(shared_play, "share_compiled", noting)
+    monkeypatch.setattr(grid_loop, "share_compiled", noting)
     case = problem((60, 60), n_features=5)
     learners = [ROMPGD(1e-9, *point) for point in product([0.1, 1.0], [0.1, 1.0, 2.0], SIZES[:4])]
     assert_alike(learners, case)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload, register_jitable
 
-from omtl.ops import BORROWED, DenseRows, Rows
+from omtl.kernel.inlining import by_rows, inlined
+from omtl.kernel.products import sum_of_squares
+from omtl.rows import DenseRows, Rows
 
 ROUNDING = 1e-15
 """Bound of the relative error with which one step changes a squared norm."""
@@ -35,16 +36,7 @@ def zero_norms(n_tasks: int) -> Norms:
     return Norms(np.zeros(n_tasks), np.zeros(n_tasks), np.zeros(n_tasks))
 
 
-@register_jitable(**BORROWED)
-def sum_of_squares(w):
-    """Return the squared norm of a vector."""
-    total = 0.0
-    for e in range(w.size):
-        total += w[e] * w[e]
-    return total
-
-
-@register_jitable(**BORROWED)
+@inlined
 def keep_norm(norms, k, scale, w, step, product, square_norm, unseen):
     """Follow the squared norm of scale · w = v + step · x, where `product` is v·x.
 
@@ -60,6 +52,18 @@ def keep_norm(norms, k, scale, w, step, product, square_norm, unseen):
         norms.error[k] = ROUNDING * norms.square[k]
 
 
+def _no_square_norm(rows, i, square_norm):  # noqa: ARG001
+    return 0.0
+
+
+def _rest_of_square_norm(rows, i, square_norm):
+    rest = square_norm
+    for k in range(rows.indptr[i], rows.indptr[i + 1]):
+        rest -= rows.values[k] * rows.values[k]
+    return rest if rest > WORST_ERROR * square_norm else 0.0
+
+
+@by_rows(dense=_no_square_norm, sparse=_rest_of_square_norm)
 def unseen_square_norm(rows: Rows, i: int, square_norm: float) -> float:
     """Return the part of a row's squared norm that is in features which the rows do not have."""
     if isinstance(rows, DenseRows):
@@ -67,20 +71,3 @@ def unseen_square_norm(rows: Rows, i: int, square_norm: float) -> float:
     values = rows.values[rows.indptr[i] : rows.indptr[i + 1]]
     rest = square_norm - float(values @ values)
     return rest if rest > WORST_ERROR * square_norm else 0.0
-
-
-# The compiled twin. Numba wants the argument names of the function above, and no annotations.
-
-
-@overload(unseen_square_norm, jit_options=BORROWED)
-def _unseen_square_norm(rows, i, square_norm):  # noqa: ARG001
-    def dense(rows, i, square_norm):  # noqa: ARG001
-        return 0.0
-
-    def compressed(rows, i, square_norm):
-        rest = square_norm
-        for k in range(rows.indptr[i], rows.indptr[i + 1]):
-            rest -= rows.values[k] * rows.values[k]
-        return rest if rest > WORST_ERROR * square_norm else 0.0
-
-    return dense if rows.instance_class is DenseRows else compressed

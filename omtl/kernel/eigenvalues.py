@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-from numba.extending import register_jitable
-
-from omtl.ops import BORROWED
+from omtl.kernel.inlining import inlined
 
 SWEEPS = 30
 """More than any matrix needs: convergence is quadratic, after 6 to 10 for up to 50 rows."""
@@ -18,7 +16,7 @@ SINGULAR = 1e-12
 """Where the least eigenvalue is below this share of the largest, there is no inverse."""
 
 
-@register_jitable(**BORROWED)
+@inlined
 def diagonalise(a, vectors):
     """Let a symmetric matrix be diagonal, and `vectors` hold its eigenvectors in columns."""
     n = a.shape[0]
@@ -39,7 +37,7 @@ def diagonalise(a, vectors):
                     rotate(a, vectors, p, q)
 
 
-@register_jitable(**BORROWED)
+@inlined
 def rotate(a, vectors, p, q):
     """Turn a plane so that a[p, q] becomes 0."""
     theta = (a[q, q] - a[p, p]) / (2.0 * a[p, q])
@@ -57,7 +55,7 @@ def rotate(a, vectors, p, q):
     a[p, q] = a[q, p] = 0.0
 
 
-@register_jitable(**BORROWED)
+@inlined
 def inverse_power(a, root, out, vectors):
     """Put A⁻¹, or A^(−1/2) if `root`, in `out`; `a` is made diagonal.
 

@@ -1,4 +1,4 @@
-"""Fused products and steps, compiled and plain, beside those of `omtl.ops` one by one."""
+"""Products and steps in one pass, compiled and plain, beside those one by one."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ import pytest
 from numba import njit
 from scipy import sparse
 
-from omtl.fused import axpy_all, axpy_two, axpys_where, dot_all, dot_three
-from omtl.ops import BORROWED, SUMS, DenseRows, Rows, axpy, axpys, dot, dots, rows_of, zero_vectors
+from omtl.kernel.inlining import OPTIONS
+from omtl.kernel.layout import zero_vectors
+from omtl.kernel.passes import axpy_all, dot_three
+from omtl.kernel.products import SUMS, axpy, dot
+from omtl.kernel.side_by_side import dots
+from omtl.rows import DenseRows, Rows, rows_of
 
 
 def one_by_one(
@@ -25,7 +29,7 @@ def one_by_one(
 ) -> None:
     """Take products with the first vectors, then steps of the others."""
     for j in range(n):
-        out[0, j] = out[1, j] = dot(V[j], rows, 1)
+        out[1, j] = dot(V[j], rows, 1)
     out[2, 0], out[2, 1], out[2, 2] = dot(V[0], rows, 0), dot(V[1], rows, 0), dot(V[2], rows, 0)
     axpy(a[0], rows, 1, V[0])
     axpy(a[1], rows, 1, V[1])
@@ -34,30 +38,14 @@ def one_by_one(
 
 
 def fused(rows: Rows, W: Any, V: Any, a: Any, which: Any, n: int, out: Any, sums: Any) -> None:
-    """Do the same at once, and the products twice; `W` has the vectors as `zero_vectors` does."""
-    dot_all(W, rows, 1, 0, n, out[0])
+    """Do the same at once; `W` has the vectors as `zero_vectors` does."""
     dots(W, rows, 1, 0, n, sums)
     for j in range(n):
         out[1, j] = sums[0, j]
     out[2, 0], out[2, 1], out[2, 2] = dot_three(V[0], V[1], V[2], rows, 0)
-    axpy_two(a[0], V[0], a[1], V[1], rows, 1)
+    axpy(a[0], rows, 1, V[0])
+    axpy(a[1], rows, 1, V[1])
     axpy_all(a, rows, which, n, V[2])
-
-
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_steps_of_some_vectors_are_those_of_all(is_sparse: bool) -> None:
-    """Also where one of those that are named has no step."""
-    X = np.random.default_rng(0).normal(size=(2, 19))
-    rows = rows_of(sparse.csr_array(X) if is_sparse else X)
-    which, steps = np.array([1, 2, 4], dtype=np.uint32), np.array([0.0, 2.0, 0.0, 0.0, -3.0, 0.0])
-    expected, plain, compiled = (zero_vectors(6, 19, is_sparse) for _ in range(3))
-    axpys(steps, rows, 1, 1, 5, expected)
-    axpys_where(steps, rows, 1, 1, 5, which, plain)
-    run = njit(lambda a, rows, which, W: axpys_where(a, rows, 1, 1, 5, which, W), **BORROWED)
-    run(steps, rows, which, compiled)
-    assert np.count_nonzero(expected) == 2 * 19
-    np.testing.assert_array_equal(plain, expected)
-    np.testing.assert_array_equal(compiled, expected)
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
@@ -77,7 +65,7 @@ def test_what_is_fused_has_the_bits_of_one_by_one(n_features: int, is_sparse: bo
         compiled: list[np.ndarray] = []
         plain: list[np.ndarray] = []
         for way in (one_by_one, fused):
-            for run, found in ((njit(way, **BORROWED), compiled), (way, plain)):
+            for run, found in ((njit(way, **OPTIONS), compiled), (way, plain)):
                 V, out = vectors.copy(), np.zeros((3, n))
                 run(rows, W, V, a, which, n, out, np.zeros((SUMS, n)))
                 found.append(np.concatenate([out.ravel(), V.ravel()]))

@@ -8,42 +8,44 @@ from numba import njit
 from numba.core.errors import TypingError
 from scipy import sparse
 
-from omtl import ops
-from omtl.ops import BLOCK, BORROWED, LANES, DenseRows, Rows, SparseRows, rows_of
+from omtl.kernel import products
+from omtl.kernel.inlining import OPTIONS
+from omtl.kernel.products import BLOCK, LANES
+from omtl.rows import DenseRows, Rows, SparseRows, rows_of
 
 SIZES = list(range(71))
 
-compiled = njit(cache=True, **BORROWED)
+compiled = njit(cache=True, **OPTIONS)
 
 
 @compiled
 def dot(w: np.ndarray, rows: Rows, i: int) -> float:
     """Call the compiled twin."""
-    return ops.dot(w, rows, i)
+    return products.dot(w, rows, i)
 
 
 @compiled
 def axpy(a: float, rows: Rows, i: int, w: np.ndarray) -> None:
     """Call the compiled twin."""
-    ops.axpy(a, rows, i, w)
+    products.axpy(a, rows, i, w)
 
 
 @compiled
 def row_dot(rows: Rows, i: int, j: int) -> float:
     """Call the compiled twin."""
-    return ops.row_dot(rows, i, j)
+    return products.row_dot(rows, i, j)
 
 
 @compiled
 def dense_weighed_square(weights: np.ndarray, x: np.ndarray) -> float:
     """Call the compiled function, which has no plain form of its own."""
-    return ops.dense_weighed_square(weights, x)
+    return products.dense_weighed_square(weights, x)
 
 
 @compiled
 def rescale(w: np.ndarray, a: float) -> None:
     """Call the compiled twin."""
-    ops.rescale(w, a)
+    products.rescale(w, a)
 
 
 def matrix(n_features: int, density: float = 0.5, n_rows: int = 4) -> np.ndarray:
@@ -117,9 +119,9 @@ def test_dot_is_numpy_s(n_features: int) -> None:
         expected = float(np.dot(w, X[i]))
         slack = 1e-13 * float(np.abs(w) @ np.abs(X[i]))
         for rows in both(X):
-            for function in (ops.dot, dot):
+            for function in (products.dot, dot):
                 assert abs(function(w, rows, i) - expected) <= slack
-    assert isinstance(ops.dot(w, both(X)[1], 0), float)
+    assert isinstance(products.dot(w, both(X)[1], 0), float)
 
 
 @pytest.mark.parametrize("n_features", [*SIZES, 400, 1023])
@@ -159,7 +161,7 @@ def test_axpy_is_numpy_s(n_features: int) -> None:
     w = np.random.default_rng(1).normal(size=n_features)
     for i in range(X.shape[0]):
         for rows in both(X):
-            for function in (ops.axpy, axpy):
+            for function in (products.axpy, axpy):
                 changed = w.copy()
                 function(-0.37, rows, i, changed)
                 np.testing.assert_array_equal(changed, w + -0.37 * X[i])
@@ -173,7 +175,7 @@ def test_row_dot_is_numpy_s(n_features: int) -> None:
         for j in range(X.shape[0]):
             slack = 1e-13 * float(np.abs(X[i]) @ np.abs(X[j]))
             for rows in both(X):
-                for function in (ops.row_dot, row_dot):
+                for function in (products.row_dot, row_dot):
                     assert abs(function(rows, i, j) - float(X[i] @ X[j])) <= slack
 
 
@@ -181,7 +183,7 @@ def test_row_dot_is_numpy_s(n_features: int) -> None:
 def test_rescale_is_numpy_s(n_features: int) -> None:
     """Compiled and plain rescaling equal NumPy's to the bit."""
     w = np.random.default_rng(1).normal(size=n_features)
-    for function in (ops.rescale, rescale):
+    for function in (products.rescale, rescale):
         changed = w.copy()
         function(changed, 0.1)
         np.testing.assert_array_equal(changed, 0.1 * w)
@@ -196,8 +198,8 @@ def test_rows_without_entries(density: float) -> None:
     w = np.random.default_rng(1).normal(size=33)
     for rows in both(X):
         for i in (0, X.shape[0] - 1):
-            assert dot(w, rows, i) == ops.dot(w, rows, i) == 0.0
-            assert row_dot(rows, i, 1) == ops.row_dot(rows, i, 1) == 0.0
+            assert dot(w, rows, i) == products.dot(w, rows, i) == 0.0
+            assert row_dot(rows, i, 1) == products.row_dot(rows, i, 1) == 0.0
             changed = w.copy()
             axpy(2.0, rows, i, changed)
             np.testing.assert_array_equal(changed, w)
@@ -249,7 +251,7 @@ def test_square_norms_are_the_rows_own_products(n_features: int) -> None:
     """Squared norms, dense and sparse, equal the inner product of each row with itself."""
     X = matrix(n_features)
     for each in (X, sparse.csr_array(X)):
-        norms = ops.square_norms(each)
+        norms = products.square_norms(each)
         assert norms.shape == (X.shape[0],)
         assert norms.dtype == np.float64
         np.testing.assert_allclose(norms, [x @ x for x in X], rtol=1e-14)
