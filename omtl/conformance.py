@@ -21,6 +21,7 @@ from omtl.kernel.loop import run
 from omtl.kernel.not_compiled import why
 from omtl.networks import mixing_matrix
 from omtl.play import Trace, examples_of, play
+from omtl.reference.transcriptions import rounds_of, steps_of, transcription_of
 from omtl.rules import Event, Shape, is_compiled, open_round, score, update
 from omtl.streams import Stream, Tasks, rounds
 
@@ -293,6 +294,24 @@ def plain_is_compiled(learner: Any) -> str:
     return ""
 
 
+def is_its_reference(learner: Any) -> str:
+    """Where it has a plain transcription (`reference`), both give the same scores."""
+    if transcription_of(learner) is None:
+        return "it names no reference"
+    case = problem(SIZES)
+    got, given = recorded(learner, case), rounds_of(case.tasks, case.stream)
+    for e, step in enumerate(steps_of(learner, given, case.shape)):
+        score, size = got.scores[e], max(1.0, abs(step.score))
+        _demand(
+            abs(score - step.score) <= TOLERANCE * size,
+            f"its reference differs: example {e + 1} scores {score:.6g} and {step.score:.6g}",
+        )
+        if step.gap <= TOLERANCE * size:
+            return f"up to example {e + 1}, whose decision rounding may turn"
+        _demand(got.fired[e] == step.fired, f"its reference learns other examples, first {e + 1}")
+    return ""
+
+
 def dense_is_sparse(learner: Any) -> None:
     """Dense and sparse rows give the same scores."""
     case = problem(SIZES)
@@ -396,6 +415,7 @@ CHECKS = tuple(
         (pickles, False),
         (compiles, False),
         (plain_is_compiled, False),
+        (is_its_reference, False),
         (dense_is_sparse, False),
         (score_does_not_see_the_label, False),
         (learns_from_labels, True),

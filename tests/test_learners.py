@@ -1,7 +1,7 @@
 """Every learner agrees with its plain transcription, and keeps the rules that all learners share.
 
 The scores are compared example by example: from the compiled loop, from the same loop in plain
-Python, on dense and on sparse rows, and from the oracle (`oracles`).
+Python, on dense and on sparse rows, and from the oracle (`omtl.reference`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import Given, Step, Steps, lifelong, network
-from oracles.table import TRANSCRIPTIONS
 from profiles import thorough
 from scipy import sparse
 
@@ -39,6 +37,8 @@ from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
 from omtl.networks import mixing_matrix
 from omtl.play import Trace, examples_of, play
+from omtl.reference import Rounds, Step, Steps
+from omtl.reference.transcriptions import rounds_of, steps_of
 from omtl.rules import Shape
 from omtl.streams import Stream, Tasks, rounds
 
@@ -59,14 +59,9 @@ class Case(conformance.Case):
         return self.with_rows(sparse.csr_array(self.tasks.X))
 
     @property
-    def given(self) -> list[list[Given]]:
+    def given(self) -> Rounds:
         """The problem as an oracle reads it."""
-        tasks, stream = self.tasks, self.stream
-        events = [
-            Given(tasks.X[i], float(tasks.y[i]), int(tasks.task[i]), int(node))
-            for i, node in zip(stream.example, stream.node, strict=True)
-        ]
-        return [events[a:b] for a, b in zip(stream.start[:-1], stream.start[1:], strict=True)]
+        return rounds_of(self.tasks, self.stream)
 
 
 def oracle_steps(learner: Any, case: Case) -> Steps:
@@ -77,12 +72,7 @@ def oracle_steps(learner: Any, case: Case) -> Steps:
     learner : NamedTuple
     case : Case
     """
-    of = TRANSCRIPTIONS[type(learner)]
-    shape = case.shape
-    known: dict[str, Any] = {"A": shape.mixing} if of.__module__ == network.__name__ else {}
-    if of is lifelong.aklo:
-        known = {"n_examples": shape.n_examples, "seed": shape.seed}
-    return of(case.given, shape.n_tasks, shape.n_features, **known, **learner._asdict())
+    return steps_of(learner, case.given, case.shape)
 
 
 def compare(learner: Any, case: Case, plain: bool = True) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import osmtl
 from test_learners import THOROUGH, Case, cases, problem
 from test_rom_learners import TOLERANCE, finished, powers
 
@@ -19,6 +18,7 @@ from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
 from omtl.play import examples_of, play
+from omtl.reference import osmtl
 from omtl.rules import findings
 from omtl.streams import Tasks
 

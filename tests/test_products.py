@@ -11,7 +11,7 @@ from scipy import sparse
 from omtl.kernel import products
 from omtl.kernel.inlining import OPTIONS
 from omtl.kernel.products import BLOCK, LANES
-from omtl.rows import DenseRows, Rows, SparseRows, rows_of
+from omtl.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
 
 SIZES = list(range(71))
 
@@ -251,7 +251,7 @@ def test_square_norms_are_the_rows_own_products(n_features: int) -> None:
     """Squared norms, dense and sparse, equal the inner product of each row with itself."""
     X = matrix(n_features)
     for each in (X, sparse.csr_array(X)):
-        norms = products.square_norms(each)
+        norms = square_norms(each)
         assert norms.shape == (X.shape[0],)
         assert norms.dtype == np.float64
         np.testing.assert_allclose(norms, [x @ x for x in X], rtol=1e-14)

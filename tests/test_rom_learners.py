@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
-from oracles import Step, interaction, rom
 from scipy import sparse
 from test_learners import THOROUGH, Case, assert_trace_is_of, cases, problem, recorded
 
@@ -22,6 +21,7 @@ from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVon
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.play import examples_of, play
 from omtl.preparation import fed, in_order
+from omtl.reference import Step, interaction, rom
 from omtl.rules import Shape, findings
 from omtl.streams import Tasks, rounds
 

@@ -107,20 +107,27 @@ def chosen(function: Function, choose: Callable[..., Callable]) -> Function:
     return function
 
 
-def by_rows(dense: Callable, sparse: Callable) -> Callable[[Function], Function]:
+def by_rows(
+    dense: Callable | None = None, sparse: Callable | None = None
+) -> Callable[[Function], Function]:
     """Return a decorator: compiled code calls one of two functions, by the kind of the rows.
 
     Parameters
     ----------
-    dense, sparse : callable
-        What is called where one of the arguments is `DenseRows`, and where it is `SparseRows`.
+    dense, sparse : callable, optional
+        What is called where one of the arguments is `DenseRows`, and where it is `SparseRows`; the
+        function itself where it is left out.
     """
-    forms = {DenseRows: dense, SparseRows: sparse}
+    forms: dict[Any, Callable | None] = {DenseRows: dense, SparseRows: sparse}
 
-    def choose(*kinds: Any) -> Callable:
-        return next(forms[of] for kind in kinds if (of := _tuple_of(kind)) in forms)
+    def decorate(function: Function) -> Function:
+        def choose(*kinds: Any) -> Callable:
+            of = next(_tuple_of(kind) for kind in kinds if _tuple_of(kind) in forms)
+            return forms[of] or function
 
-    return lambda function: chosen(function, choose)
+        return chosen(function, choose)
+
+    return decorate
 
 
 def by_kind(function: Callable) -> Any:

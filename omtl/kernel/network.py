@@ -340,26 +340,16 @@ def axpy_slots(net: Network, rows: Rows, x: int, first: int, last: int) -> None:
         axpy(net.steps[p], rows, x, place(net, rows, p))
 
 
-def _dot_pair_by_place(net, rows, x, slot, other):
-    dot_slots(net, rows, x, slot, slot + 1)
-    dot_slots(net, rows, x, other, other + 1)
-
-
 def _dot_pair_by_feature(net, rows, x, slot, other):
     n = net.decay.size
     dot_columns(net.vectors, rows, x, n, (slot * n, other * n), net.products)
 
 
-@by_rows(dense=_dot_pair_by_place, sparse=_dot_pair_by_feature)
+@by_rows(sparse=_dot_pair_by_feature)
 def dot_pair(net: Network, rows: Rows, x: int, slot: int, other: int) -> None:
     """Put the products of row `x` with two slots in `products`."""
     dot_slots(net, rows, x, slot, slot + 1)
     dot_slots(net, rows, x, other, other + 1)
-
-
-def _axpy_pair_by_place(net, rows, x, slot, other):
-    axpy_slots(net, rows, x, slot, slot + 1)
-    axpy_slots(net, rows, x, other, other + 1)
 
 
 def _axpy_pair_by_feature(net, rows, x, slot, other):
@@ -367,7 +357,7 @@ def _axpy_pair_by_feature(net, rows, x, slot, other):
     axpy_columns(net.vectors, rows, x, n, (slot * n, other * n), net.steps)
 
 
-@by_rows(dense=_axpy_pair_by_place, sparse=_axpy_pair_by_feature)
+@by_rows(sparse=_axpy_pair_by_feature)
 def axpy_pair(net: Network, rows: Rows, x: int, slot: int, other: int) -> None:
     """Add row `x` to two slots, as often as `steps` says."""
     axpy_slots(net, rows, x, slot, slot + 1)

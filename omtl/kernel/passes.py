@@ -29,11 +29,7 @@ def _dense_dot_three(u, v, w, rows, i):
     return dense_dots(u, v, w, rows.X[i])
 
 
-def _dot_three(u, v, w, rows, i):
-    return dot(u, rows, i), dot(v, rows, i), dot(w, rows, i)
-
-
-@by_rows(dense=_dense_dot_three, sparse=_dot_three)
+@by_rows(dense=_dense_dot_three)
 def dot_three(
     u: np.ndarray, v: np.ndarray, w: np.ndarray, rows: Rows, i: int
 ) -> tuple[float, float, float]:
@@ -52,12 +48,7 @@ def _axpy_by_three(a, rows, which, n, w):
         axpy(a[e], rows, which[e], w)
 
 
-def _axpy_in_turn(a, rows, which, n, w):
-    for e in range(n):
-        axpy(a[e], rows, which[e], w)
-
-
-@by_rows(dense=_axpy_by_three, sparse=_axpy_in_turn)
+@by_rows(dense=_axpy_by_three)
 def axpy_all(a: np.ndarray, rows: Rows, which: np.ndarray, n: int, w: np.ndarray) -> None:
     """Add ``a[e]`` times row ``which[e]`` to a dense vector, in turn for e below `n`, in place."""
     for e in range(n):

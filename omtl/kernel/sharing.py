@@ -271,8 +271,9 @@ def scores(
         The task, and how many rounds have been.
     out : ndarray of shape (n_points,)
     """
-    form = _weighed_sum if points.shared_weights else _sum
-    form(points.shared_weights)(points, parts, products, of, k, t, out)
+    weights = type(points).shared_weights
+    form = _weighed_sum if weights else _sum
+    form(weights)(points, parts, products, of, k, t, out)
 
 
 def _sum(weights: None) -> Callable:  # noqa: ARG001

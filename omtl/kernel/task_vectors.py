@@ -76,7 +76,7 @@ def _add_by_task(W, A, rows, examples):
         axpy_all(W.net.steps, rows, W.taken, n, W.net.vectors[k, : rows.X.shape[1]])
 
 
-@by_rows(dense=_add_by_task, sparse=_add_by_example)
+@by_rows(dense=_add_by_task)
 def add_combinations(W: TaskVectors, A: np.ndarray, rows: Rows, examples: np.ndarray) -> None:
     """Let w_k be w_k + Σ_j A_kj x_j, where x_j is row ``examples[j]``; zeros of A cost nothing."""
     _add_by_example(W, A, rows, examples)

@@ -1,8 +1,8 @@
 """Whole grids whose points are played together over one stream, beside point by point.
 
 Of each column of a table, and each learner whose points can share what they have learnt alike
-(`omtl.kernel.grid_loop`), the whole grid is played on the first repeat; some of its points, drawn once,
-are played on their own.
+(`omtl.kernel.grid_loop`), the whole grid is played on the first repeat; some of its points, drawn
+once, are played on their own.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from omtl.learners.similarity import OMTRSL, OSTRSL, Similarities, SimilarityLearner
+from omtl.kernel.similarities import Similarities
+from omtl.learners.similarity import OMTRSL, OSTRSL, SimilarityLearner
 from omtl.rows import SparseRows
 from omtl.triplets import BLOCK, Triplets
 from scripts.bench import limits, numpy_forms, ours, rivals, streams

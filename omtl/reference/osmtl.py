@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator
 
 import numpy as np
 
-from oracles import Rounds, Step
+from omtl.reference import Rounds, Step
 
 
 def _shared_loss(
@@ -71,7 +71,7 @@ def osgl_implicit(
         mu = 0.0
         for _ in range(100):
             tau = losses / (square_norms + mu)
-            norm = np.linalg.norm(tau)
+            norm = float(np.linalg.norm(tau))
             if norm <= C * (1.0 + 1e-14):
                 break
             # 1/‖τ(μ)‖ is concave and rises: Newton's steps come to its root from below.
@@ -117,10 +117,9 @@ def _osmtl(
                 fired, gap = own <= 0.0, min(near, abs(own))
             learns[k] = fired and k in present
             told.append(Step(float(W[k] @ x), bool(learns[k]), gap))
-        if any_task:
-            learns = losses.any(axis=1)
+        learning = losses.any(axis=1) if any_task else learns
         new_W, new_P = W.copy(), P.copy()
-        for k in np.flatnonzero(learns):
+        for k in map(int, np.flatnonzero(learning)):
             eta = alpha * np.eye(n_tasks)[k] + (1.0 - alpha) * P[k]  # eq. 3
             for j, (x, y) in present.items():
                 if losses[k, j] > 0.0:

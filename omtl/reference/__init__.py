@@ -1,7 +1,11 @@
-"""Plain NumPy transcriptions of the papers' update rules, which the learners are compared with.
+"""The executable specification: the papers' update rules in plain NumPy.
 
 They are written from the papers' equations and share no code with `omtl.learners`: a dense vector
-for every node and task, the combination ``A @ u`` in every round, explicit Kronecker products.
+for every node and task, the combination ``A @ u`` in every round, explicit Kronecker products. The
+learners are compared with them example by example (`omtl.conformance`, and the tests). A learner
+of one's own has one too if its class has an attribute ``reference``: a function of the rounds, the
+numbers of tasks and of features, and the hyper-parameters by name, that yields a `Step` for each
+example.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import numpy as np
 
 
 class Given(NamedTuple):
-    """One example as an oracle meets it: its row, label, task and node."""
+    """One example as a transcription meets it: its row, label, task and node."""
 
     x: np.ndarray
     y: float
@@ -22,7 +26,7 @@ class Given(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What an oracle did on one example.
+    """What a transcription did on one example.
 
     Parameters
     ----------
@@ -35,7 +39,7 @@ class Step(NamedTuple):
     """
 
     score: float
-    fired: bool
+    fired: bool | np.bool_
     gap: float
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from oracles import Rounds, Step, Steps
+from omtl.reference import Rounds, Step, Steps
 
 
 def gradient_descent(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracles import Rounds, Step, Steps
+from omtl.reference import Rounds, Step, Steps
 
 
 def ns(

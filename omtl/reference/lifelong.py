@@ -6,7 +6,7 @@ from math import floor, log, log2, sqrt
 
 import numpy as np
 
-from oracles import Rounds, Step, Steps
+from omtl.reference import Rounds, Step, Steps
 
 MASK = 2**64 - 1
 

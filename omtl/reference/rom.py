@@ -9,7 +9,7 @@ from collections.abc import Generator
 
 import numpy as np
 
-from oracles import Rounds, Step
+from omtl.reference import Rounds, Step
 
 
 def rom_pgd(
@@ -89,7 +89,7 @@ def rom_rda(
         u = -mean_u / (alpha + theta / t)  # eq. 20
         P = -mean_P / (beta + theta / t)  # eq. 21
         for i in range(n_tasks):  # eq. 22
-            norm = np.linalg.norm(mean_Q[i])
+            norm = float(np.linalg.norm(mean_Q[i]))
             left = max(0.0, 1.0 - gamma / norm) if norm > 0.0 else 0.0
             Q[i] = -left * t * mean_Q[i] / theta
     return Q

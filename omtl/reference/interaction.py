@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from oracles import Rounds, Step, Steps
-from oracles.lifelong import first_word, xorshift
-from oracles.network import compound, inverse_relation
+from omtl.reference import Rounds, Step, Steps
+from omtl.reference.lifelong import first_word, xorshift
+from omtl.reference.network import compound, inverse_relation
 
 Learn = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
 """From A⁻¹ and the weights, shape (n_tasks, n_features), to the next A⁻¹; None to keep the last."""
