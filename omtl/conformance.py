@@ -14,15 +14,15 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.core.errors import NumbaError
 from scipy import sparse
 
+from omtl.kernel.loop import run
+from omtl.kernel.not_compiled import why
 from omtl.networks import mixing_matrix
-from omtl.not_compiled import why
-from omtl.ops import BORROWED
-from omtl.play import Examples, Trace, examples_of, play
-from omtl.rules import Event, Shape, close_round, is_compiled, open_round, score, update
+from omtl.play import Trace, examples_of, play
+from omtl.reference.transcriptions import rounds_of, steps_of, transcription_of
+from omtl.rules import Event, Shape, is_compiled, open_round, score, update
 from omtl.streams import Stream, Tasks, rounds
 
 PASS, FAIL, WARNING = "pass", "fail", "warning"
@@ -82,6 +82,36 @@ class Recorded(NamedTuple):
     state: Any
 
 
+class Record(NamedTuple):
+    """The recorder (`omtl.kernel.loop`) of events: their scores, and which were learnt from."""
+
+    scores: np.ndarray
+    fired: np.ndarray
+
+    def begin(self) -> int:
+        """Return that no event has been."""
+        return 0
+
+    def scored(
+        self,
+        n: int,
+        learner: Any,  # noqa: ARG002
+        state: Any,  # noqa: ARG002
+        rows: Any,  # noqa: ARG002
+        event: Event,  # noqa: ARG002
+        y: float,  # noqa: ARG002
+        score: float,
+    ) -> int:
+        """Keep the score."""
+        self.scores[n] = score
+        return n
+
+    def learnt(self, n: int, event: Event, stepped: bool) -> int:  # noqa: ARG002
+        """Keep whether there was a step."""
+        self.fired[n] = stepped
+        return n + 1
+
+
 def problem(sizes: tuple[int, ...], n_features: int = 33, seed: int = 0) -> Case:
     """Return a fixed problem with labels that can be learnt, a node a task, many features zero.
 
@@ -106,30 +136,6 @@ def problem(sizes: tuple[int, ...], n_features: int = 33, seed: int = 0) -> Case
     return Case(tasks, stream, 0.7 * np.eye(n_tasks) + 0.3 * mixing_matrix(n_tasks, "ring"))
 
 
-def record(
-    learner: Any,
-    state: Any,
-    examples: Examples,
-    stream: Stream,
-    scores: np.ndarray,
-    fired: np.ndarray,
-) -> None:
-    """Play a stream and keep the score of every event, and whether the learner learnt from it."""
-    for t in range(stream.start.size - 1):
-        open_round(learner, state, examples.rows)
-        for e in range(stream.start[t], stream.start[t + 1]):
-            i = stream.example[e]
-            y = examples.y[i]
-            event = Event(t, i, examples.task[i], stream.node[e], examples.square_norm[i])
-            scores[e] = score(learner, state, examples.rows, event)
-            if event.square_norm > 0.0:
-                fired[e] = update(learner, state, examples.rows, event, y, scores[e])
-        close_round(learner, state, examples.rows)
-
-
-record_compiled = njit(cache=True, nogil=True, **BORROWED)(record)
-
-
 def recorded(learner: Any, case: Case, compiled: bool = True) -> Recorded:
     """Play a case and return its scores by event.
 
@@ -142,11 +148,10 @@ def recorded(learner: Any, case: Case, compiled: bool = True) -> Recorded:
         Whether to run in the compiled loop.
     """
     n_events = case.stream.example.size
-    scores, fired = np.full(n_events, np.nan), np.zeros(n_events, dtype=bool)
+    noted = Record(np.full(n_events, np.nan), np.zeros(n_events, dtype=bool))
     state = learner.new_state(case.shape)
-    loop = record_compiled if compiled and is_compiled(learner) else record
-    loop(learner, state, examples_of(case.tasks), case.stream, scores, fired)
-    return Recorded(scores, fired, state)
+    run(learner, state, examples_of(case.tasks), case.stream, noted, compiled)
+    return Recorded(noted.scores, noted.fired, state)
 
 
 def _traced(learner: Any, case: Case, compiled: bool = True) -> Trace:
@@ -289,6 +294,24 @@ def plain_is_compiled(learner: Any) -> str:
     return ""
 
 
+def is_its_reference(learner: Any) -> str:
+    """Where it has a plain transcription (`reference`), both give the same scores."""
+    if transcription_of(learner) is None:
+        return "it names no reference"
+    case = problem(SIZES)
+    got, given = recorded(learner, case), rounds_of(case.tasks, case.stream)
+    for e, step in enumerate(steps_of(learner, given, case.shape)):
+        score, size = got.scores[e], max(1.0, abs(step.score))
+        _demand(
+            abs(score - step.score) <= TOLERANCE * size,
+            f"its reference differs: example {e + 1} scores {score:.6g} and {step.score:.6g}",
+        )
+        if step.gap <= TOLERANCE * size:
+            return f"up to example {e + 1}, whose decision rounding may turn"
+        _demand(got.fired[e] == step.fired, f"its reference learns other examples, first {e + 1}")
+    return ""
+
+
 def dense_is_sparse(learner: Any) -> None:
     """Dense and sparse rows give the same scores."""
     case = problem(SIZES)
@@ -392,6 +415,7 @@ CHECKS = tuple(
         (pickles, False),
         (compiles, False),
         (plain_is_compiled, False),
+        (is_its_reference, False),
         (dense_is_sparse, False),
         (score_does_not_see_the_label, False),
         (learns_from_labels, True),

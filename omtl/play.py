@@ -1,23 +1,14 @@
-"""Playing a stream: test, then train, example by example, in one compiled loop."""
+"""Playing a stream: what every example is answered, how often that is wrong, and what is learnt."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from omtl.ops import BORROWED, Rows, rows_of, square_norms
-from omtl.rules import (
-    Event,
-    Learner,
-    Shape,
-    close_round,
-    is_compiled,
-    open_round,
-    score,
-    update,
-)
+from omtl.kernel.loop import run
+from omtl.rows import Rows, rows_of, square_norms
+from omtl.rules import Event, Learner, Shape
 from omtl.streams import Stream, Tasks
 
 TINY = float(np.finfo(np.float64).tiny)
@@ -37,7 +28,10 @@ class Examples(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """What one play leaves.
+    """What one play leaves; the recorder of the loop that fills it in (`omtl.kernel.loop`).
+
+    A score of 0 is a mistake, as sign(0) is neither label, unless the loop lets it count as one
+    (`ZERO_SCORES`). A score that is not a number is a mistake, and its loss is no number either.
 
     Parameters
     ----------
@@ -60,6 +54,48 @@ class Trace(NamedTuple):
     checkpoint_loss: np.ndarray
     diverged: np.ndarray
 
+    def begin(self) -> tuple[int, float, int]:
+        """Return the mistakes, the loss and the checkpoints so far: none."""
+        return 0, 0.0, 0
+
+    def scored(
+        self,
+        so_far: Any,
+        learner: Any,  # noqa: ARG002
+        state: Any,  # noqa: ARG002
+        rows: Any,  # noqa: ARG002
+        event: Event,
+        y: float,
+        score: float,
+    ) -> tuple[int, float, int]:
+        """Count a mistake, and add up the hinge loss."""
+        wrong, lost, passed = so_far
+        if not np.isfinite(score):
+            self.diverged[0] += 1
+        if not y * score > 0.0:
+            wrong += 1
+            self.mistakes[event.task] += 1
+        if not y * score >= 1.0:
+            lost += 1.0 - y * score
+        return wrong, lost, passed
+
+    def learnt(self, so_far: Any, event: Event, stepped: bool) -> tuple[int, float, int]:
+        """Count a step."""
+        if stepped:
+            self.updates[event.task] += 1
+        return so_far
+
+    def closed(self, so_far: Any, stream: Any, t: int) -> tuple[int, float, int]:
+        """Write down what a checkpoint asks for."""
+        wrong, lost, passed = so_far
+        if passed < stream.checkpoint.size and t == stream.checkpoint[passed]:
+            self.checkpoint_mistakes[passed] = wrong
+            for k in range(self.mistakes.size):
+                self.checkpoint_by_task[passed, k] = self.mistakes[k]
+            self.checkpoint_loss[passed] = lost
+            passed += 1
+        return wrong, lost, passed
+
 
 def examples_of(tasks: Tasks) -> Examples:
     """Return the tasks' examples in the form that compiled code reads."""
@@ -76,49 +112,6 @@ def new_trace(n_tasks: int, n_checkpoints: int) -> Trace:
         checkpoint_loss=np.zeros(n_checkpoints),
         diverged=np.zeros(1, dtype=np.int64),
     )
-
-
-def play_slowly(
-    learner: Any, state: Any, examples: Examples, stream: Stream, trace: Trace, zero: float
-) -> None:
-    """Play a stream and fill in the trace.
-
-    A score of 0 counts as `zero` (one of `ZERO_SCORES`), for the learner too. A score that is not a
-    number is a mistake, and its loss is no number either.
-    """
-    wrong = 0
-    lost = 0.0
-    passed = 0
-    for t in range(stream.start.size - 1):
-        open_round(learner, state, examples.rows)
-        for e in range(stream.start[t], stream.start[t + 1]):
-            i = stream.example[e]
-            k = examples.task[i]
-            y = examples.y[i]
-            event = Event(t, i, k, stream.node[e], examples.square_norm[i])
-            value = score(learner, state, examples.rows, event)
-            if value == 0.0:
-                value = zero
-            if not np.isfinite(value):
-                trace.diverged[0] += 1
-            if not y * value > 0.0:
-                wrong += 1
-                trace.mistakes[k] += 1
-            if not y * value >= 1.0:
-                lost += 1.0 - y * value
-            # A row without features teaches nothing, and would divide by its norm.
-            if event.square_norm > 0.0 and update(learner, state, examples.rows, event, y, value):
-                trace.updates[k] += 1
-        close_round(learner, state, examples.rows)
-        if passed < stream.checkpoint.size and t + 1 == stream.checkpoint[passed]:
-            trace.checkpoint_mistakes[passed] = wrong
-            for k in range(trace.mistakes.size):
-                trace.checkpoint_by_task[passed, k] = trace.mistakes[k]
-            trace.checkpoint_loss[passed] = lost
-            passed += 1
-
-
-play_compiled = njit(cache=True, nogil=True, **BORROWED)(play_slowly)
 
 
 def play(
@@ -153,6 +146,5 @@ def play(
     trace = new_trace(shape.n_tasks, stream.checkpoint.size)
     given = () if in_common is None else (in_common,)
     state = learner.new_state(shape, *given)
-    loop = play_compiled if compiled and is_compiled(learner) else play_slowly
-    loop(learner, state, examples, stream, trace, zero)
+    run(learner, state, examples, stream, trace, compiled, zero)
     return trace, state

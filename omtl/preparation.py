@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from omtl.errors import UserError
-from omtl.ops import Rows, SparseRows, rows_of, square_norms
 from omtl.play import Examples
+from omtl.rows import Rows, SparseRows, rows_of, square_norms
 from omtl.streams import Stream, Tasks
 from omtl.validation import sound_tasks
 

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from omtl.estimators.base import MultiTaskClassifier
 from omtl.learners import PassiveAggressive
-from omtl.ops import SparseRows
+from omtl.rows import SparseRows
 
 FIRST_COLUMNS = 16
 """Columns that there is room for at first; when they are used up, there will be twice as many."""
@@ -119,7 +119,7 @@ class MultiTask(base.Classifier):
         rows = SparseRows(
             np.array([0, len(entries)]), np.array([i for i, _ in entries], dtype=np.int32), values
         )
-        # As SciPy sums up many rows (`omtl.ops.square_norms`), to the last bit, at less cost.
+        # As SciPy sums up many rows (`omtl.rows.square_norms`), to the last bit, at less cost.
         squares = values * values
         squares = squares[squares != 0.0]
         square_norm = np.add.reduceat(squares, [0]) if squares.size else np.zeros(1)

@@ -26,23 +26,22 @@ A learner is a ``NamedTuple`` of its hyper-parameters with the methods
     read it and fill it in, and `new_state` takes it as its second argument.
 
 The last five and `open_round` may be left out. The methods run as they stand in Python (the slow
-path), and inside one compiled loop that serves every learner: numba picks a rule by the learner's
-type. Compiled or not, they may use numpy, `omtl.ops` and functions that numba can compile.
+path), and inside one compiled loop that serves every learner (`omtl.kernel.loop`): a rule is picked
+by the learner's type, and its arguments may have any names. Compiled or not, they may use numpy,
+`omtl.ops`, the weight vectors of `omtl.kernel` and functions that numba can compile.
 
-A learner whose steps do not depend on how large a loss was may also tell of its parts, which the
-points of a grid then share (`omtl.shared_play`).
+A learner whose steps do not depend on how large a loss was may also declare its parts, which the
+points of a grid then share (`omtl.kernel.sharing`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numba.extending import overload
 
-from omtl.ops import BORROWED
+from omtl.kernel.inlining import method
 
 
 class Event(NamedTuple):
@@ -106,86 +105,44 @@ def _rest(self: Any, state: Any, rows: Any) -> None:
     """Do nothing before or after a round."""
 
 
-def open_round(self: Any, state: Any, rows: Any) -> None:
-    """Call the learner's rule before a round, if it has one."""
-    getattr(type(self), "open_round", _rest)(self, state, rows)
-
-
-def score(self: Any, state: Any, rows: Any, event: Event) -> float:
-    """Return the learner's signed score of an example."""
-    return self.score(state, rows, event)
-
-
-def update(self: Any, state: Any, rows: Any, event: Event, y: float, score: float) -> bool:
-    """Let the learner learn from a label; return whether it took a step."""
-    return self.update(state, rows, event, y, score)
-
-
-def close_round(self: Any, state: Any, rows: Any) -> None:
-    """Call the learner's rule after a round, if it has one."""
-    getattr(type(self), "close_round", _rest)(self, state, rows)
-
-
 def _nothing(self: Any, state: Any) -> float:  # noqa: ARG001
     """Return the penalty of a learner that has none."""
     return 0.0
 
 
-def penalty(self: Any, state: Any) -> float:
-    """Return the learner's regulariser of its weights, 0 if it has none."""
-    return getattr(type(self), "penalty", _nothing)(self, state)
+open_round = method("open_round", _rest)
+"""Call a learner's rule before a round, if it has one: ``open_round(learner, state, rows)``."""
+
+score = method("score")
+"""Return a learner's signed score of an example: ``score(learner, state, rows, event)``."""
+
+update = method("update")
+"""Let a learner learn from a label; return whether it took a step."""
+
+close_round = method("close_round", _rest)
+"""Call a learner's rule after a round, if it has one."""
+
+penalty = method("penalty", _nothing)
+"""Return a learner's regulariser of its weights, 0 if it has none: ``penalty(learner, state)``."""
+
+proximity = method("proximity", _nothing)
+"""Return what a learner adds to its regulariser in this round, 0 if nothing."""
 
 
-def proximity(self: Any, state: Any) -> float:
-    """Return what the learner adds to its regulariser in this round, 0 if nothing."""
-    return getattr(type(self), "proximity", _nothing)(self, state)
+def rules_of(other: type) -> Callable[[type], Any]:
+    """Return a decorator that gives a learner the rules of another which it has not itself."""
+    names = ("new_state", "open_round", "score", "update", "close_round", "findings")
+
+    def give(kind: type) -> type:
+        for name in names:
+            if name not in vars(kind) and name in vars(other):
+                setattr(kind, name, vars(other)[name])
+        return kind
+
+    return give
 
 
 def findings(learner: Any, state: Any) -> dict[str, np.ndarray]:
     """Return what a learner has learnt besides weights, by name; nothing if it does not tell."""
     tell = getattr(learner, "findings", None)
     return {} if tell is None else tell(state)
-
-
-def _bare(function: Callable) -> Callable:
-    """Return the function without its annotations, which numba would compare."""
-    return FunctionType(
-        function.__code__,
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
-    )
-
-
-# The compiled twins. Numba wants the argument names of the functions above, and no annotations.
-
-
-@overload(open_round, jit_options=BORROWED)
-def _open_round(self, state, rows):  # noqa: ARG001
-    return _bare(getattr(self.instance_class, "open_round", _rest))
-
-
-@overload(score, jit_options=BORROWED)
-def _score(self, state, rows, event):  # noqa: ARG001
-    return _bare(self.instance_class.score)
-
-
-@overload(update, jit_options=BORROWED)
-def _update(self, state, rows, event, y, score):  # noqa: ARG001
-    return _bare(self.instance_class.update)
-
-
-@overload(close_round, jit_options=BORROWED)
-def _close_round(self, state, rows):  # noqa: ARG001
-    return _bare(getattr(self.instance_class, "close_round", _rest))
-
-
-@overload(penalty, jit_options=BORROWED)
-def _penalty(self, state):  # noqa: ARG001
-    return _bare(getattr(self.instance_class, "penalty", _nothing))
-
-
-@overload(proximity, jit_options=BORROWED)
-def _proximity(self, state):  # noqa: ARG001
-    return _bare(getattr(self.instance_class, "proximity", _nothing))

@@ -20,7 +20,7 @@ from scipy import sparse
 
 import omtl.learners
 from omtl.learners.majority import Majority
-from omtl.ops import rows_of
+from omtl.rows import rows_of
 from omtl.paths import RESULTS, ROOT
 from scripts.bench import grids, limits, ours, page, streams, table_streams, targets
 from scripts.bench.__main__ import PARTS, conclude, main

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -13,8 +13,10 @@ from test_learners import VARIANTS
 
 from omtl import conformance
 from omtl.conformance import CHECKS, FAIL, PASS, look_at
-from omtl.not_compiled import PACKAGE, why
+from omtl.kernel.not_compiled import PACKAGE, why
+from omtl.learners.perceptron import task_weights
 from omtl.ops import axpy, dot
+from omtl.reference.centralised import perceptron
 
 
 @pytest.mark.parametrize("learner", VARIANTS, ids=repr)
@@ -229,3 +231,59 @@ def test_a_score_that_sees_its_label_is_found(monkeypatch: pytest.MonkeyPatch) -
 
     with pytest.raises(conformance.BrokenRule, match="not yet due"):
         conformance.score_does_not_see_the_label(Spy())
+
+
+class OddNames(NamedTuple):
+    """A perceptron (Rosenblatt 1958) whose rules name their arguments as they like.
+
+    Cost per example: O(nonzeros).
+    """
+
+    eta: float = 1.0
+
+    def new_state(self, told: Any) -> Any:
+        """Return zero weights."""
+        return task_weights(told, pooled=False)
+
+    def score(self, w: Any, X: Any, now: Any) -> Any:
+        """Return w·x."""
+        return dot(w.w[now.task], X, now.example)
+
+    def update(me, w: Any, X: Any, now: Any, label: float, guess: float) -> Any:  # noqa: N805
+        """Add η y x after a mistake."""
+        if label * guess > 0.0:
+            return False
+        axpy(me.eta * label, X, now.example, w.w[now.task])
+        return True
+
+
+class Referred(OddNames):
+    """A perceptron (Rosenblatt 1958) beside its reference. Cost per example: O(nonzeros)."""
+
+    @staticmethod
+    def reference(rounds: Any, n_tasks: int, n_features: int, eta: float) -> Any:
+        """Yield what a perceptron does."""
+        yield from perceptron(rounds, n_tasks, n_features, eta, 0.0, False)
+
+
+class Misquoted(OddNames):
+    """A perceptron (Rosenblatt 1958) beside that of another rate. Cost: O(nonzeros) an example."""
+
+    @staticmethod
+    def reference(rounds: Any, n_tasks: int, n_features: int, eta: float) -> Any:
+        """Yield what a perceptron of twice the rate does."""
+        yield from perceptron(rounds, n_tasks, n_features, 2.0 * eta, 0.0, False)
+
+
+def test_arguments_may_have_any_names() -> None:
+    """Rules are matched by the places of their arguments, compiled too."""
+    assert [one.why for one in look_at(OddNames()) if one.result == FAIL] == []
+
+
+def test_a_learner_is_compared_with_its_reference() -> None:
+    """Where it names one; what differs is an example and both scores."""
+    at = next(n for n, check in enumerate(CHECKS) if check.look is conformance.is_its_reference)
+    assert [list(look_at(one))[at].result for one in (OddNames(), Referred())] == [PASS, PASS]
+    found = list(look_at(Misquoted()))[at]
+    assert found.result == FAIL
+    assert "its reference differs: example" in found.why

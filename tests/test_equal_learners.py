@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from miniature import small
+from omtl.kernel.grid_loop import share
 from scipy import sparse
 
 from omtl.conformance import Case, recorded
@@ -27,7 +28,6 @@ from omtl.learners.rom import ROMPGD
 from omtl.networks import mixing_matrix
 from omtl.play import TINY, ZERO_SCORES, examples_of, play
 from omtl.rules import Event, Shape
-from omtl.shared_play import share
 from omtl.streams import Tasks, rounds
 
 STEPS = [1e-9, 1e-5, 0.01, 0.1, 1.0 / 3.0, 1.0, 7.0, 1e6]

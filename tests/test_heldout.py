@@ -21,7 +21,7 @@ from omtl.learners.dom import DA
 from omtl.learners.osmtl import OSMTLExponential
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
-from omtl.ops import SparseRows
+from omtl.rows import SparseRows
 from omtl.preparation import fed, with_unit_rows
 from omtl.protocols import heldout
 from omtl.protocols.setting import Setting

@@ -1,7 +1,7 @@
 """Every learner agrees with its plain transcription, and keeps the rules that all learners share.
 
 The scores are compared example by example: from the compiled loop, from the same loop in plain
-Python, on dense and on sparse rows, and from the oracle (`oracles`).
+Python, on dense and on sparse rows, and from the oracle (`omtl.reference`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import Given, Step, Steps, lifelong, network
-from oracles.table import TRANSCRIPTIONS
 from profiles import thorough
 from scipy import sparse
 
@@ -26,7 +24,9 @@ import omtl.learners
 from omtl import conformance
 from omtl.conformance import Recorded, recorded
 from omtl.errors import UserError
-from omtl.learners import coml, diffusion, dom, passive_aggressive, perceptron
+from omtl.kernel import network as network_vectors
+from omtl.kernel import pulled
+from omtl.learners import coml, dom, passive_aggressive, perceptron
 from omtl.learners.adagrad import AdaGrad
 from omtl.learners.arow import AROW
 from omtl.learners.coml import COML
@@ -37,6 +37,8 @@ from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
 from omtl.networks import mixing_matrix
 from omtl.play import Trace, examples_of, play
+from omtl.reference import Rounds, Step, Steps
+from omtl.reference.transcriptions import rounds_of, steps_of
 from omtl.rules import Shape
 from omtl.streams import Stream, Tasks, rounds
 
@@ -57,14 +59,9 @@ class Case(conformance.Case):
         return self.with_rows(sparse.csr_array(self.tasks.X))
 
     @property
-    def given(self) -> list[list[Given]]:
+    def given(self) -> Rounds:
         """The problem as an oracle reads it."""
-        tasks, stream = self.tasks, self.stream
-        events = [
-            Given(tasks.X[i], float(tasks.y[i]), int(tasks.task[i]), int(node))
-            for i, node in zip(stream.example, stream.node, strict=True)
-        ]
-        return [events[a:b] for a, b in zip(stream.start[:-1], stream.start[1:], strict=True)]
+        return rounds_of(self.tasks, self.stream)
 
 
 def oracle_steps(learner: Any, case: Case) -> Steps:
@@ -75,12 +72,7 @@ def oracle_steps(learner: Any, case: Case) -> Steps:
     learner : NamedTuple
     case : Case
     """
-    of = TRANSCRIPTIONS[type(learner)]
-    shape = case.shape
-    known: dict[str, Any] = {"A": shape.mixing} if of.__module__ == network.__name__ else {}
-    if of is lifelong.aklo:
-        known = {"n_examples": shape.n_examples, "seed": shape.seed}
-    return of(case.given, shape.n_tasks, shape.n_features, **known, **learner._asdict())
+    return steps_of(learner, case.given, case.shape)
 
 
 def compare(learner: Any, case: Case, plain: bool = True) -> None:
@@ -365,8 +357,8 @@ def test_coml_scale_does_not_underflow() -> None:
     compare(learner, case, plain=False)
     got = recorded(learner, case)
     assert got.fired.sum() > 1000
-    assert np.all(got.state.scale > coml.SMALLEST_SCALE * 0.1)
-    assert np.all(got.state.lean <= 1.0 + 1e-12)
+    assert np.all(got.state.scale > pulled.SMALLEST_SCALE * 0.1)
+    assert np.all(got.state.pull <= 1.0 + 1e-12)
 
 
 @pytest.mark.parametrize(
@@ -392,7 +384,7 @@ def test_fast_decaying_modes_do_not_underflow(learner: Any, tail: str) -> None:
     state = recorded(learner, case).state
     net = getattr(state, "net", state)
     assert 1500 * np.log10(np.abs(net.decay[-1])) < -320
-    assert np.all(np.abs(net.scale) >= diffusion.SMALLEST_SCALE)
+    assert np.all(np.abs(net.scale) >= network_vectors.SMALLEST_SCALE)
     assert np.all(np.isfinite(net.vectors))
 
 

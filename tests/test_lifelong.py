@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from test_learners import THOROUGH, Case, cases, compare, problem, recorded
 
 from omtl.errors import UserError
+from omtl.kernel.loop import run_compiled
 from omtl.knowledge import load_knowledge, resume, save_knowledge
 from omtl.learners.lifelong import AKLO, HINGE, HYPERBOLIC, OGD, SQUARE, ZERO_ONE, Knowledge
-from omtl.play import examples_of, new_trace, play, play_compiled
+from omtl.play import examples_of, new_trace, play
 from omtl.preparation import fed, in_order
 from omtl.streams import Stream, Tasks, lifelong
 
@@ -274,7 +275,7 @@ def test_saved_loaded_and_continued(
     begun = np.unique(case.tasks.task[early.stream.example])
     narrow = shape._replace(n_tasks=begun.max() + 1, n_examples=shape.n_examples[: begun.max() + 1])
     trace, state = new_trace(4, 1), learner.new_state(narrow)
-    play_compiled(learner, state, examples, early.stream, trace, 0.0)
+    run_compiled(learner, state, examples, early.stream, trace, 0.0)
     save_knowledge(state, tmp_path / "base.npz")
     loaded = load_knowledge(tmp_path / "base.npz")
     for name, array in state._asdict().items():
@@ -283,7 +284,7 @@ def test_saved_loaded_and_continued(
 
     later = new_trace(4, 1)
     state = resume(loaded, learner.new_state(shape._replace(seed=99)))
-    play_compiled(learner, state, examples, late.stream, later, 0.0)
+    run_compiled(learner, state, examples, late.stream, later, 0.0)
     np.testing.assert_array_equal(trace.mistakes + later.mistakes, whole_trace.mistakes)
     np.testing.assert_array_equal(trace.updates + later.updates, whole_trace.updates)
     for name in Knowledge._fields:

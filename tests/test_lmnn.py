@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from oracles.lmnn import Problem
 from scipy import sparse
 
 from omtl import metric_descent, quadratic_forms
@@ -15,6 +14,7 @@ from omtl.errors import UserError
 from omtl.learners.lmnn import LMNN, MTLMNN
 from omtl.metric_descent import Solution
 from omtl.quadratic_forms import mirror, products, to_pairs, to_targets
+from omtl.reference.lmnn import Problem
 
 CLOSE = 3e-4
 """Relative distance of an objective from its bound; the learners' `tol` is `TOL`."""

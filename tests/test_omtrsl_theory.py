@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import similarity as oracle
 from test_similarity import THOROUGH, a_problem
 
+from omtl.reference import similarity as oracle
 from omtl.theory import omtrsl
 from omtl.theory.omtrsl import PRINTED
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import osmtl
 from test_learners import THOROUGH, Case, cases, problem
 from test_rom_learners import TOLERANCE, finished, powers
 
@@ -19,6 +18,7 @@ from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
 from omtl.play import examples_of, play
+from omtl.reference import osmtl
 from omtl.rules import findings
 from omtl.streams import Tasks
 
@@ -159,7 +159,7 @@ def test_infinite_smoothness_keeps_the_weights_fixed() -> None:
     case = problem((30, 25, 20))
     for lam in (float("inf"), 1e15):
         state = recorded(OSMTLExponential(0.5, 0.2, lam, 1.0), case).state
-        np.testing.assert_allclose(state.attention, 1.0 / 3.0, rtol=1e-12)
+        np.testing.assert_allclose(state.P, 1.0 / 3.0, rtol=1e-12)
 
 
 def test_tasks_with_the_same_boundary_attend_to_each_other() -> None:
@@ -181,7 +181,7 @@ def test_attentions_survive_what_underflows() -> None:
     case = problem((50, 50, 50))
     case.tasks.X[:] *= 100.0
     state = recorded(OSMTLExponential(10.0, 0.1, 1e-3, 1.0), case).state
-    np.testing.assert_allclose(state.attention.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(state.P.sum(axis=1), 1.0, rtol=1e-12)
     assert np.all(np.isfinite(state.logit))
 
 
@@ -191,12 +191,12 @@ def test_threshold_below_all_losses(uniform: bool) -> None:
     case = problem((1, 1))
     learner = OSMTLThreshold(1.0, 0.5, 0.5, 1.0, uniform=uniform)
     state = learner.new_state(case.shape)
-    state.attention[:] = [[0.9, 0.1], [0.2, 0.8]]
-    before = state.attention.copy()
+    state.P[:] = [[0.9, 0.1], [0.2, 0.8]]
+    before = state.P.copy()
     examples = examples_of(case.tasks)
 
     record(learner, state, examples, case.stream, np.zeros(2), np.zeros(2, dtype=bool))
-    np.testing.assert_allclose(state.attention, 0.5 if uniform else before)
+    np.testing.assert_allclose(state.P, 0.5 if uniform else before)
 
 
 def test_horizon_sets_the_corollary() -> None:

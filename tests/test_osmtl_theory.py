@@ -12,8 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from miniature import SMALL_WALK
-from oracles import Given, Steps
-from oracles import osmtl as oracle
 from profiles import thorough
 
 from omtl.errors import UserError
@@ -26,6 +24,8 @@ from omtl.harness.store import Store
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.networks import mixing_matrix
 from omtl.play import examples_of, play
+from omtl.reference import Given, Steps
+from omtl.reference import osmtl as oracle
 from omtl.rules import Shape
 from omtl.streams import Stream, Tasks, rounds
 from omtl.theory import comparators, osmtl

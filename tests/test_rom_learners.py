@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
-from oracles import Step, interaction, rom
 from scipy import sparse
 from test_learners import THOROUGH, Case, assert_trace_is_of, cases, problem, recorded
 
-from omtl.exponential import find_exponential
+from omtl.kernel.exponential import find_exponential
+from omtl.kernel.inlining import OPTIONS
+from omtl.kernel.vectors import SMALLEST_SCALE
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.rom import ROMPGD, ROMRDA
-from omtl.learners.rom.pgd import SMALLEST_SCALE
-from omtl.ops import BORROWED
 from omtl.play import examples_of, play
 from omtl.preparation import fed, in_order
+from omtl.reference import Step, interaction, rom
 from omtl.rules import Shape, findings
 from omtl.streams import Tasks, rounds
 
@@ -189,17 +189,15 @@ def test_outliers_are_the_tasks_whose_q_is_not_zero(gamma: float, sparse_rows: b
     pgd = ROMPGD(0.05, 1.0, 1.0, gamma)
     Q = compare(pgd, case, plain=False)
     state = recorded(pgd, this).state
-    np.testing.assert_allclose(
-        state.outlier_scale[:, None] * state.outlier, Q, rtol=1e-8, atol=1e-12
-    )
-    np.testing.assert_array_equal(state.outlier_norms.square != 0.0, Q.any(axis=1))
-    np.testing.assert_allclose(state.outlier_norms.square, np.sum(Q**2, axis=1), rtol=1e-9)
+    np.testing.assert_allclose(state.q.scale[:, None] * state.q.vectors, Q, rtol=1e-8, atol=1e-12)
+    np.testing.assert_array_equal(state.q.norms.square != 0.0, Q.any(axis=1))
+    np.testing.assert_allclose(state.q.norms.square, np.sum(Q**2, axis=1), rtol=1e-9)
 
     rda = ROMRDA(1.0, 0.1, 0.1, 0.1 * gamma)
     Q = compare(rda, case, plain=False)
     state = recorded(rda, this).state
-    np.testing.assert_array_equal(state.outlier_factor != 0.0, Q.any(axis=1))
-    np.testing.assert_allclose(state.outlier_factor[:, None] * state.own, Q, rtol=1e-8, atol=1e-12)
+    np.testing.assert_array_equal(state.q != 0.0, Q.any(axis=1))
+    np.testing.assert_allclose(state.q[:, None] * state.own.vectors, Q, rtol=1e-8, atol=1e-12)
 
 
 def test_a_q_that_dies_and_is_born_again_forgets_all() -> None:
@@ -213,7 +211,7 @@ def test_a_q_that_dies_and_is_born_again_forgets_all() -> None:
     learner = ROMPGD(0.5, 1.0, 1.0, 2.5)
     Q = compare(learner, base._replace(tasks=tasks))
     state = recorded(learner, base._replace(tasks=tasks).sparse).state
-    np.testing.assert_allclose(state.outlier_scale[0] * state.outlier[0], Q[0], atol=1e-12)
+    np.testing.assert_allclose(state.q.scale[0] * state.q.vectors[0], Q[0], atol=1e-12)
     births = deaths = 0
     q = 0.0
     for e in range(1, n):
@@ -221,7 +219,7 @@ def test_a_q_that_dies_and_is_born_again_forgets_all() -> None:
             start=np.array(base.stream.start[: e + 1]), checkpoint=np.array([e])
         )
         now = recorded(learner, Case(tasks, part, base.mixing).sparse).state
-        square = now.outlier_norms.square[0]
+        square = now.q.norms.square[0]
         births += q == 0.0 < square
         deaths += square == 0.0 < q
         q = square
@@ -249,11 +247,11 @@ def test_scales_and_norms_of_long_runs(learner: ROMPGD, sparse_rows: bool) -> No
     got = recorded(learner, case.sparse if sparse_rows else case)
     state = got.state
     assert got.fired.sum() > 500
-    for scale in (state.own_scale, state.outlier_scale, state.shared.scale):
+    for scale in (state.p.scale, state.q.scale, state.u.scale):
         assert np.all(scale >= SMALLEST_SCALE)
         assert np.all(scale <= 1.0)
-    q = state.outlier_scale[:, None] * state.outlier
-    np.testing.assert_allclose(state.outlier_norms.square, np.sum(q**2, axis=1), rtol=1e-9)
+    q = state.q.scale[:, None] * state.q.vectors
+    np.testing.assert_allclose(state.q.norms.square, np.sum(q**2, axis=1), rtol=1e-9)
 
 
 def test_norms_survive_cancellation() -> None:
@@ -271,15 +269,17 @@ def test_norms_survive_cancellation() -> None:
     ):
         for this in (case, case.sparse):
             state = recorded(learner, this).state
-            q = state.outlier_scale[:, None] * state.outlier
-            square = state.outlier_norms.square
+            q = state.q.scale[:, None] * state.q.vectors
+            square = state.q.norms.square
             np.testing.assert_allclose(square, np.sum(q**2, axis=1), rtol=1e-9, err_msg=str(gamma))
     for this in (case, case.sparse):
         state = recorded(ROMRDA(1e12, 0.0, 0.0, 0.0), this).state
-        np.testing.assert_allclose(state.own_norms.square, np.sum(state.own**2, axis=1), rtol=1e-9)
+        np.testing.assert_allclose(
+            state.own.norms.square, np.sum(state.own.vectors**2, axis=1), rtol=1e-9
+        )
 
 
-@njit(**BORROWED)
+@njit(**OPTIONS)
 def find_compiled(state: Any) -> None:
     """Call `find_exponential` in compiled code."""
     find_exponential(state.learnt, state.inverse, state.each, state.memory)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import similarity as oracle
 from profiles import thorough
 from scipy import sparse
 
@@ -21,22 +20,16 @@ from omtl.harness.figures.numbers import Shown
 from omtl.harness.panels.axes import Axes, line_of
 from omtl.harness.panels.query_ratio import through
 from omtl.harness.unit import Result, new_learner
-from omtl.learners import similarity
-from omtl.learners.similarity import (
-    OGRSL,
-    OMTRSL,
-    OSTRSL,
-    STRETCH,
-    OMTRSLActive,
-    OMTRSLRandom,
-    Similarities,
-    stretches,
-)
+from omtl.kernel.similarities import Similarities, stretches
+from omtl.kernel.triplet_steps import STRETCH, subtract
+from omtl.learners.similarity import OGRSL, OMTRSL, OSTRSL, OMTRSLActive, OMTRSLRandom
 from omtl.learners.untrained import Untrained
 from omtl.preparation import fed
 from omtl.protocols import similarity as protocol
 from omtl.protocols.setting import Setting
 from omtl.protocols.similarity import parts_of, play_grid
+from omtl.reference import similarity as oracle
+from omtl.rows import rows_of
 from omtl.seeds import generator
 from omtl.triplets import BLOCK, Sampler, Triplets
 
@@ -203,11 +196,11 @@ def test_unrelated_tasks_learn_alone() -> None:
 def test_rows_are_subtracted() -> None:
     """Also where both have a column, and one has none left."""
     X = np.array([[1.0, 0.0, 2.0, 3.0, 0.0], [0.0, 4.0, 2.0, 1.0, 5.0], [0.0] * 5])
-    rows = similarity.rows_of(sparse.csr_array(X))
+    rows = rows_of(sparse.csr_array(X))
     for a in range(3):
         for b in range(3):
             columns, values = np.empty(10, dtype=np.int32), np.empty(10)
-            n = similarity.subtract(rows, a, b, columns, values)
+            n = subtract(rows, a, b, columns, values)
             found = np.zeros(5)
             found[columns[:n]] = values[:n]
             np.testing.assert_array_equal(found, X[a] - X[b])

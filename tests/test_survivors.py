@@ -21,7 +21,7 @@ from omtl.harness.code import _code_of, code_version
 from omtl.harness.store import Store
 from omtl.harness.unit import setting_of
 from omtl.learners.perceptron import Perceptron
-from omtl.ops import rows_of
+from omtl.rows import rows_of
 from omtl.rules import Event, Shape
 
 SERIAL = {"backend": "sequential", "jobs": 1}

@@ -27,7 +27,7 @@ from omtl.errors import UserError
 from omtl.estimators.following import Batch, Clock, Manner, follow, new_clock, new_window, with_room
 from omtl.estimators.table import ANY, NUMBERS, Entry
 from omtl.networks import mixing_matrix
-from omtl.ops import DenseRows, Rows, SparseRows, rows_of, square_norms
+from omtl.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
 from omtl.rules import Shape, findings
 from omtl.validation import sound_rows
 
@@ -401,9 +401,7 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"{type(self).__name__}: {fault}") from fault
         except (MemoryError, OverflowError) as fault:
             raise too_large(self, shape) from fault
-        self._state = state._replace(
-            **{name: np.zeros((len(names), 0), dtype=np.int64) for name in self.entry.row_lists}
-        )
+        self._state = each_array(state, self._without_row_lists)
         holds = hasattr(self.rules, "close_round")
         self._learner, self._shape, self._by_task, self._holds = learner, shape, by_task, holds
         self._clock = new_clock(len(names))
@@ -576,6 +574,9 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
     def _label_of(self, score: float) -> Any:
         """Return the class of a score as a plain object; the first for a score of 0."""
         return list(self._sign)[score > 0.0]
+
+    def _without_row_lists(self, name: str, array: np.ndarray) -> np.ndarray:
+        return array[:, :0].copy() if name in self.entry.row_lists else array
 
     def _widen(self, n_features: int) -> None:
         """Make room for more features, of which no example had any; for sparse rows only."""

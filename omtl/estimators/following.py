@@ -14,10 +14,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from numba.extending import overload, register_jitable
 
-from omtl.ops import BORROWED, DenseRows, Rows, SparseRows
+from omtl.kernel.inlining import by_rows, inlined, loop
+from omtl.rows import DenseRows, Rows, SparseRows
 from omtl.rules import Event, close_round, open_round, score, update
 
 
@@ -119,6 +118,23 @@ def with_room(window: Rows, room: int) -> Rows:
     return wider
 
 
+def _hold_dense(window, slot, rows, i):
+    for k in range(rows.X.shape[1]):
+        window.X[slot, k] = rows.X[i, k]
+    return slot
+
+
+def _hold_sparse(window, slot, rows, i):
+    to = window.indptr[2 * slot]
+    for k in range(rows.indptr[i], rows.indptr[i + 1]):
+        window.indices[to] = rows.indices[k]
+        window.values[to] = rows.values[k]
+        to += 1
+    window.indptr[2 * slot + 1] = to
+    return 2 * slot
+
+
+@by_rows(dense=_hold_dense, sparse=_hold_sparse)
 def hold(window: Rows, slot: int, rows: Rows, i: int) -> int:
     """Copy row `i` into a slot of the window; return its number there."""
     if isinstance(window, DenseRows):
@@ -135,29 +151,7 @@ def hold(window: Rows, slot: int, rows: Rows, i: int) -> int:
     return 2 * slot
 
 
-# The compiled twin. Numba wants the argument names of the function above, and no annotations.
-
-
-@overload(hold, jit_options=BORROWED)
-def _hold(window, slot, rows, i):  # noqa: ARG001
-    def dense(window, slot, rows, i):
-        for k in range(rows.X.shape[1]):
-            window.X[slot, k] = rows.X[i, k]
-        return slot
-
-    def compressed(window, slot, rows, i):
-        to = window.indptr[2 * slot]
-        for k in range(rows.indptr[i], rows.indptr[i + 1]):
-            window.indices[to] = rows.indices[k]
-            window.values[to] = rows.values[k]
-            to += 1
-        window.indptr[2 * slot + 1] = to
-        return 2 * slot
-
-    return dense if rows.instance_class is DenseRows else compressed
-
-
-@register_jitable(**BORROWED)
+@inlined
 def _close(learner, state, source, clock):
     close_round(learner, state, source)
     clock.is_open[0] = False
@@ -218,4 +212,4 @@ def follow_slowly(
         _close(learner, state, source, clock)
 
 
-follow = njit(cache=True, nogil=True, **BORROWED)(follow_slowly)
+follow = loop(follow_slowly)

@@ -139,7 +139,7 @@ TABLE = {
         {"eta": 0.1, "alpha": 0.01, "beta": 0.1, "gamma": 0.1},
         {"eta": FINITE, **_ROM},
         ("rounds",),
-        row_lists=("outlier_rows",),
+        row_lists=("q/rows",),
     ),
     "ROMRDA": Entry(
         "rom",

@@ -21,7 +21,7 @@ UNHASHED = {
     "omtl.estimators.table": "estimators, which units do not use",
     "omtl.harness.host": "what is noted of the machine, beside the result",
     "omtl.learners": "names of estimators, which units do not use",
-    "omtl.not_compiled": "how faults of learners are worded",
+    "omtl.kernel.not_compiled": "how faults of learners are worded",
     "omtl.own": "where files are",
     "omtl.paths": "where files are",
 }

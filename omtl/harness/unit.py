@@ -23,7 +23,7 @@ from omtl.estimators.table import ANY, TABLE
 from omtl.harness.code import code_version, package_versions
 from omtl.harness.host import host
 from omtl.harness.loading import files_of, load_fed, module_of
-from omtl.not_compiled import why
+from omtl.kernel.not_compiled import why
 from omtl.own import own_module
 from omtl.preparation import read_only
 from omtl.protocols.setting import Setting

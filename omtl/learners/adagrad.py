@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
-from omtl.ops import BORROWED, DenseRows, Rows, dot
+from omtl.kernel.by_feature import adaptive_axpy
+from omtl.kernel.products import dot
 from omtl.rules import Event, Shape
 
 
@@ -52,42 +52,5 @@ class AdaGrad(NamedTuple):
         if y * score >= 1.0:
             return False
         k = 0 if self.pooled else event.task
-        adaptive_step(self.eta * y, rows, event.example, state.w[k], state.square[k])
+        adaptive_axpy(self.eta * y, rows, event.example, state.w[k], state.square[k])
         return True
-
-
-def adaptive_step(a: float, rows: Rows, i: int, w: np.ndarray, square: np.ndarray) -> None:
-    """Add the squares of row `i` to `square` and a x_i / √square_i to `w`, in place."""
-    if isinstance(rows, DenseRows):
-        at = np.flatnonzero(rows.X[i])
-        x = rows.X[i, at]
-    else:
-        part = slice(rows.indptr[i], rows.indptr[i + 1])
-        at, x = rows.indices[part][rows.values[part] != 0.0], rows.values[part]
-        x = x[x != 0.0]
-    square[at] += x * x
-    w[at] += a * x / np.sqrt(square[at])
-
-
-# The compiled twin. Numba wants the argument names of the function above, and no annotations.
-
-
-@overload(adaptive_step, jit_options=BORROWED)
-def _adaptive_step(a, rows, i, w, square):  # noqa: ARG001
-    def dense(a, rows, i, w, square):
-        row = rows.X[i]
-        # Without a branch, and with a quotient that cannot raise: in vector instructions.
-        for f in range(w.size):
-            x = row[f]
-            total = square[f] + x * x
-            square[f] = total
-            w[f] += np.divide(a * x, np.sqrt(total if total > 0.0 else 1.0))
-
-    def compressed(a, rows, i, w, square):
-        for e in range(rows.indptr[i], rows.indptr[i + 1]):
-            x, f = rows.values[e], np.uint32(rows.indices[e])
-            if x != 0.0:
-                square[f] += x * x
-                w[f] += a * x / np.sqrt(square[f])
-
-    return dense if rows.instance_class is DenseRows else compressed

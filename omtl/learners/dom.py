@@ -1,7 +1,7 @@
 """Learners on a network of nodes (Zhang et al., Machine Learning 2018, "DOM").
 
 In each round every node combines what its neighbours know, predicts, and adapts by its own example
-(`omtl.learners.diffusion`). Nodes work at the same time: what one learns in a round is seen by no
+(`omtl.kernel.network`). Nodes work at the same time: what one learns in a round is seen by no
 prediction of that round, not even by its own where more than one example is dealt to it.
 """
 
@@ -11,25 +11,25 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from omtl.errors import UserError
-from omtl.learners.diffusion import (
-    Diffusion,
+from omtl.kernel.inlining import inlined
+from omtl.kernel.network import (
+    Network,
+    axpy_node,
     combine,
-    diffusion,
-    hear,
-    hear_at,
-    heard,
-    learn_at,
+    dot_node,
+    dot_slots,
+    network,
     node_axpy,
     node_axpys,
     node_dot,
     node_dots,
-    plan_step,
+    set_step,
+    slot_dot,
 )
-from omtl.ops import BORROWED, row_dot
-from omtl.rules import Event, Shape
+from omtl.kernel.products import row_dot
+from omtl.rules import Event, Shape, rules_of
 
 
 def require_a_node_a_task(learner: str, shape: Shape) -> None:
@@ -59,8 +59,8 @@ def no_steps(n_tasks: int) -> Steps:
     )
 
 
-@register_jitable(**BORROWED)
-def keep_step(steps, weight, event):
+@inlined
+def defer_step(steps, weight, event):
     """Keep what is learnt from an example until the round is over."""
     steps.weight[event.task] = weight
     steps.example[event.task] = event.example
@@ -70,16 +70,16 @@ def keep_step(steps, weight, event):
 class Nodes(NamedTuple):
     """The nodes' weight vectors, and what they learn in this round."""
 
-    net: Diffusion
+    net: Network
     steps: Steps
 
 
-@register_jitable(**BORROWED)
+@inlined
 def hinge_step(steps, eta, event, y, score):
     """Keep the step η y x where the hinge loss is not 0 (eq. 15); return whether it is not."""
     if y * score >= 1.0:
         return False
-    keep_step(steps, eta * y, event)
+    defer_step(steps, eta * y, event)
     return True
 
 
@@ -108,7 +108,7 @@ class NS(NamedTuple):
         require_a_node_a_task("NS", shape)
         kept = (1.0 - self.strength) * np.eye(shape.n_tasks)
         partly = shape._replace(mixing=kept + self.strength * shape.mixing)
-        return Nodes(diffusion(partly, n_slots=1), no_steps(shape.n_tasks))
+        return Nodes(network(partly, n_slots=1), no_steps(shape.n_tasks))
 
     def open_round(self, state: Nodes, rows: Any) -> None:
         """Let each node combine what its neighbours know (eq. 14)."""
@@ -130,6 +130,7 @@ class NS(NamedTuple):
                 state.steps.weight[k] = 0.0
 
 
+@rules_of(NS)
 class DST(NamedTuple):
     """DST (DOM paper, section 4.1): every node learns all tasks, which share nothing.
 
@@ -145,19 +146,11 @@ class DST(NamedTuple):
 
     def new_state(self, shape: Shape) -> Nodes:
         """Return zero weights, a slot a task at every node."""
-        return Nodes(diffusion(shape, n_slots=shape.n_tasks), no_steps(shape.n_tasks))
-
-    def open_round(self, state: Nodes, rows: Any) -> None:
-        """Let each node combine what its neighbours know (eq. 14)."""
-        combine(state.net, rows)
+        return Nodes(network(shape, n_slots=shape.n_tasks), no_steps(shape.n_tasks))
 
     def score(self, state: Nodes, rows: Any, event: Event) -> float:
         """Return v_i^k·x."""
         return node_dot(state.net, event.node, event.task, rows, event.example)
-
-    def update(self, state: Nodes, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
-        """Take a hinge step."""
-        return hinge_step(state.steps, self.eta, event, y, score)
 
     def close_round(self, state: Nodes, rows: Any) -> None:
         """Add what was learnt to the task's own slot."""
@@ -168,7 +161,7 @@ class DST(NamedTuple):
                 steps.weight[k] = 0.0
 
 
-@register_jitable(**BORROWED)
+@inlined
 def add_related(net, rows, steps, b):
     """Add B⁻¹ times each step: to its task's slot and, as it is the same for all, to the last."""
     m = steps.weight.size
@@ -178,6 +171,7 @@ def add_related(net, rows, steps, b):
             node_axpys(part, part * b / m, rows, steps.example[k], net, steps.node[k], k, m)
 
 
+@rules_of(NS)
 class DOM1(NamedTuple):
     """DOM-I (DOM paper, algorithm 1): a fixed relation between the tasks.
 
@@ -200,20 +194,12 @@ class DOM1(NamedTuple):
 
     def new_state(self, shape: Shape) -> Nodes:
         """Return zero weights: a slot a task and a shared one at every node."""
-        return Nodes(diffusion(shape, n_slots=shape.n_tasks + 1), no_steps(shape.n_tasks))
-
-    def open_round(self, state: Nodes, rows: Any) -> None:
-        """Let each node combine what its neighbours know (eq. 14)."""
-        combine(state.net, rows)
+        return Nodes(network(shape, n_slots=shape.n_tasks + 1), no_steps(shape.n_tasks))
 
     def score(self, state: Nodes, rows: Any, event: Event) -> float:
         """Return v_i^k·x (line 9)."""
         shared = state.steps.weight.size
         return node_dots(state.net, event.node, event.task, shared, rows, event.example)
-
-    def update(self, state: Nodes, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
-        """Take a hinge step."""
-        return hinge_step(state.steps, self.eta, event, y, score)
 
     def close_round(self, state: Nodes, rows: Any) -> None:
         """Add η y B⁻¹ φ (line 13)."""
@@ -230,7 +216,7 @@ class Relations(NamedTuple):
     the scores of the present example that eq. 13 compares.
     """
 
-    net: Diffusion
+    net: Network
     steps: Steps
     believed: np.ndarray
     learnt: np.ndarray
@@ -238,6 +224,7 @@ class Relations(NamedTuple):
     scores: np.ndarray
 
 
+@rules_of(NS)
 class DOM2(NamedTuple):
     """DOM-II (DOM paper, algorithm 2): each node learns the relation between the tasks.
 
@@ -272,7 +259,7 @@ class DOM2(NamedTuple):
         if self.by_node:
             require_a_node_a_task("DOM-II by node", shape)
         return Relations(
-            net=diffusion(shape, n_slots=m, by_node=True),
+            net=network(shape, n_slots=m, by_node=True),
             steps=no_steps(m)._replace(example=np.full(m, -1)),
             believed=np.repeat(self.alpha * np.eye(m)[None], n_nodes, axis=0),
             learnt=np.zeros((m, m)),
@@ -280,21 +267,17 @@ class DOM2(NamedTuple):
             scores=np.zeros(m),
         )
 
-    def open_round(self, state: Relations, rows: Any) -> None:
-        """Let each node combine what its neighbours know (eq. 14)."""
-        combine(state.net, rows)
-
     def score(self, state: Relations, rows: Any, event: Event) -> float:
         """Return v_i^k·x (line 11), and keep the scores that eq. 13 compares."""
         m, i, k = state.scores.size, event.node, event.task
         if self.by_node:
-            hear(state.net, rows, event.example, k, k + 1)
+            dot_slots(state.net, rows, event.example, k, k + 1)
             for j in range(m):
-                state.scores[j] = heard(state.net, j, k)
+                state.scores[j] = slot_dot(state.net, j, k)
             return state.scores[i]
-        hear_at(state.net, i, rows, event.example, 0, m)
+        dot_node(state.net, i, rows, event.example, 0, m)
         for j in range(m):
-            state.scores[j] = heard(state.net, i, j)
+            state.scores[j] = slot_dot(state.net, i, j)
         return state.scores[k]
 
     def update(self, state: Relations, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
@@ -313,7 +296,7 @@ class DOM2(NamedTuple):
             state.learnt[k, j] *= (1.0 - self.alpha) / total
         state.learnt[k, k] += self.alpha
         learns = y * score < 1.0
-        keep_step(state.steps, self.eta * y if learns else 0.0, event)
+        defer_step(state.steps, self.eta * y if learns else 0.0, event)
         if learns:
             for j in range(m):
                 state.passed_on[k, j] = 0.0
@@ -335,8 +318,8 @@ class DOM2(NamedTuple):
             i = state.steps.node[k]
             if state.steps.weight[k] != 0.0:
                 for j in range(m):
-                    plan_step(state.steps.weight[k] * state.passed_on[k, j], state.net, i, j)
-                learn_at(state.net, i, rows, state.steps.example[k], 0, m)
+                    set_step(state.steps.weight[k] * state.passed_on[k, j], state.net, i, j)
+                axpy_node(state.net, i, rows, state.steps.example[k], 0, m)
             for j in range(m):
                 state.believed[i, k, j] = state.learnt[k, j]
             state.steps.example[k] = -1
@@ -353,7 +336,7 @@ class Pairs(NamedTuple):
     product: np.ndarray
 
 
-@register_jitable(**BORROWED)
+@inlined
 def pair_dot(pairs, rows, before, x):
     """Return the inner product of two rows, taken once where it is kept."""
     if x >= pairs.before.size:
@@ -368,16 +351,13 @@ class DualSum(NamedTuple):
     """The nodes' sums of gradients: those that were combined, the last round's, this round's.
 
     A node's own gradient counts in full when it next predicts, so the last round's are kept apart
-    until they are combined: `newest[i]` is the task of node i's, `next_of[k]` that of the node's
-    next after task k's, -1 for none.
+    until they are combined.
     """
 
-    net: Diffusion
+    net: Network
     rounds: np.ndarray
     last: Steps
     fresh: Steps
-    newest: np.ndarray
-    next_of: np.ndarray
     pairs: Pairs
 
 
@@ -411,12 +391,10 @@ class DA(NamedTuple):
         """Return zero sums: a slot a task and a shared one at every node."""
         m = shape.n_tasks
         return DualSum(
-            net=diffusion(shape, n_slots=m + 1),
+            net=network(shape, n_slots=m + 1),
             rounds=np.zeros(1),
             last=no_steps(m),
             fresh=no_steps(m),
-            newest=np.full(shape.mixing.shape[0], -1),
-            next_of=np.full(m, -1),
             pairs=in_common or Pairs(np.zeros(0, np.int64), np.zeros(0)),
         )
 
@@ -425,34 +403,27 @@ class DA(NamedTuple):
         i, k, x = event.node, event.task, event.example
         m = state.last.weight.size
         total = node_dots(state.net, i, k, m, rows, x)
-        j = state.newest[i]
-        while j >= 0:
-            product = pair_dot(state.pairs, rows, state.last.example[j], x)
-            related = (self.b + (m if j == k else 0.0)) / ((1.0 + self.b) * m)
-            total += state.last.weight[j] * related * product
-            j = state.next_of[j]
-        return self.eta / math.sqrt(max(1.0, state.rounds[0])) * total
+        for j in range(m):
+            if state.last.weight[j] != 0.0 and state.last.node[j] == i:  # g_i of eq. 22, in full
+                product = pair_dot(state.pairs, rows, state.last.example[j], x)
+                related = (self.b + (m if j == k else 0.0)) / ((1.0 + self.b) * m)  # eq. 25
+                total += state.last.weight[j] * related * product
+        return self.eta / math.sqrt(max(1.0, state.rounds[0])) * total  # eq. 23
 
     def update(self, state: DualSum, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
         """Keep the gradient until the round is over."""
         if y * score >= 1.0:
             return False
-        keep_step(state.fresh, y, event)
+        defer_step(state.fresh, y, event)
         return True
 
     def close_round(self, state: DualSum, rows: Any) -> None:
         """Combine all but this round's gradients (eq. 22)."""
         add_related(state.net, rows, state.last, self.b)
-        for i in range(state.newest.size):
-            state.newest[i] = -1
-        for k in range(state.last.weight.size - 1, -1, -1):
-            i = state.fresh.node[k]
+        for k in range(state.last.weight.size):
             state.last.weight[k] = state.fresh.weight[k]
             state.last.example[k] = state.fresh.example[k]
-            state.last.node[k] = i
-            if state.fresh.weight[k] != 0.0:
-                state.next_of[k] = state.newest[i]
-                state.newest[i] = k
+            state.last.node[k] = state.fresh.node[k]
             state.fresh.weight[k] = 0.0
         combine(state.net, rows)
         state.rounds[0] += 1.0

@@ -13,11 +13,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload, register_jitable
 
 from omtl.errors import UserError
-from omtl.fused import dot_all
-from omtl.ops import BORROWED, DenseRows, Rows, at_line, axpy, axpy_one, dot, dot_one, zero_vectors
+from omtl.kernel.inlining import inlined
+from omtl.kernel.layout import at_line, zero_vectors
+from omtl.kernel.products import axpy, dot
+from omtl.kernel.random_numbers import uniform
+from omtl.kernel.side_by_side import axpy_one, dot_first
 from omtl.rules import Event, Shape
 
 CLIP_SUM, CLIP_EACH, CLIP_NONE, CLIP_SIGN = range(4)
@@ -32,7 +34,7 @@ LINEAR, HYPERBOLIC = range(2)
 """How the base's share α_t falls from 1: 1 − (1 − last) (t − 1) / N, or 1 / (1 + (t − 1) / N)."""
 
 
-@register_jitable(**BORROWED)
+@inlined
 def clipped(value, how):
     """Return what a classifier of confidence `value` says: T_[−1,1] of it, itself or its sign."""
     if how == CLIP_NONE:
@@ -42,7 +44,7 @@ def clipped(value, how):
     return min(1.0, max(-1.0, value))
 
 
-@register_jitable(**BORROWED)
+@inlined
 def learns(margin, y, value):
     """Return whether a step is due: y w·x is below the margin, or the sign is not y."""
     return y * value < margin or y * value <= 0.0
@@ -111,32 +113,6 @@ class OGD(NamedTuple):
         return fired
 
 
-def products(total: np.ndarray, n: int, rows: Rows, i: int, out: np.ndarray) -> None:
-    """Write the inner products of row `i` with the first `n` vectors, from `zero_vectors`."""
-    for k in range(n):
-        out[k] = dot_one(total, k, rows, i)
-
-
-# The compiled twin. Numba wants the argument names of the function above, and no annotations.
-
-
-@overload(products, jit_options=BORROWED)
-def _products(total, n, rows, i, out):  # noqa: ARG001
-    def dense(total, n, rows, i, out):
-        dot_all(total, rows, i, 0, n, out)
-
-    def compressed(total, n, rows, i, out):
-        features = total.T
-        for k in range(n):
-            out[k] = 0.0
-        for e in range(rows.indptr[i], rows.indptr[i + 1]):
-            value, f = rows.values[e], np.uint32(rows.indices[e])
-            for k in range(n):
-                out[k] += value * features[f, k]
-
-    return dense if rows.instance_class is DenseRows else compressed
-
-
 class Knowledge(NamedTuple):
     """The knowledge base: a classifier a task, each in a column of its own, in order of arrival.
 
@@ -163,7 +139,7 @@ class Knowledge(NamedTuple):
     random: np.ndarray
 
 
-@register_jitable(**BORROWED)
+@inlined
 def alpha(fading, last, t, horizon):
     """Return the base's share α_t on the t-th example of a task of so many; 1 / √t if unknown."""
     if horizon == 0:
@@ -174,7 +150,7 @@ def alpha(fading, last, t, horizon):
     return 1.0 - (1.0 - last) * gone
 
 
-@register_jitable(**BORROWED)
+@inlined
 def begin(learner, state, k):
     """Give task k the next column; Σ α is over the task, or over the first interval I_0."""
     c = state.n_begun[0]
@@ -184,7 +160,7 @@ def begin(learner, state, k):
         state.alpha_sum[c] += alpha(learner.fading, learner.alpha_last, t, state.horizon[k])
 
 
-@register_jitable(**BORROWED)
+@inlined
 def weigh(learner, state, c):
     """Write the weights exp(−ε L) of the base (algorithm 2, line 5), or equal ones; return Σ."""
     if learner.uniform:
@@ -203,18 +179,7 @@ def weigh(learner, state, c):
     return total
 
 
-@register_jitable(**BORROWED)
-def uniform(state):
-    """Return a number in [0, 1), and go on (xorshift64, Marsaglia 2003)."""
-    x = state.random[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
-    state.random[0] = x
-    return (x >> np.uint64(11)) * 2.0**-53
-
-
-@register_jitable(**BORROWED)
+@inlined
 def drawn(state, c):
     """Return a past classifier's column, drawn by its weight p."""
     left = uniform(state)
@@ -320,7 +285,7 @@ class AKLO(NamedTuple):
         if state.column[k] < 0:
             begin(self, state, k)
         c = state.column[k]
-        products(state.total, c + 1, rows, event.example, state.product)
+        dot_first(state.total, c + 1, rows, event.example, state.product)
         own = clipped(state.scale[c] * state.product[c], self.own_clip)
         if c == 0:
             return own

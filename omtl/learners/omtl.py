@@ -36,16 +36,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.eigenvalues import inverse_power
-from omtl.exponential import find_exponential
-from omtl.ops import BLOCK
-from omtl.relationships import (
+from omtl.kernel.eigenvalues import inverse_power
+from omtl.kernel.exponential import find_exponential
+from omtl.kernel.products import BLOCK, row_sum
+from omtl.kernel.relationships import (
     Relationships,
     add_gram,
     compare,
     errs,
     find_covariance,
-    row_sum,
     slot_score,
     take,
     unrelated,

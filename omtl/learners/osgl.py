@@ -12,11 +12,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
+from omtl.kernel.inlining import inlined
+from omtl.kernel.products import axpy, dot
 from omtl.learners.perceptron import task_weights
-from omtl.ops import BORROWED, axpy, dot
-from omtl.rules import Event, Shape
+from omtl.rules import Event, Shape, rules_of
 
 MOST_HALVINGS = 200
 """Halvings of an interval of floats after which nothing is left to halve."""
@@ -52,20 +52,9 @@ def untied(shape: Shape) -> TiedLosses:
     )
 
 
-@register_jitable(**BORROWED)
-def suffer(state, event, y, score):
-    """Keep an example for the end of the round; return whether it has a loss."""
-    k = event.task
-    state.label[k] = y
-    state.example[k] = event.example
-    state.loss[k] = max(0.0, 1.0 - y * score)
-    state.square_norm[k] = event.square_norm
-    return state.loss[k] > 0.0
-
-
-@register_jitable(**BORROWED)
-def step(state, rows):
-    """Take the steps τ, and make ready for the next round."""
+@inlined
+def take_steps(state, rows):
+    """Let w_k be w_k + τ_k y_k x_k, and make ready for the next round."""
     for k in range(state.tau.size):
         if state.tau[k] != 0.0:
             axpy(state.tau[k] * state.label[k], rows, state.example[k], state.w[k])
@@ -73,7 +62,7 @@ def step(state, rows):
         state.loss[k] = 0.0
 
 
-@register_jitable(**BORROWED)
+@inlined
 def power(x, r):
     """Return x^r; products are many times faster than the power function, and round better."""
     if r == 1.0:
@@ -108,16 +97,13 @@ class OSGL(NamedTuple):
         """Return w_k·x."""
         return dot(state.w[event.task], rows, event.example)
 
-    def update(
-        self,
-        state: TiedLosses,
-        rows: Any,  # noqa: ARG002
-        event: Event,
-        y: float,
-        score: float,
-    ) -> bool:
+    def update(self, state: TiedLosses, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
         """Keep the example for the end of the round."""
-        return suffer(state, event, y, score)
+        k = event.task
+        state.label[k], state.example[k] = y, event.example
+        state.loss[k] = max(0.0, 1.0 - y * score)
+        state.square_norm[k] = event.square_norm
+        return state.loss[k] > 0.0
 
     def close_round(self, state: TiedLosses, rows: Any) -> None:
         """Take the steps of all tasks with a loss."""
@@ -136,10 +122,10 @@ class OSGL(NamedTuple):
             if state.loss[k] > 0.0:
                 share = state.tau[k] / norm
                 state.tau[k] = self.C * power(share, self.r - 1.0)
-        step(state, rows)
+        take_steps(state, rows)
 
 
-@register_jitable(**BORROWED)
+@inlined
 def square_of_steps(state, mu):
     """Return ‖τ‖² of τ_k = ℓ_k / (‖x_k‖² + μ)."""
     total = 0.0
@@ -148,7 +134,7 @@ def square_of_steps(state, mu):
     return total
 
 
-@register_jitable(**BORROWED)
+@inlined
 def least_mu(state, C):
     """Return the least μ ≥ 0 with ‖τ‖ ≤ C: Newton's method on 1 / ‖τ‖, and halving at the end."""
     if square_of_steps(state, 0.0) <= C * C:
@@ -194,6 +180,7 @@ def least_mu(state, C):
     return high
 
 
+@rules_of(OSGL)
 class OSGLImplicit(NamedTuple):
     """The implicit update of Dekel et al. (2007), for the Euclidean global loss.
 
@@ -210,28 +197,9 @@ class OSGLImplicit(NamedTuple):
 
     C: float
 
-    def new_state(self, shape: Shape) -> TiedLosses:
-        """Return zero weights."""
-        return untied(shape)
-
-    def score(self, state: TiedLosses, rows: Any, event: Event) -> float:
-        """Return w_k·x."""
-        return dot(state.w[event.task], rows, event.example)
-
-    def update(
-        self,
-        state: TiedLosses,
-        rows: Any,  # noqa: ARG002
-        event: Event,
-        y: float,
-        score: float,
-    ) -> bool:
-        """Keep the example for the end of the round."""
-        return suffer(state, event, y, score)
-
     def close_round(self, state: TiedLosses, rows: Any) -> None:
         """Take the steps of all tasks with a loss."""
         mu = least_mu(state, self.C)
         for k in range(state.tau.size):
             state.tau[k] = state.loss[k] / (state.square_norm[k] + mu)
-        step(state, rows)
+        take_steps(state, rows)

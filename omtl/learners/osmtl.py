@@ -15,12 +15,17 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload, register_jitable
 
-from omtl.fused import axpy_all
-from omtl.learners.diffusion import Diffusion, diffusion, hear, learn
-from omtl.ops import BORROWED, DenseRows, Rows
-from omtl.rules import Event, Shape
+from omtl.kernel.inlining import inlined
+from omtl.kernel.task_vectors import (
+    TaskVectors,
+    add_combinations,
+    dot_task,
+    dot_tasks,
+    product,
+    task_vectors,
+)
+from omtl.rules import Event, Shape, rules_of
 
 
 class Attentions(NamedTuple):
@@ -28,160 +33,103 @@ class Attentions(NamedTuple):
 
     Parameters
     ----------
-    net : Diffusion
-        The weight vectors, w_k in slot k.
-    attention : ndarray of shape (n_tasks, n_tasks)
-        P, each row a distribution.
+    W : TaskVectors
+        The weight vectors w_k.
+    P : ndarray of shape (n_tasks, n_tasks)
+        Row p_k says whom task k attends to: a distribution.
     logit : ndarray of shape (n_tasks, n_tasks)
         The logarithm of P up to a constant a row, which does not underflow.
-    loss : ndarray of shape (n_tasks, n_tasks)
-        ℓ_kj of the round.
+    loss, taken : ndarray of shape (n_tasks, n_tasks)
+        ℓ_kj of the round, and how often w_k takes in the example of task j.
     label, example : ndarray of shape (n_tasks,)
         The round's example of each task with its label, which is 0 where there is none.
-    fired : ndarray of shape (n_tasks,), bool
+    learns : ndarray of shape (n_tasks,), bool
         Which tasks learn at the end of the round.
-    taken : ndarray of shape (n_tasks,), int64
-        The examples that a task takes in.
     steps : ndarray of shape (n_tasks,), int64
         How often each task has learnt.
     rates : ndarray of shape (2,)
         C and α.
     """
 
-    net: Diffusion
-    attention: np.ndarray
+    W: TaskVectors
+    P: np.ndarray
     logit: np.ndarray
     loss: np.ndarray
+    taken: np.ndarray
     label: np.ndarray
     example: np.ndarray
-    fired: np.ndarray
-    taken: np.ndarray
+    learns: np.ndarray
     steps: np.ndarray
     rates: np.ndarray
 
 
-def equal_attentions(shape: Shape, C: float, alpha: float, by_horizon: bool) -> Attentions:
+def equal_attentions(learner: Any, shape: Shape) -> Attentions:
     """Return zero weights of tasks that attend to all tasks alike."""
-    m = shape.n_tasks
-    if by_horizon:
-        root = math.sqrt(max(1, shape.n_rounds))
+    m, T = shape.n_tasks, max(1, shape.n_rounds)
+    C, alpha, root = learner.C, learner.alpha, math.sqrt(T)
+    if learner.by_horizon:  # footnote 2
         C, alpha = C * (1.0 + root) / root**2, alpha * root / (1.0 + root)
     return Attentions(
-        net=diffusion(shape._replace(mixing=np.ones((1, 1))), n_slots=m),
-        attention=np.full((m, m), 1.0 / m),
+        W=task_vectors(shape),
+        P=np.full((m, m), 1.0 / m),
         logit=np.zeros((m, m)),
         loss=np.zeros((m, m)),
+        taken=np.zeros((m, m)),
         label=np.zeros(m),
         example=np.zeros(m, dtype=np.int64),
-        fired=np.zeros(m, dtype=np.bool_),
-        taken=np.zeros(m, dtype=np.int64),
+        learns=np.zeros(m, dtype=np.bool_),
         steps=np.zeros(m, dtype=np.int64),
         rates=np.array([C, alpha]),
     )
 
 
-@register_jitable(**BORROWED)
-def own_score(state, rows, event):
-    """Return w_k·x."""
-    hear(state.net, rows, event.example, event.task, event.task + 1)
-    return state.net.products[event.task]
-
-
-@register_jitable(**BORROWED)
-def note(state, event, y, score, margin):
-    """Keep an example for the end of the round; return whether its task learns then."""
-    k = event.task
-    state.label[k] = y
-    state.example[k] = event.example
-    state.fired[k] = not y * score > margin if margin == 0.0 else y * score < margin
-    return state.fired[k]
-
-
-@register_jitable(**BORROWED)
-def suffer(state, rows, any_task):
-    """Find the losses of all tasks' weights on the round's examples, and who learns."""
+@inlined
+def find_losses(state, rows):
+    """Let ℓ_kj be (1 − y_j w_k·x_j)_+ of the round's examples; 0 of a task that has none."""
     m = state.label.size
     for j in range(m):
-        if state.label[j] != 0.0:
-            hear(state.net, rows, state.example[j], 0, m)
+        y = state.label[j]
+        if y != 0.0:
+            dot_tasks(state.W, rows, state.example[j])
             for k in range(m):
-                state.loss[k, j] = max(0.0, 1.0 - state.label[j] * state.net.products[k])
+                state.loss[k, j] = max(0.0, 1.0 - y * product(state.W, k))
         else:
             for k in range(m):
                 state.loss[k, j] = 0.0
-    for k in range(m):
+
+
+@inlined
+def find_learners(state, any_task):
+    """Let the tasks learn that have a loss on any task's example, if they are to; count them."""
+    for k in range(state.label.size):
         if any_task:
-            state.fired[k] = False
-            for j in range(m):
-                if state.loss[k, j] > 0.0:
-                    state.fired[k] = True
-        if state.fired[k]:
-            state.steps[k] += 1
+            state.learns[k] = False
+            for j in range(state.label.size):
+                state.learns[k] |= state.loss[k, j] > 0.0
+        state.steps[k] += state.learns[k]
 
 
-@register_jitable(**BORROWED)
-def step_of(state, k, j):
-    """Return by how much task k takes in the example of task j, on which it has a loss (eq. 9)."""
+@inlined
+def step_weights(state, rows):
+    """Let w_k be w_k + C Σ_j η_kj 1[ℓ_kj > 0] y_j x_j for the tasks that learn (eq. 9)."""
     C, alpha = state.rates[0], state.rates[1]
-    weight = (1.0 - alpha) * state.attention[k, j]
-    if k == j:
-        weight += alpha
-    return C * weight * state.label[j]
+    for k in range(state.label.size):
+        for j in range(state.label.size):
+            state.taken[k, j] = 0.0
+            if state.learns[k] and state.loss[k, j] > 0.0:
+                eta = (1.0 - alpha) * state.P[k, j]  # eq. 3
+                if k == j:
+                    eta += alpha
+                state.taken[k, j] = C * eta * state.label[j]
+    add_combinations(state.W, state.taken, rows, state.example)
 
 
-@register_jitable(**BORROWED)
-def share_by_example(state, rows):
-    """Let the tasks that learn take in the examples on which they have a loss, one by one."""
-    m = state.label.size
-    for j in range(m):
-        learns = False
-        for k in range(m):
-            state.net.steps[k] = 0.0
-            if state.fired[k] and state.loss[k, j] > 0.0:
-                state.net.steps[k] = step_of(state, k, j)
-                learns = True
-        if learns:
-            learn(state.net, rows, state.example[j], 0, m)
-
-
-def share(state: Attentions, rows: Rows) -> None:
-    """Let the tasks that learn take in the examples on which they have a loss."""
-    share_by_example(state, rows)
-
-
-# The compiled twin. Numba wants the argument names of the function above, and no annotations.
-
-
-@overload(share, jit_options=BORROWED)
-def _share(state, rows):  # noqa: ARG001
-    def by_task(state, rows):
-        net, m = state.net, state.label.size
-        for k in range(m):
-            n = 0
-            for j in range(m):
-                if state.fired[k] and state.loss[k, j] > 0.0:
-                    net.steps[n] = step_of(state, k, j)
-                    state.taken[n] = state.example[j]
-                    n += 1
-            axpy_all(net.steps, rows, state.taken, n, net.vectors[k, : rows.X.shape[1]])
-
-    return by_task if rows.instance_class is DenseRows else share_by_example
-
-
-@register_jitable(**BORROWED)
+@inlined
 def forget_round(state):
     """Make ready for the next round."""
     for k in range(state.label.size):
         state.label[k] = 0.0
-        state.fired[k] = False
-
-
-def relation(state: Attentions) -> dict[str, np.ndarray]:
-    """Return the relationship matrix η (eq. 3), and how often each task has learnt."""
-    alpha = state.rates[1]
-    m = state.label.size
-    eta = alpha * np.eye(m) + (1.0 - alpha) * state.attention
-    return {"relation": eta, "updates": state.steps.copy()}
+        state.learns[k] = False
 
 
 class OSMTLExponential(NamedTuple):
@@ -218,55 +166,57 @@ class OSMTLExponential(NamedTuple):
 
     def new_state(self, shape: Shape) -> Attentions:
         """Return zero weights and equal attentions."""
-        return equal_attentions(shape, self.C, self.alpha, self.by_horizon)
+        return equal_attentions(self, shape)
 
     def score(self, state: Attentions, rows: Any, event: Event) -> float:
         """Return w_k·x."""
-        return own_score(state, rows, event)
+        return dot_task(state.W, event.task, rows, event.example)
 
-    def update(
-        self,
-        state: Attentions,
-        rows: Any,  # noqa: ARG002
-        event: Event,
-        y: float,
-        score: float,
-    ) -> bool:
+    def update(self, state: Attentions, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
         """Keep the example for the end of the round."""
-        return note(state, event, y, score, 1.0 if self.any_task else self.margin)
+        k = event.task
+        state.label[k], state.example[k] = y, event.example
+        margin = 1.0 if self.any_task else self.margin
+        state.learns[k] = not y * score > margin if margin == 0.0 else y * score < margin
+        return state.learns[k]
 
     def close_round(self, state: Attentions, rows: Any) -> None:
-        """Take the steps of the weights (eq. 9), then of the attentions (eq. 11)."""
-        suffer(state, rows, self.any_task)
-        share(state, rows)
-        m = state.label.size
-        rate = state.rates[0] * (1.0 - state.rates[1]) / self.lam
+        """Take the steps of the weights, then of the attentions (eq. 11)."""
+        find_losses(state, rows)
+        find_learners(state, self.any_task)
+        step_weights(state, rows)  # eq. 9
+        C, alpha = state.rates[0], state.rates[1]
+        m, rate = state.label.size, C * (1.0 - alpha) / self.lam
         for k in range(m):
-            if not state.fired[k]:
+            if not state.learns[k]:
                 continue
+            p, logit = state.P[k], state.logit[k]
             top = -math.inf
             for j in range(m):
-                state.logit[k, j] -= rate * state.loss[k, j]
-                top = max(top, state.logit[k, j])
+                logit[j] -= rate * state.loss[k, j]
+                top = max(top, logit[j])
             total = 0.0
             for j in range(m):
-                state.logit[k, j] -= top
-                state.attention[k, j] = math.exp(state.logit[k, j])
-                total += state.attention[k, j]
+                logit[j] -= top
+                p[j] = math.exp(logit[j])
+                total += p[j]
             for j in range(m):
-                state.attention[k, j] /= total
+                p[j] /= total
         forget_round(state)
 
     def findings(self, state: Attentions) -> dict[str, np.ndarray]:
-        """Return η, shape (n_tasks, n_tasks), and how often each task has learnt."""
-        return relation(state)
+        """Return η (eq. 3), shape (n_tasks, n_tasks), and how often each task has learnt."""
+        alpha = state.rates[1]
+        eta = alpha * np.eye(state.label.size) + (1.0 - alpha) * state.P
+        return {"relation": eta, "updates": state.steps.copy()}
 
 
+@rules_of(OSMTLExponential)
 class OSMTLThreshold(NamedTuple):
     """OSMTL-t: OSMTL with thresholded attentions (section 3.2 and footnote 6).
 
-    As OSMTL-e, with p_kj ∝ (λ − ℓ_kj)_+ in place of eq. 11. Where no ℓ_kj is below λ this is 0 / 0,
-    of which the paper says nothing.
+    It has the rules of OSMTL-e, with p_kj ∝ (λ − ℓ_kj)_+ in place of eq. 11. Where no ℓ_kj is below
+    λ this is 0 / 0, of which the paper says nothing.
 
     Cost per example: O(n_tasks · nonzeros); per round: O(n_tasks²).
 
@@ -291,47 +241,25 @@ class OSMTLThreshold(NamedTuple):
     multiplied: bool = False
     uniform: bool = False
 
-    def new_state(self, shape: Shape) -> Attentions:
-        """Return zero weights and equal attentions."""
-        return equal_attentions(shape, self.C, self.alpha, self.by_horizon)
-
-    def score(self, state: Attentions, rows: Any, event: Event) -> float:
-        """Return w_k·x."""
-        return own_score(state, rows, event)
-
-    def update(
-        self,
-        state: Attentions,
-        rows: Any,  # noqa: ARG002
-        event: Event,
-        y: float,
-        score: float,
-    ) -> bool:
-        """Keep the example for the end of the round."""
-        return note(state, event, y, score, 1.0 if self.any_task else self.margin)
-
     def close_round(self, state: Attentions, rows: Any) -> None:
-        """Take the steps of the weights (eq. 9), then of the attentions."""
-        suffer(state, rows, self.any_task)
-        share(state, rows)
+        """Take the steps of the weights, then of the attentions."""
+        find_losses(state, rows)
+        find_learners(state, self.any_task)
+        step_weights(state, rows)  # eq. 9
         m = state.label.size
         for k in range(m):
-            if not state.fired[k]:
+            if not state.learns[k]:
                 continue
+            p, left = state.P[k], state.logit[k]
             total = 0.0
             for j in range(m):
-                left = max(0.0, self.lam - state.loss[k, j])
+                left[j] = max(0.0, self.lam - state.loss[k, j])
                 if self.multiplied:
-                    left *= state.attention[k, j]
-                state.logit[k, j] = left
-                total += left
+                    left[j] *= p[j]
+                total += left[j]
             for j in range(m):
                 if total > 0.0:
-                    state.attention[k, j] = state.logit[k, j] / total
+                    p[j] = left[j] / total
                 elif self.uniform:
-                    state.attention[k, j] = 1.0 / m
+                    p[j] = 1.0 / m
         forget_round(state)
-
-    def findings(self, state: Attentions) -> dict[str, np.ndarray]:
-        """Return η, shape (n_tasks, n_tasks), and how often each task has learnt."""
-        return relation(state)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from omtl.kernel.products import axpy, dot
 from omtl.learners.perceptron import Weights, task_weights
-from omtl.ops import axpy, dot
 from omtl.rules import Event, Shape
 
 

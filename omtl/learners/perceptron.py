@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.ops import axpy, dot
+from omtl.kernel.products import axpy, dot
 from omtl.rules import Event, Shape
 
 

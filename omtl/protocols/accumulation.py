@@ -10,22 +10,22 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from omtl.errors import UserError
+from omtl.kernel.loop import run
 from omtl.learners.lifelong import AKLO, Knowledge, alpha
-from omtl.ops import BORROWED, square_norms
 from omtl.play import Examples
 from omtl.preparation import in_order
 from omtl.protocols.setting import Setting
-from omtl.rules import Event, Shape, is_compiled, score, update
+from omtl.rows import square_norms
+from omtl.rules import Event, Shape
 from omtl.streams import Stream
 
 NEEDS = ("score", "update")
 
 
 class Accumulated(NamedTuple):
-    """What one play leaves, by task.
+    """What one play leaves, by task; the recorder that fills it in (`omtl.kernel.loop`).
 
     Parameters
     ----------
@@ -51,6 +51,40 @@ class Accumulated(NamedTuple):
     n_past: np.ndarray
     diverged: np.ndarray
 
+    def begin(self) -> int:
+        """Return nothing of interest."""
+        return 0
+
+    def scored(
+        self,
+        so_far: int,
+        learner: AKLO,
+        state: Knowledge,
+        rows: Any,  # noqa: ARG002
+        event: Event,
+        y: float,
+        score: float,
+    ) -> int:
+        """Note what the own and the past classifiers are worth before they learn."""
+        k = event.task
+        c = state.column[k]
+        if not np.isfinite(score):
+            self.diverged[0] += 1
+        if not y * score > 0.0:
+            self.mistakes[k] += 1
+        share = alpha(learner.fading, learner.alpha_last, state.seen[c] + 1, state.horizon[k])
+        self.shares[k, state.seen[c]] = share
+        self.n_past[k] = c
+        for j in range(c):
+            said = min(1.0, max(-1.0, state.scale[j] * state.product[j]))
+            self.errors[k, j] += (said - y) ** 2
+            self.weighed_errors[k, j] += share * (said - y) ** 2
+        square = 0.0
+        for f in range(state.total.shape[1]):
+            square += state.total[c, f] ** 2
+        self.longest[k] = max(self.longest[k], state.scale[c] * np.sqrt(square))
+        return so_far
+
 
 def new_accumulated(shape: Shape) -> Accumulated:
     """Return what is measured before the first example."""
@@ -64,38 +98,6 @@ def new_accumulated(shape: Shape) -> Accumulated:
         n_past=np.zeros(n, dtype=np.int64),
         diverged=np.zeros(1, dtype=np.int64),
     )
-
-
-def measure_slowly(
-    learner: AKLO, state: Knowledge, examples: Examples, stream: Stream, found: Accumulated
-) -> None:
-    """Play a stream of an example a round and fill in what is measured."""
-    for t in range(stream.example.size):
-        i = stream.example[t]
-        k = examples.task[i]
-        y = examples.y[i]
-        event = Event(t, i, k, 0, examples.square_norm[i])
-        value = score(learner, state, examples.rows, event)
-        c = state.column[k]
-        if not np.isfinite(value):
-            found.diverged[0] += 1
-        if not y * value > 0.0:
-            found.mistakes[k] += 1
-        share = alpha(learner.fading, learner.alpha_last, state.seen[c] + 1, state.horizon[k])
-        found.shares[k, state.seen[c]] = share
-        found.n_past[k] = c
-        for j in range(c):
-            said = min(1.0, max(-1.0, state.scale[j] * state.product[j]))
-            found.errors[k, j] += (said - y) ** 2
-            found.weighed_errors[k, j] += share * (said - y) ** 2
-        square = 0.0
-        for f in range(state.total.shape[1]):
-            square += state.total[c, f] ** 2
-        found.longest[k] = max(found.longest[k], state.scale[c] * np.sqrt(square))
-        update(learner, state, examples.rows, event, y, value)
-
-
-measure_compiled = njit(cache=True, nogil=True, **BORROWED)(measure_slowly)
 
 
 def measure(
@@ -121,8 +123,7 @@ def measure(
             f"protocol accumulation: {type(learner).__name__} has no knowledge base; choose AKLO"
         )
     found = new_accumulated(shape)
-    loop = measure_compiled if compiled and is_compiled(learner) else measure_slowly
-    loop(learner, learner.new_state(shape), examples, stream, found)
+    run(learner, learner.new_state(shape), examples, stream, found, compiled)
     return found
 
 

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from omtl.errors import UserError
+from omtl.kernel.grid_loop import share
+from omtl.kernel.sharing import can_share
 from omtl.play import ZERO_SCORES, Trace, play
 from omtl.preparation import in_order
 from omtl.protocols.setting import Setting
 from omtl.rules import findings
-from omtl.shared_play import can_share, share
 
 NEEDS = ("score", "update")
 """What a learner must have to be played."""

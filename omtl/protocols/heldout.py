@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from omtl import streams
 from omtl.errors import UserError
-from omtl.ops import BORROWED
+from omtl.kernel.inlining import loop
 from omtl.play import Examples, Trace, play
 from omtl.preparation import Fed, in_order
 from omtl.protocols.setting import Setting
@@ -32,7 +31,7 @@ def score_slowly(
         scores[n] = score(learner, state, examples.rows, event)
 
 
-score_compiled = njit(cache=True, nogil=True, **BORROWED)(score_slowly)
+score_compiled = loop(score_slowly)
 
 
 @dataclass(frozen=True)
@@ -160,8 +159,8 @@ def scores_of(learner: Any, state: Any, part: Part) -> tuple[np.ndarray, int]:
     part : Part
     """
     scores = np.empty(part.held_out.size)
-    loop = score_compiled if is_compiled(learner) else score_slowly
-    loop(learner, state, part.examples, part.held_out, scores)
+    score_all = score_compiled if is_compiled(learner) else score_slowly
+    score_all(learner, state, part.examples, part.held_out, scores)
     wild = ~np.isfinite(scores)
     return np.where(wild, 0.0, scores), int(np.count_nonzero(wild))
 

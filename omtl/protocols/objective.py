@@ -12,23 +12,15 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from omtl.errors import UserError
-from omtl.ops import BORROWED, axpy, square_norms
+from omtl.kernel.loop import run
+from omtl.kernel.products import axpy, sum_of_squares
 from omtl.play import Examples
 from omtl.preparation import in_order
 from omtl.protocols.setting import Setting
-from omtl.rules import (
-    Event,
-    close_round,
-    is_compiled,
-    open_round,
-    penalty,
-    proximity,
-    score,
-    update,
-)
+from omtl.rows import square_norms
+from omtl.rules import Event, penalty, proximity
 from omtl.streams import Stream
 
 
@@ -65,6 +57,9 @@ class Objective(NamedTuple):
     diverged: np.ndarray
 
 
+MISTAKES, LOSS, PENALTY, PROXIMITY, SHARED, OWN, LARGEST, WEIGHTED = range(8)
+"""Places of what is added up in `Sums`, in the order of the arrays by checkpoint."""
+
 BY_POINT = tuple(name for name in Objective._fields if name != "diverged")
 
 
@@ -79,64 +74,79 @@ def new_objective(n_tasks: int, n_checkpoints: int) -> Objective:
     return Objective(**(sums | counts))
 
 
-def measure_slowly(
-    learner: Any,
-    state: Any,
-    examples: Examples,
-    stream: Stream,
-    gradient: np.ndarray,
-    found: Objective,
-) -> None:
-    """Play a stream and fill in what is measured; `gradient` is memory for Σ g^i."""
-    wrong = 0
-    lost = penalties = proximities = shared = own = 0.0
-    largest = weighted = 0.0
-    passed = 0
-    for t in range(stream.start.size - 1):
-        open_round(learner, state, examples.rows)
-        penalties += penalty(learner, state)
-        proximities += proximity(learner, state)
-        for j in range(gradient.size):
-            gradient[j] = 0.0
-        own_now = 0.0
-        for e in range(stream.start[t], stream.start[t + 1]):
-            i = stream.example[e]
-            k = examples.task[i]
-            y = examples.y[i]
-            event = Event(t, i, k, stream.node[e], examples.square_norm[i])
-            value = score(learner, state, examples.rows, event)
-            if not np.isfinite(value):
-                found.diverged[0] += 1
-            if not y * value > 0.0:
-                wrong += 1
-                found.mistakes[k] += 1
-            if not y * value >= 1.0:
-                lost += 1.0 - y * value
-                own_now += event.square_norm
-                axpy(y, examples.rows, i, gradient)
-            if event.square_norm > 0.0:
-                update(learner, state, examples.rows, event, y, value)
-        close_round(learner, state, examples.rows)
-        shared_now = 0.0
-        for j in range(gradient.size):
-            shared_now += gradient[j] * gradient[j]
-        shared += shared_now
-        own += own_now
-        largest = max(largest, shared_now + 2.0 * own_now)
-        weighted = max(weighted, shared_now / found.mistakes.size + 2.0 * own_now)
-        if passed < stream.checkpoint.size and t + 1 == stream.checkpoint[passed]:
-            found.checkpoint_mistakes[passed] = wrong
-            found.checkpoint_loss[passed] = lost
-            found.checkpoint_penalty[passed] = penalties
-            found.checkpoint_proximity[passed] = proximities
-            found.checkpoint_shared[passed] = shared
-            found.checkpoint_own[passed] = own
-            found.largest_gradient[passed] = largest
-            found.largest_weighted[passed] = weighted
+class Sums(NamedTuple):
+    """The recorder (`omtl.kernel.loop`) that fills in what is measured.
+
+    Parameters
+    ----------
+    found : Objective
+    gradient : ndarray of shape (n_features,)
+        Σ g^i of the round.
+    sums : ndarray of shape (8,)
+        What `found` has at its checkpoints, as far as it has come, at `MISTAKES` and so on.
+    own : ndarray of shape (1,)
+        Σ ‖g^i‖² of the round.
+    """
+
+    found: Objective
+    gradient: np.ndarray
+    sums: np.ndarray
+    own: np.ndarray
+
+    def begin(self) -> int:
+        """Return how many checkpoints have been."""
+        return 0
+
+    def opened(self, passed: int, learner: Any, state: Any) -> int:
+        """Add up what the learner tells of the weights that it predicts with."""
+        self.sums[PENALTY] += penalty(learner, state)
+        self.sums[PROXIMITY] += proximity(learner, state)
+        for j in range(self.gradient.size):
+            self.gradient[j] = 0.0
+        self.own[0] = 0.0
+        return passed
+
+    def scored(
+        self,
+        passed: int,
+        learner: Any,  # noqa: ARG002
+        state: Any,  # noqa: ARG002
+        rows: Any,
+        event: Event,
+        y: float,
+        score: float,
+    ) -> int:
+        """Count a mistake; add up the hinge loss and its gradient."""
+        if not np.isfinite(score):
+            self.found.diverged[0] += 1
+        if not y * score > 0.0:
+            self.sums[MISTAKES] += 1.0
+            self.found.mistakes[event.task] += 1
+        if not y * score >= 1.0:
+            self.sums[LOSS] += 1.0 - y * score
+            self.own[0] += event.square_norm
+            axpy(y, rows, event.example, self.gradient)
+        return passed
+
+    def closed(self, passed: int, stream: Any, t: int) -> int:
+        """Add up the round's gradients; write down what a checkpoint asks for."""
+        found, sums, own = self.found, self.sums, self.own[0]
+        shared = sum_of_squares(self.gradient)
+        sums[SHARED] += shared
+        sums[OWN] += own
+        sums[LARGEST] = max(sums[LARGEST], shared + 2.0 * own)
+        sums[WEIGHTED] = max(sums[WEIGHTED], shared / found.mistakes.size + 2.0 * own)
+        if passed < stream.checkpoint.size and t == stream.checkpoint[passed]:
+            found.checkpoint_mistakes[passed] = np.int64(sums[MISTAKES])
+            found.checkpoint_loss[passed] = sums[LOSS]
+            found.checkpoint_penalty[passed] = sums[PENALTY]
+            found.checkpoint_proximity[passed] = sums[PROXIMITY]
+            found.checkpoint_shared[passed] = sums[SHARED]
+            found.checkpoint_own[passed] = sums[OWN]
+            found.largest_gradient[passed] = sums[LARGEST]
+            found.largest_weighted[passed] = sums[WEIGHTED]
             passed += 1
-
-
-measure_compiled = njit(cache=True, nogil=True, **BORROWED)(measure_slowly)
+        return passed
 
 
 def measure(
@@ -154,9 +164,8 @@ def measure(
         Whether to run in the compiled loop.
     """
     found = new_objective(shape.n_tasks, stream.checkpoint.size)
-    loop = measure_compiled if compiled and is_compiled(learner) else measure_slowly
-    state = learner.new_state(shape)
-    loop(learner, state, examples, stream, np.zeros(shape.n_features), found)
+    recorder = Sums(found, np.zeros(shape.n_features), np.zeros(8), np.zeros(1))
+    run(learner, learner.new_state(shape), examples, stream, recorder, compiled)
     return found
 
 

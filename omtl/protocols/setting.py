@@ -11,9 +11,9 @@ import numpy as np
 from omtl import streams
 from omtl.errors import UserError
 from omtl.networks import mixing_matrix
-from omtl.ops import SparseRows
 from omtl.play import Examples
 from omtl.preparation import Fed
+from omtl.rows import SparseRows
 from omtl.rules import Shape
 from omtl.streams import Stream, Tasks
 

@@ -15,7 +15,9 @@ import numpy as np
 from scipy import sparse
 
 from omtl.errors import UserError
-from omtl.learners.similarity import Policy, Similarities, SimilarityLearner
+from omtl.kernel.similarities import Similarities
+from omtl.kernel.triplet_steps import Policy
+from omtl.learners.similarity import SimilarityLearner
 from omtl.protocols.setting import Setting
 from omtl.protocols.splits import folds
 from omtl.ranking import Quality, quality

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from omtl.errors import UserError
-from omtl.ops import square_norms
+from omtl.rows import square_norms
 from omtl.streams import Stream, Tasks
 
 VANISHING = 1e-6

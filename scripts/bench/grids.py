@@ -1,8 +1,8 @@
 """Whole grids whose points are played together over one stream, beside point by point.
 
 Of each column of a table, and each learner whose points can share what they have learnt alike
-(`omtl.shared_play`), the whole grid is played on the first repeat; some of its points, drawn once,
-are played on their own.
+(`omtl.kernel.grid_loop`), the whole grid is played on the first repeat; some of its points, drawn
+once, are played on their own.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import numpy as np
 from omtl.errors import UserError
 from omtl.harness.plan import Cell, descriptions
 from omtl.harness.unit import new_learner, setting_of
-from omtl.ops import DenseRows
+from omtl.kernel.grid_loop import share
+from omtl.kernel.sharing import can_share
 from omtl.play import play
 from omtl.preparation import in_order
-from omtl.shared_play import can_share, share
+from omtl.rows import DenseRows
 from scripts.bench.effort import Effort
 from scripts.bench.measure import Benchmark, Contender
 from scripts.bench.table_streams import columns_of

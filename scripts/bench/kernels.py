@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from omtl.learners.similarity import OMTRSL, OSTRSL, Similarities, SimilarityLearner
-from omtl.ops import SparseRows
+from omtl.kernel.similarities import Similarities
+from omtl.learners.similarity import OMTRSL, OSTRSL, SimilarityLearner
+from omtl.rows import SparseRows
 from omtl.triplets import BLOCK, Triplets
 from scripts.bench import limits, numpy_forms, ours, rivals, streams
 from scripts.bench.effort import Effort

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from omtl.learners.similarity import SimilarityLearner
-from omtl.ops import SparseRows
-from omtl.paths import ROOT
+from omtl.reference import Given, baselines, interaction, network, similarity
+from omtl.reference.transcriptions import TRANSCRIPTIONS, steps_of
+from omtl.rows import SparseRows
 from omtl.triplets import Triplets
 from scripts.bench.measure import Go
 from scripts.bench.ours import ETA, Play
-
-sys.path.insert(0, str(ROOT / "tests"))
-from oracles import Given, baselines, interaction, lifelong, network, similarity
-from oracles.table import TRANSCRIPTIONS
 
 MULTIPLIED_OUT = (interaction.__name__, network.__name__)
 """Modules whose transcriptions multiply out Kronecker products, of (n_tasks · n_features)²."""
@@ -59,15 +54,10 @@ def given(ready: Play) -> list[list[Given]]:
 def transcription(ready: Play) -> Callable[[], Go]:
     """Return what starts the transcription of a play."""
     rounds, shape = given(ready), ready.shape
-    of = TRANSCRIPTIONS[type(ready.learner)]
-    known: dict[str, Any] = {"A": shape.mixing} if of.__module__ == network.__name__ else {}
-    if of is lifelong.aklo:
-        known = {"n_examples": shape.n_examples, "seed": shape.seed}
-    options = known | ready.learner._asdict()  # type: ignore[attr-defined]
     labels = [event.y for events in rounds for event in events]
 
     def go() -> int:
-        steps = of(rounds, shape.n_tasks, shape.n_features, **options)
+        steps = steps_of(ready.learner, rounds, shape)
         return sum(not y * step.score > 0.0 for y, step in zip(labels, steps, strict=True))
 
     return lambda: go

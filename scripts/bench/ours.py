@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.conformance import record_compiled
+from omtl.conformance import Record
+from omtl.kernel.loop import run
 from omtl.learners.adagrad import AdaGrad
 from omtl.learners.arow import AROW
 from omtl.learners.cavallanti import MultiPerceptron
@@ -83,8 +84,8 @@ def mistakes_of_signs(ready: Play) -> int:
     """
     learner, examples, stream, shape = ready
     scores = np.empty(stream.example.size)
-    fired = np.zeros(scores.size, dtype=bool)
-    record_compiled(learner, learner.new_state(shape), examples, stream, scores, fired)
+    record = Record(scores, np.zeros(scores.size, dtype=bool))
+    run(learner, learner.new_state(shape), examples, stream, record)
     return int(np.sum((scores > 0.0) != (examples.y[stream.example] > 0.0)))
 
 

@@ -55,7 +55,7 @@ work can meet the target on this machine.
 
 KERNELS_TEXT = """\
 `NumPy` is the plain transcription of the paper's equations that the tests compare the learner with
-(`tests/oracles/`); where the paper prints a Kronecker product or a full matrix, it is written out,
+(`omtl/reference/`); where the paper prints a Kronecker product or a full matrix, it is written out,
 and the ratio says little. `uncompiled` are the learner's own rules, run in Python. The `limit` is a
 bare loop of as many inner products and steps as the learner's equations need on this stream, over
 the same rows and as many weight vectors, with sums in any order, which does nothing else. All
@@ -84,8 +84,8 @@ with one vector for all tasks, which the public libraries have.
 
 GRIDS_TEXT = """\
 All points of a grid whose learners can share what they have learnt alike are played together, with
-the bits of point by point (`omtl/shared_play.py`). `ours` is the time of an example and a point of
-the whole grid; `point by point` that of some points drawn from it, as a ratio.
+the bits of point by point (`omtl/kernel/grid_loop.py`). `ours` is the time of an example and a
+point of the whole grid; `point by point` that of some points drawn from it, as a ratio.
 """
 
 TABLES_TEXT = """\

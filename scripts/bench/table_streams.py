@@ -18,9 +18,9 @@ from omtl.errors import UserError
 from omtl.harness.plan import Cell, describe, descriptions, plan_table
 from omtl.harness.unit import new_learner, setting_of
 from omtl.learners.perceptron import Perceptron
-from omtl.ops import square_norms
 from omtl.preparation import in_order
 from omtl.protocols import cumulative
+from omtl.rows import square_norms
 from omtl.rules import Learner
 from scripts.bench.effort import Effort
 from scripts.bench.kernels import elsewhere, ours_first, rows_of, slow_forms

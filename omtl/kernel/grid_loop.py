@@ -1,0 +1,387 @@
+"""Test, then train, for all points of a grid at once: what several have learnt alike is kept once.
+
+Points of a learner that declares its parts (`omtl.kernel.sharing`) share the copies of these. The
+product of a copy with an example is taken once, it takes a step once, and it is copied when the
+first of its points learns from an example that others leave. Every number is the one that
+`omtl.play.play` finds, to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omtl.kernel import sharing
+from omtl.kernel.inlining import inlined, loop
+from omtl.kernel.layout import padded
+from omtl.kernel.products import SUMS
+from omtl.kernel.seen_features import SeenFeatures, meet, nothing_met, rows_by_task
+from omtl.play import Examples, Trace
+from omtl.rows import Rows
+from omtl.rules import Event, Shape, findings
+from omtl.streams import Stream
+
+AT_ONCE = 500
+"""Most points that are played together. More share more, and crowd the processor's cache."""
+
+SOME_MEMORY, MEMORY = 2**26, 2**27
+"""Bytes that the copies of one part may take at first, which are doubled when they are short, and
+at most; then fewer points are played together."""
+
+FULL = 0.7
+"""Share of that memory to be taken by the next points, if they part as those before them did."""
+
+
+class Copies(NamedTuple):
+    """Who shares what: the copies of each part, numbered in the order in which they came.
+
+    Parameters
+    ----------
+    of : ndarray of shape (n_parts, n_tasks, n_points), uint32
+        The copy that a point has of a part of a task; part 0 is at task 0.
+    start, stop, limit : ndarray of shape (n_parts, n_tasks), int64
+        The copies of a task are from `start` to ``stop - 1``, and there may be up to ``limit - 1``.
+    a_point : ndarray of shape (n_parts, n_kept), int64
+        A point with the numbers that the copy depends on.
+    product : ndarray of shape (n_parts, n_kept)
+        What it adds to the score of the example.
+    fate : ndarray of shape (n_kept, 2), bool
+        Of one part: whether it has points that do not learn from the example, and that do.
+    heir : ndarray of shape (n_kept,), uint32
+        The copy that those who learn go on with, often the same.
+    learners : ndarray of shape (n_kept,), uint32
+        The copies that learn from the example.
+    steps : ndarray of shape (n_kept,)
+        How many times the example is taken in.
+    sums : ndarray of shape (SUMS, n_kept)
+        Memory for `omtl.kernel.side_by_side.dots`.
+    """
+
+    of: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    limit: np.ndarray
+    a_point: np.ndarray
+    product: np.ndarray
+    fate: np.ndarray
+    heir: np.ndarray
+    learners: np.ndarray
+    steps: np.ndarray
+    sums: np.ndarray
+
+
+class Tally(NamedTuple):
+    """The traces of all points, with the points along the last axis, and the scores of an example.
+
+    The first are as in `omtl.play.Trace`; ``lost`` (n_points,) is the hinge loss so far, ``score``
+    and ``learns`` are of the example.
+    """
+
+    mistakes: np.ndarray
+    updates: np.ndarray
+    checkpoint_mistakes: np.ndarray
+    checkpoint_by_task: np.ndarray
+    checkpoint_loss: np.ndarray
+    diverged: np.ndarray
+    lost: np.ndarray
+    score: np.ndarray
+    learns: np.ndarray
+
+
+# Loops over points and copies, apart so that they are compiled to vector instructions.
+
+
+@inlined
+def note(tally, k, y, teaches, zero):
+    """Note the scores of an example of task `k`, and who learns from it; return how many do."""
+    score, learns = tally.score, tally.learns
+    mistakes, updates = tally.mistakes[k], tally.updates[k]
+    for p in range(score.size):
+        score[p] = zero if score[p] == 0.0 else score[p]
+        tally.lost[p] += 0.0 if y * score[p] >= 1.0 else 1.0 - y * score[p]
+    for p in range(score.size):
+        mistakes[p] += not y * score[p] > 0.0
+        tally.diverged[0, p] += not np.isfinite(score[p])
+    n_learn = 0
+    for p in range(score.size):
+        learns[p] = teaches and y * score[p] < 1.0
+        updates[p] += learns[p]
+        n_learn += learns[p]
+    return n_learn
+
+
+@inlined
+def mark(fate, first, last, of, learns):
+    """Mark which copies have points that do not learn, and that do; return how many have both."""
+    for c in range(first, last):
+        fate[np.uint32(c), 0] = fate[np.uint32(c), 1] = False
+    for p in range(of.size):
+        fate[of[p], np.uint8(learns[p])] = True
+    n_both = 0
+    for c in range(first, last):
+        n_both += fate[np.uint32(c), 0] & fate[np.uint32(c), 1]
+    return n_both
+
+
+@inlined
+def follow(heir, of, learns):
+    """Let the points that learn go on with the heirs of their copies."""
+    for p in range(of.size):
+        if learns[p]:
+            of[p] = heir[of[p]]
+
+
+@inlined
+def pick(learners, fate, first, last):
+    """Pick the copies whose points learn; return how many they are."""
+    n = 0
+    for c in range(first, last):
+        learners[np.uint32(n)] = c
+        n += fate[np.uint32(c), 1]
+    return n
+
+
+@inlined
+def divide(pool, copies, part, slot, learns, features):
+    """Copy what some points learn with and others do not; return whether the memory was enough.
+
+    Afterwards a copy has points of one kind only, and `copies.fate` tells of which.
+    """
+    fate, heir, product = copies.fate, copies.heir, copies.product[part]
+    first, last = copies.start[part, slot], copies.stop[part, slot]
+    of, a_point = copies.of[part, slot], copies.a_point[part]
+    n_both = mark(fate, first, last, of, learns)
+    if n_both == 0:
+        return True
+    if last + n_both > copies.limit[part, slot]:
+        return False
+    new = last
+    for c in range(first, last):
+        heir[c] = c
+        if fate[c, 0] and fate[c, 1]:
+            heir[c] = new
+            a_point[new] = a_point[c]
+            sharing.copy_part_of(pool.parts, part, c, new, features)
+            product[new] = product[c]
+            fate[c, 1], fate[new, 1] = False, True
+            new += 1
+    follow(heir, of, learns)
+    copies.stop[part, slot] = new
+    return True
+
+
+def share_slowly(
+    points: Any,
+    pool: sharing.Pool,
+    examples: Examples,
+    own_rows: Rows,
+    stream: Stream,
+    copies: Copies,
+    met: tuple[SeenFeatures, SeenFeatures],
+    tally: Tally,
+    zero: float,
+) -> bool:
+    """Play a stream with all points; return whether the memory was enough."""
+    parts, of, product, learners = pool.parts, copies.of, copies.product, copies.learners
+    n_parts, n_tasks, n_points = of.shape
+    passed = 0
+    for t in range(stream.start.size - 1):
+        for e in range(stream.start[t], stream.start[t + 1]):
+            i = stream.example[e]
+            k = examples.task[i]
+            y = examples.y[i]
+            event = Event(t, i, k, stream.node[e], examples.square_norm[i])
+            meet(met[0], examples.rows, 0, i)
+            meet(met[1], own_rows, k, i)
+            for part in range(n_parts):
+                rows, slot = (own_rows, k) if part else (examples.rows, 0)
+                first, last = copies.start[part, slot], copies.stop[part, slot]
+                sharing.take_products_of(
+                    parts, part, rows, i, first, last, copies.sums, product[part]
+                )
+            sharing.scores(points, parts, product, of, k, t, tally.score)
+            n_learn = note(tally, k, y, event.square_norm > 0.0, zero)
+            if n_learn == 0:
+                continue
+            for part in range(n_parts):
+                rows, slot, seen = (own_rows, k, met[1]) if part else (examples.rows, 0, met[0])
+                first, last = copies.start[part, slot], copies.stop[part, slot]
+                if n_learn < n_points:
+                    features = seen.features[slot, : seen.n[slot]]
+                    if not divide(pool, copies, part, slot, tally.learns, features):
+                        return False
+                    last = copies.stop[part, slot]
+                else:
+                    for c in range(first, last):
+                        copies.fate[np.uint32(c), 1] = True
+                n = pick(learners, copies.fate, first, last)
+                a_point, steps = copies.a_point[part], copies.steps
+                for c in range(first, last):
+                    steps[np.uint32(c)] = 0.0
+                for j in range(n):
+                    c = learners[j]
+                    step = sharing.step_of(points, part, a_point[c], n_tasks)
+                    steps[c] = sharing.coefficient_of(parts, part, step, c, event, y)
+                sharing.add_rows_to(parts, part, steps, rows, i, first, last)
+                for j in range(n):
+                    c = learners[j]
+                    step = sharing.step_of(points, part, a_point[c], n_tasks)
+                    sharing.finish_step_of(parts, part, step, c, rows, event, y, product[part, c])
+        for part in range(n_parts):
+            rows = own_rows if part else examples.rows
+            for slot in range(n_tasks if part else 1):
+                first, last = copies.start[part, slot], copies.stop[part, slot]
+                if part == 0:
+                    for c in range(first, last):
+                        step = sharing.step_of(points, 0, copies.a_point[0, c], n_tasks)
+                        pool.rate[c], pool.divisor[c] = step
+                rates = pool.rate, pool.divisor
+                sharing.close_copies_of(parts, part, rates, first, last, rows, copies.steps)
+        if passed < stream.checkpoint.size and t + 1 == stream.checkpoint[passed]:
+            for p in range(n_points):
+                tally.checkpoint_loss[passed, p] = tally.lost[p]
+                for j in range(tally.mistakes.shape[0]):
+                    tally.checkpoint_mistakes[passed, p] += tally.mistakes[j, p]
+                    tally.checkpoint_by_task[passed, j, p] = tally.mistakes[j, p]
+            passed += 1
+    return True
+
+
+share_compiled = loop(share_slowly)
+
+
+def new_copies(
+    parts: Sequence[tuple[tuple[float, ...], ...]], n_tasks: int, most: Sequence[int]
+) -> Copies:
+    """Return the copies before the first example: one for all points with the same numbers.
+
+    Parameters
+    ----------
+    parts : sequence of tuple
+        What the parts of each point depend on.
+    n_tasks : int
+    most : sequence of int
+        How many copies of each part there may be of a task, at least as many as these.
+    """
+    n_points, n_parts = len(parts), len(parts[0])
+    start = np.multiply.outer(most, np.arange(n_tasks))
+    start[0] = 0
+    stop = start.copy()
+    table = (n_parts, padded(max(most[0], *(each * n_tasks for each in most[1:]))))
+    copies = Copies(
+        of=np.zeros((n_parts, n_tasks, n_points), dtype=np.uint32),
+        start=start,
+        stop=stop,
+        limit=start + np.array(most)[:, None],
+        a_point=np.zeros(table, dtype=np.int64),
+        product=np.zeros(table),
+        fate=np.zeros((table[1], 2), dtype=np.bool_),
+        heir=np.zeros(table[1], dtype=np.uint32),
+        learners=np.zeros(table[1], dtype=np.uint32),
+        steps=np.zeros(table[1]),
+        sums=np.zeros((SUMS, table[1])),
+    )
+    for part in range(n_parts):
+        numbers = [point[part] for point in parts]
+        kinds = {one: kind for kind, one in enumerate(dict.fromkeys(numbers))}
+        for slot in range(n_tasks if part else 1):
+            of = start[part, slot] + np.array([kinds[one] for one in numbers])
+            copies.of[part, slot] = of
+            copies.a_point[part, of] = np.arange(n_points)
+            stop[part, slot] += len(kinds)
+    return copies
+
+
+def new_tally(n_points: int, n_tasks: int, n_checkpoints: int) -> Tally:
+    """Return empty traces."""
+
+    def counts(*size: int) -> np.ndarray:
+        return np.zeros((*size, n_points), dtype=np.int64)
+
+    return Tally(
+        mistakes=counts(n_tasks),
+        updates=counts(n_tasks),
+        checkpoint_mistakes=counts(n_checkpoints),
+        checkpoint_by_task=counts(n_checkpoints, n_tasks),
+        checkpoint_loss=np.zeros((n_checkpoints, n_points)),
+        diverged=counts(1),
+        lost=np.zeros(n_points),
+        score=np.zeros(n_points),
+        learns=np.zeros(n_points, dtype=np.bool_),
+    )
+
+
+def share(
+    learners: Sequence[Any],
+    examples: Examples,
+    stream: Stream,
+    shape: Shape,
+    compiled: bool = True,
+    zero: float = 0.0,
+) -> Iterator[tuple[Trace, dict[str, np.ndarray]]]:
+    """Play a stream with learners that share their parts.
+
+    Parameters
+    ----------
+    learners : sequence of NamedTuple
+        Learners of one kind, each of which can share (`omtl.kernel.sharing.can_share`).
+    examples, stream, shape
+        As in `omtl.play.play`.
+    compiled : bool
+        Whether to run in the compiled loop.
+    zero : float
+        As in `omtl.play.play`.
+
+    Yields
+    ------
+    tuple of (Trace, dict)
+        Of each learner in turn, its trace and its findings.
+    """
+    own_rows, n_own = rows_by_task(examples.rows, examples.task, shape.n_tasks, shape.n_features)
+    play = share_compiled if compiled else share_slowly
+    waiting = list(learners)
+    at_once = min(len(waiting), AT_ONCE)
+    n_parts = len(waiting[0].shared_parts)
+    weights = [shape.n_features, *[n_own * shape.n_tasks] * (n_parts - 1)]
+
+    def fitting(memory: int) -> list[int]:
+        return [max(1, min(at_once, memory // (8 * max(1, n)))) for n in weights]
+
+    room, memory = fitting(MEMORY), min(SOME_MEMORY, MEMORY)
+    size, pool = at_once, None
+    new, t = waiting[0].new_state(shape), stream.start.size - 1
+    while waiting:
+        block, most = waiting[:size], fitting(memory)
+        parts = [sharing.parts_of(learner) for learner in block]
+        kinds = [len(set(numbers)) for numbers in zip(*parts, strict=True)]
+        enough = all(n <= limit for n, limit in zip(kinds, most, strict=True))
+        if enough:
+            if pool is None:
+                kept = padded(most[0]), padded(max(most[1:]) * shape.n_tasks)
+                pool = sharing.new_pool(block[0], shape, n_own, *kept)
+            points = type(block[0])(*(np.array(values) for values in zip(*block, strict=True)))
+            copies = new_copies(parts, shape.n_tasks, most)
+            met = (
+                nothing_met(examples.rows, 1, shape.n_features),
+                nothing_met(own_rows, shape.n_tasks, n_own),
+            )
+            tally = new_tally(len(block), shape.n_tasks, stream.checkpoint.size)
+            enough = play(points, pool, examples, own_rows, stream, copies, met, tally, zero)
+            if enough:
+                for p, learner in enumerate(block):
+                    trace = Trace(*(np.ascontiguousarray(of[..., p]) for of in tally[:6]))
+                    state = sharing.state_of_point(learner, new, pool, t, copies.of[..., p])
+                    yield trace, findings(learner, state)
+                del waiting[: len(block)]
+                taken = (copies.stop - copies.start).max(axis=1) / room
+                size = max(1, min(at_once, int(len(block) * FULL / taken.max())))
+            for part in range(n_parts):
+                for slot in range(shape.n_tasks if part else 1):
+                    first, last = copies.start[part, slot], copies.stop[part, slot]
+                    sharing.clear(pool, part, first, last)
+        if not enough and most != room:
+            memory, pool = min(2 * memory, MEMORY), None
+        elif not enough:
+            size = -(-len(block) // 2)

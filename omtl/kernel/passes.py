@@ -1,0 +1,55 @@
+"""Products and steps that are taken in one pass: what they have in common is read once.
+
+They are those of `omtl.kernel.products`, to the bit, and by threes 1.15 to 1.25 times as fast on
+dense rows. Sparse rows gain nothing, and have them one by one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from omtl.kernel.inlining import by_rows, inlined
+from omtl.kernel.products import axpy, dense_dot, dense_dots, dot
+from omtl.rows import Rows
+
+
+@inlined
+def dense_row_dots(W, x, first, last, out):
+    """Put the products of ``W[first:last]`` and a dense row in ``out[first:last]``, by threes."""
+    n = x.size
+    whole = last - (last - first) % 3
+    for start in range(first, whole, 3):
+        k = np.uint32(start)
+        out[k], out[k + 1], out[k + 2] = dense_dots(W[k, :n], W[k + 1, :n], W[k + 2, :n], x)
+    for j in range(whole, last):
+        out[j] = dense_dot(W[j, :n], x)
+
+
+def _dense_dot_three(u, v, w, rows, i):
+    return dense_dots(u, v, w, rows.X[i])
+
+
+@by_rows(dense=_dense_dot_three)
+def dot_three(
+    u: np.ndarray, v: np.ndarray, w: np.ndarray, rows: Rows, i: int
+) -> tuple[float, float, float]:
+    """Return the inner products of three dense vectors and row `i`."""
+    return dot(u, rows, i), dot(v, rows, i), dot(w, rows, i)
+
+
+def _axpy_by_three(a, rows, which, n, w):
+    whole = n - n % 3
+    for e in range(0, whole, 3):
+        r, s, t = a[e], a[e + 1], a[e + 2]
+        x, y, z = rows.X[which[e]], rows.X[which[e + 1]], rows.X[which[e + 2]]
+        for k in range(x.size):
+            w[k] = ((w[k] + r * x[k]) + s * y[k]) + t * z[k]
+    for e in range(whole, n):
+        axpy(a[e], rows, which[e], w)
+
+
+@by_rows(dense=_axpy_by_three)
+def axpy_all(a: np.ndarray, rows: Rows, which: np.ndarray, n: int, w: np.ndarray) -> None:
+    """Add ``a[e]`` times row ``which[e]`` to a dense vector, in turn for e below `n`, in place."""
+    for e in range(n):
+        axpy(a[e], rows, which[e], w)

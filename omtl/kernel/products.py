@@ -1,0 +1,287 @@
+"""Products with rows and steps along them, written once for dense and for sparse rows.
+
+Each operation is a plain Python function (the slow path, and what the tests compare with) and has
+a compiled form that is picked by the kind of the rows.
+
+Sums are taken in a fixed order, eight lanes wide, which does not depend on the machine's vector
+width: the same bits on every CPU, at the speed of its vector unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+
+from omtl.kernel.inlining import by_rows, chosen, inlined
+from omtl.rows import DenseRows, Rows
+
+LANES = 8
+"""Width of the vectors in the compiled code; LLVM splits them to what the CPU has."""
+
+BLOCK = 2 * LANES
+"""Elements that one turn of the compiled dot product takes: two independent sums."""
+
+SUMS = 4
+"""Independent sums that the compiled product with a sparse row takes."""
+
+
+@intrinsic
+def _lane_sums(
+    typingctx: Any,  # noqa: ARG001 - numba's calling convention
+    vectors: Any,
+    factors: Any,
+    size: types.Type,
+) -> tuple[Any, Callable]:
+    """Sum w[i] * x[i] for i below `size`, a multiple of BLOCK, for each of a tuple of vectors w.
+
+    Where there is more than one factor x, the product is that of all, in turn. Each sum is taken in
+    BLOCK interleaved sums, whatever the other vectors are.
+    """
+    results = types.Tuple([types.float64] * vectors.count)  # type: ignore[attr-defined]
+    signature = results(vectors, factors, size)
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        def arrays(kinds: Any, values: ir.Value) -> list[Any]:
+            return [
+                context.make_array(kind)(context, builder, value)
+                for kind, value in zip(kinds, cgutils.unpack_tuple(builder, values), strict=True)
+            ]
+
+        left, right = map(arrays, signature.args[:2], args[:2])
+        size = args[2]
+        block = ir.VectorType(ir.DoubleType(), LANES)
+        zero = ir.Constant(block, [0.0] * LANES)
+        parts = range(BLOCK // LANES)
+        sums = [[cgutils.alloca_once_value(builder, zero) for _ in parts] for _ in left]
+        integer = size.type
+
+        def at(array: Any, place: ir.Value) -> ir.Value:
+            where = builder.gep(array.data, [place])
+            return builder.load(builder.bitcast(where, block.as_pointer()), align=8)
+
+        with cgutils.for_range_slice(builder, integer(0), size, integer(BLOCK), integer) as (
+            start,
+            _,
+        ):
+            for k in parts:
+                place = builder.add(start, integer(k * LANES))
+                numbers = [at(factor, place) for factor in right]
+                for one, total in zip(left, sums, strict=True):
+                    product = reduce(builder.fmul, numbers, at(one, place))
+                    builder.store(builder.fadd(builder.load(total[k]), product), total[k])
+        folded = []
+        for total in sums:
+            both = builder.fadd(*(builder.load(part) for part in total))
+            lanes = [builder.extract_element(both, ir.IntType(32)(k)) for k in range(LANES)]
+            while len(lanes) > 1:
+                half = len(lanes) // 2
+                lanes = [builder.fadd(lanes[k], lanes[k + half]) for k in range(half)]
+            folded.append(lanes[0])
+        return context.make_tuple(builder, signature.return_type, folded)
+
+    return signature, generate
+
+
+@inlined
+def dense_dot(a, b):
+    """Return the inner product of two contiguous dense vectors."""
+    n = a.size
+    whole = n - n % BLOCK
+    (total,) = _lane_sums((a,), (b,), whole)
+    for k in range(whole, n):
+        total += a[np.uint32(k)] * b[np.uint32(k)]
+    return total
+
+
+@inlined
+def dense_dots(u, v, w, x):
+    """Return the inner products of three dense vectors and a fourth, which is read once."""
+    n = x.size
+    whole = n - n % BLOCK
+    r, s, t = _lane_sums((u, v, w), (x,), whole)
+    for k in range(whole, n):
+        value = x[np.uint32(k)]
+        r += u[np.uint32(k)] * value
+        s += v[np.uint32(k)] * value
+        t += w[np.uint32(k)] * value
+    return r, s, t
+
+
+@inlined
+def dense_weighed_square(weights, x):
+    """Return the sum of the squares of a dense vector, each times its weight."""
+    n = x.size
+    whole = n - n % BLOCK
+    (total,) = _lane_sums((weights,), (x, x), whole)
+    for k in range(whole, n):
+        total += weights[np.uint32(k)] * x[np.uint32(k)] * x[np.uint32(k)]
+    return total
+
+
+@inlined
+def sparse_dot(w, rows, i):
+    """Return the inner product of any dense vector, also one in a column, and sparse row `i`."""
+    start, stop = rows.indptr[i], rows.indptr[i + 1]
+    whole = stop - (stop - start) % 4
+    s0 = s1 = s2 = s3 = 0.0
+    for k in range(start, whole, 4):
+        s0 += w[np.uint32(rows.indices[k])] * rows.values[k]
+        s1 += w[np.uint32(rows.indices[k + 1])] * rows.values[k + 1]
+        s2 += w[np.uint32(rows.indices[k + 2])] * rows.values[k + 2]
+        s3 += w[np.uint32(rows.indices[k + 3])] * rows.values[k + 3]
+    for k in range(whole, stop):
+        s0 += w[np.uint32(rows.indices[k])] * rows.values[k]
+    return (s0 + s2) + (s1 + s3)
+
+
+@inlined
+def sparse_axpy(a, rows, i, w):
+    """Add `a` times sparse row `i` to any dense vector, also one in a column."""
+    for k in range(rows.indptr[i], rows.indptr[i + 1]):
+        w[np.uint32(rows.indices[k])] += a * rows.values[k]
+
+
+TOGETHER = 4
+"""Indices of each of two sparse rows that are compared at once: most have none in common, and of
+which is less no processor foresees."""
+
+
+@inlined
+def any_common(indices, mine, its):
+    """Return whether any of `TOGETHER` indices from a place on is among those from another on."""
+    any_is = False
+    for k in range(TOGETHER):
+        for e in range(TOGETHER):
+            any_is |= indices[np.uint64(mine + k)] == indices[np.uint64(its + e)]
+    return any_is
+
+
+@inlined
+def add_common(total, rows, mine, my_end, its, its_end):
+    """Add to `total` the products of the values that two parts of sparse rows have in common."""
+    while mine < my_end and its < its_end:
+        my_index, its_index = rows.indices[mine], rows.indices[its]
+        if my_index == its_index:
+            total += rows.values[mine] * rows.values[its]
+        mine += my_index <= its_index
+        its += its_index <= my_index
+    return total
+
+
+@inlined
+def merged_dot(rows, i, j):
+    """Return the inner product of sparse rows `i` and `j`."""
+    total = 0.0
+    mine, its = rows.indptr[i], rows.indptr[j]
+    my_end, its_end = rows.indptr[i + 1], rows.indptr[j + 1]
+    while mine + TOGETHER <= my_end and its + TOGETHER <= its_end:
+        if any_common(rows.indices, mine, its):
+            total = add_common(total, rows, mine, mine + TOGETHER, its, its + TOGETHER)
+        my_last, its_last = rows.indices[mine + TOGETHER - 1], rows.indices[its + TOGETHER - 1]
+        mine += TOGETHER * (my_last <= its_last)
+        its += TOGETHER * (its_last <= my_last)
+    return add_common(total, rows, mine, my_end, its, its_end)
+
+
+@inlined
+def sum_of_squares(w):
+    """Return the squared norm of a vector, in the order of its components."""
+    total = 0.0
+    for e in range(w.size):
+        total += w[e] * w[e]
+    return total
+
+
+def _dense_dot_of(w, rows, i):
+    return dense_dot(w, rows.X[i])
+
+
+def dot(w: np.ndarray, rows: Rows, i: int) -> float:
+    """Return the inner product of a dense vector and row `i`."""
+    if isinstance(rows, DenseRows):
+        return float(w @ rows.X[i])
+    part = slice(rows.indptr[i], rows.indptr[i + 1])
+    return float(w[rows.indices[part]] @ rows.values[part])
+
+
+def _dot_of(w: Any, rows: Any, i: Any) -> Callable:  # noqa: ARG001
+    if w.layout != "C":
+        raise TypingError("dot needs contiguous vectors: keep each weight vector in one row")
+    return _dense_dot_of if rows.instance_class is DenseRows else sparse_dot
+
+
+chosen(dot, _dot_of)
+
+
+def _dense_axpy(a, rows, i, w):
+    for k in range(w.size):
+        w[k] += a * rows.X[i, k]
+
+
+@by_rows(dense=_dense_axpy, sparse=sparse_axpy)
+def axpy(a: float, rows: Rows, i: int, w: np.ndarray) -> None:
+    """Add `a` times row `i` to a dense vector, in place."""
+    if isinstance(rows, DenseRows):
+        w += a * rows.X[i]
+    else:
+        part = slice(rows.indptr[i], rows.indptr[i + 1])
+        w[rows.indices[part]] += a * rows.values[part]
+
+
+def _dense_row_dot(rows, i, j):
+    return dense_dot(rows.X[i], rows.X[j])
+
+
+@by_rows(dense=_dense_row_dot, sparse=merged_dot)
+def row_dot(rows: Rows, i: int, j: int) -> float:
+    """Return the inner product of rows `i` and `j`; sparse rows must have ascending indices."""
+    if isinstance(rows, DenseRows):
+        return float(rows.X[i] @ rows.X[j])
+    mine = slice(rows.indptr[i], rows.indptr[i + 1])
+    its = slice(rows.indptr[j], rows.indptr[j + 1])
+    _, left, right = np.intersect1d(
+        rows.indices[mine], rows.indices[its], assume_unique=True, return_indices=True
+    )
+    return float(rows.values[mine][left] @ rows.values[its][right])
+
+
+def _dense_row_sum(rows, i):
+    total = 0.0
+    for k in range(rows.X.shape[1]):
+        total += rows.X[i, k]
+    return total
+
+
+def _sparse_row_sum(rows, i):
+    total = 0.0
+    for k in range(rows.indptr[i], rows.indptr[i + 1]):
+        total += rows.values[k]
+    return total
+
+
+@by_rows(dense=_dense_row_sum, sparse=_sparse_row_sum)
+def row_sum(rows: Rows, i: int) -> float:
+    """Return the sum of the components of row `i`."""
+    if isinstance(rows, DenseRows):
+        return float(rows.X[i].sum())
+    return float(rows.values[rows.indptr[i] : rows.indptr[i + 1]].sum())
+
+
+def _each_scaled(w, a):
+    for k in range(w.size):
+        w[k] *= a
+
+
+def rescale(w: np.ndarray, a: float) -> None:
+    """Multiply a dense vector by `a`, in place."""
+    w *= a
+
+
+chosen(rescale, lambda *_: _each_scaled)

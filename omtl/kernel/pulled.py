@@ -1,0 +1,144 @@
+"""Vectors of tasks that are pulled towards a common one, at the cost of a row's nonzeros."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from omtl.kernel.inlining import by_rows, inlined
+from omtl.kernel.lanes import axpy_columns, dot_columns
+from omtl.kernel.products import axpy, dot, rescale
+from omtl.kernel.side_by_side import axpys
+from omtl.rows import DenseRows, Rows, SparseRows
+from omtl.rules import Shape
+
+SMALLEST_SCALE = 1e-100
+"""A scale below this is multiplied into its vector, long before it could underflow."""
+
+
+class Pulled(NamedTuple):
+    """A common vector w and each task's own, u^k = pull[k] · w + scale[k] · own[k].
+
+    `vectors` has the tasks' own and, last, w: in rows for dense rows, and in columns for sparse
+    ones, so that what is read of a feature lies together. On dense rows pull stays 0 and scale 1:
+    own[k] is u^k. On sparse rows a pull is a change of two numbers, and a step of w is undone in
+    each own vector: nothing costs O(features) an example.
+
+    `products` are those of the vectors with the example last scored, and `steps` belong to the
+    example that is added, shape (n_tasks + 1,) both.
+    """
+
+    vectors: np.ndarray
+    pull: np.ndarray
+    scale: np.ndarray
+    products: np.ndarray
+    steps: np.ndarray
+
+
+def pulled(shape: Shape) -> Pulled:
+    """Return zero vectors."""
+    n, d = shape.n_tasks + 1, shape.n_features
+    return Pulled(
+        vectors=np.zeros((d, n) if shape.sparse else (n, d)),
+        pull=np.zeros(shape.n_tasks),
+        scale=np.ones(shape.n_tasks),
+        products=np.zeros(n),
+        steps=np.zeros(n),
+    )
+
+
+@inlined
+def pulled_dot(state, rows, i, k):
+    """Return u^k·x of row `i`."""
+    take_products(state, rows, i, k)
+    own = state.scale[k] * state.products[k]
+    if state.pull[k] == 0.0:
+        return own
+    return own + state.pull[k] * state.products[state.pull.size]
+
+
+@inlined
+def common_dot(state):
+    """Return w·x of the row that `pulled_dot` was last asked for."""
+    return state.products[state.pull.size]
+
+
+def _dense_products(state, rows, i, k):
+    state.products[k] = dot(state.vectors[k], rows, i)
+    state.products[state.pull.size] = dot(state.vectors[state.pull.size], rows, i)
+
+
+def _sparse_products(state, rows, i, k):
+    dot_columns(state.vectors, rows, i, 1, (k, state.pull.size), state.products)
+
+
+@by_rows(dense=_dense_products, sparse=_sparse_products)
+def take_products(state: Pulled, rows: Rows, i: int, k: int) -> None:
+    """Put own[k]·x and w·x in `products`, of row `i`; each is to the bit what `dot` returns."""
+    vectors = state.vectors if isinstance(rows, DenseRows) else state.vectors.T
+    for j in (k, -1):
+        state.products[j] = dot(vectors[j], rows, i)
+
+
+def _dense_pull(state, rows, i, k, mu, a):
+    own, w = state.vectors[k], state.vectors[state.pull.size]
+    for f in range(w.size):
+        own[f] = (mu * w[f] + (1.0 - mu) * own[f]) + a * rows.X[i, f]
+
+
+@inlined
+def _sparse_pull(state, rows, i, k, mu, a):
+    own = state.vectors.T[k]
+    state.pull[k] = mu + (1.0 - mu) * state.pull[k]
+    state.scale[k] *= 1.0 - mu
+    if state.scale[k] < SMALLEST_SCALE:
+        rescale(own, state.scale[k])
+        state.scale[k] = 1.0
+    if a != 0.0:
+        axpy(a / state.scale[k], rows, i, own)
+
+
+@by_rows(dense=_dense_pull, sparse=_sparse_pull)
+def pull_and_add(state: Pulled, rows: Rows, i: int, k: int, mu: float, a: float) -> None:
+    """Let u^k be μ w + (1−μ) u^k and `a` times row `i`."""
+    if isinstance(rows, DenseRows):
+        w, own = state.vectors[-1], state.vectors[k]
+        own[:] = (mu * w + (1.0 - mu) * own) + a * rows.X[i]
+    else:
+        _sparse_pull(state, rows, i, k, mu, a)
+
+
+def _add_to_columns(state, rows, i):
+    axpy_columns(state.vectors, rows, i, state.steps.size, (0,), state.steps)
+
+
+@by_rows(dense=_add_to_columns, sparse=_add_to_columns)
+def add_to_all(state: Pulled, rows: SparseRows, i: int) -> None:
+    """Add a sparse row to all vectors, each as often as `steps` says."""
+    axpys(state.steps, rows, i, 0, state.steps.size, state.vectors.T)
+
+
+def _dense_add_to_common(state, rows, i, mu, a):  # noqa: ARG001
+    axpy(a, rows, i, state.vectors[state.pull.size])
+
+
+@inlined
+def _sparse_add_to_common(state, rows, i, mu, a):
+    n_tasks = state.pull.size
+    if mu == 0.0:
+        axpy(a, rows, i, state.vectors.T[n_tasks])
+        return
+    for j in range(n_tasks):
+        state.steps[j] = -a * state.pull[j] / state.scale[j]
+    state.steps[n_tasks] = a
+    add_to_all(state, rows, i)
+
+
+@by_rows(dense=_dense_add_to_common, sparse=_sparse_add_to_common)
+def add_to_common(state: Pulled, rows: Rows, i: int, mu: float, a: float) -> None:
+    """Let w take `a` times row `i`, and keep all u^k as they are."""
+    if isinstance(rows, DenseRows):
+        axpy(a, rows, i, state.vectors[-1])
+    else:
+        _sparse_add_to_common(state, rows, i, mu, a)

@@ -1,0 +1,171 @@
+"""Weight vectors of many tasks and the relation that is learnt from them (`omtl.learners.omtl`)."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from omtl.kernel.eigenvalues import inverse_power
+from omtl.kernel.inlining import inlined
+from omtl.kernel.network import Network, axpy_slots, dot_slots, network
+from omtl.kernel.random_numbers import uniform
+from omtl.rules import Shape
+
+
+class Relationships(NamedTuple):
+    """The tasks' weight vectors over the rate (the slots of a single node), and their relation.
+
+    Parameters
+    ----------
+    net : Network
+        The weight vectors, w^k in slot k.
+    inverse : ndarray of shape (n_tasks, n_tasks or width)
+        A⁻¹ as the next step uses it.
+    learnt : ndarray of shape (n_tasks, n_tasks or width)
+        What is learnt of it: A⁻¹ before it is normalised, or its logarithm. Where its exponential
+        is taken, rows end with zeros, which makes them of a length that is fast.
+    gram : ndarray of shape (n_tasks, n_tasks)
+        WᵀW of these vectors, which follows from the scores.
+    sums : ndarray of shape (n_tasks,)
+        Sums of the components of each weight vector.
+    memory : ndarray of shape (4, n_tasks, width)
+        What functions of matrices are worked out in.
+    each : ndarray of shape (n_tasks,), int32
+        The numbers of the tasks.
+    together_from : ndarray of shape (1,), int64
+        The round from which on the relation is learnt and used.
+    similarity : ndarray of shape (n_tasks,)
+        Σ_j |A_{k,j}| of each task, which active learning needs alone.
+    asked : ndarray of shape (n_tasks,), int64
+        How many labels were asked for.
+    random : ndarray of shape (1,), uint64
+        The state of the generator that active learning draws from.
+    """
+
+    net: Network
+    inverse: np.ndarray
+    learnt: np.ndarray
+    gram: np.ndarray
+    sums: np.ndarray
+    memory: np.ndarray
+    each: np.ndarray
+    together_from: np.ndarray
+    similarity: np.ndarray
+    asked: np.ndarray
+    random: np.ndarray
+
+
+def unrelated(
+    shape: Shape, learnt: np.ndarray, epoch: float, normalise: bool = True
+) -> Relationships:
+    """Return zero weights of tasks that learn alone, A⁻¹ being K I, or I if it is normalised."""
+    m, width = learnt.shape
+    alone = 1.0 if normalise else float(m)
+    rng = np.random.default_rng(shape.seed)
+    return Relationships(
+        net=network(shape._replace(mixing=np.ones((1, 1))), n_slots=m),
+        inverse=alone * np.eye(m, width),
+        learnt=learnt,
+        gram=np.zeros((m, m)),
+        sums=np.zeros(m),
+        memory=np.zeros((4, m, width)),
+        each=np.arange(m, dtype=np.int32),
+        together_from=np.array([max(1, math.ceil(epoch * shape.n_rounds))]),
+        similarity=np.full(m, 1.0 / alone),
+        asked=np.zeros(m, dtype=np.int64),
+        random=rng.integers(1, 2**64, size=1, dtype=np.uint64),
+    )
+
+
+@inlined
+def slot_score(self, state, rows, event):
+    """Return w^k·x."""
+    dot_slots(state.net, rows, event.example, event.task, event.task + 1)
+    return self.rate * state.net.products[event.task]
+
+
+@inlined
+def errs(self, state, rows, event, y, score):
+    """Return whether a step is due, and then plan it: (A⁻¹)_{j,k} y times the example."""
+    k = event.task
+    if self.active:
+        b = state.similarity[k]
+        if uniform(state) * (b + abs(score)) > b:
+            return False
+        state.asked[k] += 1
+    if y * score > self.margin:
+        return False
+    dot_slots(state.net, rows, event.example, 0, state.sums.size)
+    for j in range(state.sums.size):
+        state.net.steps[j] = y * state.inverse[j, k]
+    return True
+
+
+@inlined
+def take(state, rows, event, together):
+    """Take the steps that were planned: of all tasks, or of the event's alone."""
+    m, k = state.sums.size, event.task
+    scores, steps = state.net.products, state.net.steps
+    for i in range(m):
+        for j in range(m):
+            product = steps[i] * scores[j] + steps[j] * scores[i]
+            state.gram[i, j] += product + steps[i] * steps[j] * event.square_norm
+    if together:
+        axpy_slots(state.net, rows, event.example, 0, m)
+    else:
+        axpy_slots(state.net, rows, event.example, k, k + 1)
+
+
+@inlined
+def use(self, state, source):
+    """Let the next steps use a matrix for A⁻¹, with trace n_tasks if it is to be normalised."""
+    m = state.sums.size
+    trace = float(m)
+    if self.normalise:
+        trace = 0.0
+        for i in range(m):
+            trace += source[i, i]
+        if not trace > 0.0:
+            return
+    for i in range(m):
+        for j in range(m):
+            state.inverse[i, j] = m * source[i, j] / trace
+    compare(self, state)
+
+
+@inlined
+def compare(self, state):
+    """Note how similar each task is to all, if labels are to be asked for by that."""
+    if not self.active:
+        return
+    m = state.sums.size
+    work, relation, vectors = state.memory[0], state.memory[1], state.memory[2]
+    for i in range(m):
+        for j in range(m):
+            work[i, j] = state.inverse[i, j]
+    known = inverse_power(work, False, relation, vectors) > 0.0
+    for i in range(m):
+        state.similarity[i] = 0.0 if known else np.inf
+        for j in range(m):
+            state.similarity[i] += abs(relation[i, j]) if known else 0.0
+
+
+@inlined
+def add_gram(self, state):
+    """Add η WᵀW to what is learnt."""
+    rate = self.eta * self.rate * self.rate
+    for i in range(state.sums.size):
+        for j in range(state.sums.size):
+            state.learnt[i, j] += rate * state.gram[i, j]
+
+
+@inlined
+def find_covariance(self, state, d):
+    """Let what is learnt be cov(W) of d features."""
+    square = self.rate * self.rate
+    for i in range(state.sums.size):
+        for j in range(state.sums.size):
+            both = state.gram[i, j] - state.sums[i] * state.sums[j] / d
+            state.learnt[i, j] = square * both / max(1, d - 1)

@@ -1,0 +1,81 @@
+"""The features that examples have had so far: what else a vector has is zero."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from omtl.kernel.inlining import by_rows
+from omtl.rows import DenseRows, Rows, SparseRows
+
+
+class SeenFeatures(NamedTuple):
+    """The features that examples have had so far: of all tasks, or by task.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_slots, n_features), int32
+        In the order in which they came.
+    n : ndarray of shape (n_slots,), int64
+        How many there are.
+    known : ndarray of shape (n_slots, n_features), bool
+        Whether a feature is one of them.
+    """
+
+    features: np.ndarray
+    n: np.ndarray
+    known: np.ndarray
+
+
+def _all_are_known(met, rows, slot, i):
+    pass
+
+
+def _meet_nonzeros(met, rows, slot, i):
+    for e in range(rows.indptr[i], rows.indptr[i + 1]):
+        j = np.uint32(rows.indices[e])
+        if not met.known[slot, j]:
+            met.known[slot, j] = True
+            met.features[slot, met.n[slot]] = j
+            met.n[slot] += 1
+
+
+@by_rows(dense=_all_are_known, sparse=_meet_nonzeros)
+def meet(met: SeenFeatures, rows: Rows, slot: int, i: int) -> None:
+    """Note the features of row `i`; of dense rows all are known from the start."""
+    if isinstance(rows, SparseRows):
+        for j in rows.indices[rows.indptr[i] : rows.indptr[i + 1]]:
+            if not met.known[slot, j]:
+                met.known[slot, j] = True
+                met.features[slot, met.n[slot]] = j
+                met.n[slot] += 1
+
+
+def nothing_met(rows: Rows, n_slots: int, n_features: int) -> SeenFeatures:
+    """Return the features met before the first example: none, or all if the rows are dense."""
+    dense = isinstance(rows, DenseRows)
+    return SeenFeatures(
+        features=np.tile(np.arange(n_features, dtype=np.int32), (n_slots, 1)),
+        n=np.full(n_slots, n_features if dense else 0),
+        known=np.full((n_slots, n_features), dense),
+    )
+
+
+def rows_by_task(
+    rows: Rows, of_task: np.ndarray, n_tasks: int, n_features: int
+) -> tuple[Rows, int]:
+    """Return rows whose features are numbered within their tasks, and the largest number of these.
+
+    A vector of one task then has no weights for features that only other tasks have.
+    """
+    if isinstance(rows, DenseRows):
+        return rows, n_features
+    task = np.repeat(of_task, np.diff(rows.indptr))
+    indices = np.empty_like(rows.indices)
+    most = 1
+    for k in range(n_tasks):
+        mine = task == k
+        features, indices[mine] = np.unique(rows.indices[mine], return_inverse=True)
+        most = max(most, features.size)
+    return SparseRows(rows.indptr, indices, rows.values), most

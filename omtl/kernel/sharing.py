@@ -1,0 +1,306 @@
+"""What the points of a grid share, derived from what a learner's weights are made of.
+
+Two points of a grid that have learnt from the same examples differ only in what their
+hyper-parameters make of these. A learner that declares the *parts* of its weights lets all points
+that have a part in common share a copy of it (`omtl.kernel.grid_loop`): 3 to 7 times as fast on
+grids of 6,000 points. The declaration names each part with the function of its step:
+
+    @shareable(u=step_of_u, p=step_of_p, q=step_of_q)
+
+A step, of the learner and the number of tasks, is by how much the part takes y x in, and what it is
+then divided by or shortened by. It depends on the hyper-parameters that its function reads; so two
+points with the same of these have the part in common. The first part is a `RoundSum` of all tasks,
+the others are vectors of one task each. A score is the sum of the parts' products with a row; where
+`weights` is given, a function of the learner, the rounds so far and the norm of the second part, it
+gives what the two parts are multiplied by.
+
+This serves learners whose steps depend on the example, the label and the hyper-parameters, and not
+on how large a loss was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omtl.kernel.copies import (
+    add_rows,
+    close_copies,
+    coefficient,
+    copy_part,
+    finish_step,
+    take_products,
+)
+from omtl.kernel.inlining import chosen, inlined
+from omtl.kernel.layout import zero_vectors
+from omtl.kernel.norms import Norms
+from omtl.kernel.vectors import (
+    GroupSparse,
+    NormedSum,
+    RoundSum,
+    Scaled,
+    group_sparse,
+    normed_sum,
+    scaled,
+)
+from omtl.rules import Shape
+
+Step = Callable[[Any, int], tuple[float, float]]
+
+
+def shareable(
+    weights: Callable | None = None, unless: str = "", **parts: Step
+) -> Callable[[type], type]:
+    """Return a decorator of a learner whose points share the parts that are named.
+
+    Parameters
+    ----------
+    weights : callable, optional
+        What the parts are multiplied by in a score, as the module says.
+    unless : str
+        A hyper-parameter that, where it is set, makes the learner share nothing.
+    **parts : callable
+        By fields of the state, the functions of the steps.
+    """
+
+    def declare(kind: Any) -> type:
+        kind.shared_parts, kind.shared_weights, kind.not_shared = parts, weights, unless
+        return kind
+
+    return declare
+
+
+def can_share(learner: Any) -> bool:
+    """Return whether a learner shares parts with others of its kind."""
+    if not hasattr(learner, "shared_parts"):
+        return False
+    return not (learner.not_shared and getattr(learner, learner.not_shared))
+
+
+def parts_of(learner: Any) -> tuple[tuple[float, ...], ...]:
+    """Return for each part the hyper-parameters that its step reads."""
+    return tuple(
+        tuple(getattr(learner, name) for name in learner._fields if name in step.__code__.co_names)
+        for step in learner.shared_parts.values()
+    )
+
+
+class Pool(NamedTuple):
+    """Copies of parts: a vector a copy in place of one a task, and the copies' steps of a round."""
+
+    parts: tuple[Any, ...]
+    rate: np.ndarray
+    divisor: np.ndarray
+
+
+def new_pool(learner: Any, shape: Shape, n_own_features: int, n_shared: int, n_own: int) -> Pool:
+    """Return so many copies of zero parts.
+
+    Parameters
+    ----------
+    learner : NamedTuple
+    shape : Shape
+    n_own_features : int
+        How many features a part of one task needs.
+    n_shared, n_own : int
+        Copies of the part of all tasks, and of each other part.
+    """
+    state = learner.new_state(shape)
+    one = shape._replace(n_tasks=n_own, n_features=n_own_features)
+    m = shape.n_tasks
+    common = RoundSum(
+        zero_vectors(n_shared, shape.n_features, shape.sparse),
+        np.ones((n_shared, 1)),
+        np.zeros((n_shared, m)),
+        np.zeros((n_shared, m), dtype=np.int64),
+    )
+    make: dict[type, Any] = {Scaled: scaled, GroupSparse: group_sparse, NormedSum: normed_sum}
+    others: list[Any] = [
+        make[type(getattr(state, name))](one)._replace(
+            vectors=zero_vectors(n_own, n_own_features, shape.sparse)
+        )
+        for name in list(learner.shared_parts)[1:]
+    ]
+    return Pool((common, *others), np.zeros(n_shared), np.ones(n_shared))
+
+
+def state_of_point(learner: Any, state: Any, pool: Pool, t: int, of: np.ndarray) -> Any:
+    """Return what a point has come to after `t` rounds, but for the vectors.
+
+    Parameters
+    ----------
+    learner, state
+        The learner of the point, and a new state of it.
+    pool : Pool
+    t : int
+    of : ndarray of shape (n_parts, n_tasks)
+        The point's copy of each part of each task.
+    """
+
+    def taken(value: Any, copies: np.ndarray) -> Any:
+        if isinstance(value, np.ndarray):
+            return value[copies] if value.ndim == 1 and value.size > 1 else value
+        return type(value)(*(taken(each, copies) for each in value))
+
+    names = list(learner.shared_parts)[1:]
+    own = {
+        name: taken(part, copies)
+        for name, part, copies in zip(names, pool.parts[1:], of[1:], strict=True)
+    }
+    rounds = {"rounds": np.array([float(t)])} if "rounds" in state._fields else {}
+    return state._replace(**own, **rounds)
+
+
+def clear(pool: Pool, part: int, first: int, last: int) -> None:
+    """Make copies of a part zero again."""
+    fresh = {"scale": 1.0}
+
+    def reset(arrays: Any) -> None:
+        for name, array in zip(arrays._fields, arrays, strict=True):
+            if isinstance(array, Norms):
+                reset(array)
+            elif name not in ("product", "rows", "example"):
+                array[first:last] = fresh.get(name, 0.0)
+
+    reset(pool.parts[part])
+
+
+# From the number of a part to the part, and from arrays of hyper-parameters to a point's learner.
+
+
+def of_part(operation: Callable) -> Callable:
+    """Return an operation that takes all parts and the number of the one that it is done to."""
+
+    def call(parts: Any, part: int, *rest: Any) -> Any:
+        return operation(parts[part], *rest)
+
+    def form(n: int, otherwise: Callable | None) -> Callable:
+        def this(parts, part, *rest):  # noqa: ARG001
+            return operation(parts[n], *rest)
+
+        if otherwise is None:
+            return this
+        others = inlined(otherwise)
+
+        def this_or_others(parts, part, *rest):
+            if part == n:
+                return operation(parts[n], *rest)
+            return others(parts, part, *rest)
+
+        return this_or_others
+
+    def choose(parts: Any, *_: Any) -> Callable:
+        chain = None
+        for n in reversed(range(len(parts))):
+            chain = form(n, chain)
+        assert chain is not None
+        return chain
+
+    return chosen(call, choose)
+
+
+take_products_of = of_part(take_products)
+coefficient_of = of_part(coefficient)
+add_rows_to = of_part(add_rows)
+finish_step_of = of_part(finish_step)
+close_copies_of = of_part(close_copies)
+copy_part_of = of_part(copy_part)
+
+
+def at(points: Any, p: int) -> Any:
+    """Return the learner of point `p`, where `points` has arrays in place of hyper-parameters."""
+    return type(points)(*(values[p] for values in points))
+
+
+def _at(points: Any, p: Any) -> Callable:  # noqa: ARG001
+    kind = points.instance_class
+
+    def values(last: int) -> Callable:
+        if last == 0:
+            return lambda points, p: (points[0][p],)
+        before = inlined(values(last - 1))
+        return lambda points, p: before(points, p) + (points[last][p],)  # noqa: RUF005
+
+    taken = inlined(values(len(kind._fields) - 1))
+    return lambda points, p: kind(*taken(points, p))
+
+
+chosen(at, _at)
+
+
+def step_of(points: Any, part: int, p: int, m: int) -> tuple[float, float]:
+    """Return the step of a part with the hyper-parameters of point `p`."""
+    return list(points.shared_parts.values())[part](at(points, p), m)
+
+
+def _step_of(points: Any, *_: Any) -> Callable:
+    steps = list(points.instance_class.shared_parts.values())
+
+    def form(n: int) -> Callable:
+        step = steps[n]
+        if n + 1 == len(steps):
+            return lambda points, part, p, m: step(at(points, p), m)  # noqa: ARG005
+        others = inlined(form(n + 1))
+
+        def this(points, part, p, m):
+            return step(at(points, p), m) if part == n else others(points, part, p, m)
+
+        return this
+
+    return form(0)
+
+
+chosen(step_of, _step_of)
+
+
+def scores(
+    points: Any, parts: Any, products: np.ndarray, of: np.ndarray, k: int, t: int, out: np.ndarray
+) -> None:
+    """Put the score of each point on an example of task `k` in `out`.
+
+    Parameters
+    ----------
+    points, parts
+    products : ndarray of shape (n_parts, n_copies)
+        Of each copy with the row.
+    of : ndarray of shape (n_parts, n_tasks, n_points)
+        The copies that the points have.
+    k, t : int
+        The task, and how many rounds have been.
+    out : ndarray of shape (n_points,)
+    """
+    weights = type(points).shared_weights
+    form = _weighed_sum if weights else _sum
+    form(weights)(points, parts, products, of, k, t, out)
+
+
+def _sum(weights: None) -> Callable:  # noqa: ARG001
+    def of_products(points, parts, products, of, k, t, out):  # noqa: ARG001
+        for p in range(out.size):
+            out[p] = products[0, of[0, 0, p]] + products[1, of[1, k, p]]
+        for n in range(2, of.shape[0]):
+            for p in range(out.size):
+                out[p] += products[n, of[n, k, p]]
+
+    return of_products
+
+
+def _weighed_sum(weights: Callable) -> Callable:
+    def of_products(points, parts, products, of, k, t, out):
+        norms = parts[1].norm
+        for p in range(out.size):
+            c = of[1, k, p]
+            common, own = weights(at(points, p), t, norms[c])
+            out[p] = common * products[0, of[0, 0, p]] + own * products[1, c]
+
+    return of_products
+
+
+def _scores(points: Any, *_: Any) -> Callable:
+    weights = points.instance_class.shared_weights
+    return (_weighed_sum if weights else _sum)(weights)
+
+
+chosen(scores, _scores)

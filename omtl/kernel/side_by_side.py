@@ -1,0 +1,127 @@
+"""Products of a row with many dense vectors, and steps along it of many, side by side.
+
+What the points of a grid share lies so: copies of one part of the weights (`omtl.kernel.sharing`).
+Each number is to the bit what `omtl.kernel.products` finds for one vector at a time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from omtl.kernel.inlining import by_rows, inlined
+from omtl.kernel.layout import vector_of
+from omtl.kernel.passes import dense_row_dots
+from omtl.kernel.products import SUMS, axpy, dense_dot, dot, sparse_axpy, sparse_dot
+from omtl.rows import Rows
+
+
+def _dense_dot_one(W, j, rows, i):
+    return dense_dot(W[j, : rows.X.shape[1]], rows.X[i])
+
+
+def _sparse_dot_one(W, j, rows, i):
+    return sparse_dot(W[j], rows, i)
+
+
+@by_rows(dense=_dense_dot_one, sparse=_sparse_dot_one)
+def dot_one(W: np.ndarray, j: int, rows: Rows, i: int) -> float:
+    """Return the inner product of ``W[j]``, of `zero_vectors`, and row `i`, to the bit as `dot`."""
+    return dot(np.ascontiguousarray(vector_of(W, j, rows)), rows, i)
+
+
+def _dense_axpy_one(a, rows, i, j, W):
+    axpy(a, rows, i, W[j, : rows.X.shape[1]])
+
+
+def _sparse_axpy_one(a, rows, i, j, W):
+    sparse_axpy(a, rows, i, W[j])
+
+
+@by_rows(dense=_dense_axpy_one, sparse=_sparse_axpy_one)
+def axpy_one(a: float, rows: Rows, i: int, j: int, W: np.ndarray) -> None:
+    """Add `a` times row `i` to ``W[j]``, of `zero_vectors`, in place."""
+    axpy(a, rows, i, vector_of(W, j, rows))
+
+
+@inlined
+def _add_products(total, w, x):
+    for j in range(total.size):
+        total[j] += w[j] * x
+
+
+def _dense_dots(W, rows, i, first, last, sums):
+    dense_row_dots(W, rows.X[i], first, last, sums[0])
+
+
+def _sparse_dots(W, rows, i, first, last, sums):
+    features = W.T
+    start, stop = rows.indptr[i], rows.indptr[i + 1]
+    whole = stop - (stop - start) % SUMS
+    for s in range(SUMS):
+        for j in range(first, last):
+            sums[s, j] = 0.0
+    for k in range(start, stop):
+        s = (k - start) % SUMS if k < whole else 0
+        _add_products(sums[s, first:last], features[rows.indices[k], first:last], rows.values[k])
+    for j in range(first, last):
+        sums[0, j] = (sums[0, j] + sums[2, j]) + (sums[1, j] + sums[3, j])
+
+
+@by_rows(dense=_dense_dots, sparse=_sparse_dots)
+def dots(W: np.ndarray, rows: Rows, i: int, first: int, last: int, sums: np.ndarray) -> None:
+    """Put the inner products of some dense vectors and row `i` in ``sums[0, first:last]``.
+
+    Parameters
+    ----------
+    W : ndarray of shape (n_vectors, at least n_features)
+        The vectors, from `zero_vectors`.
+    rows, i, first, last
+        The row, and which of the vectors.
+    sums : ndarray of shape (SUMS, n_vectors)
+        Memory for partial sums. Each product is the same to the bit as what `dot` returns.
+    """
+    for j in range(first, last):
+        sums[0, j] = dot_one(W, j, rows, i)
+
+
+def _dense_axpys(a, rows, i, first, last, W):
+    for j in range(first, last):
+        if a[j] != 0.0:
+            axpy(a[j], rows, i, W[j, : rows.X.shape[1]])
+
+
+def _sparse_axpys(a, rows, i, first, last, W):
+    features, steps = W.T, a[first:last]
+    for k in range(rows.indptr[i], rows.indptr[i + 1]):
+        _add_products(features[rows.indices[k], first:last], steps, rows.values[k])
+
+
+@by_rows(dense=_dense_axpys, sparse=_sparse_axpys)
+def axpys(a: np.ndarray, rows: Rows, i: int, first: int, last: int, W: np.ndarray) -> None:
+    """Add ``a[j]`` times row `i` to ``W[j]`` for j from `first` to `last` - 1, in place.
+
+    `W` is as in `dots`. The steps are those of `axpy`, to the bit, but for signs of zeros.
+    """
+    for j in range(first, last):
+        axpy_one(a[j], rows, i, j, W)
+
+
+def _dense_dot_first(W, n, rows, i, out):
+    dense_row_dots(W, rows.X[i], 0, n, out)
+
+
+def _sparse_dot_first(W, n, rows, i, out):
+    features = W.T
+    for k in range(n):
+        out[k] = 0.0
+    for e in range(rows.indptr[i], rows.indptr[i + 1]):
+        value, f = rows.values[e], np.uint32(rows.indices[e])
+        for k in range(n):
+            out[k] += value * features[f, k]
+
+
+@by_rows(dense=_dense_dot_first, sparse=_sparse_dot_first)
+def dot_first(W: np.ndarray, n: int, rows: Rows, i: int, out: np.ndarray) -> None:
+    """Put the inner products of row `i` with the first `n` vectors of `W` in `out`."""
+    for k in range(n):
+        out[k] = dot_one(W, k, rows, i)

@@ -1,0 +1,310 @@
+"""Weight vectors that shrink, are thresholded or summed up at the cost of a row's nonzeros.
+
+==============  ====================================================================================
+`Scaled`        a vector for each task; `shrink` divides one in O(1)
+`GroupSparse`   as Scaled, with the norm known in O(1); `add_and_threshold` keeps it exactly zero
+`NormedSum`     a sum for each task, with the norm known in O(1)
+`RoundSum`      one scaled vector that takes in the examples of a round at its end
+==============  ====================================================================================
+
+All are dense arrays behind a scale: a vector that is divided in every round is multiplied out only
+when its scale is about to underflow.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from omtl.kernel.inlining import by_rows, inlined
+from omtl.kernel.layout import at_line
+from omtl.kernel.norms import Norms, keep_norm, unseen_square_norm, zero_norms
+from omtl.kernel.passes import axpy_all, dot_three
+from omtl.kernel.products import axpy, dot, rescale, sum_of_squares
+from omtl.rows import Rows
+from omtl.rules import Shape
+
+SMALLEST_SCALE = 1e-100
+"""A scale below this is multiplied into its vector, whose squared norm is then still finite."""
+
+FORGOTTEN_AT_ONCE = 64
+"""Sparse vectors forget row by row what was added to them, up to one row for so many features."""
+
+
+class Scaled(NamedTuple):
+    """Vectors w_k = ``scale[k]`` · ``vectors[k]``."""
+
+    vectors: np.ndarray
+    scale: np.ndarray
+
+
+class GroupSparse(NamedTuple):
+    """Scaled vectors that a group lasso keeps at zero where it can.
+
+    ``norms.square[k]`` is ‖w_k‖², and exactly 0 where w_k is zero. `rows` and `n_rows` tell which
+    rows were added to w_k since it last was; `product` is w·x of the example last scored.
+    """
+
+    vectors: np.ndarray
+    scale: np.ndarray
+    norms: Norms
+    rows: np.ndarray
+    n_rows: np.ndarray
+    product: np.ndarray
+
+
+class NormedSum(NamedTuple):
+    """Sums of rows; ``norm[k]`` is that of sum k at the end of the last round.
+
+    `product` is that with the example last scored.
+    """
+
+    vectors: np.ndarray
+    norms: Norms
+    norm: np.ndarray
+    product: np.ndarray
+
+
+class RoundSum(NamedTuple):
+    """One vector, ``scale[0]`` · `vector`, that takes in a round's examples at its end.
+
+    By task, ``label[k]`` is the label of the example ``example[k]`` that it takes in, or 0.
+    """
+
+    vector: np.ndarray
+    scale: np.ndarray
+    label: np.ndarray
+    example: np.ndarray
+
+
+def scaled(shape: Shape) -> Scaled:
+    """Return a zero vector for each task."""
+    return Scaled(at_line(shape.n_tasks, shape.n_features), np.ones(shape.n_tasks))
+
+
+def group_sparse(shape: Shape) -> GroupSparse:
+    """Return a zero vector for each task."""
+    m, d = shape.n_tasks, shape.n_features
+    rows = np.zeros((m, 1 + d // FORGOTTEN_AT_ONCE), dtype=np.int64)
+    return GroupSparse(
+        at_line(m, d), np.ones(m), zero_norms(m), rows, np.zeros(m, dtype=np.int64), np.zeros(1)
+    )
+
+
+def normed_sum(shape: Shape) -> NormedSum:
+    """Return a sum of no rows for each task."""
+    m = shape.n_tasks
+    return NormedSum(np.zeros((m, shape.n_features)), zero_norms(m), np.zeros(m), np.zeros(1))
+
+
+def round_sum(shape: Shape) -> RoundSum:
+    """Return a zero vector that has nothing to take in."""
+    m = shape.n_tasks
+    vector = at_line(1, shape.n_features)[0]
+    return RoundSum(vector, np.ones(1), np.zeros(m), np.zeros(m, dtype=np.int64))
+
+
+# Products
+
+
+@inlined
+def dot_sum(u, p, q, k, rows, x):
+    """Return (u + p_k + q_k)·x of a RoundSum, Scaled and GroupSparse vectors."""
+    k = np.uint32(k)
+    q.product[0] = 0.0
+    if q.norms.square[k] != 0.0:
+        common, own, sparse = dot_three(u.vector, p.vectors[k], q.vectors[k], rows, x)
+        q.product[0] = q.scale[k] * sparse
+    else:
+        common, own = dot(u.vector, rows, x), dot(p.vectors[k], rows, x)
+    return u.scale[0] * common + p.scale[k] * own + q.product[0]
+
+
+@inlined
+def dot_normed(w, k, rows, x):
+    """Return the product of row `x` and sum k."""
+    w.product[0] = 0.0
+    if w.norms.square[k] != 0.0:
+        w.product[0] = dot(w.vectors[k], rows, x)
+    return w.product[0]
+
+
+# Scaled
+
+
+@inlined
+def add_and_shrink(w, k, y, step, rows, event):
+    """Let w_k be (w_k + a y x) / divisor, where `step` is a and the divisor."""
+    a, divisor = step
+    axpy(a * y / w.scale[k], rows, event.example, w.vectors[k])
+    shrink(w, k, divisor)
+
+
+@inlined
+def shrink(w, k, divisor):
+    """Divide w_k."""
+    k = np.uint32(k)
+    w.scale[k] /= divisor
+    if w.scale[k] < SMALLEST_SCALE:
+        multiply_out(w, k)
+
+
+@inlined
+def multiply_out(w, k):
+    """Multiply the scale of w_k into its vector."""
+    rescale(w.vectors[k], w.scale[k])
+    w.scale[k] = 1.0
+
+
+# GroupSparse
+
+
+@inlined
+def stays_zero(w, k, a, event, threshold):
+    """Return whether w_k is zero, and would be after `add_and_threshold` too."""
+    return w.norms.square[k] == 0.0 and abs(a) * math.sqrt(event.square_norm) <= threshold
+
+
+@inlined
+def add_and_threshold(w, k, y, step, rows, event):
+    """Let w_k be max(0, 1 − threshold / ‖v‖) v, v = w_k + a y x; `step` is a and the threshold.
+
+    It costs O(1) where w_k stays zero.
+    """
+    k, (a, threshold) = np.uint32(k), step
+    if not stays_zero(w, k, a * y, event, threshold):
+        axpy(a * y / w.scale[k], rows, event.example, w.vectors[k])
+        threshold_sum(w, k, a * y, rows, event, threshold, w.product[0])
+
+
+@inlined
+def threshold_sum(w, k, a, rows, event, threshold, product):
+    """Shorten w_k, to which `a` times an example was added; `product` is w_k·x before that."""
+    if w.n_rows[k] < w.rows.shape[1]:
+        w.rows[k, w.n_rows[k]] = event.example
+    w.n_rows[k] += 1
+    follow_norm(w, k, w.scale[k], a, rows, event, product)
+    shorten(w, k, rows, threshold)
+
+
+@inlined
+def shorten(w, k, rows, threshold):
+    """Let w_k, which is not zero, be max(0, 1 − threshold / ‖w_k‖) w_k."""
+    norms = w.norms
+    norm = math.sqrt(max(0.0, norms.square[k]))
+    if norm <= threshold:
+        forget(w.vectors[k], rows, w.rows[k], w.n_rows[k])
+        w.n_rows[k] = 0
+        w.scale[k] = 1.0
+        norms.square[k] = norms.unseen[k] = norms.error[k] = 0.0
+        return
+    left = 1.0 - threshold / norm
+    w.scale[k] *= left
+    norms.square[k] *= left * left
+    norms.unseen[k] *= left * left
+    norms.error[k] *= left * left
+    if w.scale[k] < SMALLEST_SCALE:
+        multiply_out(w, k)
+
+
+@inlined
+def follow_norm(w, k, scale, a, rows, event, product):
+    """Follow the norm of vector k, to which `a` times an example was added."""
+    unseen = unseen_square_norm(rows, event.example, event.square_norm)
+    keep_norm(w.norms, k, scale, w.vectors[k], a, product, event.square_norm, unseen)
+
+
+def _set_to_zero(w, rows, added, n_added):  # noqa: ARG001
+    for k in range(w.size):
+        w[k] = 0.0
+
+
+def _forget_row_by_row(w, rows, added, n_added):
+    if n_added > added.size:
+        for k in range(w.size):
+            w[k] = 0.0
+    else:
+        for e in range(n_added):
+            for k in range(rows.indptr[added[e]], rows.indptr[added[e] + 1]):
+                w[np.uint32(rows.indices[k])] = 0.0
+
+
+@by_rows(dense=_set_to_zero, sparse=_forget_row_by_row)
+def forget(w: np.ndarray, rows: Rows, added: np.ndarray, n_added: int) -> None:  # noqa: ARG001
+    """Set a vector to zero; `added` has the first rows, of `n_added`, that were added to it."""
+    w[:] = 0.0
+
+
+# NormedSum
+
+
+@inlined
+def add_normed(w, k, a, rows, event):
+    """Add `a` times an example to sum k, and follow its norm."""
+    k = np.uint32(k)
+    axpy(a, rows, event.example, w.vectors[k])
+    follow_norm(w, k, 1.0, a, rows, event, w.product[0])
+
+
+@inlined
+def note_norm(w, k):
+    """Note the norm of sum k at the end of a round."""
+    w.norm[k] = math.sqrt(max(0.0, w.norms.square[k]))
+
+
+# RoundSum
+
+
+@inlined
+def add_later(u, y, event):
+    """Let the end of the round take in y times an example."""
+    u.label[np.uint32(event.task)] = y
+    u.example[np.uint32(event.task)] = event.example
+
+
+@inlined
+def close_sum(u, step, rows):
+    """Let u be (u + a Σ y x) / divisor, of the round's examples; `step` is a and the divisor."""
+    a, divisor = step
+    add_round(u, a, rows)
+    u.scale[0] /= divisor
+    if u.scale[0] < SMALLEST_SCALE:
+        rescale(u.vector, u.scale[0])
+        u.scale[0] = 1.0
+
+
+@inlined
+def add_round(u, a, rows):
+    """Add a Σ y x of the round's examples to u."""
+    n = 0
+    for k in range(u.label.size):
+        if u.label[k] != 0.0:
+            u.label[n] = a * u.label[k] / u.scale[0]
+            u.example[n] = u.example[k]
+            n += 1
+    axpy_all(u.label, rows, u.example, n, u.vector)
+    for k in range(u.label.size):
+        u.label[k] = 0.0
+
+
+# Squared norms
+
+
+@inlined
+def square_of_sum(a, u):
+    """Return a ‖u‖² of a RoundSum, in O(n_features)."""
+    return a * u.scale[0] ** 2 * sum_of_squares(u.vector)
+
+
+@inlined
+def square_of_scaled(a, w, k):
+    """Return a ‖w_k‖², in O(n_features)."""
+    return a * w.scale[k] ** 2 * sum_of_squares(w.vectors[k])
+
+
+@inlined
+def square_of_normed(w, k):
+    """Return the squared norm of a vector whose norm is followed, in O(1)."""
+    return max(0.0, w.norms.square[k])

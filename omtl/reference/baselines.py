@@ -1,0 +1,104 @@
+"""Oracles of the baselines that no paper of the project has, with full matrices."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from omtl.reference import Rounds, Step, Steps
+
+
+def gradient_descent(
+    rounds: Rounds, n_tasks: int, n_features: int, eta: float, pooled: bool
+) -> Steps:
+    """Yield the steps of w ← w − (η / √t) ∂ max(0, 1 − y w·x) (Zinkevich 2003, section 2).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    eta : float
+    pooled : bool
+        One vector for all tasks.
+    """
+    w = np.zeros((n_tasks, n_features))
+    t = [0] * n_tasks
+    for given in rounds:
+        for x, y, task, _ in given:
+            k = 0 if pooled else task
+            score = float(w[k] @ x)
+            if x.any():
+                t[k] += 1
+                gradient = -y * x if 1.0 - y * score > 0.0 else 0.0 * x
+                w[k] = w[k] - eta * t[k] ** -0.5 * gradient
+            yield Step(score, y * score < 1.0 and bool(x.any()), abs(y * score - 1.0))
+
+
+def adagrad(rounds: Rounds, n_tasks: int, n_features: int, eta: float, pooled: bool) -> Steps:
+    """Yield the steps of w ← w − η diag(G)^(−½) g, G = Σ g gᵀ (Duchi et al. 2011, eq. 1).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    eta : float
+    pooled : bool
+        One vector for all tasks.
+    """
+    w = np.zeros((n_tasks, n_features))
+    G = np.zeros((n_tasks, n_features, n_features))
+    for given in rounds:
+        for x, y, task, _ in given:
+            k = 0 if pooled else task
+            score = float(w[k] @ x)
+            fired = y * score < 1.0 and bool(x.any())
+            if fired:
+                gradient = -y * x
+                G[k] += np.outer(gradient, gradient)
+                w[k] = w[k] - eta * np.sqrt(np.linalg.pinv(np.diag(np.diag(G[k])))) @ gradient
+            yield Step(score, fired, abs(y * score - 1.0))
+
+
+def arow(rounds: Rounds, n_tasks: int, n_features: int, r: float, pooled: bool) -> Steps:
+    """Yield the steps of AROW (Crammer et al. 2009, figure 1), Σ made diagonal after each.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    r : float
+    pooled : bool
+        One vector for all tasks.
+    """
+    mu = np.zeros((n_tasks, n_features))
+    sigma = np.stack([np.eye(n_features)] * n_tasks)
+    for given in rounds:
+        for x, y, task, _ in given:
+            k = 0 if pooled else task
+            m, v = float(mu[k] @ x), float(x @ sigma[k] @ x)
+            fired = m * y < 1.0 and bool(x.any())
+            if fired:
+                beta = 1.0 / (v + r)
+                alpha = max(0.0, 1.0 - y * m) * beta
+                mu[k] = mu[k] + alpha * y * (sigma[k] @ x)
+                full = sigma[k] - beta * np.outer(sigma[k] @ x, sigma[k] @ x)
+                sigma[k] = np.diag(np.diag(full))
+            yield Step(m, fired, abs(y * m - 1.0))
+
+
+def majority(rounds: Rounds, n_tasks: int, n_features: int) -> Steps:  # noqa: ARG001
+    """Yield the more frequent label of each task so far, +1 where there is none.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    """
+    labels: list[Counter[float]] = [Counter() for _ in range(n_tasks)]
+    for given in rounds:
+        for x, y, task, _ in given:
+            seen = labels[task]
+            yield Step(seen[1.0] - seen[-1.0] + 0.5, False, 0.5)
+            if x.any():
+                seen[y] += 1

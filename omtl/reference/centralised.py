@@ -1,0 +1,93 @@
+"""Oracles of the learners without a network: perceptron, passive-aggressive, COML."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from omtl.reference import Rounds, Step, Steps
+
+
+def perceptron(
+    rounds: Rounds, n_tasks: int, n_features: int, eta: float, margin: float, pooled: bool
+) -> Steps:
+    """Yield the steps of w ← w + η y x where y w·x ≤ margin (DOM paper, section 4.1).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    eta, margin : float
+    pooled : bool
+        One vector for all tasks.
+    """
+    w = [np.zeros(n_features) for _ in range(n_tasks)]
+    for given in rounds:
+        for x, y, task, _ in given:
+            k = 0 if pooled else task
+            score = float(w[k] @ x)
+            fired = y * score <= margin and x.any()
+            if fired:
+                w[k] = w[k] + eta * y * x
+            yield Step(score, fired, abs(y * score - margin))
+
+
+def passive_aggressive(
+    rounds: Rounds, n_tasks: int, n_features: int, C: float, pooled: bool
+) -> Steps:
+    """Yield the steps of PA (C = ∞) and PA-I: w ← argmin ½‖u − w‖² + C ℓ(u).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    C : float
+        Aggressiveness; infinite for the hard form.
+    pooled : bool
+        One vector for all tasks.
+    """
+    w = [np.zeros(n_features) for _ in range(n_tasks)]
+    for given in rounds:
+        for x, y, task, _ in given:
+            k = 0 if pooled else task
+            score = float(w[k] @ x)
+            w[k] = _passive_aggressive_step(w[k], x, y, C)
+            yield Step(score, y * score < 1.0 and bool(np.any(x)), abs(y * score - 1.0))
+
+
+def coml(
+    rounds: Rounds, n_tasks: int, n_features: int, C: float, mu: float, every_round: bool
+) -> Steps:
+    """Yield the steps of COML (Li, Hoi, Chang, Liu, Jain, TKDE 2014).
+
+    Where u^k has a positive hinge loss,
+    u^k ← argmin_u (μ/2)‖u − w‖² + ((1−μ)/2)‖u − u^k‖² + C ℓ(u); then w takes its own PA-I step
+    with the same C. With ``every_round``, u^k is that minimum without a loss too.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    C, mu : float
+    every_round : bool
+    """
+    w = np.zeros(n_features)
+    u = [np.zeros(n_features) for _ in range(n_tasks)]
+    for given in rounds:
+        for x, y, k, _ in given:
+            score = float(u[k] @ x)
+            global_score = float(w @ x)
+            if (every_round or y * score < 1.0) and x.any():
+                u[k] = _passive_aggressive_step(mu * w + (1.0 - mu) * u[k], x, y, C)
+            w = _passive_aggressive_step(w, x, y, C)
+            leans = every_round and mu > 0.0
+            fired = x.any() and (leans or y * score < 1.0 or y * global_score < 1.0)
+            yield Step(score, fired, min(abs(y * score - 1.0), abs(y * global_score - 1.0)))
+
+
+def _passive_aggressive_step(w: np.ndarray, x: np.ndarray, y: float, C: float) -> np.ndarray:
+    """Return argmin_u ½‖u − w‖² + C ℓ(u), with ℓ(u) = max(0, 1 − y u·x)."""
+    loss = max(0.0, 1.0 - y * float(w @ x))
+    square_norm = float(x @ x)
+    if square_norm == 0.0:
+        return w
+    return w + min(C, loss / square_norm) * y * x

@@ -1,0 +1,193 @@
+"""Oracles of ITOL, TOL and AKLO, with every past classifier a vector and every loss kept."""
+
+from __future__ import annotations
+
+from math import floor, log, log2, sqrt
+
+import numpy as np
+
+from omtl.reference import Rounds, Step, Steps
+
+MASK = 2**64 - 1
+
+
+def ogd(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    lam: float,
+    pooled: bool,
+    shift: int,
+    margin: float,
+) -> Steps:
+    """Yield the steps of algorithm 1, lines 8 to 13, with η_t = 1 / (λ (t + shift)).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    lam : float
+    pooled : bool
+        One vector for all tasks.
+    shift : int
+    margin : float
+    """
+    w = np.zeros((n_tasks, n_features))
+    t = np.zeros(n_tasks, dtype=int)
+    for given in rounds:
+        for x, y, task, _ in given:
+            k = 0 if pooled else task
+            score = float(w[k] @ x)
+            fired, gap = _due(y * score, margin)
+            if x.any():
+                t[k] += 1
+                w[k] = _step(w[k], x, y, lam, int(t[k]) + shift, fired)
+            yield Step(score, fired and bool(x.any()), gap)
+
+
+def aklo(
+    rounds: Rounds,
+    n_tasks: int,  # noqa: ARG001 - tasks are met as they come
+    n_features: int,
+    n_examples: tuple[int, ...],
+    seed: int,
+    lam: float,
+    sample: bool,
+    uniform: bool,
+    doubling: bool,
+    clip: int,
+    own_clip: int,
+    fading: int,
+    alpha_last: float,
+    loss: int,
+    epsilon_factor: float,
+    shift: int,
+    margin: float,
+) -> Steps:
+    """Yield the steps of algorithms 1 and 2, and of the variant of theorem 2.
+
+    The base of a task are the tasks that began before it.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    n_examples : tuple of int
+        N of each task; empty if it is not known.
+    seed : int
+    lam : float
+    sample, uniform, doubling : bool
+    clip, own_clip, fading : int
+    alpha_last : float
+    loss : int
+    epsilon_factor : float
+    shift : int
+    margin : float
+    """
+    word = first_word(seed)
+    order: list[int] = []
+    w: dict[int, np.ndarray] = {}
+    errors: dict[int, list[np.ndarray]] = {}
+    for given in rounds:
+        for x, y, k, _ in given:
+            if k not in w:
+                order.append(k)
+                w[k], errors[k] = np.zeros(n_features), []
+            base = np.array([w[j] @ x for j in order[: order.index(k)]])
+            t = len(errors[k]) + 1
+            horizon = 0 if doubling or not n_examples else n_examples[k]
+            own = float(w[k] @ x)
+            score, gap = _say(own, own_clip), np.inf
+            if base.size:
+                p = _weights(errors[k], t, horizon, fading, alpha_last, epsilon_factor, base.size)
+                if uniform:
+                    p = np.full(base.size, 1.0 / base.size)
+                if sample:
+                    word, u = xorshift(word)
+                    edges = np.cumsum(p)[:-1]
+                    said = _say(base[int(np.searchsorted(edges, u, side="right"))], clip)
+                    gap = min([gap, *np.abs(edges - u)])
+                elif clip == 0:
+                    said = float(np.clip(p @ base, -1.0, 1.0))
+                else:
+                    said = float(p @ [_say(value, clip) for value in base])
+                a = _alpha(t, horizon, fading, alpha_last)
+                score = (1.0 - a) * score + a * said
+            fired, own_gap = _due(y * own, margin)
+            doubtful = [own] if own_clip == 3 else []
+            doubtful += list(base) if clip == 3 or loss == 1 else []
+            gap = min([gap, own_gap, *(abs(value) for value in doubtful if value != 0.0)])
+            if x.any():
+                errors[k].append(_errors(base, y, loss))
+                w[k] = _step(w[k], x, y, lam, t + shift, fired)
+            yield Step(score, fired and bool(x.any()), gap)
+
+
+def _due(margin_of_own: float, margin: float) -> tuple[bool, float]:
+    """Return whether a step is due, and how far that is from being otherwise."""
+    fired = margin_of_own < margin or margin_of_own <= 0.0
+    edges = {margin, 0.0} if margin < 0.0 else {margin}
+    sure = margin_of_own == 0.0  # exactly: no product has any term
+    return fired, np.inf if sure else min(abs(margin_of_own - edge) for edge in edges)
+
+
+def _step(w: np.ndarray, x: np.ndarray, y: float, lam: float, t: int, fired: bool) -> np.ndarray:
+    """Return the weights after lines 9 to 13 of algorithm 1."""
+    eta = 1.0 / (lam * t)
+    return (1.0 - eta * lam) * w + (eta * y * x if fired else 0.0)
+
+
+def _say(value: float, clip: int) -> float:
+    """Return T(value), or the value itself (2) or its sign (3)."""
+    if clip == 2:
+        return float(value)
+    return float(np.sign(value)) if clip == 3 else float(np.clip(value, -1.0, 1.0))
+
+
+def _alpha(t: int, horizon: int, fading: int, last: float) -> float:
+    """Return α_t."""
+    if horizon == 0:
+        return t**-0.5
+    if fading == 1:
+        return horizon / (horizon + t - 1)
+    return last + (1.0 - last) * (1.0 - (t - 1) / horizon)
+
+
+def _errors(base: np.ndarray, y: float, loss: int) -> np.ndarray:
+    """Return e_t of each past classifier (algorithm 2, line 3, or its variants)."""
+    if loss == 1:
+        return (y * base <= 0.0).astype(float)
+    return np.maximum(0.0, 1.0 - y * base) if loss == 2 else (np.clip(base, -1.0, 1.0) - y) ** 2
+
+
+def _weights(
+    errors: list[np.ndarray],
+    t: int,
+    horizon: int,
+    fading: int,
+    last: float,
+    factor: float,
+    n_past: int,
+) -> np.ndarray:
+    """Return p_t (algorithm 2, line 5) from all errors so far, or from those of the interval."""
+    until, since = horizon, 1
+    if horizon == 0:
+        until = since = 2 ** floor(log2(t))
+    total = sum(_alpha(s, horizon, fading, last) for s in range(1, until + 1))
+    epsilon = factor * sqrt(log(n_past) / (8.0 * total))
+    lost = np.sum([np.zeros(n_past), *errors[since - 1 :]], axis=0)
+    p = np.exp(-epsilon * (lost - lost.min()))
+    return p / p.sum()
+
+
+def first_word(seed: int) -> int:
+    """Return the word that a learner's draws begin with."""
+    return int(np.random.default_rng(seed).integers(1, 2**64, size=1, dtype=np.uint64)[0])
+
+
+def xorshift(word: int) -> tuple[int, float]:
+    """Return the next word of Marsaglia's xorshift64 (13, 7, 17), and a number in [0, 1) of it."""
+    word ^= (word << 13) & MASK
+    word ^= word >> 7
+    word ^= (word << 17) & MASK
+    return word, (word >> 11) / 2**53

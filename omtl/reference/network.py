@@ -1,0 +1,182 @@
+"""Oracles of the learners on a network (DOM paper), with every node's vectors written out.
+
+All nodes work at the same time: what a node predicts in a round rests on what was known before the
+round (eq. 14), and never on what another node learns in that round.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from omtl.reference import Rounds, Step, Steps
+
+
+def ns(
+    rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, strength: float
+) -> Steps:
+    """Yield the steps of NS: node k learns task k; go to the neighbours' mean, then a hinge step.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    A : ndarray of shape (n_nodes, n_nodes)
+    eta, strength : float
+    """
+    assert A.shape == (n_tasks, n_tasks)
+    u = np.zeros((n_tasks, n_features))
+    for given in rounds:
+        u = u + strength * (A @ u - u)
+        for x, y, k, _ in given:
+            score = float(u[k] @ x)
+            fired = y * score < 1.0 and x.any()
+            if fired:
+                u[k] += eta * y * x
+            yield Step(score, fired, abs(y * score - 1.0))
+
+
+def dst(rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float) -> Steps:
+    """Yield the steps of DST: every node learns all tasks, which share nothing (B = I).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    A : ndarray of shape (n_nodes, n_nodes)
+    eta : float
+    """
+    return _fixed_relation(rounds, n_tasks, n_features, A, eta, np.eye(n_tasks))
+
+
+def dom1(
+    rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, b: float
+) -> Steps:
+    """Yield the steps of DOM-I (algorithm 1, B⁻¹ by eq. 10).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    A : ndarray of shape (n_nodes, n_nodes)
+    eta, b : float
+    """
+    return _fixed_relation(rounds, n_tasks, n_features, A, eta, inverse_relation(n_tasks, b))
+
+
+def dom2(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    A: np.ndarray,
+    eta: float,
+    alpha: float,
+    by_node: bool,
+    by_row: bool,
+) -> Steps:
+    """Yield the steps of DOM-II (algorithm 2).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    A : ndarray of shape (n_nodes, n_nodes)
+    eta, alpha : float
+    by_node : bool
+        Whether eq. 13 compares the nodes' vectors for the example's task, w_{j,t}^{i_t} (parts of
+        v_{j,t}, so from before any node's update of the round), or this node's for each task.
+    by_row : bool
+        Whether eq. 9 reads row i_t of B_i instead of its column.
+    """
+    n_nodes = A.shape[0]
+    identity = np.eye(n_features)
+    u = np.zeros((n_nodes, n_tasks * n_features))
+    P = np.zeros((n_nodes, n_tasks, n_tasks))
+    believed = np.array([alpha * np.eye(n_tasks) for _ in range(n_nodes)])
+    for given in rounds:
+        v = A @ u
+        B = np.array([sum(A[i, j] * believed[j] for j in range(n_nodes)) for i in range(n_nodes)])
+        u = v.copy()
+        for x, y, k, i in given:
+            phi = compound(x, k, n_tasks)
+            score = float(v[i] @ phi)
+            if by_node:
+                compared = np.array([v[j] @ phi for j in range(n_nodes)])
+            else:
+                compared = np.array([v[i] @ compound(x, j, n_tasks) for j in range(n_tasks)])
+            losses = np.maximum(0.0, 1.0 - y * compared)
+            fired = y * score < 1.0 and x.any()
+            if fired:
+                relation = B[i].T if by_row else B[i]
+                u[i] = u[i] + eta * y * np.kron(relation, identity) @ phi
+            # Eq. 13 with the largest term divided out, which the quotient does not see.
+            weights = np.exp(losses.min() - losses)
+            if x.any():
+                P[i, k] = weights / weights.sum()
+            yield Step(score, fired, abs(y * score - 1.0))
+        believed = np.array(
+            [alpha * np.eye(n_tasks) + (1.0 - alpha) * P[i] for i in range(n_nodes)]
+        )
+
+
+def da(rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, b: float) -> Steps:
+    """Yield the steps of DA on many tasks (appendix F).
+
+    z_i(t+1) = Σ_j a_ij z_j(t) + g_i(t) (eq. 22) with g = −y B⁻¹ φ (eq. 25), and in round
+    t = 1, 2, … node i predicts with w_i(t) = −α(t − 1) z_i(t), where α(t) = η/√t (eq. 23).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    A : ndarray of shape (n_nodes, n_nodes)
+    eta, b : float
+    """
+    spread = np.kron(inverse_relation(n_tasks, b), np.eye(n_features))
+    z = np.zeros((A.shape[0], n_tasks * n_features))
+    for t, given in enumerate(rounds, start=1):
+        w = -(eta / np.sqrt(max(1, t - 1))) * z  # z is 0 in round 1, where α(0) has no value
+        g = np.zeros_like(z)
+        for x, y, k, i in given:
+            phi = compound(x, k, n_tasks)
+            score = float(w[i] @ phi)
+            fired = y * score < 1.0 and x.any()
+            if fired:
+                g[i] += -y * spread @ phi
+            yield Step(score, fired, abs(y * score - 1.0))
+        z = A @ z + g
+
+
+def inverse_relation(n_tasks: int, b: float) -> np.ndarray:
+    """Return B⁻¹ of eq. 10, shape (n_tasks, n_tasks)."""
+    m = n_tasks
+    return np.array([[(b + m * (j == k)) / ((b + 1.0) * m) for k in range(m)] for j in range(m)])
+
+
+def compound(x: np.ndarray, task: int, n_tasks: int) -> np.ndarray:
+    """Return φ of eq. 3: the row at its task's place, zeros elsewhere."""
+    phi = np.zeros((n_tasks, x.size))
+    phi[task] = x
+    return phi.ravel()
+
+
+def _fixed_relation(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    A: np.ndarray,
+    eta: float,
+    inverse: np.ndarray,
+) -> Steps:
+    """Yield the steps of algorithm 1 with a given B⁻¹."""
+    spread = np.kron(inverse, np.eye(n_features))
+    u = np.zeros((A.shape[0], n_tasks * n_features))
+    for given in rounds:
+        v = A @ u
+        u = v.copy()
+        for x, y, k, i in given:
+            phi = compound(x, k, n_tasks)
+            score = float(v[i] @ phi)
+            fired = y * score < 1.0 and x.any()
+            if fired:
+                u[i] = u[i] + eta * y * spread @ phi
+            yield Step(score, fired, abs(y * score - 1.0))

@@ -1,0 +1,192 @@
+"""Oracles of OSGL and OSMTL: every weight vector in every round, from the papers' equations.
+
+All losses of a round are of the weights from before it, so each round is worked out whole before
+its steps are told. An empty row teaches nothing, and is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+
+import numpy as np
+
+from omtl.reference import Rounds, Step
+
+
+def _shared_loss(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    steps: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> Generator[Step, None, np.ndarray]:
+    """Yield the steps of w_k ← w_k + τ_k y_k x_k, with τ from all losses and squared norms."""
+    W = np.zeros((n_tasks, n_features))
+    for given in rounds:
+        told = []
+        present = [(x, y, k) for x, y, k, _ in given if x.any()]
+        losses = np.array([max(0.0, 1.0 - y * float(W[k] @ x)) for x, y, k in present])
+        for x, y, k, _ in given:
+            margin = y * float(W[k] @ x)
+            told.append(Step(float(W[k] @ x), margin < 1.0 and bool(x.any()), abs(margin - 1.0)))
+        if np.any(losses > 0.0):
+            tau = steps(losses, np.array([float(x @ x) for x, _, _ in present]))
+            for (x, y, k), size in zip(present, tau, strict=True):
+                W[k] = W[k] + size * y * x
+        yield from told
+    return W
+
+
+def osgl(
+    rounds: Rounds, n_tasks: int, n_features: int, C: float, r: float
+) -> Generator[Step, None, np.ndarray]:
+    """Yield the steps of the finite-horizon perceptron: τ is C times the gradient of ‖ℓ‖_r.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    C, r : float
+    """
+
+    def steps(losses: np.ndarray, square_norms: np.ndarray) -> np.ndarray:  # noqa: ARG001
+        gradient = (losses / np.linalg.norm(losses, r)) ** (r - 1.0)
+        return C * np.where(losses > 0.0, gradient, 0.0)
+
+    return _shared_loss(rounds, n_tasks, n_features, steps)
+
+
+def osgl_implicit(
+    rounds: Rounds, n_tasks: int, n_features: int, C: float
+) -> Generator[Step, None, np.ndarray]:
+    """Yield the steps of the implicit update, with μ found by Newton's method on 1/‖τ‖ = 1/C.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    C : float
+    """
+
+    def steps(losses: np.ndarray, square_norms: np.ndarray) -> np.ndarray:
+        mu = 0.0
+        for _ in range(100):
+            tau = losses / (square_norms + mu)
+            norm = float(np.linalg.norm(tau))
+            if norm <= C * (1.0 + 1e-14):
+                break
+            # 1/‖τ(μ)‖ is concave and rises: Newton's steps come to its root from below.
+            slope = float(np.sum(losses**2 / (square_norms + mu) ** 3)) / norm**3
+            mu += (1.0 / C - 1.0 / norm) / slope
+        return tau
+
+    return _shared_loss(rounds, n_tasks, n_features, steps)
+
+
+def _osmtl(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    C: float,
+    alpha: float,
+    margin: float,
+    any_task: bool,
+    by_horizon: bool,
+    attend: Callable[[np.ndarray, np.ndarray, float], np.ndarray],
+) -> Generator[Step, None, tuple[np.ndarray, np.ndarray]]:
+    """Yield the steps of algorithm 2; `attend` gives the new p_k from the last one and ℓ_k."""
+    if by_horizon:
+        T = len(rounds)
+        alpha = alpha * np.sqrt(T) / (1.0 + np.sqrt(T))
+        C = C * (1.0 + np.sqrt(T)) / T
+    W = np.zeros((n_tasks, n_features))
+    P = np.full((n_tasks, n_tasks), 1.0 / n_tasks)
+    for given in rounds:
+        present = {k: (x, y) for x, y, k, _ in given if x.any()}
+        margins = np.full((n_tasks, n_tasks), np.inf)  # y_j w_k·x_j, of task k's weights
+        for j, (x, y) in present.items():
+            margins[:, j] = y * (W @ x)
+        losses = np.where(margins < 1.0, 1.0 - margins, 0.0)
+        near = np.abs(margins - 1.0).min()
+        told = []
+        learns = np.zeros(n_tasks, dtype=bool)
+        for x, y, k, _ in given:
+            own = y * float(W[k] @ x)
+            if any_task or margin == 1.0:
+                fired, gap = own < 1.0, near
+            else:
+                fired, gap = own <= 0.0, min(near, abs(own))
+            learns[k] = fired and k in present
+            told.append(Step(float(W[k] @ x), bool(learns[k]), gap))
+        learning = losses.any(axis=1) if any_task else learns
+        new_W, new_P = W.copy(), P.copy()
+        for k in map(int, np.flatnonzero(learning)):
+            eta = alpha * np.eye(n_tasks)[k] + (1.0 - alpha) * P[k]  # eq. 3
+            for j, (x, y) in present.items():
+                if losses[k, j] > 0.0:
+                    new_W[k] += C * eta[j] * y * x  # eq. 9
+            new_P[k] = attend(P[k], losses[k], C * (1.0 - alpha))
+        W, P = new_W, new_P
+        yield from told
+    return W, alpha * np.eye(n_tasks) + (1.0 - alpha) * P
+
+
+def osmtl_e(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    C: float,
+    alpha: float,
+    lam: float,
+    margin: float,
+    any_task: bool,
+    by_horizon: bool,
+) -> Generator[Step, None, tuple[np.ndarray, np.ndarray]]:
+    """Yield the steps of OSMTL-e.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    C, alpha, lam, margin, any_task, by_horizon
+        As of the learner.
+    """
+
+    def attend(p: np.ndarray, losses: np.ndarray, weight: float) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            log = np.log(p) - weight / lam * losses  # eq. 11
+        new = np.exp(log - log.max())
+        return new / new.sum()
+
+    return _osmtl(rounds, n_tasks, n_features, C, alpha, margin, any_task, by_horizon, attend)
+
+
+def osmtl_t(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    C: float,
+    alpha: float,
+    lam: float,
+    margin: float,
+    any_task: bool,
+    by_horizon: bool,
+    multiplied: bool,
+    uniform: bool,
+) -> Generator[Step, None, tuple[np.ndarray, np.ndarray]]:
+    """Yield the steps of OSMTL-t.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    C, alpha, lam, margin, any_task, by_horizon, multiplied, uniform
+        As of the learner.
+    """
+
+    def attend(p: np.ndarray, losses: np.ndarray, weight: float) -> np.ndarray:  # noqa: ARG001
+        new = np.maximum(0.0, lam - losses) * (p if multiplied else 1.0)
+        if new.sum() > 0.0:
+            return new / new.sum()
+        return np.full(n_tasks, 1.0 / n_tasks) if uniform else p
+
+    return _osmtl(rounds, n_tasks, n_features, C, alpha, margin, any_task, by_horizon, attend)

@@ -1,0 +1,95 @@
+"""Oracles of ROM-PGD and ROM-RDA, with every part of the weights written out in every round.
+
+They return, when all steps are taken, the outlier matrix Q, shape (n_tasks, n_features).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import numpy as np
+
+from omtl.reference import Rounds, Step
+
+
+def rom_pgd(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    eta: float,
+    alpha: float,
+    beta: float,
+    gamma: float,
+    every_round: bool = False,
+) -> Generator[Step, None, np.ndarray]:
+    """Yield the steps of algorithm 1, or of eqs. 6, 7 and 10 in every round.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    eta, alpha, beta, gamma : float
+    every_round : bool
+    """
+    u = np.zeros(n_features)
+    P = np.zeros((n_tasks, n_features))
+    Q = np.zeros((n_tasks, n_features))
+    for given in rounds:
+        gradients = np.zeros((n_tasks, n_features))
+        stepping = set(range(n_tasks)) if every_round else set()
+        for x, y, i, _ in given:
+            score = float((u + P[i] + Q[i]) @ x)
+            fired = max(0.0, 1.0 - y * score) > 0.0 and bool(x.any())
+            if fired:
+                gradients[i] = -y * x
+                stepping.add(i)
+            yield Step(score, fired, abs(y * score - 1.0))
+        for i in stepping:
+            P[i] = (P[i] - eta * gradients[i]) / (1.0 + beta * eta)  # eq. 7
+            hat = Q[i] - eta * gradients[i]  # eq. 8
+            norm = np.linalg.norm(hat)
+            if norm > 0.0:
+                Q[i] = max(0.0, 1.0 - eta * gamma / norm) * hat  # eq. 10
+        u = (u - eta / n_tasks * gradients.sum(axis=0)) / (1.0 + alpha * eta / n_tasks)  # eq. 6
+    return Q
+
+
+def rom_rda(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    kappa: float,
+    alpha: float,
+    beta: float,
+    gamma: float,
+) -> Generator[Step, None, np.ndarray]:
+    """Yield the steps of algorithm 2, with θ_t = κ √t.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    kappa, alpha, beta, gamma : float
+    """
+    u, mean_u = np.zeros(n_features), np.zeros(n_features)
+    P, mean_P = np.zeros((n_tasks, n_features)), np.zeros((n_tasks, n_features))
+    Q, mean_Q = np.zeros((n_tasks, n_features)), np.zeros((n_tasks, n_features))
+    for t, given in enumerate(rounds, start=1):
+        theta = kappa * np.sqrt(t)
+        gradients = np.zeros((n_tasks, n_features))
+        for x, y, i, _ in given:
+            score = float((u + P[i] + Q[i]) @ x)
+            fired = max(0.0, 1.0 - y * score) > 0.0 and bool(x.any())
+            if fired:
+                gradients[i] = -y * x
+            yield Step(score, fired, abs(y * score - 1.0))
+        mean_u = gradients.sum(axis=0) / t + (t - 1) / t * mean_u  # eq. 14
+        mean_P = gradients / t + (t - 1) / t * mean_P  # eq. 15
+        mean_Q = gradients / t + (t - 1) / t * mean_Q  # eq. 16
+        u = -mean_u / (alpha + theta / t)  # eq. 20
+        P = -mean_P / (beta + theta / t)  # eq. 21
+        for i in range(n_tasks):  # eq. 22
+            norm = float(np.linalg.norm(mean_Q[i]))
+            left = max(0.0, 1.0 - gamma / norm) if norm > 0.0 else 0.0
+            Q[i] = -left * t * mean_Q[i] / theta
+    return Q

@@ -1,0 +1,100 @@
+"""Which transcription is of which learner, and what it does on a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import signature
+from typing import Any
+
+from scipy import sparse
+
+from omtl.learners.adagrad import AdaGrad
+from omtl.learners.arow import AROW
+from omtl.learners.cavallanti import MultiPerceptron
+from omtl.learners.coml import COML
+from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
+from omtl.learners.gradient import GradientDescent
+from omtl.learners.lifelong import AKLO, OGD
+from omtl.learners.majority import Majority
+from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
+from omtl.learners.osgl import OSGL, OSGLImplicit
+from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
+from omtl.learners.passive_aggressive import PassiveAggressive
+from omtl.learners.perceptron import Perceptron
+from omtl.learners.rom import ROMPGD, ROMRDA
+from omtl.reference import (
+    Given,
+    Rounds,
+    Steps,
+    baselines,
+    centralised,
+    interaction,
+    lifelong,
+    network,
+    osmtl,
+    rom,
+)
+from omtl.rules import Shape
+from omtl.streams import Stream, Tasks
+
+TRANSCRIPTIONS: dict[type, Callable[..., Steps]] = {
+    Perceptron: centralised.perceptron,
+    PassiveAggressive: centralised.passive_aggressive,
+    COML: centralised.coml,
+    NS: network.ns,
+    DST: network.dst,
+    DOM1: network.dom1,
+    DOM2: network.dom2,
+    DA: network.da,
+    MultiPerceptron: interaction.multi_perceptron,
+    OMTLCovariance: interaction.omtl_covariance,
+    OMTLBatchOpt: interaction.omtl_batch_opt,
+    OMTLLogDet: interaction.omtl_logdet,
+    OMTLVonNeumann: interaction.omtl_von_neumann,
+    ROMPGD: rom.rom_pgd,
+    ROMRDA: rom.rom_rda,
+    OSGL: osmtl.osgl,
+    OSGLImplicit: osmtl.osgl_implicit,
+    OSMTLExponential: osmtl.osmtl_e,
+    OSMTLThreshold: osmtl.osmtl_t,
+    OGD: lifelong.ogd,
+    AKLO: lifelong.aklo,
+    GradientDescent: baselines.gradient_descent,
+    AdaGrad: baselines.adagrad,
+    AROW: baselines.arow,
+    Majority: baselines.majority,
+}
+
+
+def transcription_of(learner: Any) -> Callable[..., Steps] | None:
+    """Return a learner's plain transcription: what its class names, or this package's; or None."""
+    return getattr(type(learner), "reference", None) or TRANSCRIPTIONS.get(type(learner))
+
+
+def rounds_of(tasks: Tasks, stream: Stream) -> Rounds:
+    """Return a stream as a transcription reads it."""
+    X = tasks.X.toarray() if isinstance(tasks.X, sparse.csr_array) else tasks.X
+    events = [
+        Given(X[i], float(tasks.y[i]), int(tasks.task[i]), int(node))
+        for i, node in zip(stream.example, stream.node, strict=True)
+    ]
+    return [events[a:b] for a, b in zip(stream.start[:-1], stream.start[1:], strict=True)]
+
+
+def steps_of(learner: Any, rounds: Rounds, shape: Shape) -> Steps:
+    """Return what the transcription of a learner does on a stream, example by example.
+
+    Parameters
+    ----------
+    learner
+        One that has a transcription; its hyper-parameters are its fields.
+    rounds, shape
+        The stream (`rounds_of`), and what the learner is told of it.
+    """
+    transcription = transcription_of(learner)
+    assert transcription is not None, f"{type(learner).__name__} has no transcription"
+    told = {"A": shape.mixing, "n_examples": shape.n_examples, "seed": shape.seed}
+    takes = signature(transcription).parameters
+    values = learner._asdict() if hasattr(learner, "_asdict") else vars(learner)
+    more = {name: value for name, value in told.items() if name in takes} | values
+    return transcription(rounds, shape.n_tasks, shape.n_features, **more)

@@ -1,0 +1,41 @@
+"""Rows of examples, dense or sparse, in the form that compiled code reads."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+
+class DenseRows(NamedTuple):
+    """Rows of a C-ordered array of shape (n_rows, n_features)."""
+
+    X: np.ndarray
+
+
+class SparseRows(NamedTuple):
+    """Rows of a compressed sparse row matrix."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+
+
+Rows = DenseRows | SparseRows
+
+
+def rows_of(X: np.ndarray | sparse.csr_array) -> Rows:
+    """Return the rows of a matrix in the form that compiled code reads."""
+    if isinstance(X, sparse.csr_array):
+        return SparseRows(
+            X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(np.float64)
+        )
+    return DenseRows(np.ascontiguousarray(X, dtype=np.float64))
+
+
+def square_norms(X: np.ndarray | sparse.csr_array) -> np.ndarray:
+    """Return the squared Euclidean norm of each row, shape (n_rows,)."""
+    if isinstance(X, sparse.csr_array):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    return np.einsum("ij,ij->i", X, X)
