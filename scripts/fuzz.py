@@ -52,6 +52,7 @@ def csr(rng: Rng, folder: Path) -> None:  # noqa: ARG001
         odd = [-1, 0, D - 1, D, N, array.size, 2**31 - 9, 2**31 - 1, -(2**31)]
         change = rng.integers(7)
         if change == 0:
+            array = array.astype(np.int32) if array.itemsize < 4 else array
             array[place] = rng.choice(odd)
         elif change == 1:
             array = array[:place]
