@@ -20,8 +20,8 @@ from scipy import sparse
 
 import omtl.learners
 from omtl.learners.majority import Majority
-from omtl.rows import rows_of
 from omtl.paths import RESULTS, ROOT
+from omtl.rows import rows_of
 from scripts.bench import grids, limits, ours, page, streams, table_streams, targets
 from scripts.bench.__main__ import PARTS, conclude, main
 from scripts.bench.effort import QUICK

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from miniature import small
-from omtl.kernel.grid_loop import share
 from scipy import sparse
 
 from omtl.conformance import Case, recorded
 from omtl.errors import UserError
 from omtl.harness.selection import select
 from omtl.harness.unit import Result, compute
+from omtl.kernel.grid_loop import share
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.coml import COML
 from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann

@@ -21,11 +21,11 @@ from omtl.learners.dom import DA
 from omtl.learners.osmtl import OSMTLExponential
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
-from omtl.rows import SparseRows
 from omtl.preparation import fed, with_unit_rows
 from omtl.protocols import heldout
 from omtl.protocols.setting import Setting
 from omtl.protocols.splits import SAMPLINGS, areas, folds, split
+from omtl.rows import SparseRows
 from omtl.seeds import generator
 from omtl.streams import Tasks
 
