@@ -273,7 +273,7 @@ def begin_round(points: Any, factors: np.ndarray, t: int) -> None:
 
 def _note_factors(of_round: Callable) -> Callable:
     def note(points, factors, t):
-        for p in range(factors.shape[1]):
+        for p in range(points[0].size):
             r, s, u, v = of_round(at(points, p), float(t))
             factors[0, p], factors[1, p], factors[2, p], factors[3, p] = r, s, u, v
 
