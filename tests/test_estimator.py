@@ -104,7 +104,7 @@ def harness(model: MultiTaskClassifier, tasks: Tasks, stream: Stream, compiled: 
     return trace, arrays_of(state)
 
 
-SCRATCH = {"products", "product", "outlier_product", "scores", "share"}
+SCRATCH = {"products", "product", "scores", "share"}
 """Names of arrays that belong to the example that was last scored."""
 
 
@@ -118,7 +118,7 @@ def same_bits(
     """
     arrays = arrays_of(model._state)
     assert arrays.keys() == expected.keys()
-    elsewhere = {"example", "outlier_n_rows", *model.entry.row_lists}
+    elsewhere = {"example", "n_rows", "rows"}
     left_out = elsewhere | (SCRATCH if looked_ahead else set())
     for path, array in arrays.items():
         if path.rpartition("/")[2] not in left_out:
@@ -207,7 +207,7 @@ def test_an_outlier_part_that_ends_late_is_forgotten() -> None:
         row = sparse.csr_array(([1.0 if t == 0 else 10.0, 1.0], [0, t + 1], [0, 2]), shape=(1, 128))
         assert (model.learn_one(row, 1) < 1.0) == (t == 0)
         assert model.findings()["outlier"].item() == (t < 7)
-    np.testing.assert_array_equal(model._state.outlier, 0.0)
+    np.testing.assert_array_equal(model._state.q.vectors, 0.0)
 
 
 @pytest.mark.parametrize("n_features", [1, 15, 8192, 9001])

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from omtl import metric_descent, quadratic_forms
-from omtl.cone import below_zero, nearest_in_cone
+from omtl.cone import nearest_in_cone
 from omtl.errors import UserError
 from omtl.learners.lmnn import LMNN, MTLMNN
 from omtl.metric_descent import Solution
@@ -110,7 +110,7 @@ def test_the_nearest_matrix_in_the_cone(n: int) -> None:
 
 
 def test_all_is_compiled_beforehand() -> None:
-    compiled = (below_zero, mirror, to_pairs, to_targets, products)
+    compiled = (mirror, to_pairs, to_targets, products)
     MTLMNN(1.0, 1.0).warm()
     known = [len(function.signatures) for function in compiled]
     assert all(known)

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from test_learners import THOROUGH, Case, cases, problem
 from test_rom_learners import TOLERANCE, finished, powers
 
-from omtl.conformance import record, recorded
+from omtl.conformance import recorded
+from omtl.kernel.loop import run
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.osgl import OSGL, OSGLImplicit
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
-from omtl.play import examples_of, play
+from omtl.play import examples_of, new_trace, play
 from omtl.reference import osmtl
 from omtl.rules import findings
 from omtl.streams import Tasks
@@ -195,7 +196,7 @@ def test_threshold_below_all_losses(uniform: bool) -> None:
     before = state.P.copy()
     examples = examples_of(case.tasks)
 
-    record(learner, state, examples, case.stream, np.zeros(2), np.zeros(2, dtype=bool))
+    run(learner, state, examples, case.stream, new_trace(2, 1), compiled=False)
     np.testing.assert_allclose(state.P, 0.5 if uniform else before)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from omtl.kernel.inlining import by_kind, by_rows, inlined
 from omtl.kernel.layout import vector_of
 from omtl.kernel.products import axpy, rescale
-from omtl.kernel.side_by_side import axpys, dots
+from omtl.kernel.side_by_side import axpys, axpys_of, dots
 from omtl.kernel.vectors import (
     SMALLEST_SCALE,
     GroupSparse,
@@ -89,13 +89,13 @@ def _no_coefficient(part, step, c, event, y):  # noqa: ARG001
 
 
 @by_kind
-def add_rows(part, steps, rows, i, first, last):
-    """Add ``steps[c]`` times row `i` to each of some copies."""
-    axpys(steps, rows, i, first, last, part.vectors)
+def add_rows(part, steps, rows, i, first, last, which):
+    """Add ``steps[c]`` times row `i` to each of some copies; all but `which` have no step."""
+    axpys_of(steps, rows, i, first, last, which, part.vectors)
 
 
 @add_rows.of(RoundSum)
-def _add_at_the_end_of_the_round(part, steps, rows, i, first, last):
+def _add_at_the_end_of_the_round(part, steps, rows, i, first, last, which):
     pass
 
 

@@ -188,6 +188,7 @@ def share_slowly(
     n_parts, n_tasks, n_points = of.shape
     passed = 0
     for t in range(stream.start.size - 1):
+        sharing.begin_round(points, pool.factors, t)
         for e in range(stream.start[t], stream.start[t + 1]):
             i = stream.example[e]
             k = examples.task[i]
@@ -201,7 +202,7 @@ def share_slowly(
                 sharing.take_products_of(
                     parts, part, rows, i, first, last, copies.sums, product[part]
                 )
-            sharing.scores(points, parts, product, of, k, t, tally.score)
+            sharing.scores(points, pool, product, of, k, tally.score)
             n_learn = note(tally, k, y, event.square_norm > 0.0, zero)
             if n_learn == 0:
                 continue
@@ -218,13 +219,15 @@ def share_slowly(
                         copies.fate[np.uint32(c), 1] = True
                 n = pick(learners, copies.fate, first, last)
                 a_point, steps = copies.a_point[part], copies.steps
-                for c in range(first, last):
-                    steps[np.uint32(c)] = 0.0
-                for j in range(n):
-                    c = learners[j]
-                    step = sharing.step_of(points, part, a_point[c], n_tasks)
-                    steps[c] = sharing.coefficient_of(parts, part, step, c, event, y)
-                sharing.add_rows_to(parts, part, steps, rows, i, first, last)
+                if part:
+                    for c in range(first, last):
+                        steps[np.uint32(c)] = 0.0
+                    for j in range(n):
+                        c = learners[j]
+                        step = sharing.step_of(points, part, a_point[c], n_tasks)
+                        steps[c] = sharing.coefficient_of(parts, part, step, c, event, y)
+                    which = learners[:n]
+                    sharing.add_rows_to(parts, part, steps, rows, i, first, last, which)
                 for j in range(n):
                     c = learners[j]
                     step = sharing.step_of(points, part, a_point[c], n_tasks)
@@ -360,7 +363,7 @@ def share(
         if enough:
             if pool is None:
                 kept = padded(most[0]), padded(max(most[1:]) * shape.n_tasks)
-                pool = sharing.new_pool(block[0], shape, n_own, *kept)
+                pool = sharing.new_pool(block[0], shape, n_own, *kept, at_once)
             points = type(block[0])(*(np.array(values) for values in zip(*block, strict=True)))
             copies = new_copies(parts, shape.n_tasks, most)
             met = (

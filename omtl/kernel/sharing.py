@@ -11,8 +11,9 @@ A step, of the learner and the number of tasks, is by how much the part takes y 
 then divided by or shortened by. It depends on the hyper-parameters that its function reads; so two
 points with the same of these have the part in common. The first part is a `RoundSum` of all tasks,
 the others are vectors of one task each. A score is the sum of the parts' products with a row; where
-`weights` is given, a function of the learner, the rounds so far and the norm of the second part, it
-gives what the two parts are multiplied by.
+`weights` are given, two functions, the two parts are multiplied by what these say. The first makes
+four numbers, of any meaning, of the learner and the rounds so far; the second makes the weights of
+these and of the norm of the second part.
 
 This serves learners whose steps depend on the example, the label and the hyper-parameters, and not
 on how large a loss was.
@@ -51,13 +52,13 @@ Step = Callable[[Any, int], tuple[float, float]]
 
 
 def shareable(
-    weights: Callable | None = None, unless: str = "", **parts: Step
+    weights: tuple[Callable, Callable] | None = None, unless: str = "", **parts: Step
 ) -> Callable[[type], type]:
     """Return a decorator of a learner whose points share the parts that are named.
 
     Parameters
     ----------
-    weights : callable, optional
+    weights : tuple of callable, optional
         What the parts are multiplied by in a score, as the module says.
     unless : str
         A hyper-parameter that, where it is set, makes the learner share nothing.
@@ -88,14 +89,21 @@ def parts_of(learner: Any) -> tuple[tuple[float, ...], ...]:
 
 
 class Pool(NamedTuple):
-    """Copies of parts: a vector a copy in place of one a task, and the copies' steps of a round."""
+    """Copies of parts: one vector per copy in place of one per task, and what a round needs.
+
+    `rate` and `divisor` are the steps of the copies of the first part, `factors`, of shape
+    (4, n_points), what `weights` makes of the points.
+    """
 
     parts: tuple[Any, ...]
     rate: np.ndarray
     divisor: np.ndarray
+    factors: np.ndarray
 
 
-def new_pool(learner: Any, shape: Shape, n_own_features: int, n_shared: int, n_own: int) -> Pool:
+def new_pool(
+    learner: Any, shape: Shape, n_own_features: int, n_shared: int, n_own: int, n_points: int
+) -> Pool:
     """Return so many copies of zero parts.
 
     Parameters
@@ -106,6 +114,7 @@ def new_pool(learner: Any, shape: Shape, n_own_features: int, n_shared: int, n_o
         How many features a part of one task needs.
     n_shared, n_own : int
         Copies of the part of all tasks, and of each other part.
+    n_points : int
     """
     state = learner.new_state(shape)
     one = shape._replace(n_tasks=n_own, n_features=n_own_features)
@@ -123,7 +132,7 @@ def new_pool(learner: Any, shape: Shape, n_own_features: int, n_shared: int, n_o
         )
         for name in list(learner.shared_parts)[1:]
     ]
-    return Pool((common, *others), np.zeros(n_shared), np.ones(n_shared))
+    return Pool((common, *others), np.zeros(n_shared), np.ones(n_shared), np.zeros((4, n_points)))
 
 
 def state_of_point(learner: Any, state: Any, pool: Pool, t: int, of: np.ndarray) -> Any:
@@ -255,52 +264,81 @@ def _step_of(points: Any, *_: Any) -> Callable:
 chosen(step_of, _step_of)
 
 
+def begin_round(points: Any, factors: np.ndarray, t: int) -> None:
+    """Note what `weights` makes of each point after `t` rounds; nothing where there is none."""
+    weights = type(points).shared_weights
+    if weights:
+        _note_factors(weights[0])(points, factors, t)
+
+
+def _note_factors(of_round: Callable) -> Callable:
+    def note(points, factors, t):
+        for p in range(points[0].size):
+            r, s, u, v = of_round(at(points, p), float(t))
+            factors[0, p], factors[1, p], factors[2, p], factors[3, p] = r, s, u, v
+
+    return note
+
+
+def _nothing(points, factors, t):
+    pass
+
+
+def _begin_round(points: Any, *_: Any) -> Callable:
+    weights = points.instance_class.shared_weights
+    return _note_factors(weights[0]) if weights else _nothing
+
+
+chosen(begin_round, _begin_round)
+
+
 def scores(
-    points: Any, parts: Any, products: np.ndarray, of: np.ndarray, k: int, t: int, out: np.ndarray
+    points: Any, pool: Pool, products: np.ndarray, of: np.ndarray, k: int, out: np.ndarray
 ) -> None:
     """Put the score of each point on an example of task `k` in `out`.
 
     Parameters
     ----------
-    points, parts
+    points, pool
     products : ndarray of shape (n_parts, n_copies)
         Of each copy with the row.
     of : ndarray of shape (n_parts, n_tasks, n_points)
         The copies that the points have.
-    k, t : int
-        The task, and how many rounds have been.
+    k : int
+        The task.
     out : ndarray of shape (n_points,)
     """
-    weights = type(points).shared_weights
-    form = _weighed_sum if weights else _sum
-    form(weights)(points, parts, products, of, k, t, out)
+    _scores(type(points))(points, pool, products, of, k, out)
 
 
-def _sum(weights: None) -> Callable:  # noqa: ARG001
-    def of_products(points, parts, products, of, k, t, out):  # noqa: ARG001
+def _scores(kind: Any) -> Callable:
+    def up_to(last: int) -> Callable:
+        if last == 0:
+            return lambda products, of, k, p: products[0, of[0, 0, p]]  # noqa: ARG005
+        before = inlined(up_to(last - 1))
+        return lambda products, of, k, p: (
+            before(products, of, k, p) + products[last, of[last, k, p]]
+        )
+
+    total = inlined(up_to(len(kind.shared_parts) - 1))
+
+    def sums(points, pool, products, of, k, out):  # noqa: ARG001
         for p in range(out.size):
-            out[p] = products[0, of[0, 0, p]] + products[1, of[1, k, p]]
-        for n in range(2, of.shape[0]):
-            for p in range(out.size):
-                out[p] += products[n, of[n, k, p]]
+            out[p] = total(products, of, k, p)
 
-    return of_products
+    if not kind.shared_weights:
+        return sums
+    weigh = kind.shared_weights[1]
 
-
-def _weighed_sum(weights: Callable) -> Callable:
-    def of_products(points, parts, products, of, k, t, out):
-        norms = parts[1].norm
+    def weighed_sums(points, pool, products, of, k, out):  # noqa: ARG001
+        norms, factors = pool.parts[1].norm, pool.factors
         for p in range(out.size):
             c = of[1, k, p]
-            common, own = weights(at(points, p), t, norms[c])
+            of_round = (factors[0, p], factors[1, p], factors[2, p], factors[3, p])
+            common, own = weigh(of_round, norms[c])
             out[p] = common * products[0, of[0, 0, p]] + own * products[1, c]
 
-    return of_products
+    return weighed_sums
 
 
-def _scores(points: Any, *_: Any) -> Callable:
-    weights = points.instance_class.shared_weights
-    return (_weighed_sum if weights else _sum)(weights)
-
-
-chosen(scores, _scores)
+chosen(scores, lambda points, *_: _scores(points.instance_class))

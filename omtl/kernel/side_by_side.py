@@ -106,6 +106,26 @@ def axpys(a: np.ndarray, rows: Rows, i: int, first: int, last: int, W: np.ndarra
         axpy_one(a[j], rows, i, j, W)
 
 
+def _dense_axpys_of(a, rows, i, first, last, which, W):  # noqa: ARG001
+    for e in range(which.size):
+        if a[which[e]] != 0.0:
+            axpy_one(a[which[e]], rows, i, which[e], W)
+
+
+@by_rows(dense=_dense_axpys_of)
+def axpys_of(
+    a: np.ndarray,
+    rows: Rows,
+    i: int,
+    first: int,
+    last: int,
+    which: np.ndarray,  # noqa: ARG001
+    W: np.ndarray,
+) -> None:
+    """Take the steps of `axpys`, where all of `a` but ``a[which]`` is zero."""
+    axpys(a, rows, i, first, last, W)
+
+
 def _dense_dot_first(W, n, rows, i, out):
     dense_row_dots(W, rows.X[i], 0, n, out)
 

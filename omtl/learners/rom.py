@@ -160,11 +160,9 @@ def mean_over(weight, kappa, t):
 
 
 @inlined
-def outlier_over(gamma, kappa, t, norm):
-    """Return max(0, 1 − γ t / ‖S^i‖) / (κ √t), of eq. 22."""
-    if norm > gamma * t:
-        return (1.0 - gamma * t / norm) / (kappa * math.sqrt(t))
-    return 0.0
+def outlier_over(threshold, theta, norm):
+    """Return max(0, 1 − γ t / ‖S^i‖) / θ, of eq. 22, with the threshold γ t and θ = κ √t."""
+    return (1.0 - threshold / norm) / theta if norm > threshold else 0.0
 
 
 @inlined
@@ -174,14 +172,20 @@ def sum_up(rda, m):  # noqa: ARG001
 
 
 @inlined
-def weights_of_sums(rda, t, norm):
-    """Return what S and S^i are multiplied by in a score after t rounds (eqs. 20 to 22)."""
-    own = mean_over(rda.beta, rda.kappa, float(t))
-    outlier = outlier_over(rda.gamma, rda.kappa, float(t), norm)
-    return mean_over(rda.alpha, rda.kappa, float(t)), own + outlier
+def factors_of_round(rda, t):
+    """Return what S is times for u and S^i for p^i after t rounds (eqs. 20 and 21), γ t and θ."""
+    u, p = mean_over(rda.alpha, rda.kappa, t), mean_over(rda.beta, rda.kappa, t)
+    return u, p, rda.gamma * t, rda.kappa * math.sqrt(t)
 
 
-@shareable(S=sum_up, own=sum_up, weights=weights_of_sums)
+@inlined
+def weights_of_sums(factors, norm):
+    """Return what S and S^i are times in a score, with ‖S^i‖ (eqs. 20 to 22)."""
+    u, p, threshold, theta = factors
+    return u, p + outlier_over(threshold, theta, norm)
+
+
+@shareable(S=sum_up, own=sum_up, weights=(factors_of_round, weights_of_sums))
 class ROMRDA(NamedTuple):
     """ROM-RDA (ROM paper, section II.D, algorithm 2): regularised dual averaging.
 
@@ -234,16 +238,17 @@ class ROMRDA(NamedTuple):
         t = state.rounds[0]
         state.S.scale[0] = 1.0
         add_round(state.S, 1.0, rows)  # eq. 14
-        state.S.scale[0] = mean_over(self.alpha, self.kappa, t)  # eq. 20
+        u, p, threshold, theta = factors_of_round(self, t)
+        state.S.scale[0] = u  # eq. 20
         for i in range(state.p.size):
             note_norm(state.own, i)
-            state.p[i] = mean_over(self.beta, self.kappa, t)  # eq. 21
-            state.q[i] = outlier_over(self.gamma, self.kappa, t, state.own.norm[i])  # eq. 22
+            state.p[i] = p  # eq. 21
+            state.q[i] = outlier_over(threshold, theta, state.own.norm[i])  # eq. 22
 
     def findings(self, state: DualSums) -> dict[str, np.ndarray]:
         """Return which tasks are outliers: those whose q is not zero, shape (n_tasks,)."""
-        t = state.rounds[0]
-        q = [outlier_over(self.gamma, self.kappa, t, norm) for norm in state.own.norm]
+        _, _, threshold, theta = factors_of_round(self, state.rounds[0])
+        q = [outlier_over(threshold, theta, norm) for norm in state.own.norm]
         return {"outlier": np.array(q) > 0.0}
 
     def penalty(self, state: DualSums) -> float:

@@ -39,7 +39,7 @@ TRIED = (
     ("mtLMNN: compiled Laplacian, smaller blocks, Cholesky first", "1.0 to 1.06; other bits", "no"),
     ("products of two sparse rows: four indices beside four", "1.9 (10 nonzeros) to 4.3", "yes"),
     ("OMTRSL by task: scores of a task's few examples, no matrix", "2.8 to 3.8 (news20)", "yes"),
-    ("mtLMNN: eigenvectors without Python's lock, two threads", "1.1 (omtrsl-table1)", "yes"),
+    ("mtLMNN: LAPACK's tridiagonal solvers in place of eigh", "1.0 to 1.1; other bits", "no"),
     ("mtLMNN: pairs screened by how far the metric moved", "not built: half or more stay", "no"),
     ("units: no lock that threads share, a named network checked once", "2.0 (aklo-table1)", "yes"),
     ("no machine code for what is only inlined", "3 (time to compile dom-table1)", "yes"),
