@@ -85,6 +85,8 @@ def _code_of(module: str, own_folder: Path | None) -> Code:  # noqa: ARG001 - mo
         package = name if path.stem == "__init__" else name.rpartition(".")[0]
         waiting += filter(None, (name.rpartition(".")[0], *_imports_of(tree, package)))
         digest.update(ast.dump(_without_docstrings(tree)).encode())
+    if "numba" in others:
+        others.add("llvmlite")  # which it compiles by
     return Code(digest.hexdigest(), frozenset(seen), frozenset(others & PACKAGES.keys()))
 
 
