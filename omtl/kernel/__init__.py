@@ -1,4 +1,4 @@
-"""All that knows numba: how rules are compiled, and the weight vectors that they are written in.
+"""How rules are compiled, and the weight vectors that they are written in.
 
 ==================  ================================================================================
 `inlining`          compiling rules as parts of one loop; choosing compiled forms by types
@@ -12,8 +12,18 @@
 `network`           Network: the vectors of nodes that combine, then adapt
 `pulled`            Pulled: vectors that are pulled towards a common one
 `by_feature`        steps with a rate or a variance for each feature
+`random_numbers`    random numbers within rules
+`task_vectors`      the vectors of all tasks, read in one pass over a row
+`relationships`     task vectors, and the relation of tasks that is learnt from them
+`eigenvalues`       eigenvalues of small matrices (Jacobi), inverses, roots
+`exponential`       the exponential of a small matrix
+`triplet_steps`     learning from triplets, one after the other
+`similarities`      matrices of tasks that learn from triplets, in blocks
+`neighbours`        the neighbours of each node, by threes
 `loop`              test, then train: the loop that every learner is played in
 `sharing`           what points of a grid share, derived from a learner's declaration
+`copies`            what is done to copies of a part of the weights
+`seen_features`     the features that examples have had so far
 `grid_loop`         the same loop for all points of a grid at once
 `not_compiled`      why numba refuses a learner, in one line
 ==================  ================================================================================

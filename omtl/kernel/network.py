@@ -25,6 +25,7 @@ import numpy as np
 from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.lanes import axpy_columns, dot_columns
 from omtl.kernel.layout import at_line, in_lines
+from omtl.kernel.neighbours import threes_of
 from omtl.kernel.passes import dense_row_dots
 from omtl.kernel.products import axpy, dot, rescale
 from omtl.networks import modes
@@ -71,20 +72,6 @@ class Network(NamedTuple):
     summed_at: np.ndarray
     places: np.ndarray
     near: DenseRows
-
-
-def threes_of(mixing: np.ndarray) -> tuple[SparseRows, np.ndarray]:
-    """Return each node's neighbours and their weights, three a row, and the node of each row.
-
-    Four that are all are in one row: their sum is the same to the bit.
-    """
-    node, neighbour = np.nonzero(mixing)
-    rank = np.arange(node.size) - np.searchsorted(node, node)
-    of_four = np.bincount(node)[node] == 4
-    begin = np.flatnonzero((rank % 3 == 0) & ~(of_four & (rank == 3)))
-    weights = mixing[node, neighbour]
-    links = SparseRows(np.append(begin, node.size), neighbour.astype(np.int32), weights)
-    return links, node[begin]
 
 
 def network(shape: Shape, n_slots: int, by_node: bool = False) -> Network:
