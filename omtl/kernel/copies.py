@@ -83,20 +83,10 @@ def _coefficient_of_normed_sum(part, step, c, event, y):  # noqa: ARG001
     return step[0] * y
 
 
-@coefficient.of(RoundSum)
-def _no_coefficient(part, step, c, event, y):  # noqa: ARG001
-    return 0.0
-
-
 @by_kind
 def add_rows(part, steps, rows, i, first, last, which):
     """Add ``steps[c]`` times row `i` to each of some copies; all but `which` have no step."""
     axpys_of(steps, rows, i, first, last, which, part.vectors)
-
-
-@add_rows.of(RoundSum)
-def _add_at_the_end_of_the_round(part, steps, rows, i, first, last, which):
-    pass
 
 
 @by_kind
@@ -117,8 +107,9 @@ def _finish_normed_sum(part, step, c, rows, event, y, product):
     follow_norm(part, c, 1.0, step[0] * y, rows, event, product)
 
 
-@finish_step.of(RoundSum)
-def _finish_round_sum(part, step, c, rows, event, y, product):  # noqa: ARG001
+@inlined
+def add_later_to_copy(part, c, event, y):
+    """Let the end of the round add y times an example to a copy of a `RoundSum`."""
     part.label[c, event.task] = y
     part.example[c, event.task] = event.example
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.kernel import sharing
+from omtl.kernel.copies import add_later_to_copy
 from omtl.kernel.inlining import inlined, loop
 from omtl.kernel.layout import padded
 from omtl.kernel.products import SUMS
@@ -218,16 +219,18 @@ def share_slowly(
                     for c in range(first, last):
                         copies.fate[np.uint32(c), 1] = True
                 n = pick(learners, copies.fate, first, last)
-                a_point, steps = copies.a_point[part], copies.steps
-                if part:
-                    for c in range(first, last):
-                        steps[np.uint32(c)] = 0.0
+                if part == 0:
                     for j in range(n):
-                        c = learners[j]
-                        step = sharing.step_of(points, part, a_point[c], n_tasks)
-                        steps[c] = sharing.coefficient_of(parts, part, step, c, event, y)
-                    which = learners[:n]
-                    sharing.add_rows_to(parts, part, steps, rows, i, first, last, which)
+                        add_later_to_copy(parts[0], learners[j], event, y)
+                    continue
+                a_point, steps, which = copies.a_point[part], copies.steps, learners[:n]
+                for c in range(first, last):
+                    steps[np.uint32(c)] = 0.0
+                for j in range(n):
+                    c = learners[j]
+                    step = sharing.step_of(points, part, a_point[c], n_tasks)
+                    steps[c] = sharing.coefficient_of(parts, part, step, c, event, y)
+                sharing.add_rows_to(parts, part, steps, rows, i, first, last, which)
                 for j in range(n):
                     c = learners[j]
                     step = sharing.step_of(points, part, a_point[c], n_tasks)

@@ -179,8 +179,8 @@ def clear(pool: Pool, part: int, first: int, last: int) -> None:
 # From the number of a part to the part, and from arrays of hyper-parameters to a point's learner.
 
 
-def of_part(operation: Callable) -> Callable:
-    """Return an operation that takes all parts and the number of the one that it is done to."""
+def of_part(operation: Callable, first: int = 0) -> Callable:
+    """Return an operation that takes all parts and the number of one, from `first` on."""
 
     def call(parts: Any, part: int, *rest: Any) -> Any:
         return operation(parts[part], *rest)
@@ -202,7 +202,7 @@ def of_part(operation: Callable) -> Callable:
 
     def choose(parts: Any, *_: Any) -> Callable:
         chain = None
-        for n in reversed(range(len(parts))):
+        for n in reversed(range(first, len(parts))):
             chain = form(n, chain)
         assert chain is not None
         return chain
@@ -211,9 +211,9 @@ def of_part(operation: Callable) -> Callable:
 
 
 take_products_of = of_part(take_products)
-coefficient_of = of_part(coefficient)
-add_rows_to = of_part(add_rows)
-finish_step_of = of_part(finish_step)
+coefficient_of = of_part(coefficient, 1)
+add_rows_to = of_part(add_rows, 1)
+finish_step_of = of_part(finish_step, 1)
 close_copies_of = of_part(close_copies)
 copy_part_of = of_part(copy_part)
 
