@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -245,7 +246,7 @@ def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Sources, St
     rows = frame(alone, score_table(alone, store, 0, 2), "oracle")
     rows.to_csv(folder / f"{name}.csv", index=False)
     (folder / f"{name}.as_written.meta.json").write_text(
-        '{"seed": 0, "repeats": 2, "selection": "oracle", "reading": {"name": "as_written"}}'
+        json.dumps({"seed": 0, "repeats": 2, "selection": "oracle", "reading": reading})
     )
     return Sources(tmp_path / "results"), store
 
