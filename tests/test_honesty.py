@@ -104,7 +104,7 @@ def test_arow_trusts_more_and_more() -> None:
     )
     stream = rounds(tasks, rng, np.random.default_rng(0))
     _, state = play(AROW(1e-3), examples_of(tasks), stream, Shape(1, 3, np.eye(1)))
-    assert np.all((state.lost > 0.9) & (state.lost < 1.0))
+    assert np.all((state.drop > 0.9) & (state.drop < 1.0))
 
 
 # Their rows
@@ -396,7 +396,7 @@ def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
     gap = float((baseline.values - own.values).mean())
     assert float(row["baseline_margin"]) == pytest.approx(gap, abs=1e-4)
     assert row["n_repeats"] == str(N)
-    assert row["repeats_are_of"] == "one data set"
+    assert row["repeats_are_of"] == "fresh draws"
     assert (row["printed_own"], row["printed_rival"]) == ("DOM-I (Full)", "COML")
     assert row["printed_margin"] == "0.0900"  # 6.00 - 5.91
 

@@ -169,7 +169,7 @@ def test_tables_show_what_is_suspect() -> None:
     text = markdown(lay_out(table, [not_run(cell, "no") for cell in table.cells], "oracle", 0, 1))
     assert "6.05 ± 0.08!" in text
     assert "27.27 ± 0.16," in text
-    assert "- suspect in print (`omtl proofread`) — DOM-II (Grid) on Synthetic: the spread" in text
+    assert "- suspect in print (omtl proofread) — DOM-II (Grid) on Synthetic: the spread" in text
     assert all(one.of != MEAN for found in suspects("dom-table1").values() for one in found)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from omtl.config import questions
 from omtl.errors import UserError
-from omtl.harness.claims import claims_of
+from omtl.harness.claims import check_names, claims_of
 from omtl.harness.diagnosis import diagnoses
 from omtl.harness.plan import columns_of, describe
 from omtl.harness.schema import check_all, check_claims, check_description, check_questions
@@ -58,6 +58,19 @@ def test_a_wrong_figure_claim_or_diagnosis() -> None:
     claims[0]["all"][0]["lowr"] = ["PA"]
     with pytest.raises(UserError, match=f"{claims[0]['id']}, part 1: nothing reads 'lowr'"):
         check_claims(claims, PLACE)
+    claim = claims_of("osmtl")[0]
+    for change, what in (
+        ({"than": ["PA-ON"]}, "no algorithm 'PA-ON' (did you mean 'PA-ONE'?)"),
+        ({"than": ["PA-ONE / OSGLL"]}, "no algorithm 'OSGLL' (did you mean 'OSGL'?)"),
+        ({"than": ["OSGL on Spam Detect"]}, "no data set 'Spam Detect' (did you mean"),
+        ({"dataset": "Spam Detect"}, "no data set 'Spam Detect' (did you mean"),
+    ):
+        wrong = {**claim, "all": [{**claim["all"][0], **change}]}
+        with pytest.raises(UserError) as fault:
+            check_names(wrong, "here")
+        assert what in str(fault.value)
+    with pytest.raises(UserError, match="no algorithm 'OSMTL-x'"):
+        check_names({**claim, "either": {"OSMTL*": ["OSMTL-x"]}}, "here")
     short = {key: value for key, value in diagnoses("dom")[0].items() if key != "text"}
     with pytest.raises(UserError, match="diagnosis 1: it lacks text"):
         check_all("diagnosis", [short], "x")

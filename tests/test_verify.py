@@ -18,8 +18,8 @@ from omtl import cli
 from omtl.config import load_option
 from omtl.errors import UserError
 from omtl.harness import fanout, host, kept, verify
-from omtl.harness.kept import runs
-from omtl.harness.plan import Table, descriptions
+from omtl.harness.kept import kept_scored, runs
+from omtl.harness.plan import Cell, Table, descriptions
 from omtl.harness.report import write_rows
 from omtl.harness.store import Store
 from omtl.harness.table import Scored, frame, raw_repeats, score_table
@@ -32,11 +32,16 @@ SERIAL = {"backend": "sequential", "jobs": 1}
 DOM = ["dom-table1"]
 
 
+def two_rows(table: Table) -> list[Cell]:
+    """Return the cells of two learners that have grids of 8 points."""
+    return [cell for cell in table.cells if cell.algorithm in ("NS (Full)", "NS (Grid)")]
+
+
 @pytest.fixture
 def table(monkeypatch: pytest.MonkeyPatch) -> Table:
-    """Let every table be a small one of two rows."""
+    """Let every table be a small one of two rows with grids, all repeats on one draw."""
     whole = small_table()
-    few = Table(whole.description, whole.reading, [whole.cells[0], whole.cells[3]])
+    few = replace(whole, cells=[cell.of_one_draw() for cell in two_rows(whole)])
     monkeypatch.setattr(verify, "plan_table", lambda _name, _reading: few)
     return few
 
@@ -100,22 +105,42 @@ def test_drawn_cells_are_spread_over_the_tables() -> None:
 
 
 def test_the_same_numbers(results: Path) -> None:
-    """The chosen point of each repeat, without a store."""
+    """The chosen point in each repeat, without a store."""
     for run, row in drawn(results, DOM, 2, 0):
         done = check(run, row, 0)
         assert (done.result, done.detail) == (SAME, "")
         assert (done.units, done.points) == (3, 1)
 
 
-@pytest.mark.parametrize("large", [1, 1000])
+@pytest.mark.parametrize(
+    ("large", "selection", "own_draws"),
+    [(1, "prefix", False), (1000, "prefix", False), (1000, "oracle", True)],
+)
 def test_what_is_chosen_for_each_repeat_is_chosen_again(
-    large: int, table: Table, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    large: int,
+    selection: str,
+    own_draws: bool,
+    table: Table,
+    store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A rule that looks at one repeat needs all points of its grid, and of one repeat if many."""
+    """By the rule, or as each has a draw of its own: all points are played, once if they are many.
+
+    What is kept is read as it was scored.
+    """
     monkeypatch.setattr(verify, "LARGE", large)
+    if own_draws:
+        table.cells[:] = two_rows(small_table())
     fanout.run(table.units(0, 3), store, SERIAL, quiet=True)
-    scored = score_table(table, store, 0, 3, selection="prefix")
-    keep(table, scored, tmp_path / "results", "prefix")
+    scored = score_table(table, store, 0, 3, selection=selection)
+    keep(table, scored, tmp_path / "results", selection)
+    [run] = runs(tmp_path / "results", "dom-table1")
+    for was, now in zip(scored, kept_scored(run, table), strict=True):
+        assert now.difference == was.difference is not None
+        assert now.verdict == was.verdict
+        assert now.shuffle_std == pytest.approx(was.shuffle_std, abs=5.1e-5)
+        assert now.spread == pytest.approx(was.spread, abs=5.1e-5)
     for run, row in drawn(tmp_path / "results", DOM, 2, 0):
         done = check(run, row, 0)
         assert (done.result, done.detail) == (SAME, "")

@@ -44,7 +44,6 @@ def run(options: argparse.Namespace) -> int:
     from omtl.config import choose, load_option
     from omtl.harness.comparison import baselines, compared, default_selection
     from omtl.harness.layout import plural
-    from omtl.harness.plan import CONDITIONAL, ONE_DATA_SET
     from omtl.harness.store import Store
     from omtl.metrics import METRICS
 
@@ -75,8 +74,6 @@ def run(options: argparse.Namespace) -> int:
     )
     for note in found.notes():
         print(note)
-    if found.repeats_are_of == ONE_DATA_SET:
-        print(CONDITIONAL)
     return DONE
 
 

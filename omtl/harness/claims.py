@@ -12,8 +12,10 @@ import pandas as pd
 import yaml
 from scipy import stats
 
+from omtl.config import choose
+from omtl.errors import UserError
 from omtl.harness.figures.numbers import Shown
-from omtl.harness.plan import published
+from omtl.harness.plan import describe, label_of, published
 from omtl.harness.schema import check_claims
 from omtl.harness.table import Scored
 from omtl.metrics import METRICS
@@ -58,11 +60,48 @@ class Comparison:
 
 
 def claims_of(paper: str) -> list[dict[str, Any]]:
-    """Return a paper's claims."""
+    """Return a paper's claims.
+
+    Raises
+    ------
+    UserError
+        If a key is wrong, or a table has no row or column that is named.
+    """
     path = EXPERIMENTS / paper / "claims.yaml"
     claims = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
     check_claims(claims, path)
+    for claim in claims:
+        if "table" in claim:
+            check_names(claim, f"{path}, {claim['id']}")
     return claims
+
+
+def check_names(claim: Mapping[str, Any], where: str) -> None:
+    """Refuse a claim that names an algorithm or a data set which its table lacks.
+
+    Raises
+    ------
+    UserError
+        With the claim's place, `where`, and the closest known name.
+    """
+    table, either = describe("table", claim["table"]), claim.get("either", {})
+    rows = [label_of(row) for row in table["rows"] if "group" not in row]
+    columns = [column["published"] for column in table["columns"]]
+    named = [name for forms in either.values() for name in forms]
+    datasets = [part["dataset"] for part in claim["all"]]
+    for part in claim["all"]:
+        for key in ("lower", "higher", "ratio", "than"):
+            for name in part.get(key, []):
+                row, _, elsewhere = name.partition(" on ")
+                named += [one for one in row.split(" / ") if one not in either]
+                datasets += [elsewhere] if elsewhere else []
+    try:
+        for name in named:
+            choose("algorithm", name, rows)
+        for name in datasets:
+            choose("data set", name, columns)
+    except UserError as fault:
+        raise UserError(f"{where}: {fault}") from fault
 
 
 def compare(

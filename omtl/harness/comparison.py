@@ -14,7 +14,7 @@ from omtl.config import load_option, resolve_jobs
 from omtl.errors import UserError
 from omtl.harness.claims import Comparison, compare
 from omtl.harness.fanout import run, why_lacking
-from omtl.harness.plan import Cell, Experiment
+from omtl.harness.plan import CONDITIONAL, ONE_DATA_SET, Cell, Experiment
 from omtl.harness.selection import HONEST
 from omtl.harness.statistics.correction import holm
 from omtl.harness.statistics.paired_tests import LEVEL, p_value
@@ -77,8 +77,8 @@ class Compared:
     def notes(self) -> list[str]:
         """Return what a reader must know before believing the numbers, a sentence each."""
         told = [
-            "intervals are over shuffles of the same data, at 95 % each; they say nothing of other "
-            "data. p is corrected for all comparisons (Holm)"
+            "intervals are at 95 % each; p is corrected for all comparisons (Holm)",
+            *([CONDITIONAL] if self.repeats_are_of == ONE_DATA_SET else []),
         ]
         ranked = [row for row in self.rows if row.values.size]
         names = [row.algorithm for row in ranked]

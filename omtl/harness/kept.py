@@ -19,7 +19,7 @@ from omtl.harness.naming import READINGS as STANDARD
 from omtl.harness.naming import by_reading
 from omtl.harness.plan import Table
 from omtl.harness.store import Store
-from omtl.harness.table import Scored, not_run, score_table
+from omtl.harness.table import Scored, compared, not_run, score_table
 from omtl.metrics import METRICS
 from omtl.paths import ROOT, results_to_read
 
@@ -155,12 +155,22 @@ def kept_scored(run: Run, table: Table) -> list[Scored]:
                 played[0] if played else cell,
                 values,
                 row["verdict"],
+                difference=compared(table, cell, values),
+                shuffle_std=float(row["shuffle_std"] or 0.0),
+                spread=_spread(row),
                 params=params,
                 data_sha256=row["data_sha256"],
                 diverged=diverged,
             )
         )
     return scored
+
+
+def _spread(row: Mapping[str, str]) -> tuple[float, float] | None:
+    """Return how a row's deviation compares with the printed ±; None where one is lacking."""
+    if not row["spread_ratio"]:
+        return None
+    return float(row["spread_ratio"]), float(row["spread_p"])
 
 
 def stored_or_kept(

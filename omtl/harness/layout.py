@@ -125,7 +125,7 @@ def lay_out(
     here = {s.cell.place for s in scored}
     odd = {place: found for place, found in suspects(table.id).items() if place in here}
     notes = [
-        f"suspect in print (`omtl proofread`) — {text}"
+        f"suspect in print (omtl proofread) — {text}"
         for text in by_row(finding for found in odd.values() for finding in found)
     ]
     return Layout(

@@ -211,7 +211,7 @@ def _view(run: Run, sources: Sources, singly: dict[Place, Repeats]) -> View:
     description, meta = sources.tables[run.table], run.meta
     scored = [_kept(row, run.experiments) for row in run.rows]
     cells = [s.cell for s in scored]
-    table = Table(description, meta.get("reading", {"name": run.reading}), cells)
+    table = Table(description, meta.get("reading", {"name": run.reading, "answers": {}}), cells)
     n_repeats = meta.get("repeats", description["repeats"])
     selection = run.selection or description["selection"]
     wanted = Wanted(run.reading, n_repeats, meta.get("seed", 0), run.selection or None, {})
