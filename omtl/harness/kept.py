@@ -156,7 +156,7 @@ def kept_scored(run: Run, table: Table) -> list[Scored]:
                 values,
                 row["verdict"],
                 difference=compared(table, cell, values),
-                shuffle_std=float(row["shuffle_std"] or 0.0),
+                shuffle_std=float(row.get("shuffle_std") or 0.0),
                 spread=_spread(row),
                 params=params,
                 data_sha256=row["data_sha256"],
@@ -167,8 +167,8 @@ def kept_scored(run: Run, table: Table) -> list[Scored]:
 
 
 def _spread(row: Mapping[str, str]) -> tuple[float, float] | None:
-    """Return how a row's deviation compares with the printed ±; None where one is lacking."""
-    if not row["spread_ratio"]:
+    """Return how a row's deviation compares with the printed ±; None where that is not kept."""
+    if not row.get("spread_ratio"):
         return None
     return float(row["spread_ratio"]), float(row["spread_p"])
 
