@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from omtl.config import questions
+from omtl.config import questions, read_yaml
 from omtl.errors import UserError
 from omtl.harness.claims import check_names, claims_of
 from omtl.harness.diagnosis import diagnoses
@@ -93,3 +93,14 @@ def test_a_wrong_question(change: Any, what: str) -> None:
         check_questions(asked, columns_of("dom"), "dom")
     assert what in str(fault.value)
     assert "question passive_aggressive" in str(fault.value)
+
+
+def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    """YAML would silently take the last; a merge key and its own values are no such pair."""
+    twice = tmp_path / "twice.yaml"
+    twice.write_text("a:\n  b: 1\n  c: 2\n  b: 3\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"b twice.* line 4"):
+        read_yaml(twice)
+    merged = tmp_path / "merged.yaml"
+    merged.write_text("x: &x {b: 1}\ny:\n  <<: *x\n  b: 2\n", encoding="utf-8")
+    assert read_yaml(merged)["y"] == {"b": 2}
