@@ -244,7 +244,10 @@ def test_every_online_learner_has_an_estimator() -> None:
 
 
 def test_defaults_are_values_of_the_grids() -> None:
-    """What the table adds to the rules, `conf/algorithm` has too, where it has the learner."""
+    """What the table adds to the rules, `conf/algorithm` has too, where it has the learner.
+
+    But for OMTL's `epoch`, a share of a stream whose length an estimator need not know.
+    """
     grids: dict[str, dict[str, set[float]]] = {}
     for name in options("algorithm"):
         config = load_option("algorithm", name)
@@ -255,7 +258,7 @@ def test_defaults_are_values_of_the_grids() -> None:
     compared = 0
     for name, entry in TABLE.items():
         for parameter, default in entry.defaults.items():
-            if parameter in grids.get(name, {}):
+            if parameter != "epoch" and parameter in grids.get(name, {}):
                 assert default in grids[name][parameter], (name, parameter)
                 compared += 1
     assert compared > 20
