@@ -471,6 +471,8 @@ def tiny_panel(algorithms: dict[str, dict[str, list[float]]], protocol: str) -> 
     for name, grid in algorithms.items():
         experiment = Experiment.compose(name, "outlier_walk_large", protocol, None, READING)
         experiment.dataset["options"].update(n_examples=40, n_features=8)
+        fixed = experiment.algorithm["fixed"]
+        experiment.algorithm["fixed"] = {k: v for k, v in fixed.items() if k not in grid}
         experiment.algorithm["grid"] = grid
         lines.append(PlannedLine({"algorithm": name, "title": name}, experiment))
     return PlannedPanel({"kind": "rom_regret", "horizons": 4}, tuple(lines))

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from omtl import cli, own
-from omtl.config import choose
+from omtl.config import choose, named_reading
 from omtl.errors import UserError
-from omtl.harness.provenance import only, planned
+from omtl.harness.plan import plan_table
+from omtl.harness.provenance import only
 from omtl.metrics import METRICS
 from omtl.paths import ROOT
 from omtl.site.gather import Sources, comment_of
@@ -30,7 +31,7 @@ def test_suggestions_heed_no_case() -> None:
     with pytest.raises(UserError, match="did you mean 'coml'"):
         choose("algorithm", "COML", ["pa", "coml"])
     with pytest.raises(UserError, match="did you mean 'COML on Sentiment'"):
-        only(planned("dom-table1", "as_written"), "coml on sentiment")
+        only(plan_table("dom-table1", named_reading("dom", "as_written")), "coml on sentiment")
 
 
 def test_a_home_that_cannot_be_written_is_told(
