@@ -24,6 +24,7 @@ from omtl import paths
 
 # Before anything else of the package takes them.
 paths.EXPERIMENTS, paths.RESULTS = Path("experiments"), Path("results")
+paths.PUBLISHED = paths.RESULTS / "published"
 
 from omtl.cli import main  # noqa: E402
 

@@ -188,7 +188,7 @@ class Wild(NamedTuple):
 
 
 def test_a_score_that_is_no_number_is_a_mistake_whose_loss_is_no_number() -> None:
-    """As plain Python: compiled code that is kept would be of a learner that only tests can import."""
+    """As plain Python: kept compiled code would be of a learner that only tests can import."""
     case = integers()
     case = case.with_labels(np.ones_like(case.tasks.y))
     trace, _ = play(Wild(2.0), examples_of(case.tasks), case.stream, case.shape, compiled=False)

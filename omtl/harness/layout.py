@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from omtl.config import for_column, named_reading
+from omtl.config import for_column, named_reading, options
 from omtl.harness import luck
 from omtl.harness.diagnosis import diagnosis_of
 from omtl.harness.naming import READINGS
@@ -187,7 +187,8 @@ def _of_reading(table: Table, selection: str) -> list[str]:
     def answers(reading: Mapping[str, Any]) -> list[dict[str, Any]]:
         return [for_column(reading, column)["answers"] for column in columns]
 
-    others = [other for other in READINGS if other != name]
+    there = ("as_written", *options("reading"))  # a new paper has no other yet
+    others = [one for one in READINGS if one != name and {one, f"{paper}/{one}"} & set(there)]
     same = [o for o in others if answers(named_reading(paper, o)) == answers(table.reading)]
     told = [f"reading — the answers for this table are also those of {' and '.join(same)}"]
     own = selection == table.description["selection"]
