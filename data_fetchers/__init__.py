@@ -14,8 +14,8 @@ from typing import Any, Protocol, cast
 
 from data_fetchers import fetch
 from data_fetchers.fetch import DataMissing, RemoteFile
-from omtl.errors import UserError
-from omtl.streams import Tasks
+from omtl.data.streams import Tasks
+from omtl.util.errors import UserError
 
 
 class DataSet(Protocol):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from data_fetchers import fetch_all, names
-from omtl.errors import UserError
+from omtl.util.errors import UserError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

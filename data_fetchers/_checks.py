@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import TypeVar
 
-from omtl.errors import UserError
+from omtl.util.errors import UserError
 
 Choice = TypeVar("Choice", str, int)
 

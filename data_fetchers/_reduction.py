@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from omtl.errors import UserError
+from omtl.util.errors import UserError
 
 
 def components(name: str, X: np.ndarray | sparse.csr_array, n: int) -> np.ndarray:

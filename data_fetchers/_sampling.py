@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from omtl.errors import UserError
-from omtl.streams import Tasks
+from omtl.data.streams import Tasks
+from omtl.util.errors import UserError
 
 
 def sampled(

@@ -36,8 +36,8 @@ import requests
 import urllib3
 from tqdm import tqdm
 
-from omtl.errors import UserError
-from omtl.paths import kept
+from omtl.util.errors import UserError
+from omtl.util.paths import kept
 
 CONNECT_TIMEOUT = 10.0
 """Seconds to wait for a connection."""
@@ -137,7 +137,8 @@ def fetch(
     file : RemoteFile
         The file.
     home : Path, optional
-        The folder of all data sets; else ``OMTL_DATA``, else ``data`` in ``omtl.paths.kept()``.
+        The folder of all data sets; else ``OMTL_DATA``, else ``data`` in
+        ``omtl.util.paths.kept()``.
     mirror : str, optional
         A folder or an http(s) address that has ``<dataset>/<path>``, or the same with ``.gz``
         appended; else ``OMTL_DATA_MIRROR``. It is tried before the file's own sources.

@@ -27,8 +27,8 @@ from scipy.io.matlab import MatReadError
 from data_fetchers._checks import chosen, expect_counts
 from data_fetchers._reduction import components as on_components
 from data_fetchers.fetch import RemoteFile, fetch, pinned
-from omtl.errors import UserError
-from omtl.streams import Tasks
+from omtl.data.streams import Tasks
+from omtl.util.errors import UserError
 
 NAME = "isolet"
 LICENCE = "unstated"
@@ -67,10 +67,10 @@ MISSING = {("isolet4", "F"): 2, ("isolet5", "M"): 1}
 
 @dataclass(frozen=True)
 class Classes:
-    """Examples of many tasks that have classes, as `omtl.streams.Tasks` are examples with labels.
+    """Examples of many tasks that have classes.
 
-    Not `Tasks` with the class as y: y is -1 or +1, and a learner that multiplies it with a score
-    would take any other number without a word.
+    Not `omtl.data.streams.Tasks` with the class as y: y is -1 or +1, and a learner that multiplies
+    it with a score would take any other number without a word.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ import numpy as np
 
 from data_fetchers._checks import chosen
 from data_fetchers.fetch import RemoteFile
-from omtl.streams import Tasks
+from omtl.data.streams import Tasks
 
 NAME = "lifelong_gaussians"
 FILES: tuple[RemoteFile, ...] = ()

@@ -32,7 +32,7 @@ from data_fetchers._reduction import components as on_components
 from data_fetchers._reduction import most_common
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from data_fetchers.isolet import Classes
-from omtl.errors import UserError
+from omtl.util.errors import UserError
 
 NAME = "news20"
 LICENCE = "unstated"

@@ -15,8 +15,8 @@ import numpy as np
 
 from data_fetchers.fetch import RemoteFile
 from data_fetchers.random_walk import labelled, start, step_std
-from omtl.errors import UserError
-from omtl.streams import Tasks
+from omtl.data.streams import Tasks
+from omtl.util.errors import UserError
 
 NAME = "outlier_walk"
 FILES: tuple[RemoteFile, ...] = ()

@@ -28,8 +28,8 @@ from scipy.io.matlab import MatReadError
 from data_fetchers._checks import chosen, expect_counts
 from data_fetchers._sampling import sampled
 from data_fetchers.fetch import RemoteFile, fetch, pinned
-from omtl.errors import UserError
-from omtl.streams import Tasks
+from omtl.data.streams import Tasks
+from omtl.util.errors import UserError
 
 NAME = "pubfig_attributes"
 LICENCE = "unstated"

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from data_fetchers.fetch import RemoteFile
-from omtl.errors import UserError
-from omtl.streams import Tasks
+from omtl.data.streams import Tasks
+from omtl.util.errors import UserError
 
 NAME = "random_walk"
 FILES: tuple[RemoteFile, ...] = ()

@@ -21,8 +21,8 @@ from scipy import sparse
 
 from data_fetchers._checks import chosen, expect_counts
 from data_fetchers.fetch import Archive, RemoteFile, fetch, pinned
-from omtl.errors import UserError
-from omtl.streams import Tasks
+from omtl.data.streams import Tasks
+from omtl.util.errors import UserError
 
 NAME = "sentiment"
 LICENCE = "unstated"

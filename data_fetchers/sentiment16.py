@@ -20,8 +20,8 @@ import numpy as np
 from data_fetchers._checks import chosen, expect_counts
 from data_fetchers._words import VALUES, bag_of_words
 from data_fetchers.fetch import RemoteFile, fetch, pinned
-from omtl.errors import UserError
-from omtl.streams import Tasks
+from omtl.data.streams import Tasks
+from omtl.util.errors import UserError
 
 NAME = "sentiment16"
 LICENCE = "unstated"

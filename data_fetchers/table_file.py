@@ -22,10 +22,10 @@ from scipy import sparse
 
 from data_fetchers._checks import chosen
 from data_fetchers.fetch import RemoteFile
-from omtl.archives import read_arrays
-from omtl.errors import UserError
-from omtl.own import own
-from omtl.streams import Tasks
+from omtl.data.streams import Tasks
+from omtl.util.archives import read_arrays
+from omtl.util.errors import UserError
+from omtl.util.user_folder import own
 
 NAME = "table_file"
 FILES: tuple[RemoteFile, ...] = ()

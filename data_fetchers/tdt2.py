@@ -26,9 +26,9 @@ from scipy.io.matlab import MatReadError
 
 from data_fetchers._checks import chosen, expect_counts
 from data_fetchers.fetch import RemoteFile, fetch, pinned
-from omtl.errors import UserError
-from omtl.seeds import generator
-from omtl.streams import Tasks
+from omtl.data.streams import Tasks
+from omtl.util.errors import UserError
+from omtl.util.seeds import generator
 
 NAME = "tdt2"
 LICENCE = "unstated"

@@ -2,10 +2,10 @@
 
 import os
 
-from omtl import own
-from omtl._compile_cache import use_compile_cache
+from omtl.util import user_folder
+from omtl.util.compile_cache import use_compile_cache
 
 # Units run in parallel; threads of the linear algebra would only wait for each other's cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-own.find()
+user_folder.find()
 use_compile_cache()

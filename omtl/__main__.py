@@ -1,5 +1,5 @@
 """``python -m omtl``."""
 
-from omtl.cli import main
+from omtl.commands._main import main
 
 raise SystemExit(main())

@@ -4,7 +4,7 @@ Each works in plain Python and in compiled rules, for dense and for sparse rows 
 `omtl.kernel` has more: scaled and sparse weight vectors, vectors on a network.
 """
 
+from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
 from omtl.kernel.products import axpy, dot, row_dot
-from omtl.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
 
 __all__ = ["DenseRows", "Rows", "SparseRows", "axpy", "dot", "row_dot", "rows_of", "square_norms"]

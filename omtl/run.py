@@ -15,20 +15,20 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
-from omtl.composition import FAULTS, experiment_of, mistake, parsed, plain, spelt_out
-from omtl.config import resolve_jobs
-from omtl.errors import UserError
-from omtl.files import cannot_write
-from omtl.harness.fanout import run
-from omtl.harness.layout import plural, spread
-from omtl.harness.plan import Cell
-from omtl.harness.selection import select
-from omtl.harness.store import Store
-from omtl.harness.table import values_of
-from omtl.metrics import METRICS
-from omtl.own import refuse_missing
-from omtl.paths import CONF, kept
-from omtl.stopping import ended
+from omtl.compute.parallel_jobs import run
+from omtl.compute.store import Store
+from omtl.experiment.composition import FAULTS, experiment_of, mistake, parsed, plain, spelt_out
+from omtl.experiment.config import resolve_jobs
+from omtl.experiment.selection import select
+from omtl.measures.metrics import METRICS
+from omtl.tables.layout import plural, spread
+from omtl.tables.plan import Cell
+from omtl.tables.scoring import values_of
+from omtl.util.errors import UserError
+from omtl.util.files import cannot_write
+from omtl.util.paths import CONF, kept
+from omtl.util.signals import ended
+from omtl.util.user_folder import refuse_missing
 
 DIGITS = {"auc": 4, "nsv": 1}
 """Digits of a metric that are shown; two of the others."""

@@ -20,12 +20,12 @@ from typing import Any
 import joblib
 import numpy as np
 
-from omtl.config import load_option, options, resolve_jobs
-from omtl.files import write_whole
-from omtl.harness.engines import results
-from omtl.harness.plan import Experiment
-from omtl.harness.store import Store
-from omtl.harness.unit import Result, Unit
+from omtl.compute.engines import results
+from omtl.compute.store import Store
+from omtl.experiment.config import load_option, options, resolve_jobs
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.unit import Result, Unit
+from omtl.util.files import write_whole
 from scripts.in_page import fill, table
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -31,8 +31,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from omtl.files import IN_WORK, write_whole
-from omtl.harness.store import HASH_LENGTH
+from omtl.compute.store import HASH_LENGTH
+from omtl.util.files import IN_WORK, write_whole
 from scripts.in_page import fill, table
 
 ROOT = Path(__file__).resolve().parents[1]

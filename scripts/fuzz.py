@@ -23,7 +23,7 @@ import numpy as np
 import yaml
 from scipy import sparse
 
-from omtl.errors import UserError
+from omtl.util.errors import UserError
 
 CASES = 10_000
 SECONDS_A_CASE = 5.0
@@ -42,7 +42,7 @@ class WrongNumberError(Exception):
 
 def csr(rng: Rng, folder: Path) -> None:  # noqa: ARG001
     """Compressed rows whose indices, pointers, values, kinds or shapes are wrong."""
-    from omtl.learners import AROW, COML, OMTLCovariance, PassiveAggressive
+    from omtl.sklearn import AROW, COML, OMTLCovariance, PassiveAggressive
 
     X = sparse.random_array((N, D), density=0.6, format="csr", rng=rng)
     for _ in range(int(rng.integers(3))):
@@ -84,7 +84,7 @@ def csr(rng: Rng, folder: Path) -> None:  # noqa: ARG001
 
 def arrays(rng: Rng, folder: Path) -> None:  # noqa: ARG001
     """Dense rows, labels and tasks of other shapes, kinds, orders and values."""
-    from omtl.learners import COML, PassiveAggressive
+    from omtl.sklearn import COML, PassiveAggressive
 
     good = rng.standard_normal((N, D))
     X: object = good.copy()
@@ -157,7 +157,7 @@ def _spoilt(path: Path, rng: Rng) -> None:
 
 def models(rng: Rng, folder: Path) -> None:
     """Files of models, damaged or made up."""
-    from omtl.learners import AKLO, ROMRDA, PassiveAggressive, load
+    from omtl.sklearn import AKLO, ROMRDA, PassiveAggressive, load
 
     X, task = rng.standard_normal((N, D)), np.arange(N) % 3
     learner = [PassiveAggressive(C=1.0), AKLO(), ROMRDA()][int(rng.integers(3))].fit(X, Y, task)
@@ -168,9 +168,9 @@ def models(rng: Rng, folder: Path) -> None:
 
 def knowledge(rng: Rng, folder: Path) -> None:
     """Files of knowledge bases, damaged or made up."""
-    from omtl.knowledge import load_knowledge, resume, save_knowledge
+    from omtl.kernel.rules import Shape
     from omtl.learners.lifelong import AKLO
-    from omtl.rules import Shape
+    from omtl.protocols.knowledge import load_knowledge, resume, save_knowledge
 
     learner = AKLO(0.1)
     state = learner.new_state(Shape(3, D, np.eye(3), n_examples=(4, 4, 4)))
@@ -212,8 +212,8 @@ def tables(rng: Rng, folder: Path) -> None:
 
 def configs(rng: Rng, folder: Path) -> None:
     """Configs whose text or whose values are others."""
-    from omtl.config import grid_points, option_files, read_yaml, resolve_jobs, whole
-    from omtl.harness.unit import new_learner
+    from omtl.experiment.config import grid_points, option_files, read_yaml, resolve_jobs, whole
+    from omtl.experiment.unit import new_learner
 
     group = str(rng.choice(["algorithm", "dataset", "protocol", "parallel"]))
     files = option_files(group)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from omtl.files import write_whole
+from omtl.util.files import write_whole
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

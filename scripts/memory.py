@@ -12,8 +12,8 @@ import io
 import json
 from pathlib import Path
 
-from omtl.files import write_whole
-from omtl.harness.plan import describe
+from omtl.tables.plan import describe
+from omtl.util.files import write_whole
 from scripts.in_page import fill, table
 
 ROOT = Path(__file__).resolve().parents[1]

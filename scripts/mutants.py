@@ -5,7 +5,7 @@ of the code is changed there (a comparison, a sign, a constant, a condition, a s
 Each mutant is tried in a copy of the checkout by the tests named here. One that all of them pass
 has survived; `scripts/mutants.yaml` says of each survivor that is known why it may.
 
-``python -m scripts.mutants`` tries all; ``--module omtl/files.py`` those of one.
+``python -m scripts.mutants`` tries all; ``--module omtl/util/files.py`` those of one.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from pathlib import Path
 
 import yaml
 
-from omtl.paths import ROOT
+from omtl.util.paths import ROOT
 
 TARGETS = {
     "data_fetchers/fetch.py": "test_fetch.py test_survivors.py",
-    "omtl/archives.py": "test_archives.py",
-    "omtl/files.py": "test_survivors.py test_faults.py -k 'survivors or file or lock or left'",
-    "omtl/harness/code.py": "test_keys.py test_harness.py test_survivors.py -k 'not loads'",
-    "omtl/harness/fanout.py": "test_store.py test_survivors.py test_faults.py "
+    "omtl/util/archives.py": "test_archives.py",
+    "omtl/util/files.py": "test_survivors.py test_faults.py -k 'survivors or file or lock or left'",
+    "omtl/experiment/code.py": "test_keys.py test_harness.py test_survivors.py -k 'not loads'",
+    "omtl/compute/parallel_jobs.py": "test_store.py test_survivors.py test_faults.py "
     "-k 'not killed and not moments and not runs_at_once and not otherwise and not memory'",
-    "omtl/harness/selection.py": "test_harness.py",
-    "omtl/harness/statistics/paired_tests.py": "test_statistics.py",
-    "omtl/harness/store.py": "test_store.py test_survivors.py -k 'not killed'",
-    "omtl/harness/unit.py": "test_keys.py test_store.py test_survivors.py "
+    "omtl/experiment/selection.py": "test_harness.py",
+    "omtl/evidence/paired_tests.py": "test_statistics.py",
+    "omtl/compute/store.py": "test_store.py test_survivors.py -k 'not killed'",
+    "omtl/experiment/unit.py": "test_keys.py test_store.py test_survivors.py "
     "-k 'not loads and not killed'",
-    "omtl/harness/verdict.py": "test_verdict.py",
-    "omtl/validation.py": "test_validation.py",
+    "omtl/tables/verdict.py": "test_verdict.py",
+    "omtl/data/validation.py": "test_validation.py",
 }
 """Modules, each with its quick tests."""
 

@@ -20,13 +20,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from omtl import paths
+from omtl.util import paths
 
 # Before anything else of the package takes them.
 paths.EXPERIMENTS, paths.RESULTS = Path("experiments"), Path("results")
 paths.PUBLISHED = paths.RESULTS / "published"
 
-from omtl.cli import main  # noqa: E402
+from omtl.commands._main import main  # noqa: E402
 
 
 def run(order: dict[str, Any]) -> int:

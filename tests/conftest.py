@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 from data_fetchers.fetch import RemoteFile
-from omtl.harness.store import Store
+from omtl.compute.store import Store
 
 settings.register_profile("omtl", deadline=None)  # a busy machine is no fault of the code
 settings.load_profile("omtl")

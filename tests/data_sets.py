@@ -10,7 +10,7 @@ from scipy import sparse
 
 import data_fetchers
 from data_fetchers.fetch import DataMissing
-from omtl.streams import Tasks
+from omtl.data.streams import Tasks
 
 
 def real(name: str, real_home: Path | None, **options: object) -> Tasks:

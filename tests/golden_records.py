@@ -20,11 +20,11 @@ if __name__ == "__main__":
 
 from miniature import SMALL_WALK  # noqa: E402
 
-from omtl.harness.layout import Layout, lay_out  # noqa: E402
-from omtl.harness.plan import Table, plan_table  # noqa: E402
-from omtl.harness.render import latex, markdown  # noqa: E402
-from omtl.harness.table import Scored, frame, score_table  # noqa: E402
-from omtl.harness.unit import Result, Unit, compute  # noqa: E402
+from omtl.experiment.unit import Result, Unit, compute  # noqa: E402
+from omtl.tables.layout import Layout, lay_out  # noqa: E402
+from omtl.tables.plan import Table, plan_table  # noqa: E402
+from omtl.tables.render import latex, markdown  # noqa: E402
+from omtl.tables.scoring import Scored, frame, score_table  # noqa: E402
 
 
 def name_of(unit: Unit) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from omtl.config import load_option, named_reading
-from omtl.harness.plan import Experiment
+from omtl.experiment.config import load_option, named_reading
+from omtl.experiment.experiment import Experiment
 
 SMALL_WALK = {"n_tasks": 4, "n_examples": 30, "n_features": 12}
 

@@ -9,19 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from omtl.config import named_reading
-from omtl.errors import UserError
-from omtl.harness.figures.plan import plan_figure
-from omtl.harness.figures.play import as_chosen
-from omtl.harness.panels import last_task, lifelong_error, task_bound
-from omtl.harness.panels.axes import Axes, Line, Mark, PlannedLine, PlannedPanel, Played
-from omtl.harness.plan import Experiment
-from omtl.harness.selection import costs
-from omtl.harness.store import Store
-from omtl.harness.unit import compute, new_learner, setting_of
-from omtl.metrics import METRICS
-from omtl.play import examples_of, play
+from omtl.compute.store import Store
+from omtl.data.examples import examples_of
+from omtl.experiment.config import named_reading
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.selection import costs
+from omtl.experiment.unit import compute, new_learner, setting_of
+from omtl.figures.panels import last_task, lifelong_error, task_bound
+from omtl.figures.panels.axes import Axes, Line, Mark, PlannedLine, PlannedPanel, Played
+from omtl.figures.plan import plan_figure
+from omtl.figures.play import as_chosen
+from omtl.kernel.play import play
+from omtl.measures.metrics import METRICS
 from omtl.theory import aklo
+from omtl.util.errors import UserError
 
 READING = named_reading("aklo", "as_written")
 RULE = {"rule": "oracle"}

@@ -15,14 +15,15 @@ from scipy.optimize import minimize
 from test_learners import THOROUGH, Case, problem
 from test_lifelong import life, powers
 
-from omtl.errors import UserError
+from omtl.data.examples import examples_of
+from omtl.data.preparation import fed
+from omtl.data.streams import Tasks, lifelong
+from omtl.kernel.play import play
 from omtl.learners.lifelong import AKLO, OGD
-from omtl.play import examples_of, play
-from omtl.preparation import fed
 from omtl.protocols import accumulation
 from omtl.protocols.setting import Setting
-from omtl.streams import Tasks, lifelong
 from omtl.theory import aklo
+from omtl.util.errors import UserError
 
 SLACK = 1e-9
 """Of comparisons of sums of rounded numbers, relative."""

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from miniature import small
 
-from omtl import own
-from omtl.config import resolve_jobs
-from omtl.errors import UserError
-from omtl.harness import fanout
-from omtl.harness.store import Store
-from omtl.harness.unit import Unit, compute
-from omtl.paths import ROOT
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Store
+from omtl.experiment.config import resolve_jobs
+from omtl.experiment.unit import Unit, compute
+from omtl.util import user_folder
+from omtl.util.errors import UserError
+from omtl.util.paths import ROOT
 
 BODIES = {
     "loops": "while True: pass",
@@ -72,7 +72,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     text += "".join(LEARNER.format(name=name, body=body) for name, body in BODIES.items())
     name = f"learners_{tmp_path.name}".replace("-", "_")
     (folder / f"{name}.py").write_text(text, encoding="utf-8")
-    monkeypatch.setenv(own.VARIABLE, str(folder))
+    monkeypatch.setenv(user_folder.VARIABLE, str(folder))
     monkeypatch.syspath_prepend(str(folder))
     return folder / f"{name}.py"
 
@@ -100,7 +100,7 @@ def test_what_misbehaves_ends_in_a_sentence_and_leaves_the_others_alone(
     good = small("pm").repeats(0, 4)
     units = [unit for pair in zip(bad, good * 3, strict=False) for unit in pair]
     limits = engine(backend, unit_seconds=25, unit_mib=1200)
-    outcome = fanout.run(units, store, limits, quiet=True)
+    outcome = parallel_jobs.run(units, store, limits, quiet=True)
     for unit in bad:
         name = unit.algorithm["name"]
         if name in SAYS:
@@ -119,7 +119,7 @@ def test_what_misbehaves_ends_in_a_sentence_and_leaves_the_others_alone(
 def test_learners_of_ones_own_are_played_apart_without_limits(mine: Path, store: Store) -> None:
     """One that dies does not take the run with it; nothing that it changes is seen by others."""
     units = [unit_of(mine.stem, "dies"), unit_of(mine.stem, "well")]
-    outcome = fanout.run(units, store, {"backend": "sequential", "jobs": 1}, quiet=True)
+    outcome = parallel_jobs.run(units, store, {"backend": "sequential", "jobs": 1}, quiet=True)
     assert SAYS["dies"] in outcome.failed[units[0].key].reason
     assert outcome.computed == 1
     assert all(not name.startswith(f"{os.getpid()}:") for name in outcome.loads)
@@ -133,17 +133,17 @@ def test_a_learner_that_diverges_in_one_repeat_is_told(mine: Path, store: Store)
     )
     mine.write_text(text + "FIRST = None\n" + late, encoding="utf-8")
     units = [unit_of(mine.stem, "turns", repeat) for repeat in range(5)]
-    from omtl.harness.unit import setting_of
-    from omtl.preparation import in_order
+    from omtl.data.preparation import in_order
+    from omtl.experiment.unit import setting_of
 
     setting = setting_of(units[3])
     first = float(in_order(setting.source, setting.stream)[0].rows.X[0, 0])
     mine.write_text(text + f"FIRST = {first!r}\n" + late, encoding="utf-8")
-    from omtl.harness.code import _code_of
+    from omtl.experiment.code import _code_of
 
     _code_of.cache_clear()
     units = [unit_of(mine.stem, "turns", repeat) for repeat in range(5)]
-    fanout.run(units, store, {"backend": "sequential", "jobs": 1}, quiet=True)
+    parallel_jobs.run(units, store, {"backend": "sequential", "jobs": 1}, quiet=True)
     diverged = [int(result.arrays["diverged"].sum()) for u in units if (result := store.load(u))]
     assert len(diverged) == 5
     assert diverged[3] > 0
@@ -160,15 +160,15 @@ def test_a_limit_is_a_positive_number(limit: dict[str, Any]) -> None:
 STARTED = """
 import os, sys, time
 from miniature import small
-from omtl.config import load_option, resolve_jobs
-from omtl.harness import fanout
-from omtl.harness.store import Store
+from omtl.experiment.config import load_option, resolve_jobs
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Store
 from pathlib import Path
 units = small("pm").repeats(0, 100_000)
 limits = {"unit_seconds": 60} if sys.argv[1] == "apart" else {}
 name = "threads" if sys.argv[1] == "apart" else sys.argv[1]
 parallel = resolve_jobs({**load_option("parallel", name), **limits}, 2)
-fanout.run(units, Store(Path(sys.argv[2])), parallel, quiet=True)
+parallel_jobs.run(units, Store(Path(sys.argv[2])), parallel, quiet=True)
 """
 
 

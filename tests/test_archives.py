@@ -13,8 +13,8 @@ import pyarrow.parquet
 import pytest
 
 import data_fetchers
-from omtl.archives import read_sealed, write_sealed
-from omtl.errors import UserError
+from omtl.util.archives import read_sealed, write_sealed
+from omtl.util.errors import UserError
 
 HEADER = "label,task,a\n"
 

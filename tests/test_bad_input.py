@@ -27,13 +27,14 @@ import yaml
 import data_fetchers
 from data_fetchers import table_file
 from data_fetchers.fetch import RemoteFile, fetch
-from omtl import cli, own
-from omtl.composition import GROUPS
-from omtl.config import options, questions
-from omtl.errors import UserError
-from omtl.harness.plan import descriptions
-from omtl.metrics import METRICS
-from omtl.status import WRONG_USE
+from omtl.commands import _main
+from omtl.experiment.composition import GROUPS
+from omtl.experiment.config import options, questions
+from omtl.measures.metrics import METRICS
+from omtl.tables.plan import descriptions
+from omtl.util import user_folder
+from omtl.util.errors import UserError
+from omtl.util.status import WRONG_USE
 
 GOLDEN = Path(__file__).parent / "golden" / "bad_input.yaml"
 CASES: dict[str, dict[str, Any]] = yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))
@@ -156,7 +157,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(mine)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "argv", ["omtl"])
-    own.use(mine)
+    user_folder.use(mine)
     yield mine
     sys.modules.pop("mine", None)
 
@@ -216,7 +217,7 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
     **{group: partial(options, group) for group in GROUPS},
     "table": lambda: descriptions("table"),
     "figure": lambda: descriptions("figure"),
-    "command": cli.command_names,
+    "command": _main.command_names,
     "fetched": data_fetchers.names,
     "question": lambda: questions("dom"),
     "metric": lambda: METRICS,
@@ -249,7 +250,7 @@ def test_a_command_tells_a_mistake(
     for path, text in case.get("files", {}).items():
         _write(folder / path, text)
     try:
-        status = cli.main(shlex.split(case["command"]))
+        status = _main.main(shlex.split(case["command"]))
     except SystemExit as end:  # how the parser of arguments, and a job of Hydra's, end
         status = int(end.code or 0)
     out, err = capsys.readouterr()

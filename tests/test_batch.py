@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.optimize import LinearConstraint, minimize
 from sklearn.svm import LinearSVC
 
-from omtl.errors import UserError
+from omtl.data.streams import Tasks
 from omtl.learners.batch import (
     ITL,
     SHAMO,
@@ -23,7 +23,7 @@ from omtl.learners.batch import (
     SMTLThreshold,
     Training,
 )
-from omtl.streams import Tasks
+from omtl.util.errors import UserError
 
 THOROUGH = thorough(25)
 SEEDS = st.integers(0, 10_000)

@@ -12,22 +12,22 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
-from omtl.clusters import adjusted_rand, contrast, two_clusters
-from omtl.config import load_option
-from omtl.errors import UserError
-from omtl.harness.figures import plan
-from omtl.harness.figures.drawing import draw_heat_map
-from omtl.harness.figures.make import make_figure
-from omtl.harness.figures.numbers import show_figure
-from omtl.harness.figures.plan import plan_figure
-from omtl.harness.panels.axes import HeatMap
-from omtl.harness.plan import Experiment
-from omtl.harness.selection import select
-from omtl.harness.store import Store
-from omtl.harness.unit import compute, setting_of
+from omtl.compute.store import Store
+from omtl.experiment.config import load_option
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.selection import select
+from omtl.experiment.unit import compute, setting_of
+from omtl.figures import plan
+from omtl.figures.drawing import draw_heat_map
+from omtl.figures.numbers import show_figure
+from omtl.figures.panels.axes import HeatMap
+from omtl.figures.plan import plan_figure
 from omtl.learners.batch import ITL, STL
+from omtl.measures.clusters import adjusted_rand, contrast, two_clusters
 from omtl.protocols import batch
 from omtl.protocols.splits import folds, split
+from omtl.reproduction.make_figure import make_figure
+from omtl.util.errors import UserError
 
 READING: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
 SERIAL = {"backend": "sequential", "jobs": 1}

@@ -19,10 +19,10 @@ import pytest
 from scipy import sparse
 
 import omtl.learners
+from omtl.data.rows import rows_of
 from omtl.learners.majority import Majority
 from omtl.learners.omtl import OMTLBatchOpt
-from omtl.paths import RESULTS, ROOT
-from omtl.rows import rows_of
+from omtl.util.paths import RESULTS, ROOT
 from scripts.bench import grids, limits, ours, page, streams, table_streams, targets
 from scripts.bench.__main__ import PARTS, conclude, main
 from scripts.bench.effort import QUICK
@@ -260,8 +260,8 @@ def test_a_miss_is_shown_beside_its_bare_loop() -> None:
 
 
 def test_thinned_tables_have_all_cells() -> None:
-    from omtl.config import named_reading
-    from omtl.harness.plan import plan_table
+    from omtl.experiment.config import named_reading
+    from omtl.tables.plan import plan_table
 
     plan = plan_table("dom-table1", named_reading("dom", "as_published"))
     thin = thinned(plan, 2)

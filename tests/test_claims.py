@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from miniature import small
 
-from omtl.harness.claims import (
+from omtl.evidence.claims import (
     FAILS,
     FALSE,
     HOLDS,
@@ -27,9 +27,9 @@ from omtl.harness.claims import (
     judge_claim_on_figure,
     outcome_of,
 )
-from omtl.harness.plan import Cell, describe, published
-from omtl.harness.table import Scored
-from omtl.paths import EXPERIMENTS, RESULTS
+from omtl.tables.plan import Cell, describe, published
+from omtl.tables.scoring import Scored
+from omtl.util.paths import EXPERIMENTS, RESULTS
 
 EXPERIMENT = small("pm")
 CLAIM = {"all": [{"dataset": "D", "lower": ["A"], "than": ["B"]}]}

@@ -18,21 +18,10 @@ import yaml
 from miniature import small
 from rich.console import Console
 
-from omtl import cli, own, references
-from omtl._compile_cache import use_compile_cache
-from omtl.composition import composed
-from omtl.config import (
-    grid_points,
-    load_option,
-    named_reading,
-    options,
-    patched,
-    questions,
-)
-from omtl.errors import UserError
-from omtl.files import IN_WORK
-from omtl.harness import changes, code, export, fanout, health, plan, provenance
-from omtl.harness.comparison import (
+from omtl.commands import _main
+from omtl.compute import code_log, parallel_jobs
+from omtl.compute.store import Store
+from omtl.evidence.comparison import (
     UNDECIDED,
     WORSE,
     Compared,
@@ -41,16 +30,31 @@ from omtl.harness.comparison import (
     compared,
     default_selection,
 )
-from omtl.harness.layout import lay_out
-from omtl.harness.plan import CONDITIONAL, FRESH_DRAWS, ONE_DATA_SET
-from omtl.harness.render import latex, markdown
-from omtl.harness.reproduce import Wanted
-from omtl.harness.store import Store
-from omtl.harness.table import frame, score_table
-from omtl.harness.unit import new_learner
-from omtl.metrics import METRICS
-from omtl.paths import EXPERIMENTS, ROOT
-from omtl.status import DONE
+from omtl.experiment import citations, code, doctor
+from omtl.experiment.composition import composed
+from omtl.experiment.config import (
+    grid_points,
+    load_option,
+    named_reading,
+    options,
+    patched,
+    questions,
+)
+from omtl.experiment.experiment import CONDITIONAL, FRESH_DRAWS, ONE_DATA_SET
+from omtl.experiment.unit import new_learner
+from omtl.measures.metrics import METRICS
+from omtl.reproduction import export, provenance
+from omtl.reproduction.reproduce import Wanted
+from omtl.tables import plan
+from omtl.tables.layout import lay_out
+from omtl.tables.render import latex, markdown
+from omtl.tables.scoring import frame, score_table
+from omtl.util import user_folder
+from omtl.util.compile_cache import use_compile_cache
+from omtl.util.errors import UserError
+from omtl.util.files import IN_WORK
+from omtl.util.paths import EXPERIMENTS, ROOT
+from omtl.util.status import DONE
 
 SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
 
@@ -65,7 +69,7 @@ def told(
     monkeypatch.setattr(sys, "argv", ["omtl"])
 
     def told(*words: str, status: int = DONE) -> str:
-        assert cli.main(words) == status
+        assert _main.main(words) == status
         return capsys.readouterr().out
 
     return told
@@ -75,7 +79,7 @@ def test_help_imports_nothing_heavy() -> None:
     """The help of every command is made of the standard library, so it comes at once."""
     heavy = ("numpy", "numba", "pandas", "hydra", "scipy", "rich", "yaml")
     code = (
-        "import sys; from omtl.cli import parser; text = parser().format_help(); "
+        "import sys; from omtl.commands._main import parser; text = parser().format_help(); "
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     done = subprocess.run(
@@ -84,7 +88,7 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("name", cli.command_names())
+@pytest.mark.parametrize("name", _main.command_names())
 def test_every_help_shows_examples_that_parse(name: str, capsys) -> None:
     """Each example is a command line that the parser takes."""
     module = __import__(f"omtl.commands.{name}", fromlist=["EXAMPLES"])
@@ -92,11 +96,11 @@ def test_every_help_shows_examples_that_parse(name: str, capsys) -> None:
     for example in module.EXAMPLES:
         words = shlex.split(example)
         words = words[: words.index(">")] if ">" in words else words
-        options, rest = cli.parser().parse_known_args(words)
+        options, rest = _main.parser().parse_known_args(words)
         assert options.command == name
         assert all("=" in word for word in rest)
     with pytest.raises(SystemExit):
-        cli.parser().parse_args([name, "--help"])
+        _main.parser().parse_args([name, "--help"])
     assert f"omtl {module.EXAMPLES[0]}" in capsys.readouterr().out
 
 
@@ -125,24 +129,24 @@ def test_what_is_kept_is_counted_while_a_run_goes_on(tmp_path: Path) -> None:
     (tmp_path / "sub" / "unit").write_bytes(b"123")
     (tmp_path / f"{IN_WORK}one").write_bytes(b"12345")
     (tmp_path / "gone").symlink_to(tmp_path / "nothing")
-    assert health._sizes(tmp_path) == {tmp_path / "sub" / "unit": 3}
-    assert health._sizes(tmp_path / "nothing") == {}
+    assert doctor._sizes(tmp_path) == {tmp_path / "sub" / "unit": 3}
+    assert doctor._sizes(tmp_path / "nothing") == {}
 
 
 def test_only_modules_are_sources_of_an_own_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An editor's lock, which is a link to nothing, and a folder are none; no fault stops omtl."""
-    monkeypatch.setenv(own.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(user_folder.VARIABLE, str(tmp_path))
     (tmp_path / "mine.py").write_text("x = 1\n", encoding="utf-8")
     (tmp_path / "a-b.py").write_text("x = 1\n", encoding="utf-8")
     (tmp_path / ".#mine.py").symlink_to("someone@somewhere:1")
     (tmp_path / "link.py").symlink_to("nothing.py")
     (tmp_path / "folder.py").mkdir()
-    assert own.sources() == [tmp_path / "mine.py"]
+    assert user_folder.sources() == [tmp_path / "mine.py"]
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(own, "sources", lambda: [tmp_path / "gone.py"])
+    monkeypatch.setattr(user_folder, "sources", lambda: [tmp_path / "gone.py"])
     use_compile_cache()
     assert "NUMBA_CACHE_DIR" not in os.environ
 
@@ -181,7 +185,7 @@ def test_a_cell_is_made_alone_and_explained(store: Store, monkeypatch: pytest.Mo
     fed = {store.load(unit).facts["data_sha256"] for unit in units}
     assert after["data"]["fed_sha256"] == sorted(fed)
     assert len(fed) == 2
-    options = cli.parser().parse_args(shlex.split(after["command"])[1:])
+    options = _main.parser().parse_args(shlex.split(after["command"])[1:])
     assert (options.table, options.cell, options.repeats) == ("dom-table1", name, 2)
 
 
@@ -197,19 +201,19 @@ def test_what_code_changed_is_told(
 ) -> None:
     """Only units of the learner whose code changed are computed again, and the run says so."""
     ours, other = small("pm"), small("pa")
-    fanout.run([*ours.repeats(0, 2), *other.repeats(0, 2)], store, SERIAL, quiet=True)
+    parallel_jobs.run([*ours.repeats(0, 2), *other.repeats(0, 2)], store, SERIAL, quiet=True)
     honest = code.code_version
     monkeypatch.setattr(
-        "omtl.harness.unit.code_version",
+        "omtl.experiment.unit.code_version",
         lambda module: "0" * 64 if module.endswith("perceptron") else honest(module),
     )
     again = [*small("pm").repeats(0, 2), *small("pa").repeats(0, 2)]
-    outcome = fanout.run(again, store, SERIAL, quiet=True)
+    outcome = parallel_jobs.run(again, store, SERIAL, quiet=True)
     assert (outcome.computed, outcome.reused) == (2, 2)
     said = capsys.readouterr().err
     assert "learner omtl.learners.perceptron.Perceptron changed: 2 stored units are" in said
     assert "passive" not in said
-    assert changes.changed(store.folder, small("pm").repeats(0, 3)[2:]) == []
+    assert code_log.changed(store.folder, small("pm").repeats(0, 3)[2:]) == []
 
 
 def test_compared_learners_are_sorted_and_tested(store: Store) -> None:
@@ -243,7 +247,7 @@ def test_a_cell_that_diverged_is_shown_as_such(
     table = small_table(monkeypatch)
     [wild] = [cell for cell in table.cells if cell.algorithm == "PM"]
     wild.experiment.algorithm.update(fixed={"margin": 1.0}, grid={"eta": [1e308]})
-    fanout.run(table.units(0, 2), store, SERIAL, quiet=True)
+    parallel_jobs.run(table.units(0, 2), store, SERIAL, quiet=True)
     scored = score_table(table, store, 0, 2)
     layout = lay_out(table, scored, "oracle", 0, 2)
     rows = frame(table, scored, "oracle").set_index("algorithm")
@@ -272,7 +276,7 @@ def test_a_table_is_exported_with_its_raw_repeats(
 ) -> None:
     """The same numbers in all forms, and a row for each repeat."""
     table = small_table(monkeypatch)
-    fanout.run(table.units(0, 2), store, SERIAL, quiet=True)
+    parallel_jobs.run(table.units(0, 2), store, SERIAL, quiet=True)
     wanted = Wanted("as_published", 2, 0, None, SERIAL)
     done = export.export("dom-table1", wanted, store, tmp_path)
     assert str(done).endswith("; from the store")
@@ -309,7 +313,7 @@ def test_exports_do_not_overwrite_each_other(
 ) -> None:
     """Files carry the names of another reading and rule, as those of tables do."""
     table = small_table(monkeypatch)
-    fanout.run(table.units(0, 2), store, SERIAL, quiet=True)
+    parallel_jobs.run(table.units(0, 2), store, SERIAL, quiet=True)
     wanted = Wanted(reading, 2, 0, selection, SERIAL)
     paths = export.export("dom-table1", wanted, store, tmp_path).paths
     endings = {path.name.removeprefix(f"{stem}.") for path in paths}
@@ -323,27 +327,27 @@ def test_one_repeat_has_no_interval(
     monkeypatch.setenv("OMTL_HOME", str(tmp_path))
     monkeypatch.setattr(sys, "argv", ["omtl"])
     experiment = ["dataset.options.n_examples=20", "repeats=1", "parallel=serial"]
-    assert cli.main(["compare", "algorithm=pa", "--only", "pm", *experiment]) == 0
+    assert _main.main(["compare", "algorithm=pa", "--only", "pm", *experiment]) == 0
     out = capsys.readouterr().out
     assert "1 repeat, seed 0" in out
     assert out.count("none") == 3  # of each algorithm, and of their difference
     assert "inf" not in out
-    assert cli.main(["run", "algorithm=pa", *experiment]) == 0
+    assert _main.main(["run", "algorithm=pa", *experiment]) == 0
     assert "(1 repeat, reading as_written" in capsys.readouterr().out
 
 
 def test_every_learner_and_data_set_can_be_cited() -> None:
     """Each algorithm of `conf/` says what to cite for it; all the bibliography is cited."""
-    known = references.entries(references.BIBLIOGRAPHY.read_text(encoding="utf-8"))
+    known = citations.entries(citations.BIBLIOGRAPHY.read_text(encoding="utf-8"))
     algorithms = [load_option("algorithm", name) for name in options("algorithm")]
     used = {key for algorithm in algorithms for key in algorithm["cites"]}
-    assert used | set(references.PAPERS.values()) == set(known)
-    text = references.bibtex(algorithms, [load_option("dataset", n) for n in options("dataset")])
+    assert used | set(citations.PAPERS.values()) == set(known)
+    text = citations.bibtex(algorithms, [load_option("dataset", n) for n in options("dataset")])
     assert text.count("{") == text.count("}")
     assert "@article{xue2007multitask" in text
     with pytest.raises(UserError, match="algorithm mine: cites 'nobody1999nothing', which"):
-        references.bibtex([{"name": "mine", "cites": ["nobody1999nothing"]}], [])
-    assert references.bibtex([{"name": "mine"}], []).strip() == ""
+        citations.bibtex([{"name": "mine", "cites": ["nobody1999nothing"]}], [])
+    assert citations.bibtex([{"name": "mine"}], []).strip() == ""
 
 
 def test_the_citation_file_is_one() -> None:

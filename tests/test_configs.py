@@ -13,7 +13,9 @@ from hydra import compose, initialize_config_dir
 from miniature import SMALL_WALK, small
 from omegaconf import OmegaConf
 
-from omtl.config import (
+from omtl.compute.parallel_jobs import run
+from omtl.compute.store import Store
+from omtl.experiment.config import (
     load_option,
     named_reading,
     options,
@@ -22,14 +24,13 @@ from omtl.config import (
     resolve_jobs,
     support_of,
 )
-from omtl.errors import UserError
-from omtl.harness.fanout import run
-from omtl.harness.naming import READINGS
-from omtl.harness.plan import Experiment, descriptions, plan_table
-from omtl.harness.store import Store
-from omtl.harness.unit import compute, learner_class
-from omtl.paths import CONF, EXPERIMENTS, ROOT
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.naming import READINGS
+from omtl.experiment.unit import compute, learner_class
 from omtl.run import answer
+from omtl.tables.plan import descriptions, plan_table
+from omtl.util.errors import UserError
+from omtl.util.paths import CONF, EXPERIMENTS, ROOT
 
 TABLES = sorted(descriptions("table"))
 PAPERS = sorted(path.parent.name for path in EXPERIMENTS.glob("*/readings.yaml"))
@@ -131,7 +132,7 @@ def test_an_option_without_a_label_is_refused(
     asked = {"literal": "short", "options": {"short": {}, "long": {}}, **question}
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "readings.yaml").write_text(yaml.safe_dump({"questions": {"step": asked}}))
-    monkeypatch.setattr("omtl.config.EXPERIMENTS", tmp_path)
+    monkeypatch.setattr("omtl.experiment.config.EXPERIMENTS", tmp_path)
     with pytest.raises(UserError) as told:
         questions("mine")
     assert all(word in str(told.value) for word in [str(tmp_path), *words])

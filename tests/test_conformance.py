@@ -11,12 +11,12 @@ import pytest
 from numba.core.errors import NumbaError
 from test_learners import VARIANTS
 
-from omtl import conformance
-from omtl.conformance import CHECKS, FAIL, PASS, look_at
 from omtl.kernel.not_compiled import PACKAGE, why
 from omtl.learners.perceptron import task_weights
 from omtl.ops import axpy, dot
+from omtl.reference import conformance
 from omtl.reference.centralised import perceptron
+from omtl.reference.conformance import CHECKS, FAIL, PASS, look_at
 
 
 @pytest.mark.parametrize("learner", VARIANTS, ids=repr)

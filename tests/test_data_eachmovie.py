@@ -19,7 +19,7 @@ from hypothesis.extra.numpy import arrays
 import data_fetchers
 from data_fetchers import eachmovie
 from data_fetchers.eachmovie import Ratings
-from omtl.errors import UserError
+from omtl.util.errors import UserError
 
 SCORE = np.array(
     [

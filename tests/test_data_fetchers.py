@@ -21,8 +21,8 @@ import data_fetchers
 from data_fetchers import mhc, outlier_walk, sentiment
 from data_fetchers.__main__ import main
 from data_fetchers.fetch import Archive, DataMissing
-from omtl.errors import UserError
-from omtl.paths import ROOT
+from omtl.util.errors import UserError
+from omtl.util.paths import ROOT
 
 NAMES = data_fetchers.names()
 

@@ -15,8 +15,8 @@ from scipy.io import savemat
 import data_fetchers
 from data_fetchers import isolet
 from data_fetchers.isolet import Classes
-from omtl.errors import UserError
-from omtl.preparation import fed, prepare
+from omtl.data.preparation import fed, prepare
+from omtl.util.errors import UserError
 
 
 def mat(**variables: object) -> bytes:

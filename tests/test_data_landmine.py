@@ -15,7 +15,7 @@ from scipy.io import savemat
 
 import data_fetchers
 from data_fetchers import landmine
-from omtl.errors import UserError
+from omtl.util.errors import UserError
 
 LABELS = ([0, 1, 0], [1], [1, 0])
 

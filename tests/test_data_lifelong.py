@@ -13,9 +13,9 @@ from scipy import sparse
 
 import data_fetchers
 from data_fetchers._sampling import sampled
-from omtl.config import load_option
-from omtl.errors import UserError
-from omtl.streams import Tasks
+from omtl.data.streams import Tasks
+from omtl.experiment.config import load_option
+from omtl.util.errors import UserError
 
 
 def drawn(seed: int = 0, **options: object) -> Tasks:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import data_fetchers
 from data_fetchers import news20
-from omtl.errors import UserError
+from omtl.util.errors import UserError
 
 TEXT = "1 2:3\n3 1:1 4:2 \n2 4:1\n1\n4 1:5\n"
 

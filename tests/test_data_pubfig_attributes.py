@@ -13,7 +13,7 @@ from scipy.io import savemat
 
 import data_fetchers
 from data_fetchers import pubfig_attributes
-from omtl.errors import UserError
+from omtl.util.errors import UserError
 
 FEAT = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
 HELD = {

@@ -11,7 +11,7 @@ from data_sets import dense, real
 
 import data_fetchers
 from data_fetchers import sentiment16
-from omtl.errors import UserError
+from omtl.util.errors import UserError
 
 TEXTS = {
     "fdu-mtl/a.task.train": "1\tgood good , good\n0\tbad thing\n",

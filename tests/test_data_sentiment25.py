@@ -10,7 +10,7 @@ import pytest
 from data_sets import dense, real
 
 from data_fetchers import sentiment25
-from omtl.errors import UserError
+from omtl.util.errors import UserError
 
 TEXTS = {
     "a.t2.train": "bad thing\t-1\nof three stars , perhaps\t1\n",

@@ -17,7 +17,7 @@ from scipy.io import savemat
 
 import data_fetchers
 from data_fetchers import spam
-from omtl.errors import UserError
+from omtl.util.errors import UserError
 
 INBOXES = (
     np.array([[1, 3, 0, 0], [0, 0, 2, 0]]),

@@ -17,7 +17,7 @@ from scipy.io import savemat
 
 import data_fetchers
 from data_fetchers import tdt2
-from omtl.errors import UserError
+from omtl.util.errors import UserError
 
 TERMS = np.array([[1, 0, 2, 0], [0, 3, 0, 0], [0, 1, 1, 0], [5, 0, 0, 0], [1, 1, 1, 0]])
 CATEGORY = np.array([1, 1, 1, 2, 3])

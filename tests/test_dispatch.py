@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from miniature import small
 
-from omtl.harness.dispatch import Dispatch, kind_of
-from omtl.harness.unit import Unit
+from omtl.compute.queue import Dispatch, kind_of
+from omtl.experiment.unit import Unit
 
 
 def units_of(*algorithms: str, repeats: int) -> list[Unit]:

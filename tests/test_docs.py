@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 import omtl.learners
-from omtl import cli
-from omtl.paths import ROOT
+from omtl.commands import _main
+from omtl.util.paths import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 IDS = [path.relative_to(ROOT).as_posix() for path in PAGES]
@@ -48,7 +48,7 @@ def assert_known(line: str) -> None:
             rest = rest[: rest.index("|")]
         if ">" in rest:
             rest = rest[: rest.index(">")]
-        cli.parse(rest)
+        _main.parse(rest)
     else:
         assert Path(program).name in ("pip", "python", "git", "cd", "dask"), line
 

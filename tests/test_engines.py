@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from miniature import small
 
-from omtl.config import load_option, options, resolve_jobs
-from omtl.errors import UserError
-from omtl.harness import engines, fanout
-from omtl.harness.engines import ENGINES, results
-from omtl.harness.store import Store
-from omtl.harness.unit import Unit, compute
-from omtl.paths import ROOT
+from omtl.compute import engines, parallel_jobs
+from omtl.compute.engines import ENGINES, results
+from omtl.compute.store import Store
+from omtl.experiment.config import load_option, options, resolve_jobs
+from omtl.experiment.unit import Unit, compute
+from omtl.util.errors import UserError
+from omtl.util.paths import ROOT
 
 pytestmark = pytest.mark.timeout(900)  # clusters start slowly where other tests run beside
 WORKERS = 2
@@ -67,12 +67,12 @@ def test_units_are_done_by_workers_of_which_one_is_killed(
             taken.append(unit)
             yield unit
 
-    with closing(results(fanout.worker, counted(), parallel(name), len(UNITS))) as stream:
+    with closing(results(parallel_jobs.worker, counted(), parallel(name), len(UNITS))) as stream:
         next(stream)
     assert len(taken) < len(UNITS)
 
     workers: list[str] = []
-    with closing(fanout.as_done(UNITS, store, parallel(name))) as stream:
+    with closing(parallel_jobs.as_done(UNITS, store, parallel(name))) as stream:
         for done in stream:
             assert done is not None
             assert done.result is not None
@@ -81,7 +81,7 @@ def test_units_are_done_by_workers_of_which_one_is_killed(
             workers.append(done.worker)
             if len(workers) == 5:
                 os.kill(int(done.worker.rpartition(":")[2]), signal.SIGKILL)
-    assert fanout.this_process() not in workers
+    assert parallel_jobs.this_process() not in workers
     assert len(set(workers)) >= WORKERS
     assert len(workers) == len(UNITS)
     assert workers[4] not in workers[-10:]
@@ -95,7 +95,9 @@ def test_ray_is_never_asked_to_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
     cancelled: list[Any] = []
     monkeypatch.setattr(ray, "cancel", lambda *what, **how: cancelled.append((what, how)))
     for n_taken in (1, 2, 3):
-        with closing(results(fanout.worker, iter(UNITS), parallel("ray"), len(UNITS))) as stream:
+        with closing(
+            results(parallel_jobs.worker, iter(UNITS), parallel("ray"), len(UNITS))
+        ) as stream:
             done = [next(stream) for _ in range(n_taken)]
         assert len({each.unit.key for each in done}) == n_taken
     assert not cancelled
@@ -110,7 +112,7 @@ def test_an_engine_that_is_not_installed_is_told(
         engines.open_dask.cache_clear()
         engines.open_ray.cache_clear()
         with pytest.raises(UserError, match=f"parallel={name} needs .*engines"):
-            fanout.run(UNITS[:1], store, parallel(name), quiet=True)
+            parallel_jobs.run(UNITS[:1], store, parallel(name), quiet=True)
 
 
 @pytest.mark.parametrize("name", ["dask", "ray"])
@@ -124,22 +126,22 @@ def test_an_engine_needs_no_address(
 
     monkeypatch.setattr(engines, f"open_{name}", opened)
     with pytest.raises(UserError, match="address '', 2 workers"):
-        fanout.run(UNITS[:1], store, {**parallel("threads"), "backend": name}, quiet=True)
+        parallel_jobs.run(UNITS[:1], store, {**parallel("threads"), "backend": name}, quiet=True)
 
 
 def test_deaths_of_workers_are_known_by_name() -> None:
     """Each is an exception of a package that is installed."""
-    for module in fanout.DEAD:
+    for module in parallel_jobs.DEAD:
         import_module(module)
-    deaths = fanout._deaths()
-    assert len(deaths) == sum(map(len, fanout.DEAD.values()))
+    deaths = parallel_jobs._deaths()
+    assert len(deaths) == sum(map(len, parallel_jobs.DEAD.values()))
     assert all(issubclass(death, Exception) for death in deaths)
 
 
 def test_an_unknown_engine_is_told(store: Store) -> None:
     """With those that there are."""
     with pytest.raises(UserError, match=r"no parallel\.backend 'slurm'; choose from sequential"):
-        fanout.run(UNITS[:1], store, {**parallel("dask"), "backend": "slurm"}, quiet=True)
+        parallel_jobs.run(UNITS[:1], store, {**parallel("dask"), "backend": "slurm"}, quiet=True)
 
 
 @pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])

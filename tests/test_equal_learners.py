@@ -14,21 +14,22 @@ import pytest
 from miniature import small
 from scipy import sparse
 
-from omtl.conformance import Case, recorded
-from omtl.errors import UserError
-from omtl.harness.selection import select
-from omtl.harness.unit import Result, compute
+from omtl.data.examples import examples_of
+from omtl.data.networks import mixing_matrix
+from omtl.data.streams import Tasks, rounds
+from omtl.experiment.selection import select
+from omtl.experiment.unit import Result, compute
 from omtl.kernel.grid_loop import share
+from omtl.kernel.play import TINY, ZERO_SCORES, play
+from omtl.kernel.rules import Event, Shape
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.coml import COML
 from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD
-from omtl.networks import mixing_matrix
-from omtl.play import TINY, ZERO_SCORES, examples_of, play
-from omtl.rules import Event, Shape
-from omtl.streams import Tasks, rounds
+from omtl.reference.conformance import Case, recorded
+from omtl.util.errors import UserError
 
 STEPS = [1e-9, 1e-5, 0.01, 0.1, 1.0 / 3.0, 1.0, 7.0, 1e6]
 

@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from omtl.harness.escape import for_latex, for_markdown, one_line
 from omtl.site import text
 from omtl.site.build import environment
+from omtl.tables.escape import for_latex, for_markdown, one_line
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -28,19 +28,19 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import omtl.learners
-from omtl.archives import read_sealed, write_sealed
-from omtl.config import load_option, options
-from omtl.errors import UserError
-from omtl.estimators import base
-from omtl.estimators.base import MultiTaskClassifier, arrays_of, norms_of
-from omtl.estimators.classes import ESTIMATORS
-from omtl.estimators.following import follow_slowly
-from omtl.estimators.table import TABLE
-from omtl.learners import AKLO, DA, DOM1, NS, ROMPGD, PassiveAggressive, progressive_validation
-from omtl.networks import mixing_matrix
-from omtl.play import examples_of, play
-from omtl.rules import Shape
-from omtl.streams import Stream, Tasks, lifelong, rounds
+from omtl.data.examples import examples_of
+from omtl.data.networks import mixing_matrix
+from omtl.data.streams import Stream, Tasks, lifelong, rounds
+from omtl.experiment.config import load_option, options
+from omtl.kernel.play import play
+from omtl.kernel.rules import Shape
+from omtl.sklearn import AKLO, DA, DOM1, NS, ROMPGD, PassiveAggressive, base, progressive_validation
+from omtl.sklearn.base import MultiTaskClassifier, arrays_of, norms_of
+from omtl.sklearn.classes import ESTIMATORS
+from omtl.sklearn.following import follow_slowly
+from omtl.sklearn.parameters import TABLE
+from omtl.util.archives import read_sealed, write_sealed
+from omtl.util.errors import UserError
 
 VARIANTS = {
     **{name: (name, {}) for name in TABLE},
@@ -233,14 +233,14 @@ def rules_of_the_package() -> Iterator[type]:
 
 
 def test_every_online_learner_has_an_estimator() -> None:
-    """The table, the rules and the names of `omtl.learners` are the same."""
+    """The table, the rules and the names of `omtl.sklearn` are the same."""
     rules = {each.__name__: each for each in rules_of_the_package()}
     assert set(rules) == set(TABLE)
     assert {name: made.rules for name, made in ESTIMATORS.items()} == rules
-    assert all(getattr(omtl.learners, name) is made for name, made in ESTIMATORS.items())
-    assert set(omtl.learners.__all__) <= set(dir(omtl.learners))
+    assert all(getattr(omtl.sklearn, name) is made for name, made in ESTIMATORS.items())
+    assert set(omtl.sklearn.__all__) <= set(dir(omtl.sklearn))
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-        omtl.learners.Nothing  # noqa: B018
+        omtl.sklearn.Nothing  # noqa: B018
 
 
 def test_defaults_are_values_of_the_grids() -> None:
@@ -268,8 +268,8 @@ def test_the_rules_alone_need_no_scikit_learn() -> None:
     """The modules of `omtl.learners` stay light; the estimators bring scikit-learn."""
     code = (
         "import sys, omtl.learners, omtl.learners.rom; assert 'sklearn' not in sys.modules;"
-        "from omtl.learners import ROMPGD; assert 'sklearn' in sys.modules;"
-        "assert ROMPGD.__module__ == 'omtl.learners' and ROMPGD is not omtl.learners.rom.ROMPGD"
+        "from omtl.sklearn import ROMPGD; assert 'sklearn' in sys.modules;"
+        "assert ROMPGD.__module__ == 'omtl.sklearn' and ROMPGD is not omtl.learners.rom.ROMPGD"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -393,7 +393,7 @@ def test_kept_estimators_go_on_where_they_were(
         again = pickle.loads(pickle.dumps(model))
     else:
         model.save(tmp_path / "model.npz")
-        again = omtl.learners.load(tmp_path / "model.npz")
+        again = omtl.sklearn.load(tmp_path / "model.npz")
     assert type(again) is type(model)
     assert repr(again) == repr(model)
     assert again.tasks_ == model.tasks_ == NAMES
@@ -411,7 +411,7 @@ def test_the_same_model_is_the_same_file(tmp_path: Path) -> None:
     for kind in (mixing, {"topology": "ring", "edges": None}, {"edges": [[0, 1], [1, 2], [2, 3]]}):
         model = NS(network=kind).fit(X, np.where(y > 0, "up", "down"), task)
         model.save(tmp_path / "a")
-        omtl.learners.load(tmp_path / "a").save(tmp_path / "b")
+        omtl.sklearn.load(tmp_path / "a").save(tmp_path / "b")
         assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     model = AKLO(n_examples=dict.fromkeys(range(4), 30)).fit(X, y, task)
     model.save(tmp_path / "c")
@@ -437,7 +437,7 @@ def test_wrong_files_are_refused(tmp_path: Path) -> None:
     for content in (b"", b"no model", pickle.dumps([1]), cut, code.getvalue()):
         (tmp_path / "bad").write_bytes(content)
         with pytest.raises(UserError, match="is no file of a model, or damaged"):
-            omtl.learners.load(tmp_path / "bad")
+            omtl.sklearn.load(tmp_path / "bad")
     for text, path in {
         "is of version 9": changed(good, version=9),
         "has a PassiveAggressive, which is no ROMPGD": good,
@@ -447,11 +447,11 @@ def test_wrong_files_are_refused(tmp_path: Path) -> None:
             ROMPGD.load(path)
     for changes in ({"learner": "print"}, {"format": "x"}, {"params": {"D": 1}}, {"tasks": [1]}):
         with pytest.raises(UserError, match="is no file of a model"):
-            omtl.learners.load(changed(good, **changes))
+            omtl.sklearn.load(changed(good, **changes))
     for array in (np.zeros((1, 1)), read_sealed(good)["state/w"].astype(np.float32)):
         write_sealed(tmp_path / "other.npz", read_sealed(good) | {"state/w": array})
         with pytest.raises(UserError, match="state/w does not fit"):
-            omtl.learners.load(tmp_path / "other.npz")
+            omtl.sklearn.load(tmp_path / "other.npz")
     with pytest.raises(UserError, match=r"tasks: \(1, 2\) cannot be kept in a file"):
         PassiveAggressive().begin(2, [0, 1], [(1, 2)]).save(tmp_path / "x")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from omtl.paths import ROOT
+from omtl.util.paths import ROOT
 
 PROGRAMS = {"omtl": [sys.executable, "-m", "omtl"], "python": [sys.executable]}
 
@@ -89,7 +89,7 @@ def test_the_same_code_compiles(tmp_path: Path) -> None:
     code = path.read_text(encoding="utf-8")
     fast = code.replace("@dataclass(frozen=True)", "@compiled")
     assert fast != code
-    path.write_text("from omtl.compiled import compiled\n" + fast, encoding="utf-8")
+    path.write_text("from omtl.kernel.compiled import compiled\n" + fast, encoding="utf-8")
     compiled = ended(run, folder, tmp_path / "home")
     assert plain.returncode == compiled.returncode == 0, plain.stderr + compiled.stderr
     assert plain.stdout == compiled.stdout

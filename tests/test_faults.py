@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from miniature import small
 
-from omtl.errors import UserError, WriteError
-from omtl.files import IN_WORK, write_whole
-from omtl.harness import fanout
-from omtl.harness.store import Store
-from omtl.harness.unit import compute
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Store
+from omtl.experiment.unit import compute
+from omtl.util.errors import UserError, WriteError
+from omtl.util.files import IN_WORK, write_whole
 from scripts import faults
 
 MOMENTS = 10
@@ -150,16 +150,16 @@ def test_a_full_disk_under_a_unit_ends_the_run(
             raise OSError(errno.ENOSPC, "No space left on device", "/some/cache")
         return compute(unit)
 
-    monkeypatch.setattr(fanout, "compute", fill)
+    monkeypatch.setattr(parallel_jobs, "compute", fill)
     with pytest.raises(WriteError, match="/some/cache cannot be written"):
-        fanout.run(units, store, SERIAL, quiet=True)
+        parallel_jobs.run(units, store, SERIAL, quiet=True)
     assert [store.has(unit) for unit in units] == [True, False, False, False]
 
 
 def test_what_another_run_stores_is_not_computed(store: Store) -> None:
     """It is looked for when its turn comes, not only in the beginning."""
     units = small("pm").repeats(0, 4)
-    stream = fanout.as_done(units, store, SERIAL)
+    stream = parallel_jobs.as_done(units, store, SERIAL)
     first = next(stream)
     assert first is not None
     for unit in units[1:3]:
@@ -190,10 +190,10 @@ def test_workers_that_always_die_end_the_run(
             yield function(next(items))
         raise BrokenExecutor("the machine is gone")
 
-    monkeypatch.setattr(fanout, "results", die)
+    monkeypatch.setattr(parallel_jobs, "results", die)
     units = small("pm").repeats(0, 3)
     with pytest.raises(UserError, match=r"sequential died 3 times .*the machine is gone"):
-        fanout.run(units, store, SERIAL, quiet=True)
+        parallel_jobs.run(units, store, SERIAL, quiet=True)
     assert len(attempts) == 3
     assert capsys.readouterr().err.count("a worker died") == 2
     assert store.has(units[0])
@@ -209,9 +209,9 @@ def test_a_fault_that_is_no_death_is_raised_at_once(
         attempts.append(None)
         raise KeyError("address")
 
-    monkeypatch.setattr(fanout, "results", fail)
+    monkeypatch.setattr(parallel_jobs, "results", fail)
     with pytest.raises(KeyError, match="address"):
-        fanout.run(small("pm").repeats(0, 1), store, SERIAL, quiet=True)
+        parallel_jobs.run(small("pm").repeats(0, 1), store, SERIAL, quiet=True)
     assert len(attempts) == 1
 
 

@@ -22,7 +22,7 @@ import pytest
 
 from data_fetchers import fetch as fetching
 from data_fetchers.fetch import Archive, DataMissing, RemoteFile, fetch, pinned
-from omtl.errors import UserError
+from omtl.util.errors import UserError
 
 BODY = bytes(range(256)) * 512
 """More than one read's worth, and a different byte at every place of a page."""

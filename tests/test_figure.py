@@ -14,20 +14,21 @@ import pytest
 from miniature import SMALL_WALK
 
 from data_fetchers.fetch import DataMissing
-from omtl.errors import UserError
-from omtl.harness import unit
-from omtl.harness.fanout import Failure
-from omtl.harness.figures import drawing, plan
-from omtl.harness.figures.make import make_figure, write_figure
-from omtl.harness.figures.numbers import show_figure
-from omtl.harness.figures.plan import plan_figure
-from omtl.harness.loading import load_fed
-from omtl.harness.panels import axes, hindsight, regret_bound
-from omtl.harness.panels.axes import Axes, Line
-from omtl.harness.plan import Experiment, descriptions
-from omtl.harness.store import Store
-from omtl.harness.unit import compute
+from omtl.compute.parallel_jobs import Failure
+from omtl.compute.store import Store
+from omtl.experiment import unit
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.loading import load_fed
+from omtl.experiment.unit import compute
+from omtl.figures import drawing, plan
+from omtl.figures.numbers import show_figure
+from omtl.figures.panels import axes, hindsight, regret_bound
+from omtl.figures.panels.axes import Axes, Line
+from omtl.figures.plan import plan_figure
+from omtl.reproduction.make_figure import make_figure, write_figure
+from omtl.tables.plan import descriptions
 from omtl.theory import comparators, dom
+from omtl.util.errors import UserError
 
 SERIAL = {"backend": "sequential", "jobs": 1}
 READING: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}

@@ -11,14 +11,14 @@ import pandas as pd
 import pytest
 from golden_records import GOLDEN, RECORDS, Records, forms, golden_table
 
-from omtl.harness import fanout
-from omtl.harness.diagnosis import diagnoses
-from omtl.harness.naming import by_reading
-from omtl.harness.plan import describe, label_of, published
-from omtl.harness.selection import HONEST
-from omtl.harness.store import Store
-from omtl.harness.table import COLUMNS, frame, raw_repeats, score_table
-from omtl.harness.verdict import (
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Store
+from omtl.experiment.naming import by_reading
+from omtl.experiment.selection import HONEST
+from omtl.tables.diagnosis import diagnoses
+from omtl.tables.plan import describe, label_of, published
+from omtl.tables.scoring import COLUMNS, frame, raw_repeats, score_table
+from omtl.tables.verdict import (
     COMPATIBLE,
     JUDGED,
     MATCH,
@@ -33,7 +33,7 @@ from omtl.harness.verdict import (
     judge,
     spreads,
 )
-from omtl.paths import RESULTS
+from omtl.util.paths import RESULTS
 
 TABLES = [
     path
@@ -118,7 +118,7 @@ def test_verdicts_follow_from_files_that_are_written(store: Store, tmp_path: Pat
     table = golden_table()
     known = [cell for cell in table.cells if cell.algorithm in ("PM", "PA", "OGD")]
     part = replace(table, cells=[cell for cell in known if cell.dataset == "Synthetic"])
-    assert not fanout.run(part.units(0, 4), store, SERIAL, quiet=True).failed
+    assert not parallel_jobs.run(part.units(0, 4), store, SERIAL, quiet=True).failed
     scored = score_table(table, store, 0, 4)
     assert {s.verdict for s in scored} & set(JUDGED)
     path = tmp_path / "dom-table1.csv"

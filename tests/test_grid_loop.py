@@ -12,20 +12,21 @@ from hypothesis import strategies as st
 from scipy import sparse
 from test_learners import THOROUGH, VARIANTS, Case, cases, problem
 
-from omtl.errors import UserError
+from omtl.data.examples import examples_of
+from omtl.data.preparation import fed
+from omtl.data.rows import rows_of
+from omtl.data.streams import Tasks
 from omtl.kernel import grid_loop
 from omtl.kernel.grid_loop import share
+from omtl.kernel.play import play
 from omtl.kernel.products import SUMS, axpy, dot
+from omtl.kernel.rules import findings
 from omtl.kernel.sharing import can_share
 from omtl.kernel.side_by_side import axpys, dots
 from omtl.learners.rom import ROMPGD, ROMRDA
-from omtl.play import examples_of, play
-from omtl.preparation import fed
 from omtl.protocols import cumulative
 from omtl.protocols.setting import Setting
-from omtl.rows import rows_of
-from omtl.rules import findings
-from omtl.streams import Tasks
+from omtl.util.errors import UserError
 
 SIZES = [1e-3, 0.03, 0.3, 3.0, 100.0]
 few = st.lists(st.sampled_from(SIZES), min_size=1, max_size=3, unique=True)

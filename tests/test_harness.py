@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 from miniature import SMALL_WALK, small
 
-from omtl.errors import UserError
-from omtl.harness import fanout, plan
-from omtl.harness.code import _code_of, code_version
-from omtl.harness.plan import Table, plan_table
-from omtl.harness.selection import select
-from omtl.harness.store import Store
-from omtl.harness.table import frame, score_table, values_of
-from omtl.harness.unit import Result, compute
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Store
+from omtl.experiment.code import _code_of, code_version
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.selection import select
+from omtl.experiment.unit import Result, compute
+from omtl.tables import plan
+from omtl.tables.plan import Table, plan_table
+from omtl.tables.scoring import frame, score_table, values_of
+from omtl.util.errors import UserError
 
 BACKENDS = [
     {"backend": "sequential", "jobs": 1},
@@ -38,7 +40,7 @@ def small_table() -> Table:
 def rows_of(table: Table, folder: Path, parallel: dict, n_repeats: int = 3) -> str:
     """Return a table's csv, computed into a store of its own."""
     store = Store(folder)
-    outcome = fanout.run(table.units(0, n_repeats), store, parallel, quiet=True)
+    outcome = parallel_jobs.run(table.units(0, n_repeats), store, parallel, quiet=True)
     assert not outcome.failed
     return frame(table, score_table(table, store, 0, n_repeats), "oracle").to_csv()
 
@@ -67,7 +69,7 @@ def test_draws() -> None:
     once, each = small("pm"), small("pm", draw="each_run")
     many = replace(once, plays=3, drawn=True)
 
-    def data(experiment: plan.Experiment, *where: int) -> str:
+    def data(experiment: Experiment, *where: int) -> str:
         return compute(experiment.unit(0, *where)).facts["data_sha256"]
 
     assert data(once, 0) == data(once, 1)
@@ -179,7 +181,7 @@ def test_the_best_of_rivals_is_taken(store: Store) -> None:
     alone = [c for c in table.cells if c.algorithm in ("PM", "COML", "NS (Full)")]
     joined = replace(alone[0], rivals=tuple(cell.experiment for cell in alone[1:]))
     table = replace(table, cells=[*alone, joined])
-    outcome = fanout.run(table.units(0, 3), store, BACKENDS[0], quiet=True)
+    outcome = parallel_jobs.run(table.units(0, 3), store, BACKENDS[0], quiet=True)
     assert not outcome.failed
     *singles, best = score_table(table, store, 0, 3)
     assert best.mean == min(s.mean for s in singles if s.mean is not None)
@@ -187,7 +189,7 @@ def test_the_best_of_rivals_is_taken(store: Store) -> None:
 
 def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> None:
     """A comment or docstring keeps stored units valid; a changed line does not."""
-    monkeypatch.setattr("omtl.harness.code.PACKAGE", tmp_path / "omtl")
+    monkeypatch.setattr("omtl.experiment.code.PACKAGE", tmp_path / "omtl")
     package = tmp_path / "omtl"
     package.mkdir()
 
@@ -209,7 +211,7 @@ def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> No
 def test_code_version_knows_packages(name: str, tmp_path: Path, monkeypatch) -> None:
     """A package, one's own or the project's, counts with all that it imports, however it does."""
     monkeypatch.setenv("OMTL_OWN", str(tmp_path / "own"))
-    monkeypatch.setattr("omtl.harness.code.PACKAGE", tmp_path / "omtl")
+    monkeypatch.setattr("omtl.experiment.code.PACKAGE", tmp_path / "omtl")
     package = tmp_path / ("own" if name == "mine" else "") / Path(*name.split("."))
     package.mkdir(parents=True)
     seen = set()
@@ -227,9 +229,9 @@ def test_a_worker_with_other_code_refuses(monkeypatch: pytest.MonkeyPatch) -> No
     """A unit is named by the code of who asks; where that differs, nothing is computed."""
     unit = small("pm").unit(0, 0)
     assert unit.key
-    assert fanout.worker(unit).result is not None
-    monkeypatch.setattr("omtl.harness.unit.code_version", lambda _module: "other")
-    done = fanout.worker(unit)
+    assert parallel_jobs.worker(unit).result is not None
+    monkeypatch.setattr("omtl.experiment.unit.code_version", lambda _module: "other")
+    done = parallel_jobs.worker(unit)
     assert done.result is None
     assert done.failure is not None
     assert "has other code or files than the process that asks" in done.failure.reason

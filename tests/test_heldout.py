@@ -13,21 +13,21 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 from test_learners import THOROUGH
 
-from omtl.config import load_option
-from omtl.errors import UserError
-from omtl.harness.selection import select
-from omtl.harness.unit import Result
+from omtl.data.preparation import fed, with_unit_rows
+from omtl.data.rows import SparseRows
+from omtl.data.streams import Tasks
+from omtl.experiment.config import load_option
+from omtl.experiment.selection import select
+from omtl.experiment.unit import Result
 from omtl.learners.dom import DA
 from omtl.learners.osmtl import OSMTLExponential
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
-from omtl.preparation import fed, with_unit_rows
 from omtl.protocols import heldout
 from omtl.protocols.setting import Setting
 from omtl.protocols.splits import SAMPLINGS, areas, folds, split
-from omtl.rows import SparseRows
-from omtl.seeds import generator
-from omtl.streams import Tasks
+from omtl.util.errors import UserError
+from omtl.util.seeds import generator
 
 
 def some_tasks(seed: int = 0, sizes: tuple[int, ...] = (40, 57, 33), rare: float = 0.3) -> Tasks:

@@ -16,28 +16,32 @@ from scipy import sparse
 from test_harness import small_table
 from test_search import SEARCH, table_of
 
-from omtl.config import load_option, named_reading, options
-from omtl.errors import UserError
-from omtl.harness import fanout, honesty, reproduce, search
-from omtl.harness.honesty import Row
-from omtl.harness.layout import GROUP_OF_OURS, counts, lay_out
-from omtl.harness.naming import READINGS
-from omtl.harness.plan import Table, describe, descriptions, plan_table, published
-from omtl.harness.render import latex, markdown, show
-from omtl.harness.report import FORMS
-from omtl.harness.reproduce import Wanted
-from omtl.harness.selection import HONEST, RULES, early_costs, is_honest, select
-from omtl.harness.statistics.ranks import rank
-from omtl.harness.store import Loaded, Store
-from omtl.harness.table import Scored, frame, score_table, together
-from omtl.harness.unit import Result, new_learner
-from omtl.harness.verdict import OURS
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Loaded, Store
+from omtl.data.examples import examples_of
+from omtl.data.preparation import fed, in_order
+from omtl.data.streams import Tasks, rounds
+from omtl.evidence import hindsight_gap
+from omtl.evidence.hindsight_gap import Row
+from omtl.evidence.ranks import rank
+from omtl.experiment.config import load_option, named_reading, options
+from omtl.experiment.naming import READINGS
+from omtl.experiment.selection import HONEST, RULES, early_costs, is_honest, select
+from omtl.experiment.unit import Result, new_learner
+from omtl.kernel.play import play
+from omtl.kernel.rules import Shape
 from omtl.learners.arow import AROW
 from omtl.learners.majority import Majority
-from omtl.play import examples_of, play
-from omtl.preparation import fed, in_order
-from omtl.rules import Shape
-from omtl.streams import Tasks, rounds
+from omtl.reproduction import reproduce
+from omtl.reproduction.reproduce import Wanted
+from omtl.tables import halving
+from omtl.tables.layout import GROUP_OF_OURS, counts, lay_out
+from omtl.tables.plan import Table, describe, descriptions, plan_table, published
+from omtl.tables.render import latex, markdown, show
+from omtl.tables.scoring import Scored, frame, score_table, together
+from omtl.tables.verdict import OURS
+from omtl.tables.writing import FORMS
+from omtl.util.errors import UserError
 
 SERIAL = {"backend": "sequential", "jobs": 1}
 BASELINES = ("gd", "gd_pooled", "adagrad", "adagrad_pooled", "arow", "arow_pooled", "majority")
@@ -129,7 +133,7 @@ def test_every_table_has_our_baselines_in_every_column(table: str) -> None:
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """Return a store with all units of the small table."""
     store = Store(tmp_path_factory.mktemp("store"))
-    outcome = fanout.run(small_table().units(0, N), store, SERIAL, quiet=True)
+    outcome = parallel_jobs.run(small_table().units(0, N), store, SERIAL, quiet=True)
     assert not outcome.failed
     return store
 
@@ -300,10 +304,10 @@ def test_a_search_without_hindsight_looks_at_the_first_part(store: Store) -> Non
     """No rung plays more of the stream than the rule may look at."""
     table = table_of(SEARCH)
     table = replace(table, description={**table.description, "selection": HONEST})
-    search.play(table, store, SERIAL, 0, 2, HONEST)
-    rows = search.record(table, store, 0, 2, HONEST)
+    halving.play(table, store, SERIAL, 0, 2, HONEST)
+    rows = halving.record(table, store, 0, 2, HONEST)
     assert rows["share"].tolist() == ["0.1", "0.1", "1"]
-    found = search.searched(table.cells[0], Loaded(store), load_option("selection", HONEST), 0, 2)
+    found = halving.searched(table.cells[0], Loaded(store), load_option("selection", HONEST), 0, 2)
     assert found is not None
     assert len(found.experiment.points) == 2
 
@@ -319,11 +323,11 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     def planned(name: str, reading: Any, plays: Any = None) -> Table:  # noqa: ARG001
         return replace(small_table(), reading=dict(reading), description=description)
 
-    for module in (reproduce.plan, honesty):
+    for module in (reproduce.plan, hindsight_gap):
         monkeypatch.setattr(module, "plan_table", planned)
         monkeypatch.setattr(module, "describe", lambda kind, name: description)  # noqa: ARG005
-    monkeypatch.setattr(honesty, "tables", lambda: ["dom-table1"])
-    monkeypatch.setattr("omtl.harness.report.RESULTS", tmp_path)
+    monkeypatch.setattr(hindsight_gap, "tables", lambda: ["dom-table1"])
+    monkeypatch.setattr("omtl.tables.writing.RESULTS", tmp_path)
     return tmp_path
 
 
@@ -375,9 +379,9 @@ def test_tables_with_another_honest_rule(name: str, reading: str, rule: str, sto
 def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
     """The best own less the best rival, by each rule; the difference is what hindsight gave."""
     proposed = describe("table", "dom-table1")["proposed"]
-    (row,) = honesty.margins("dom-table1", {"name": "r", "answers": {}}, filled, 0, N).to_dict(
-        "records"
-    )
+    (row,) = hindsight_gap.margins(
+        "dom-table1", {"name": "r", "answers": {}}, filled, 0, N
+    ).to_dict("records")
     margins = []
     for rule, kind in (("oracle", ""), (HONEST, "honest_")):
         scored = score_table(small_table(), filled, 0, N, selection=rule)
@@ -411,11 +415,11 @@ def test_one_rival_for_all_places() -> None:
     """Of rivals that are each best in one place, the one that is better on the whole is taken."""
     own = [Row("own", of_places(5.0, 5.0))]
     rivals = [Row("first", of_places(4.0, 10.0)), Row("second", of_places(6.0, 6.0))]
-    margin, resamples, _, rival = honesty._margins(own, rivals, 1.0, seed=0)
+    margin, resamples, _, rival = hindsight_gap._margins(own, rivals, 1.0, seed=0)
     assert rival.name == "second"
     np.testing.assert_allclose(margin, [1.0, 1.0])
     np.testing.assert_allclose(resamples, 1.0)  # all rows move together here
-    better = honesty.pick([np.array([[0.9, 0.5]]), np.array([[0.6, 0.9]])], sign=-1.0)
+    better = hindsight_gap.pick([np.array([[0.9, 0.5]]), np.array([[0.6, 0.9]])], sign=-1.0)
     assert better.tolist() == [1]  # 0.9 / 0.7 + 0.6 / 0.75 against 0.5 / 0.7 + 0.9 / 0.75
 
 
@@ -423,7 +427,7 @@ def test_rows_that_stand_for_several() -> None:
     """COML of the first block is COML-1 and COML-2; rows that lack a place are left out."""
     cells = {("COML", ("one", "all")): np.ones(2), ("PA", ("one", "all")): np.ones(2)}
     cells |= {(f"COML-{k}", ("two", "all")): np.full(2, k) for k in (1, 2)}
-    found = honesty.whole_rows(cells, {"COML": ["COML-1", "COML-2"]})
+    found = hindsight_gap.whole_rows(cells, {"COML": ["COML-1", "COML-2"]})
     assert {row.name: [v[0] for v in row.values.values()] for row in found} == {
         "COML-1": [1.0, 1.0],
         "COML-2": [1.0, 2.0],
@@ -435,17 +439,17 @@ def test_intervals_know_of_the_picking() -> None:
     rng = np.random.default_rng(0)
     own = [Row("own", {("D", "all"): np.ones(20)})]
     rivals = [Row(str(k), {("D", "all"): 5.0 + rng.normal(size=20)}) for k in range(30)]
-    _, resamples, _, best = honesty._margins(own, rivals, 1.0, seed=0)
-    _, alone, _, _ = honesty._margins(own, [best], 1.0, seed=0)
+    _, resamples, _, best = hindsight_gap._margins(own, rivals, 1.0, seed=0)
+    _, alone, _, _ = hindsight_gap._margins(own, [best], 1.0, seed=0)
     assert resamples.mean() < alone.mean() - 0.05
 
 
 def test_readings_that_fix_a_parameter() -> None:
     """AKLO's smallest λ, on each of its columns; an answer about the data is none of them."""
     reading = named_reading("aklo", "as_published")
-    assert honesty.fixed_by(reading, "Landmine") == ["tuning: smallest"]
-    assert honesty.fixed_by(named_reading("aklo", "as_written"), "Landmine") == []
-    assert honesty.fixed_by(named_reading("rom", "as_published"), "TDT2") == []
+    assert hindsight_gap.fixed_by(reading, "Landmine") == ["tuning: smallest"]
+    assert hindsight_gap.fixed_by(named_reading("aklo", "as_written"), "Landmine") == []
+    assert hindsight_gap.fixed_by(named_reading("rom", "as_published"), "TDT2") == []
 
 
 def _mean(s: Scored) -> float:
@@ -454,10 +458,10 @@ def _mean(s: Scored) -> float:
 
 def test_an_honest_table_has_one_rule() -> None:
     """Its margin is the same by both."""
-    assert honesty.honest_rule("cv5") == "cv5"
-    assert honesty.honest_rule("oracle") == HONEST
-    assert honesty.honest_rule("cv5", named_reading("osmtl", "as_published")) == "cv5_each"
-    for name in honesty.tables():
+    assert hindsight_gap.honest_rule("cv5") == "cv5"
+    assert hindsight_gap.honest_rule("oracle") == HONEST
+    assert hindsight_gap.honest_rule("cv5", named_reading("osmtl", "as_published")) == "cv5_each"
+    for name in hindsight_gap.tables():
         labels = {row.get("published") for row in describe("table", name)["rows"]}
         assert set(describe("table", name)["proposed"]) <= labels
 
@@ -465,23 +469,23 @@ def test_an_honest_table_has_one_rule() -> None:
 def test_the_file_keeps_what_is_not_stored(here: Path, filled: Store, tmp_path: Path) -> None:
     """Rows of other tables stay; a column that was not run in full is left out."""
     path = here / "partial" / "honesty.csv"
-    told, _ = honesty.write_honesty(filled, N, here)
+    told, _ = hindsight_gap.write_honesty(filled, N, here)
     assert len(told) == len(READINGS)
     assert all("dom-table1" in line and "by prefix" in line for line in told)
-    short, _ = honesty.write_honesty(filled, 2, here)
+    short, _ = hindsight_gap.write_honesty(filled, 2, here)
     assert all("(no interval: 2 repeats)" in line and "[" not in line for line in short)
     path.unlink()
-    honesty.write_honesty(filled, N, here)
+    hindsight_gap.write_honesty(filled, N, here)
     rows = pd.read_csv(path, dtype=str, keep_default_na=False)
-    assert tuple(rows.columns) == honesty.COLUMNS
+    assert tuple(rows.columns) == hindsight_gap.COLUMNS
     rows.loc[0, "table"] = "aklo-table1"
     rows.to_csv(path, index=False, lineterminator="\n")
-    honesty.write_honesty(filled, N, here)
+    hindsight_gap.write_honesty(filled, N, here)
     again = pd.read_csv(path, dtype=str, keep_default_na=False)
     assert again["table"].tolist() == ["aklo-table1", *["dom-table1"] * len(READINGS)]
     first = path.read_bytes()
-    honesty.write_honesty(filled, N, here)
+    hindsight_gap.write_honesty(filled, N, here)
     assert path.read_bytes() == first
     with pytest.raises(UserError, match="--selection prefix"):
-        honesty.write_honesty(Store(tmp_path / "empty"), N, here)
+        hindsight_gap.write_honesty(Store(tmp_path / "empty"), N, here)
     assert path.read_bytes() == first

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omtl.errors import UserError
-from omtl.harness import readings
-from omtl.harness.importance import REST, column_of, importance, page, ranked, shares
-from omtl.paths import EXPERIMENTS
+from omtl.reproduction import search_readings
+from omtl.tables.reading_importance import REST, column_of, importance, page, ranked, shares
+from omtl.util.errors import UserError
+from omtl.util.paths import EXPERIMENTS
 
 ASKED: dict[str, Any] = {
     name: {
@@ -133,14 +133,14 @@ def test_the_page_tells_each_choice() -> None:
 def test_the_pages_kept_are_of_the_records_kept(path: Any, tmp_path: Any, monkeypatch: Any) -> None:
     """A page in git is what its record gives; a table without a record says how to get one."""
     table = f"{path.parent.name}-{path.stem}"
-    kept = readings.RESULTS / "readings"
+    kept = search_readings.RESULTS / "readings"
     (tmp_path / "readings").mkdir()
     record = kept / f"{table}.csv"
-    monkeypatch.setattr(readings, "RESULTS", tmp_path)
+    monkeypatch.setattr(search_readings, "RESULTS", tmp_path)
     if not record.exists():
         with pytest.raises(UserError, match=f"run it by: omtl readings {table}"):
-            readings.write_page(table)
+            search_readings.write_page(table)
         return
     (tmp_path / "readings" / record.name).write_bytes(record.read_bytes())
-    for made in readings.write_page(table):
+    for made in search_readings.write_page(table):
         assert made.read_bytes() == (kept / made.name).read_bytes()

@@ -7,15 +7,18 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from omtl import cli
-from omtl.config import named_reading
-from omtl.errors import UserError
-from omtl.harness import export, fanout, kept, unit
-from omtl.harness.plan import descriptions, plan_table
-from omtl.harness.provenance import explain
-from omtl.harness.reproduce import Wanted, reproduce_statistics
-from omtl.harness.store import Store
-from omtl.paths import RESULTS
+from omtl.commands import _main
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Store
+from omtl.experiment import unit
+from omtl.experiment.config import named_reading
+from omtl.reproduction import export
+from omtl.reproduction.provenance import explain
+from omtl.reproduction.reproduce import Wanted, reproduce_statistics
+from omtl.tables import committed
+from omtl.tables.plan import descriptions, plan_table
+from omtl.util.errors import UserError
+from omtl.util.paths import RESULTS
 
 SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
 WANTED = Wanted("as_published", None, 0, None, SERIAL)
@@ -29,18 +32,18 @@ def nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a unit was to be computed")
 
-    monkeypatch.setattr(fanout, "run", refuse)
+    monkeypatch.setattr(parallel_jobs, "run", refuse)
     monkeypatch.setattr(unit, "compute", refuse)
 
 
 @pytest.mark.parametrize("name", sorted(descriptions("table")))
 def test_kept_results_are_read_as_they_were_scored(name: str, store: Store) -> None:
     """Each run's verdicts and means, cell by cell, in the table's order."""
-    for run in kept.runs(RESULTS, name):
+    for run in committed.runs(RESULTS, name):
         table = plan_table(name, named_reading(name.split("-")[0], run.reading))
         selection = run.selection or table.description["selection"]
         seed, repeats = run.meta["seed"], run.meta["repeats"]
-        scored, found = kept.stored_or_kept(table, store, selection, seed, repeats)
+        scored, found = committed.stored_or_kept(table, store, selection, seed, repeats)
         assert found is not None
         assert (found.reading, found.selection) == (run.reading, run.selection)
         assert [s.verdict for s in scored] == [row["verdict"] for row in run.rows]
@@ -49,13 +52,13 @@ def test_kept_results_are_read_as_they_were_scored(name: str, store: Store) -> N
                 assert s.mean == pytest.approx(float(row["ours_mean"]), abs=5.1e-5)
                 assert s.std == pytest.approx(float(row["ours_std"]), abs=5.1e-5)
             assert bool(s.diverged) == (not row["ours_mean"] and s.values.size > 0)
-        assert kept.kept_run(table, selection, seed + 1, repeats) is None
-        assert kept.kept_run(table, selection, seed, repeats + 1) is None
+        assert committed.kept_run(table, selection, seed + 1, repeats) is None
+        assert committed.kept_run(table, selection, seed, repeats + 1) is None
 
 
 def test_explain_begins_with_the_verdict_and_why(store: Store) -> None:
     """With no store it is that of the kept results; hashes are asked for."""
-    rows = kept.rows(RESULTS / "reproduced" / "dom-table1.csv")
+    rows = committed.rows(RESULTS / "reproduced" / "dom-table1.csv")
     rows = [row for row in rows if row["reading"] == "as_published"]
     row = next((row for row in rows if row["verdict"] == "off"), rows[0])
     name = f"{row['algorithm']} on {row['dataset']}"
@@ -104,12 +107,12 @@ def test_statistics_of_kept_repeats(
     reading: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are to the byte those in git, which were made from the store."""
-    monkeypatch.setattr("omtl.harness.reproduce.folder_for", lambda *_, **__: tmp_path)
+    monkeypatch.setattr("omtl.reproduction.reproduce.folder_for", lambda *_, **__: tmp_path)
     wanted = Wanted(reading, None, 0, None, SERIAL)
     paths = reproduce_statistics("dom-table1", wanted, store)
     for path in (path for path in paths if path.suffix == ".csv"):
-        committed = kept.rows(RESULTS / "statistics" / path.name)
-        assert kept.rows(path) == [row for row in committed if row["reading"] == reading]
+        in_git = committed.rows(RESULTS / "statistics" / path.name)
+        assert committed.rows(path) == [row for row in in_git if row["reading"] == reading]
 
 
 def test_statistics_of_what_is_not_kept(store: Store) -> None:
@@ -123,11 +126,11 @@ def test_the_commands_need_no_store(
 ) -> None:
     """An empty home is enough."""
     monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
-    assert cli.main(["explain", "dom-table1", CELL]) == 0
+    assert _main.main(["explain", "dom-table1", CELL]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(":")[0] for line in lines[:2]] == ["cell", "verdict"]
     assert "missing" not in lines[1]
     assert len(lines) < 25
-    assert cli.main(["export", "dom-table1", "--to", str(tmp_path / "paper")]) == 0
+    assert _main.main(["export", "dom-table1", "--to", str(tmp_path / "paper")]) == 0
     assert capsys.readouterr().out.startswith("dom-table1: 49 cells: ")
     assert not (tmp_path / "home" / "store").exists()

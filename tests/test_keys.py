@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 from miniature import small
 
-from omtl.config import named_reading
-from omtl.harness import code
-from omtl.harness.code import UNHASHED, _code_of, code_of
-from omtl.harness.plan import Experiment
-from omtl.harness.unit import Unit
-from omtl.paths import ROOT
+from omtl.experiment import code
+from omtl.experiment.code import UNHASHED, _code_of, code_of
+from omtl.experiment.config import named_reading
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.unit import Unit
+from omtl.util.paths import ROOT
 
 PLAY = """
 import json, sys
-from omtl.harness.unit import Unit, compute
+from omtl.experiment.unit import Unit, compute
 unit = Unit(**json.load(sys.stdin))
 before = set(sys.modules)
 compute(unit)
@@ -82,7 +82,12 @@ def test_whatever_a_unit_loads_is_in_its_key(name: str, tmp_path: Path) -> None:
     loaded, imported = json.loads(played.stdout)
     codes = [code_of(module) for module in unit.modules.values()]
     counted = set().union(*(each.modules for each in codes))
-    assert {"omtl.seeds", "omtl.config", "omtl.harness.loading", "data_fetchers.fetch"} <= counted
+    assert {
+        "omtl.util.seeds",
+        "omtl.experiment.config",
+        "omtl.experiment.loading",
+        "data_fetchers.fetch",
+    } <= counted
     assert set(loaded) - counted - UNHASHED.keys() == set()
     assert set(imported) <= set().union(*(each.packages for each in codes))
 
@@ -93,7 +98,7 @@ def test_what_is_not_hashed_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "shown", ["harness.table", "harness.render", "harness.verdict", "site.build", "commands.table"]
+    "shown", ["tables.scoring", "tables.render", "tables.verdict", "site.build", "commands.table"]
 )
 def test_no_key_depends_on_what_only_shows(shown: str) -> None:
     """A change of a table's look or of a verdict computes nothing again."""
@@ -101,7 +106,13 @@ def test_no_key_depends_on_what_only_shows(shown: str) -> None:
     assert all(f"omtl.{shown}" not in code_of(each).modules for each in unit.modules.values())
 
 
-PARTS = ["omtl.seeds", "omtl.config", "omtl.harness.loading", "data_fetchers.fetch", "omtl"]
+PARTS = [
+    "omtl.util.seeds",
+    "omtl.experiment.config",
+    "omtl.experiment.loading",
+    "data_fetchers.fetch",
+    "omtl",
+]
 
 
 @pytest.mark.parametrize("module", PARTS)

@@ -21,11 +21,13 @@ from profiles import thorough
 from scipy import sparse
 
 import omtl.learners
-from omtl import conformance
-from omtl.conformance import Recorded, recorded
-from omtl.errors import UserError
+from omtl.data.examples import examples_of
+from omtl.data.networks import mixing_matrix
+from omtl.data.streams import Stream, Tasks, rounds
 from omtl.kernel import network as network_vectors
 from omtl.kernel import pulled
+from omtl.kernel.play import Trace, play
+from omtl.kernel.rules import Shape
 from omtl.learners import coml, dom, passive_aggressive, perceptron
 from omtl.learners.adagrad import AdaGrad
 from omtl.learners.arow import AROW
@@ -35,12 +37,10 @@ from omtl.learners.gradient import GradientDescent
 from omtl.learners.majority import Majority
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
-from omtl.networks import mixing_matrix
-from omtl.play import Trace, examples_of, play
-from omtl.reference import Rounds, Step, Steps
+from omtl.reference import Rounds, Step, Steps, conformance
+from omtl.reference.conformance import Recorded, recorded
 from omtl.reference.transcriptions import rounds_of, steps_of
-from omtl.rules import Shape
-from omtl.streams import Stream, Tasks, rounds
+from omtl.util.errors import UserError
 
 TOLERANCE = 1e-9
 """Of scores, relative to the largest of the play."""

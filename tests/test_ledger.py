@@ -13,10 +13,9 @@ import pandas as pd
 import pytest
 from miniature import small
 
-from omtl import cli
-from omtl.errors import UserError
-from omtl.harness import everything, ledger, plan, reproduce
-from omtl.harness.claims import (
+from omtl.commands import _main
+from omtl.evidence import ledger
+from omtl.evidence.claims import (
     FAILS,
     HOLDS,
     UNDECIDED,
@@ -26,7 +25,7 @@ from omtl.harness.claims import (
     judge_claim,
     outcome_of,
 )
-from omtl.harness.ledger import (
+from omtl.evidence.ledger import (
     CHANGED,
     COLUMNS,
     COMPARISON,
@@ -36,12 +35,15 @@ from omtl.harness.ledger import (
     predicate,
     theory_audit,
 )
-from omtl.harness.plan import Cell
-from omtl.harness.report import write_rows
-from omtl.harness.statistics.paired_tests import as_family, judged
-from omtl.harness.summary import Summary
-from omtl.harness.table import Scored
-from omtl.paths import RESULTS
+from omtl.evidence.paired_tests import as_family, judged
+from omtl.evidence.summary import Summary
+from omtl.reproduction import reproduce, reproduce_all
+from omtl.tables import plan
+from omtl.tables.plan import Cell
+from omtl.tables.scoring import Scored
+from omtl.tables.writing import write_rows
+from omtl.util.errors import UserError
+from omtl.util.paths import RESULTS
 
 CLAIM: dict[str, Any] = {
     "id": "a-below",
@@ -170,7 +172,7 @@ def test_predicates_of_figures() -> None:
 
 def test_judged_names_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only those that the table decides."""
-    monkeypatch.setattr("omtl.harness.statistics.paired_tests.claims_of", lambda _paper: [CLAIM])
+    monkeypatch.setattr("omtl.evidence.paired_tests.claims_of", lambda _paper: [CLAIM])
     assert {claim for claim, _ in judged("dom", "table", "dom-table1", cells(**GOOD))} == {
         "a-below"
     }
@@ -256,15 +258,15 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Make]:
     monkeypatch.setattr(reproduce, "reproduce_figure", lambda *args: made["figure"](*args))
     monkeypatch.setattr(reproduce, "reproduce_statistics", lambda *_: [])
     monkeypatch.setattr(ledger, "write_ledgers", lambda: ([], []))
-    monkeypatch.setattr(everything, "write_honesty", lambda *_: [])
-    monkeypatch.setattr(everything, "write_findings", lambda *_: [])
+    monkeypatch.setattr(reproduce_all, "write_honesty", lambda *_: [])
+    monkeypatch.setattr(reproduce_all, "write_findings", lambda *_: [])
     return made
 
 
 def test_reproduce_sums_up(fakes: dict[str, Make], capsys: pytest.CaptureFixture[str]) -> None:
     """Cells, claims and figures of all, by paper and reading."""
     assert fakes
-    assert cli.main(["reproduce", "--jobs", "1"]) == 0
+    assert _main.main(["reproduce", "--jobs", "1"]) == 0
     written, read, published = capsys.readouterr().out.splitlines()[-3:]
     assert {line.split("  ")[0] for line in (written, read, published)} == {"rom"}
     assert "2: match 2" in read
@@ -287,7 +289,7 @@ def test_reproduce_goes_on_where_a_table_fails(
         return whole(name, wanted, *rest)
 
     fakes["table"] = table
-    assert cli.main(["reproduce", "--jobs", "1"]) == 1
+    assert _main.main(["reproduce", "--jobs", "1"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1].startswith("failed: rom-table1, as_written: ")
     assert lines[-1].endswith("no such thing")
@@ -302,10 +304,10 @@ def test_what_is_too_dear_is_left_out(
     assert fakes
     described = {"paper": "rom", "selection": "fixed", "too_dear": {"as_written": "it takes a day"}}
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: described)
-    assert cli.main(["reproduce", "--jobs", "1"]) == 0
+    assert _main.main(["reproduce", "--jobs", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2:] == [f"left out: rom-table{n}, as_written: it takes a day" for n in (1, 2)]
-    assert cli.main(["reproduce", "--dear", "--jobs", "1"]) == 0
+    assert _main.main(["reproduce", "--dear", "--jobs", "1"]) == 0
     assert "left out" not in capsys.readouterr().out
 
 
@@ -315,8 +317,8 @@ def test_units_that_fail_are_a_failure(
     """Of a figure as of a table, alone and among all."""
     broken = SimpleNamespace(claims=pd.DataFrame({"outcome": []}), paths=[], broken=True)
     fakes["figure"] = lambda *_: broken
-    assert cli.main(["reproduce", "--jobs", "1"]) == 1
+    assert _main.main(["reproduce", "--jobs", "1"]) == 1
     monkeypatch.setattr(reproduce, "reproduce_figure", lambda *_: broken)
-    assert cli.main(["figure", "dom-fig2"]) == 1
+    assert _main.main(["figure", "dom-fig2"]) == 1
     broken.broken = False
-    assert cli.main(["figure", "dom-fig2"]) == 0
+    assert _main.main(["figure", "dom-fig2"]) == 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import doctest
 import re
 
-from omtl.learners import __all__ as names
-from omtl.paths import ROOT
+from omtl.sklearn import __all__ as names
+from omtl.util.paths import ROOT
 
 PAGE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
 
@@ -22,7 +22,7 @@ def test_the_examples_run_and_print_what_they_show() -> None:
 
 
 def test_the_table_has_every_estimator() -> None:
-    """The families of the page are those of `omtl.learners`."""
+    """The families of the page are those of `omtl.sklearn`."""
     rows = re.findall(r"^\|[^|]*\|([^|]*)\|$", PAGE, flags=re.MULTILINE)
     listed = re.findall(r"`([A-Z]\w+)`", " ".join(rows))
     assert sorted(listed) == sorted(name for name in names if name[0].isupper())

@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_learners import THOROUGH, Case, cases, compare, problem, recorded
 
-from omtl.errors import UserError
+from omtl.data.examples import examples_of
+from omtl.data.preparation import fed, in_order
+from omtl.data.streams import Stream, Tasks, lifelong
 from omtl.kernel.loop import run_compiled
-from omtl.knowledge import load_knowledge, resume, save_knowledge
+from omtl.kernel.play import new_trace, play
 from omtl.learners.lifelong import AKLO, HINGE, HYPERBOLIC, OGD, SQUARE, ZERO_ONE, Knowledge
-from omtl.play import examples_of, new_trace, play
-from omtl.preparation import fed, in_order
-from omtl.streams import Stream, Tasks, lifelong
+from omtl.protocols.knowledge import load_knowledge, resume, save_knowledge
+from omtl.util.errors import UserError
 
 
 @st.composite

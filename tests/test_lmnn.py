@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from omtl import metric_descent, quadratic_forms
-from omtl.cone import nearest_in_cone
-from omtl.errors import UserError
 from omtl.learners.lmnn import LMNN, MTLMNN
-from omtl.metric_descent import Solution
-from omtl.quadratic_forms import mirror, products, to_pairs, to_targets
+from omtl.metric_learning import descent, quadratic_forms
+from omtl.metric_learning.descent import Solution
+from omtl.metric_learning.psd_projection import nearest_in_cone
+from omtl.metric_learning.quadratic_forms import mirror, products, to_pairs, to_targets
 from omtl.reference.lmnn import Problem
+from omtl.util.errors import UserError
 
 CLOSE = 3e-4
 """Relative distance of an objective from its bound; the learners' `tol` is `TOL`."""
@@ -78,7 +78,7 @@ def test_the_objective_is_the_minimum(
 @pytest.mark.parametrize(("n", "dense"), [(9, 8), (9, 0), (5, 8), (5, 0)])
 def test_more_features_than_examples(n: int, dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts in a basis of their task's rows reach the same minimum, whatever is multiplied how."""
-    for module in (metric_descent, quadratic_forms):
+    for module in (descent, quadratic_forms):
         monkeypatch.setattr(module, "DENSE", dense)
     monkeypatch.setattr(quadratic_forms, "BLOCK", 2)
     rng = np.random.default_rng(n)
@@ -194,7 +194,7 @@ def test_no_impostor_is_missing_from_the_working_set(monkeypatch: pytest.MonkeyP
     """Few impostors have a loss at first, and all do once the metric has shrunk to where it is."""
     X, y, task = two_tasks(8, n=30)
     X = 5.0 * X
-    monkeypatch.setattr(metric_descent, "SEARCH_EVERY", 40)
+    monkeypatch.setattr(descent, "SEARCH_EVERY", 40)
     solution = MTLMNN(0.1, 0.1, 2, tol=TOL).solve(X, y, task, 2)
     problem = Problem(X, y, task, 2, 2, 0.5, 0.1, 0.1, "each")
     assert solution.objective == pytest.approx(problem.objective(solution.parts), rel=1e-10)

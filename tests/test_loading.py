@@ -7,9 +7,9 @@ from threading import Event
 
 import pytest
 
-from omtl.config import load_option
-from omtl.harness import loading
-from omtl.preparation import Fed
+from omtl.data.preparation import Fed
+from omtl.experiment import loading
+from omtl.experiment.config import load_option
 
 
 def loads(monkeypatch: pytest.MonkeyPatch, room: float, draws: list[int]) -> int:

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from miniature import small
 
-from omtl.harness import memory
-from omtl.harness.fanout import Outcome, run
-from omtl.harness.memory import peak_mib
-from omtl.harness.report import computed_by
-from omtl.harness.store import Store
-from omtl.harness.unit import Unit, compute
+from omtl.compute import memory
+from omtl.compute.memory import peak_mib
+from omtl.compute.parallel_jobs import Outcome, run
+from omtl.compute.store import Store
+from omtl.experiment.unit import Unit, compute
+from omtl.tables.writing import computed_by
 
 SERIAL = {"backend": "sequential", "jobs": 1}
 SIZES = {"n_tasks": 10, "n_examples": 200, "n_features": 300}
@@ -143,7 +143,7 @@ def test_a_large_data_set_is_played_where_it_is(monkeypatch: pytest.MonkeyPatch)
     """To the same bits, and without a copy."""
     unit = unit_of("coml", 2)
     ordered = compute(unit)
-    monkeypatch.setattr("omtl.preparation.LARGE", DATA_BYTES // 2)
+    monkeypatch.setattr("omtl.data.preparation.LARGE", DATA_BYTES // 2)
     tracemalloc.start()
     unordered = compute(unit)
     peak = tracemalloc.get_traced_memory()[1]

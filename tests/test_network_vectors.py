@@ -9,17 +9,18 @@ import pytest
 from numba import njit
 from scipy import sparse
 
+from omtl.data.examples import examples_of
+from omtl.data.networks import mixing_matrix
+from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of
+from omtl.data.streams import Tasks, rounds
 from omtl.kernel import network
 from omtl.kernel.inlining import OPTIONS
 from omtl.kernel.layout import LINE, at_line, in_lines
 from omtl.kernel.network import Network
+from omtl.kernel.play import play
 from omtl.kernel.products import row_dot
+from omtl.kernel.rules import Shape
 from omtl.learners.dom import DA
-from omtl.networks import mixing_matrix
-from omtl.play import examples_of, play
-from omtl.rows import DenseRows, Rows, SparseRows, rows_of
-from omtl.rules import Shape
-from omtl.streams import Tasks, rounds
 
 compiled = njit(cache=True, **OPTIONS)
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from omtl.errors import UserError
-from omtl.networks import (
+from omtl.data.networks import (
     TOPOLOGIES,
     adjacency,
     full,
@@ -21,6 +20,7 @@ from omtl.networks import (
     ring,
     uniform_weights,
 )
+from omtl.util.errors import UserError
 
 THOROUGH = settings(max_examples=100, deadline=None, derandomize=True, database=None)
 SIZES = list(range(1, 14))

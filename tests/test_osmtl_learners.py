@@ -11,17 +11,18 @@ from hypothesis import strategies as st
 from test_learners import THOROUGH, Case, cases, problem
 from test_rom_learners import TOLERANCE, finished, powers
 
-from omtl.conformance import recorded
+from omtl.data.examples import examples_of
+from omtl.data.streams import Tasks
 from omtl.kernel.loop import run
+from omtl.kernel.play import new_trace, play
+from omtl.kernel.rules import findings
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.osgl import OSGL, OSGLImplicit
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
-from omtl.play import examples_of, new_trace, play
 from omtl.reference import osmtl
-from omtl.rules import findings
-from omtl.streams import Tasks
+from omtl.reference.conformance import recorded
 
 ORACLES = {
     OSGL: osmtl.osgl,

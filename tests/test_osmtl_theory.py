@@ -14,21 +14,22 @@ from hypothesis import strategies as st
 from miniature import SMALL_WALK
 from profiles import thorough
 
-from omtl.errors import UserError
-from omtl.harness.fanout import run
-from omtl.harness.figures import plan
-from omtl.harness.figures.numbers import show_figure
-from omtl.harness.panels import smoothed_regret
-from omtl.harness.plan import Experiment
-from omtl.harness.store import Store
+from omtl.compute.parallel_jobs import run
+from omtl.compute.store import Store
+from omtl.data.examples import examples_of
+from omtl.data.networks import mixing_matrix
+from omtl.data.streams import Stream, Tasks, rounds
+from omtl.experiment.experiment import Experiment
+from omtl.figures import plan
+from omtl.figures.numbers import show_figure
+from omtl.figures.panels import smoothed_regret
+from omtl.kernel.play import play
+from omtl.kernel.rules import Shape
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
-from omtl.networks import mixing_matrix
-from omtl.play import examples_of, play
 from omtl.reference import Given, Steps
 from omtl.reference import osmtl as oracle
-from omtl.rules import Shape
-from omtl.streams import Stream, Tasks, rounds
 from omtl.theory import comparators, osmtl
+from omtl.util.errors import UserError
 
 THOROUGH = thorough(60)
 SLACK = 1e-9

@@ -9,12 +9,12 @@ import pytest
 from numba import njit
 from scipy import sparse
 
+from omtl.data.rows import DenseRows, Rows, rows_of
 from omtl.kernel.inlining import OPTIONS
 from omtl.kernel.layout import zero_vectors
 from omtl.kernel.passes import axpy_all, dot_three
 from omtl.kernel.products import SUMS, axpy, dot
 from omtl.kernel.side_by_side import dots
-from omtl.rows import DenseRows, Rows, rows_of
 
 
 def one_by_one(

@@ -8,10 +8,10 @@ from numba import njit
 from numba.core.errors import TypingError
 from scipy import sparse
 
+from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
 from omtl.kernel import products
 from omtl.kernel.inlining import OPTIONS
 from omtl.kernel.products import BLOCK, LANES
-from omtl.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
 
 SIZES = list(range(71))
 

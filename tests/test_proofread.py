@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from omtl.config import named_reading
-from omtl.harness import proofread, readings
-from omtl.harness.layout import lay_out
-from omtl.harness.plan import describe, descriptions, plan_table
-from omtl.harness.proofread import (
+from omtl.experiment.config import named_reading
+from omtl.reproduction import search_readings
+from omtl.tables import proofread
+from omtl.tables.layout import lay_out
+from omtl.tables.plan import describe, descriptions, plan_table
+from omtl.tables.proofread import (
     MEAN,
     count_is_possible,
     share_is_possible,
@@ -22,9 +23,9 @@ from omtl.harness.proofread import (
     suspects,
     write_findings,
 )
-from omtl.harness.render import markdown
-from omtl.harness.table import not_run
-from omtl.paths import RESULTS
+from omtl.tables.render import markdown
+from omtl.tables.scoring import not_run
+from omtl.util.paths import RESULTS
 
 
 def cells_of(means: np.ndarray, std: str = "0.20") -> list[dict[str, str]]:
@@ -148,10 +149,10 @@ def test_a_search_of_readings_leaves_out_suspect_means(monkeypatch: pytest.Monke
     def look(plan: Any, *_: Any) -> None:
         raise LookedError({cell.place for cell in plan.cells})
 
-    monkeypatch.setattr(readings, "play", look)
+    monkeypatch.setattr(search_readings, "play", look)
     column = "Synthetic (delta2=12.25)"
     with pytest.raises(LookedError) as caught:
-        readings._try("rom-table1", "rom", column, {}, None, {}, 0, 1)  # type: ignore[arg-type]
+        search_readings._try("rom-table1", "rom", column, {}, None, {}, 0, 1)  # type: ignore[arg-type]
     (looked_at,) = caught.value.args
     whole = {c.place for c in plan_table("rom-table1", named_reading("rom", "as_written")).cells}
     printed = {p for p in whole if p[0] == column and p in _printed("rom-table1")}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from omtl.paths import RESULTS
+from omtl.util.paths import RESULTS
 
 PUBLISHED = RESULTS / "published"
 COLUMNS = ["table", "dataset", "algorithm", "task", "metric", "mean", "std"]

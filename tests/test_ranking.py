@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, label_ranking_average_precision_score
 
-from omtl import ranking
-from omtl.errors import UserError
-from omtl.ranking import quality, top
+from omtl.measures import ranking
+from omtl.measures.ranking import quality, top
+from omtl.util.errors import UserError
 
 
 def of(values: np.ndarray, label: list[int], n_ranks: int, **options: object) -> ranking.Quality:

@@ -14,9 +14,10 @@ import pytest
 import yaml
 
 from omtl.commands import readings as command
-from omtl.errors import UserError
-from omtl.harness import luck, readings, report
-from omtl.harness.readings import Trial
+from omtl.reproduction import search_readings
+from omtl.reproduction.search_readings import Trial
+from omtl.tables import luck, writing
+from omtl.util.errors import UserError
 
 TABLE = "dom-table1"
 
@@ -46,18 +47,18 @@ def tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, di
         cells = [("PM", "all", "error", 10.0 * (1.0 + distance))]
         return Trial(column, answers, np.full(5, distance), Counter({"off": 1}), cells)
 
-    monkeypatch.setattr(readings, "_try", attempt)
-    for module in (readings, luck):
+    monkeypatch.setattr(search_readings, "_try", attempt)
+    for module in (search_readings, luck):
         monkeypatch.setattr(module, "questions", lambda _paper: ASKED)
-    for module in (readings, luck, report):
+    for module in (search_readings, luck, writing):
         monkeypatch.setattr(module, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr(readings, "CONF", tmp_path / "conf")
-    monkeypatch.setattr(readings, "options", lambda _group: [])
+    monkeypatch.setattr(search_readings, "CONF", tmp_path / "conf")
+    monkeypatch.setattr(search_readings, "options", lambda _group: [])
     return asked_for
 
 
-def searched(**more: Any) -> readings.Searched:
-    return readings.search(TABLE, None, {}, 0, 5, lambda _line: None, **more)  # type: ignore[arg-type]
+def searched(**more: Any) -> search_readings.Searched:
+    return search_readings.search(TABLE, None, {}, 0, 5, lambda _line: None, **more)  # type: ignore[arg-type]
 
 
 def test_each_standard_reading_takes_the_answers_that_it_may(tried: list) -> None:
@@ -75,7 +76,7 @@ def test_a_search_may_begin_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """It drops the answers that it may not take, and a worse beginning ends at the same answers."""
     begun = {"answers": {"first": "worse", "second": "better"}}
     monkeypatch.setattr(
-        readings,
+        search_readings,
         "named_reading",
         lambda _paper, name: begun if name == "elsewhere" else {"answers": {}},
     )
@@ -94,7 +95,7 @@ def test_only_a_full_search_writes_the_readings(
 ) -> None:
     conf = tmp_path / "conf" / "reading" / "dom"
     monkeypatch.setattr(
-        readings, "named_reading", lambda _paper, _name: {"name": "x", "answers": {}}
+        search_readings, "named_reading", lambda _paper, _name: {"name": "x", "answers": {}}
     )
     for words in (["--repeats", "2"], ["--seed", "1"]):
         command.run(asked(*words))

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from omtl.harness.claims import FALSE, HOLDS, TRUE, claims_of, in_print
-from omtl.harness.ledger import papers
-from omtl.harness.scoreboard import COMPARED, scoreboard
-from omtl.harness.verdict import MATCH, NEAR, OFF, OURS, TIMING
-from omtl.paths import RESULTS, ROOT
+from omtl.evidence.claims import FALSE, HOLDS, TRUE, claims_of, in_print
+from omtl.evidence.ledger import papers
+from omtl.evidence.scoreboard import COMPARED, scoreboard
+from omtl.tables.verdict import MATCH, NEAR, OFF, OURS, TIMING
+from omtl.util.paths import RESULTS, ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 

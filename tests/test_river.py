@@ -10,12 +10,11 @@ from river import compose, evaluate, metrics, preprocessing
 from river.checks import yield_checks
 from scipy import sparse
 
-from omtl.estimators import base
-from omtl.estimators.base import MultiTaskClassifier, arrays_of
-from omtl.estimators.classes import ESTIMATORS
-from omtl.estimators.following import follow_slowly
-from omtl.learners import PassiveAggressive
 from omtl.river import FIRST_COLUMNS, MultiTask
+from omtl.sklearn import PassiveAggressive, base
+from omtl.sklearn.base import MultiTaskClassifier, arrays_of
+from omtl.sklearn.classes import ESTIMATORS
+from omtl.sklearn.following import follow_slowly
 
 N_FEATURES = 3 * FIRST_COLUMNS
 

@@ -13,17 +13,18 @@ from numba import njit
 from scipy import sparse
 from test_learners import THOROUGH, Case, assert_trace_is_of, cases, problem, recorded
 
+from omtl.data.examples import examples_of
+from omtl.data.preparation import fed, in_order
+from omtl.data.streams import Tasks, rounds
 from omtl.kernel.exponential import find_exponential
 from omtl.kernel.inlining import OPTIONS
+from omtl.kernel.play import play
+from omtl.kernel.rules import Shape, findings
 from omtl.kernel.vectors import SMALLEST_SCALE
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.rom import ROMPGD, ROMRDA
-from omtl.play import examples_of, play
-from omtl.preparation import fed, in_order
 from omtl.reference import Step, interaction, rom
-from omtl.rules import Shape, findings
-from omtl.streams import Tasks, rounds
 
 TOLERANCE = 1e-8
 """Of scores, relative to the largest of the play."""

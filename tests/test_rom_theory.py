@@ -13,20 +13,21 @@ from scipy import sparse
 from scipy.optimize import minimize
 from test_learners import THOROUGH, Case, cases, problem
 
-from omtl.errors import UserError
-from omtl.harness.panels import rom_regret
-from omtl.harness.panels.axes import Axes, PlannedLine, PlannedPanel, Played
-from omtl.harness.plan import Experiment
-from omtl.harness.unit import compute, setting_of
+from omtl.data.examples import examples_of
+from omtl.data.preparation import Fed, fed
+from omtl.data.streams import Stream, Tasks
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.unit import compute, setting_of
+from omtl.figures.panels import rom_regret
+from omtl.figures.panels.axes import Axes, PlannedLine, PlannedPanel, Played
+from omtl.kernel.play import play
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD, ROMRDA
-from omtl.play import examples_of, play
-from omtl.preparation import Fed, fed
 from omtl.protocols import objective
 from omtl.protocols.setting import Setting
-from omtl.streams import Stream, Tasks
 from omtl.theory import comparators, rom
 from omtl.theory.rom_comparator import GAP, Regulariser, Weights, best_fixed
+from omtl.util.errors import UserError
 
 SLACK = 1e-9
 """Of comparisons of sums of rounded numbers, relative."""

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from omtl.config import questions, read_yaml
-from omtl.errors import UserError
-from omtl.harness.claims import check_names, claims_of
-from omtl.harness.diagnosis import diagnoses
-from omtl.harness.plan import columns_of, describe
-from omtl.harness.schema import check_all, check_claims, check_description, check_questions
-from omtl.paths import EXPERIMENTS
+from omtl.evidence.claims import check_names, claims_of
+from omtl.experiment.config import questions, read_yaml
+from omtl.experiment.schema import check_all, check_claims, check_description, check_questions
+from omtl.tables.diagnosis import diagnoses
+from omtl.tables.plan import columns_of, describe
+from omtl.util.errors import UserError
+from omtl.util.paths import EXPERIMENTS
 
 PAPERS = sorted(path.parent.name for path in EXPERIMENTS.glob("*/readings.yaml"))
 PLACE = Path("here.yaml")

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from miniature import small
 
-from omtl.config import grid_points
-from omtl.errors import UserError
-from omtl.harness import fanout
-from omtl.harness.plan import Cell, Table
-from omtl.harness.search import COST, cost_of, play, record, searched, stages
-from omtl.harness.store import Loaded, Store
-from omtl.harness.table import score_table
-from omtl.harness.unit import Result, Unit
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Loaded, Store
+from omtl.experiment.config import grid_points
+from omtl.experiment.unit import Result, Unit
+from omtl.tables.halving import COST, cost_of, play, record, searched, stages
+from omtl.tables.plan import Cell, Table
+from omtl.tables.scoring import score_table
+from omtl.util.errors import UserError
 
 SERIAL = {"backend": "sequential", "jobs": 1}
 RULE = {"rule": "oracle"}
@@ -138,7 +138,7 @@ def test_a_unit_that_fails_is_tried_once_and_its_reason_is_told(
         tried.append(unit.key)
         raise UserError("no such data")
 
-    monkeypatch.setattr(fanout, "compute", refuse)
+    monkeypatch.setattr(parallel_jobs, "compute", refuse)
     large = table_of(SEARCH)
     table = replace(large, cells=[*large.cells, *table_of(None, "pm").cells])
     outcome = play(table, store, SERIAL, 0, 2, "oracle")

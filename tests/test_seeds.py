@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omtl.harness.unit import FORMAT
-from omtl.seeds import generator
+from omtl.experiment.unit import FORMAT
+from omtl.util.seeds import generator
 
 PINNED = (1056909135, 2044888549)
 

@@ -8,10 +8,10 @@ import signal
 
 import pytest
 
-from omtl.errors import UserError, WriteError
-from omtl.files import write_whole
-from omtl.harness.side_by_side import Ended, Job, side_by_side
-from omtl.paths import ROOT
+from omtl.compute.independent_jobs import Ended, Job, side_by_side
+from omtl.util.errors import UserError, WriteError
+from omtl.util.files import write_whole
+from omtl.util.paths import ROOT
 
 THREADS = {"backend": "threading", "jobs": 2}
 ALONE = {"backend": "threading", "jobs": 1}

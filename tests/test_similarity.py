@@ -13,25 +13,25 @@ from profiles import thorough
 from scipy import sparse
 
 from data_fetchers.isolet import Classes
-from omtl.config import grid_points, load_option
-from omtl.errors import UserError
-from omtl.harness.claims import FAILS, HOLDS, UNDECIDED, judge_claim_on_figure, outcome_of
-from omtl.harness.figures.numbers import Shown
-from omtl.harness.panels.axes import Axes, line_of
-from omtl.harness.panels.query_ratio import through
-from omtl.harness.unit import Result, new_learner
+from omtl.data.preparation import fed
+from omtl.data.rows import rows_of
+from omtl.data.triplets import BLOCK, Sampler, Triplets
+from omtl.evidence.claims import FAILS, HOLDS, UNDECIDED, judge_claim_on_figure, outcome_of
+from omtl.experiment.config import grid_points, load_option
+from omtl.experiment.unit import Result, new_learner
+from omtl.figures.numbers import Shown
+from omtl.figures.panels.axes import Axes, line_of
+from omtl.figures.panels.query_ratio import through
 from omtl.kernel.similarities import Similarities, stretches
 from omtl.kernel.triplet_steps import STRETCH, subtract
 from omtl.learners.similarity import OGRSL, OMTRSL, OSTRSL, OMTRSLActive, OMTRSLRandom
 from omtl.learners.untrained import Untrained
-from omtl.preparation import fed
 from omtl.protocols import similarity as protocol
 from omtl.protocols.setting import Setting
 from omtl.protocols.similarity import parts_of, play_grid
 from omtl.reference import similarity as oracle
-from omtl.rows import rows_of
-from omtl.seeds import generator
-from omtl.triplets import BLOCK, Sampler, Triplets
+from omtl.util.errors import UserError
+from omtl.util.seeds import generator
 
 THOROUGH = thorough(40)
 NEAR = 1e-9
@@ -476,7 +476,7 @@ def test_wrong_options_are_named(options: dict[str, Any], words: str) -> None:
 
 def test_examples_without_classes_are_refused() -> None:
     """Similarities need classes."""
-    from omtl.streams import Tasks
+    from omtl.data.streams import Tasks
 
     tasks = letters()
     plain = Tasks(tasks.X, np.ones(240), tasks.task, tasks.names)

@@ -17,19 +17,19 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from omtl.cli import main
-from omtl.config import named_reading, options
-from omtl.errors import UserError
-from omtl.harness.plan import descriptions, plan_table
-from omtl.harness.provenance import names_of
-from omtl.harness.search import play
-from omtl.harness.store import Store
-from omtl.paths import RESULTS, ROOT
+from omtl.commands._main import main
+from omtl.compute.store import Store
+from omtl.experiment.config import named_reading, options
+from omtl.reproduction.provenance import names_of
 from omtl.site import charts, text
 from omtl.site.build import build
 from omtl.site.gather import Sources
 from omtl.site.tables import table_page
-from omtl.status import DONE, WRONG_USE
+from omtl.tables.halving import play
+from omtl.tables.plan import descriptions, plan_table
+from omtl.util.errors import UserError
+from omtl.util.paths import RESULTS, ROOT
+from omtl.util.status import DONE, WRONG_USE
 
 BLOCKS = {"div", "p", "ul", "ol", "dl", "table", "pre", "figure", "details", "h2", "h3", "h4"}
 """What may not stand in a paragraph."""
@@ -232,7 +232,7 @@ def test_commands_of_cells_name_cells_that_there_are() -> None:
 @pytest.fixture
 def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Sources, Store]:
     """Return results of one table with two repeats, and the store that they were made from."""
-    from omtl.harness.table import frame, score_table
+    from omtl.tables.scoring import frame, score_table
 
     name, reading = "aklo-table1", named_reading("aklo", "as_written")
     table = plan_table(name, reading, plays=1)
@@ -262,8 +262,8 @@ def test_the_store_gives_repeats_and_learning_curves(filled: tuple[Sources, Stor
 
 
 def test_repeats_that_are_kept_are_shown_without_a_store(filled: tuple[Sources, Store]) -> None:
-    from omtl.harness.table import raw_repeats, score_table
     from omtl.site import repeats
+    from omtl.tables.scoring import raw_repeats, score_table
 
     sources, store = filled
     alone = repeats.plan_table("aklo-table1", {})

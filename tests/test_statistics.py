@@ -14,17 +14,10 @@ from miniature import small
 from scipy import stats
 from test_figure import TINY, Small
 
-from omtl.errors import UserError
-from omtl.harness import claims
-from omtl.harness.claims import FAILS, HOLDS, UNDECIDED, Comparison, compare
-from omtl.harness.figures import plan
-from omtl.harness.figures.make import make_figure
-from omtl.harness.figures.numbers import show_figure
-from omtl.harness.plan import Cell
-from omtl.harness.statistics import equivalence, make, paired_tests
-from omtl.harness.statistics.diagrams import write_diagrams
-from omtl.harness.statistics.make import make_statistics
-from omtl.harness.statistics.paired_tests import (
+from omtl.compute.store import Store
+from omtl.evidence import claims, equivalence, paired_tests, statistics
+from omtl.evidence.claims import FAILS, HOLDS, UNDECIDED, Comparison, compare
+from omtl.evidence.paired_tests import (
     as_family,
     bootstrap_interval,
     effect_size,
@@ -32,9 +25,15 @@ from omtl.harness.statistics.paired_tests import (
     p_signed_rank,
     p_value,
 )
-from omtl.harness.statistics.ranks import Ranking, cliques, critical_difference, rank, rank_rows
-from omtl.harness.store import Store
-from omtl.harness.table import Scored
+from omtl.evidence.rank_diagrams import write_diagrams
+from omtl.evidence.ranks import Ranking, cliques, critical_difference, rank, rank_rows
+from omtl.evidence.statistics import make_statistics
+from omtl.figures import plan
+from omtl.figures.numbers import show_figure
+from omtl.reproduction.make_figure import make_figure
+from omtl.tables.plan import Cell
+from omtl.tables.scoring import Scored
+from omtl.util.errors import UserError
 
 A = np.array([1.0, 2.5, 3.0, 4.2, 5.1, 5.9])
 B = np.array([1.4, 2.6, 3.9, 4.6, 5.2, 6.8])
@@ -237,7 +236,7 @@ def test_statistics_of_a_table(
     numbers = grid_of(NUMBERS)
     part = {"dataset": "D0", "lower": ["A", "B"], "than": ["C"]}
     claim = {"id": "c", "place": "here", "says": "so", "table": "dom-table1", "all": [part]}
-    monkeypatch.setattr(make, "stored_or_kept", lambda *_, **__: (numbers, None))
+    monkeypatch.setattr(statistics, "stored_or_kept", lambda *_, **__: (numbers, None))
     monkeypatch.setattr(paired_tests, "claims_of", lambda _paper: [claim])
     paths = make_statistics("dom-table1", reading, folder=tmp_path, **where)
     assert [path.name for path in paths] == [
@@ -247,8 +246,10 @@ def test_statistics_of_a_table(
         "dom-table1.as_written.png",
     ]
     # With so many ranks within the critical difference there is nothing to draw.
-    (ranked,) = make.rankings(numbers)
-    monkeypatch.setattr(make, "rankings", lambda _: [replace(ranked, critical_difference=2.5)])
+    (ranked,) = statistics.rankings(numbers)
+    monkeypatch.setattr(
+        statistics, "rankings", lambda _: [replace(ranked, critical_difference=2.5)]
+    )
     again = make_statistics("dom-table1", reading, folder=tmp_path / "again", **where)
     assert [path.name for path in again] == ["dom-table1.claims.csv", "dom-table1.csv"]
     with paths[0].open(encoding="utf-8", newline="") as file:
@@ -264,10 +265,10 @@ def test_statistics_of_a_figure(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The comparisons of its lines, from the numbers that are drawn."""
-    for module in (plan, make):
+    for module in (plan, statistics):
         monkeypatch.setattr(module, "describe", lambda _kind, _name: TINY)
     monkeypatch.setattr(plan, "Experiment", Small)
-    monkeypatch.setattr(make, "descriptions", lambda _kind: {"tiny": tmp_path})
+    monkeypatch.setattr(statistics, "descriptions", lambda _kind: {"tiny": tmp_path})
     part = {"panel": "a", "lower": ["DOM-I"], "than": ["PM"], "at": [180]}
     claim = {"id": "c", "place": "here", "says": "so", "figure": "tiny", "all": [part]}
     monkeypatch.setattr(paired_tests, "claims_of", lambda _paper: [claim])

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from miniature import small
 
-from omtl.harness import fanout
-from omtl.harness.store import Store
-from omtl.harness.unit import compute
-from omtl.paths import ROOT
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Store
+from omtl.experiment.unit import compute
+from omtl.util.paths import ROOT
 
 SERIAL = {"backend": "sequential", "jobs": 1}
 
@@ -43,7 +43,7 @@ def test_a_damaged_file_is_set_aside_and_computed_again(
 ) -> None:
     """A file whose hash is wrong is no result, is kept for inspection, and is replaced."""
     unit = small("pm").unit(seed=0, repeat=0)
-    fanout.run([unit], store, SERIAL, quiet=True)
+    parallel_jobs.run([unit], store, SERIAL, quiet=True)
     path = store.path(unit)
     content = path.read_bytes()
     middle = len(content) // 2
@@ -55,7 +55,7 @@ def test_a_damaged_file_is_set_aside_and_computed_again(
             "garbage": b"x" * 500,
         }[damage]
     )
-    assert fanout.run([unit], store, SERIAL, quiet=True).computed == 1
+    assert parallel_jobs.run([unit], store, SERIAL, quiet=True).computed == 1
     assert "damaged" in capsys.readouterr().err
     assert path.with_suffix(".damaged").exists()
     assert store.load(unit) is not None
@@ -64,8 +64,8 @@ def test_a_damaged_file_is_set_aside_and_computed_again(
 def test_stored_units_are_not_computed_again(store: Store) -> None:
     """A second run computes only what is new, and a unit asked for twice is computed once."""
     experiment = small("pm")
-    first = fanout.run(experiment.repeats(0, 3) * 2, store, SERIAL, quiet=True)
-    second = fanout.run(experiment.repeats(0, 5), store, SERIAL, quiet=True)
+    first = parallel_jobs.run(experiment.repeats(0, 3) * 2, store, SERIAL, quiet=True)
+    second = parallel_jobs.run(experiment.repeats(0, 5), store, SERIAL, quiet=True)
     assert (first.computed, first.reused) == (3, 0)
     assert (second.computed, second.reused) == (2, 3)
 
@@ -75,7 +75,7 @@ def test_a_failed_unit_is_reported_and_not_stored(store: Store) -> None:
     wrong = small("pm")
     wrong.algorithm["grid"] = {"eta": ["often"]}
     units = [*wrong.repeats(0, 1), *small("pm").repeats(0, 1)]
-    outcome = fanout.run(units, store, SERIAL, quiet=True)
+    outcome = parallel_jobs.run(units, store, SERIAL, quiet=True)
     assert outcome.computed == 1
     assert "often" in outcome.failed[units[0].key].reason
     assert not store.has(units[0])

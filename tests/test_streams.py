@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from omtl.errors import UserError
-from omtl.streams import Stream, Tasks, checkpoints, first_part, lifelong, rounds
+from omtl.data.streams import Stream, Tasks, checkpoints, first_part, lifelong, rounds
+from omtl.util.errors import UserError
 
 THOROUGH = settings(max_examples=150, deadline=None, derandomize=True, database=None)
 sizes_of_tasks = st.lists(st.integers(0, 9), min_size=1, max_size=7).filter(any)

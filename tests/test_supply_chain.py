@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from omtl.paths import ROOT
+from omtl.util.paths import ROOT
 from scripts import audit
 
 LOCKS = sorted((ROOT / "requirements").glob("*.lock"))

@@ -13,16 +13,17 @@ from miniature import small
 from test_fetch import Archive, Reply, Server, member, remote, server, tar  # noqa: F401
 
 from data_fetchers.fetch import fetch
-from omtl import _compile_cache, files
-from omtl.errors import UserError, WriteError
-from omtl.files import write_whole
-from omtl.harness import fanout, loading
-from omtl.harness.code import _code_of, code_version
-from omtl.harness.store import Store
-from omtl.harness.unit import setting_of
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Store
+from omtl.data.rows import rows_of
+from omtl.experiment import loading
+from omtl.experiment.code import _code_of, code_version
+from omtl.experiment.unit import setting_of
+from omtl.kernel.rules import Event, Shape
 from omtl.learners.perceptron import Perceptron
-from omtl.rows import rows_of
-from omtl.rules import Event, Shape
+from omtl.util import compile_cache, files
+from omtl.util.errors import UserError, WriteError
+from omtl.util.files import write_whole
 
 SERIAL = {"backend": "sequential", "jobs": 1}
 
@@ -74,16 +75,16 @@ def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.Mon
     """Other bytes, or another parser, make other units, here and at a worker's."""
     base = small("pm").unit(0, 0)
     assert base.key
-    monkeypatch.setattr("omtl.harness.unit.files_of", lambda _: {"file": "0" * 64})
+    monkeypatch.setattr("omtl.experiment.unit.files_of", lambda _: {"file": "0" * 64})
     assert small("pm").unit(0, 0).key != base.key
-    done = fanout.worker(base)
+    done = parallel_jobs.worker(base)
     assert done.failure is not None
     assert "other code or files" in done.failure.reason
     monkeypatch.undo()
     honest = code_version
     data = base.modules["data"]
     monkeypatch.setattr(
-        "omtl.harness.unit.code_version", lambda name: honest(name) + "!" * (name == data)
+        "omtl.experiment.unit.code_version", lambda name: honest(name) + "!" * (name == data)
     )
     assert small("pm").unit(0, 0).key != base.key
 
@@ -107,13 +108,13 @@ def test_compiled_code_is_kept_by_all_sources(
     """Those of the package and those of one's own."""
     package = tmp_path / "package"
     package.mkdir()
-    monkeypatch.setattr(_compile_cache, "__file__", str(package / "_compile_cache.py"))
+    monkeypatch.setattr(compile_cache, "__file__", str(package / "_compile_cache.py"))
     monkeypatch.setenv("OMTL_OWN", str(tmp_path))
-    seen = {_compile_cache.source_hash()}
+    seen = {compile_cache.source_hash()}
     for path in (package / "rules.py", tmp_path / "mine.py"):
         for text in ("x = 1", "x = 2"):
             path.write_text(text)
-            seen.add(_compile_cache.source_hash())
+            seen.add(compile_cache.source_hash())
     assert len(seen) == 5
 
 
@@ -142,8 +143,8 @@ def test_attempts_are_counted_anew_when_a_unit_is_done(
         died.append(None)
         raise ConnectionError("gone")
 
-    monkeypatch.setattr(fanout, "results", dies_after_one)
-    outcome = fanout.run(small("pm").repeats(0, 5), store, SERIAL, quiet=True)
+    monkeypatch.setattr(parallel_jobs, "results", dies_after_one)
+    outcome = parallel_jobs.run(small("pm").repeats(0, 5), store, SERIAL, quiet=True)
     assert (outcome.computed, len(died)) == (5, 5)
 
 
@@ -207,9 +208,11 @@ def test_units_asked_for_twice_are_computed_once(
 ) -> None:
     """Counted where they are computed."""
     calls = []
-    honest = fanout.compute
-    monkeypatch.setattr(fanout, "compute", lambda unit: (calls.append(unit), honest(unit))[1])
-    fanout.run(small("pm").repeats(0, 2) * 3, store, SERIAL, quiet=True)
+    honest = parallel_jobs.compute
+    monkeypatch.setattr(
+        parallel_jobs, "compute", lambda unit: (calls.append(unit), honest(unit))[1]
+    )
+    parallel_jobs.run(small("pm").repeats(0, 2) * 3, store, SERIAL, quiet=True)
     assert len(calls) == 2
 
 

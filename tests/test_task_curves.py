@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 from miniature import SMALL_WALK, small
 
-from omtl.config import load_option
-from omtl.errors import UserError
-from omtl.harness.figures import play
-from omtl.harness.figures.plan import Figure
-from omtl.harness.figures.play import as_chosen
-from omtl.harness.panels.axes import PlannedLine, PlannedPanel, Played
-from omtl.harness.panels.task_curves import axes_of
-from omtl.harness.plan import Cell, Experiment, Table
-from omtl.harness.store import Store
-from omtl.harness.unit import compute
+from omtl.compute.store import Store
+from omtl.experiment.config import load_option
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.unit import compute
+from omtl.figures import play
+from omtl.figures.panels.axes import PlannedLine, PlannedPanel, Played
+from omtl.figures.panels.task_curves import axes_of
+from omtl.figures.plan import Figure
+from omtl.figures.play import as_chosen
+from omtl.tables.plan import Cell, Table
+from omtl.util.errors import UserError
 
 RULE = {"rule": "oracle"}
 SERIAL = {"backend": "sequential", "jobs": 1}

@@ -14,13 +14,14 @@ from scipy import sparse
 from scipy.optimize import linprog, minimize_scalar
 from sklearn.svm import LinearSVC
 
-from omtl.errors import UserError
+from omtl.data.examples import examples_of
+from omtl.data.networks import adjacency, full, metropolis_weights, mixing_matrix, ring
+from omtl.data.streams import Stream, Tasks, rounds
+from omtl.kernel.play import play
+from omtl.kernel.rules import Shape
 from omtl.learners.dom import DOM1
-from omtl.networks import adjacency, full, metropolis_weights, mixing_matrix, ring
-from omtl.play import examples_of, play
-from omtl.rules import Shape
-from omtl.streams import Stream, Tasks, rounds
 from omtl.theory import comparators, dom
+from omtl.util.errors import UserError
 
 THOROUGH = thorough(40)
 SEEDS = st.integers(0, 10_000)

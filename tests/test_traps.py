@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from omtl import cli, own
-from omtl.config import choose, named_reading
-from omtl.errors import UserError
-from omtl.harness.plan import plan_table
-from omtl.harness.provenance import only
-from omtl.metrics import METRICS
-from omtl.paths import ROOT
+from omtl.commands import _main
+from omtl.experiment.config import choose, named_reading
+from omtl.measures.metrics import METRICS
+from omtl.reproduction.provenance import only
 from omtl.site.gather import Sources, comment_of
+from omtl.tables.plan import plan_table
+from omtl.util import user_folder
+from omtl.util.errors import UserError
+from omtl.util.paths import ROOT
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
@@ -41,7 +42,7 @@ def test_a_home_that_cannot_be_written_is_told(
     (tmp_path / "hydra").write_text("no folder", encoding="utf-8")
     monkeypatch.setenv("OMTL_HOME", str(tmp_path))
     monkeypatch.setattr("sys.argv", ["omtl"])
-    assert cli.main(["run", "algorithm=pa", "repeats=1"]) == 2
+    assert _main.main(["run", "algorithm=pa", "repeats=1"]) == 2
     assert f"{tmp_path / 'hydra'} cannot be written" in capsys.readouterr().err
 
 
@@ -53,7 +54,7 @@ def test_the_report_knows_learners_of_an_own_folder(
     text = "# Mine.\nname: mine\nlabel: Mine\nlearner: mine.Mine\nnetworked: false\n"
     path = tmp_path / "algorithm" / "mine.yaml"
     path.write_text(text + "fixed: {}\ngrid: {}\n", encoding="utf-8")
-    monkeypatch.setenv(own.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(user_folder.VARIABLE, str(tmp_path))
     assert Sources(ROOT / "results").algorithms["mine"]["label"] == "Mine"
     assert comment_of("algorithm", "mine") == "Mine."
 

@@ -7,10 +7,10 @@ import pytest
 from miniature import small
 from scipy import stats
 
-from omtl.harness.plan import Cell
-from omtl.harness.table import Scored
-from omtl.harness.trends import ABOVE, BELOW, COLUMNS, LEVEL, frame, sentences, trends
-from omtl.harness.verdict import MISSING, OURS, STANDARD_ERROR, STD, Difference, Printed, spreads
+from omtl.tables.plan import Cell
+from omtl.tables.scoring import Scored
+from omtl.tables.trends import ABOVE, BELOW, COLUMNS, LEVEL, frame, sentences, trends
+from omtl.tables.verdict import MISSING, OURS, STANDARD_ERROR, STD, Difference, Printed, spreads
 
 EXPERIMENT = small("pm")
 

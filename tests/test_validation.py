@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from omtl.errors import UserError
-from omtl.learners import AROW, COML, OSGL, ROMRDA, OMTLCovariance, PassiveAggressive
-from omtl.paths import ROOT
-from omtl.preparation import prepare
-from omtl.streams import Tasks
-from omtl.validation import WIDEST, sound_rows
+from omtl.data.preparation import prepare
+from omtl.data.streams import Tasks
+from omtl.data.validation import WIDEST, sound_rows
+from omtl.sklearn import AROW, COML, OSGL, ROMRDA, OMTLCovariance, PassiveAggressive
+from omtl.util.errors import UserError
+from omtl.util.paths import ROOT
 
 N, D = 12, 6
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from omtl.harness.verdict import (
+from omtl.tables.verdict import (
     CLOSE,
     COMPATIBLE,
     JUDGED,

@@ -14,19 +14,22 @@ import pytest
 from test_harness import small_table
 
 from data_fetchers.fetch import DataMissing
-from omtl import cli
-from omtl.config import load_option
-from omtl.errors import UserError
-from omtl.harness import fanout, host, kept, verify
-from omtl.harness.kept import kept_scored, runs
-from omtl.harness.plan import Cell, Table, descriptions
-from omtl.harness.report import write_rows
-from omtl.harness.store import Store
-from omtl.harness.table import Scored, frame, raw_repeats, score_table
-from omtl.harness.unit import Result
-from omtl.harness.verify import CLOSE, DIFFERENT, NOT_COMPARABLE, SAME, check, drawn
-from omtl.metrics import METRICS
-from omtl.paths import RESULTS
+from omtl.commands import _main
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Store
+from omtl.experiment import host
+from omtl.experiment.config import load_option
+from omtl.experiment.unit import Result
+from omtl.measures.metrics import METRICS
+from omtl.reproduction import verify
+from omtl.reproduction.verify import CLOSE, DIFFERENT, NOT_COMPARABLE, SAME, check, drawn
+from omtl.tables import committed
+from omtl.tables.committed import kept_scored, runs
+from omtl.tables.plan import Cell, Table, descriptions
+from omtl.tables.scoring import Scored, frame, raw_repeats, score_table
+from omtl.tables.writing import write_rows
+from omtl.util.errors import UserError
+from omtl.util.paths import RESULTS
 
 SERIAL = {"backend": "sequential", "jobs": 1}
 DOM = ["dom-table1"]
@@ -60,7 +63,7 @@ def keep(table: Table, scored: list[Scored], results: Path, selection: str = "or
 @pytest.fixture
 def results(table: Table, store: Store, tmp_path: Path) -> Path:
     """Return a folder of results with the table, and no store."""
-    fanout.run(table.units(0, 3), store, SERIAL, quiet=True)
+    parallel_jobs.run(table.units(0, 3), store, SERIAL, quiet=True)
     keep(table, score_table(table, store, 0, 3), tmp_path / "results")
     for path in store.folder.rglob("*.unit"):
         path.unlink()
@@ -132,7 +135,7 @@ def test_what_is_chosen_for_each_repeat_is_chosen_again(
     monkeypatch.setattr(verify, "LARGE", large)
     if own_draws:
         table.cells[:] = two_rows(small_table())
-    fanout.run(table.units(0, 3), store, SERIAL, quiet=True)
+    parallel_jobs.run(table.units(0, 3), store, SERIAL, quiet=True)
     scored = score_table(table, store, 0, 3, selection=selection)
     keep(table, scored, tmp_path / "results", selection)
     [run] = runs(tmp_path / "results", "dom-table1")
@@ -152,11 +155,11 @@ def test_points_that_a_search_left_are_read_from_its_record(
     table: Table, store: Store, tmp_path: Path
 ) -> None:
     """By a rule that chooses for each repeat; without the record there is nothing to play."""
-    fanout.run(table.units(0, 3), store, SERIAL, quiet=True)
+    parallel_jobs.run(table.units(0, 3), store, SERIAL, quiet=True)
     left = [1, 3]
     cells = [replace(cell, experiment=cell.experiment.only(left)) for cell in table.cells]
     part = replace(table, cells=cells)
-    fanout.run(part.units(0, 3), store, SERIAL, quiet=True)
+    parallel_jobs.run(part.units(0, 3), store, SERIAL, quiet=True)
     keep(part, score_table(part, store, 0, 3, selection="prefix"), tmp_path, "prefix")
     halving = {**load_option("search", "halving"), "from_points": 2}
     table.cells[:] = [replace(cell, search=halving) for cell in table.cells]
@@ -227,13 +230,13 @@ def test_the_command_signs_off(
     results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every run adds its rows; a difference is status 1 with a clear message."""
-    monkeypatch.setattr("omtl.paths.RESULTS", results)
+    monkeypatch.setattr("omtl.util.paths.RESULTS", results)
     made_on = {**host.host(), "commit": "abc"}
     monkeypatch.setattr(verify, "host", lambda: made_on)
-    assert cli.main(["verify", "--cells", "2"]) == 0
+    assert _main.main(["verify", "--cells", "2"]) == 0
     first = (results / "verify.csv").read_text(encoding="utf-8")
     tamper(results, lambda values: np.nextafter(values, np.inf))
-    assert cli.main(["verify", "--cells", "1", "--seed", "3"]) == 1
+    assert _main.main(["verify", "--cells", "1", "--seed", "3"]) == 1
     assert "1 of 1 cells differ from results/" in capsys.readouterr().err
     assert (results / "verify.csv").read_text(encoding="utf-8").startswith(first)
     rows = pd.read_csv(results / "verify.csv", dtype=str, keep_default_na=False)
@@ -257,7 +260,7 @@ def test_each_kept_table_has_its_repeats(name: str) -> None:
     assert found
     for run in found:
         for row in run.rows:
-            values = run.repeats.get(kept.place_of(row), np.empty(0))
+            values = run.repeats.get(committed.place_of(row), np.empty(0))
             assert values.size == int(row["n_repeats"] or 0)
             if row["ours_mean"]:
                 assert float(row["ours_mean"]) == pytest.approx(values.mean(), abs=5.1e-5)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from omtl.paths import ROOT
+from omtl.util.paths import ROOT
 
 CORE_ALONE = """
 import sys

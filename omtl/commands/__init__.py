@@ -9,7 +9,7 @@ A command's module has
 ``add_options(command)``
     which adds its arguments to its parser;
 ``run(options)``
-    which does it and returns the exit status (`omtl.status`).
+    which does it and returns the exit status (`omtl.util.status`).
 
 A module imports nothing heavy at its top: the help of all commands must come at once. Commands are
 thin: what they do is done by the code that make and Hydra use too. Modules whose

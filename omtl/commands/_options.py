@@ -58,15 +58,15 @@ def add_draw_option(command: argparse.ArgumentParser) -> None:
 
 def parallel_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the config of how units are computed in parallel."""
-    from omtl.config import load_option, resolve_jobs
+    from omtl.experiment.config import load_option, resolve_jobs
 
     return resolve_jobs(load_option("parallel", options.parallel), options.jobs)
 
 
 def wanted_of(options: argparse.Namespace) -> Any:
-    """Return how the options want a table or figure (`omtl.harness.reproduce.Wanted`)."""
-    from omtl.config import load_option
-    from omtl.harness.reproduce import Wanted
+    """Return how the options want a table or figure (`omtl.reproduction.reproduce.Wanted`)."""
+    from omtl.experiment.config import load_option
+    from omtl.reproduction.reproduce import Wanted
 
     if options.selection is not None:
         load_option("selection", options.selection)  # a wrong name is told before all is computed
@@ -82,7 +82,7 @@ def wanted_of(options: argparse.Namespace) -> Any:
 
 def tell_written(paths: Iterable[Any]) -> None:
     """Print the files that were written, from the project's folder on."""
-    from omtl.paths import ROOT
+    from omtl.util.paths import ROOT
 
     shown = [str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path) for path in paths]
     print("written: " + " ".join(shown))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from omtl.commands._json import add_json_option, print_json
-from omtl.status import DONE, FAILED
+from omtl.util.status import DONE, FAILED
 
 HELP = "run the conformance checks on the learners of a file"
 EXAMPLES = ("check examples/my_learner/my_learner.py", "check my_learner.py --json")
@@ -23,14 +23,14 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print a line for each check of each learner; fail where one fails."""
-    from omtl._compile_cache import use_compile_cache
-    from omtl.own import use
+    from omtl.util.compile_cache import use_compile_cache
+    from omtl.util.user_folder import use
 
     use(options.file.parent)
     use_compile_cache()
 
-    from omtl.conformance import FAIL, look_at
-    from omtl.harness.candidates import candidates
+    from omtl.experiment.discover_learners import candidates
+    from omtl.reference.conformance import FAIL, look_at
 
     told: list[dict[str, Any]] = []
     for name, learner in candidates(options.file):

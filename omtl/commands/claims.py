@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import tell_written
-from omtl.status import DONE
+from omtl.util.status import DONE
 
 HELP = "write the ledger of all claims, the audit of the theorems and the scoreboard"
 EXAMPLES = ("claims",)
@@ -17,7 +17,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:  # noqa: ARG001
     """Write the ledger and the audit, and tell the outcomes."""
-    from omtl.harness.ledger import write_ledgers
+    from omtl.evidence.ledger import write_ledgers
 
     told, paths = write_ledgers()
     print("\n".join(told))

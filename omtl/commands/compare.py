@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from omtl.commands._grid import print_rows
 from omtl.commands._json import add_json_option, print_json
-from omtl.status import DONE
+from omtl.util.status import DONE
 
 if TYPE_CHECKING:
-    from omtl.harness.comparison import Compared, Row
+    from omtl.evidence.comparison import Compared, Row
 
 HELP = "play a learner beside every baseline, with intervals and tests"
 EXAMPLES = (
@@ -40,12 +40,12 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compute what the store lacks, and print the learner beside the others, the best first."""
-    from omtl.composition import composed
-    from omtl.config import choose, load_option
-    from omtl.harness.comparison import baselines, compared, default_selection
-    from omtl.harness.layout import plural
-    from omtl.harness.store import Store
-    from omtl.metrics import METRICS
+    from omtl.compute.store import Store
+    from omtl.evidence.comparison import baselines, compared, default_selection
+    from omtl.experiment.composition import composed
+    from omtl.experiment.config import choose, load_option
+    from omtl.measures.metrics import METRICS
+    from omtl.tables.layout import plural
 
     choose("metric", options.metric, list(METRICS))
     overrides = list(options.overrides)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from omtl.status import DONE
+from omtl.util.status import DONE
 
 HELP = "print what lets a shell complete commands, options and names"
 EXAMPLES = (
@@ -23,9 +23,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def known_names() -> dict[str, list[str]]:
     """Return the names that arguments can have, by the argument's own name."""
     from data_fetchers import names
-    from omtl.composition import GROUPS
-    from omtl.config import options
-    from omtl.harness.plan import descriptions
+    from omtl.experiment.composition import GROUPS
+    from omtl.experiment.config import options
+    from omtl.tables.plan import descriptions
 
     tables = list(descriptions("table"))
     return {
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the shell's completion of the present commands and names."""
     import shtab
 
-    from omtl.cli import parser
+    from omtl.commands._main import parser
 
     known = known_names()
     whole = parser()

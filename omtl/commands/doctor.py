@@ -6,7 +6,7 @@ import argparse
 
 from omtl.commands._grid import print_rows
 from omtl.commands._json import add_json_option, print_json
-from omtl.status import DONE, FAILED
+from omtl.util.status import DONE, FAILED
 
 HELP = "tell what is installed, what is cached, and what is missing"
 EXAMPLES = ("doctor", "doctor --json")
@@ -19,7 +19,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print how each thing is; fail where one is missing that everything needs."""
-    from omtl.harness.health import BAD, GOOD, NOTE, examined
+    from omtl.experiment.doctor import BAD, GOOD, NOTE, examined
 
     findings = examined()
     if options.json:

@@ -7,7 +7,7 @@ from typing import Any
 
 from omtl.commands._json import add_json_option, print_json
 from omtl.commands._options import add_draw_option, add_run_options, wanted_of
-from omtl.status import DONE
+from omtl.util.status import DONE
 
 HELP = "show the verdict on a cell of a table, the diagnosis, and where our number comes from"
 EXAMPLES = (
@@ -32,8 +32,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what is known of a cell, or the names of all cells."""
-    from omtl.harness.provenance import explain, names_of
-    from omtl.harness.store import Store
+    from omtl.compute.store import Store
+    from omtl.reproduction.provenance import explain, names_of
 
     if options.cell is None:
         names = list(names_of(wanted_of(options).planned(options.table)))

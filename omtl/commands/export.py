@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from omtl.commands._options import add_draw_option, add_run_options, tell_written, wanted_of
-from omtl.status import DONE
+from omtl.util.status import DONE
 
 HELP = "write a table or figure in all forms, its raw repeats, and what to cite"
 EXAMPLES = (
@@ -34,16 +34,16 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write files of the store or the kept results, or print what a run is to cite."""
     if options.bibtex:
-        from omtl.composition import composed
-        from omtl.references import bibtex
+        from omtl.experiment.citations import bibtex
+        from omtl.experiment.composition import composed
 
         config = composed(options.what)
         paper = config["reading"]["paper"]
         papers = [paper] if paper else []
         print(bibtex([config["algorithm"]], [config["dataset"]], papers), end="")
         return DONE
-    from omtl.harness.export import export
-    from omtl.harness.store import Store
+    from omtl.compute.store import Store
+    from omtl.reproduction.export import export
 
     wanted = wanted_of(options)
     for name in options.what:

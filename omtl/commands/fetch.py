@@ -16,7 +16,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Fetch files, verify them, and print the path of each."""
     from data_fetchers import fetch_all
-    from omtl.status import DONE
+    from omtl.util.status import DONE
 
     fetch_all(options.names or None, on_file=lambda path: print(path, flush=True))
     return DONE

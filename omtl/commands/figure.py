@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import add_run_options, tell_written, wanted_of
-from omtl.status import DONE, FAILED
+from omtl.util.status import DONE, FAILED
 
 HELP = "reproduce a figure"
 EXAMPLES = ("figure dom-fig2", "figure rom-figtheorems --jobs 1")
@@ -19,8 +19,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compute what a figure lacks, draw it, write its files."""
-    from omtl.harness.reproduce import reproduce_figure
-    from omtl.harness.store import Store
+    from omtl.compute.store import Store
+    from omtl.reproduction.reproduce import reproduce_figure
 
     made = reproduce_figure(options.figure, wanted_of(options), Store.default())
     tell_written(made.paths)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import positive, tell_written
-from omtl.status import DONE
+from omtl.util.status import DONE
 
 HELP = "tell how much of each paper's margin comes from tuning in hindsight, from the store"
 EXAMPLES = ("honesty", "honesty --repeats 5")
@@ -18,8 +18,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the margins by the papers' rule and by an honest one, and tell them."""
-    from omtl.harness.honesty import write_honesty
-    from omtl.harness.store import Store
+    from omtl.compute.store import Store
+    from omtl.evidence.hindsight_gap import write_honesty
 
     told, paths = write_honesty(Store.default(), options.repeats)
     print("\n".join(told))

@@ -8,7 +8,7 @@ from typing import Any
 
 from omtl.commands._grid import print_rows
 from omtl.commands._json import add_json_option, print_json
-from omtl.status import DONE
+from omtl.util.status import DONE
 
 HELP = "list the tables, figures, and what can be combined"
 EXAMPLES = ("list", "list algorithms", "list datasets --json")
@@ -45,9 +45,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def told(kind: str) -> list[dict[str, Any]]:
     """Return what there is of a kind: of each its name and what its config tells of it."""
-    from omtl.config import option_files, read_yaml
-    from omtl.harness.plan import descriptions
-    from omtl.own import own
+    from omtl.experiment.config import option_files, read_yaml
+    from omtl.tables.plan import descriptions
+    from omtl.util.user_folder import own
 
     find: Callable[[str], Any] = option_files if KINDS[kind] else descriptions
     found = find(KINDS[kind] or kind.removesuffix("s"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import tell_written
-from omtl.status import DONE
+from omtl.util.status import DONE
 
 HELP = "check the papers' printed numbers against themselves: repeated rows, impossible spreads"
 EXAMPLES = ("proofread",)
@@ -17,7 +17,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:  # noqa: ARG001
     """Print and write what each check found in each published table."""
-    from omtl.harness.proofread import write_findings
+    from omtl.tables.proofread import write_findings
 
     found, paths = write_findings()
     print("\n".join(found))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import add_run_options, natural, parallel_of, tell_written
-from omtl.harness.naming import READINGS
-from omtl.status import DONE
+from omtl.experiment.naming import READINGS
+from omtl.util.status import DONE
 
 HELP = "search what a table's paper leaves open; write the readings as_read and as_published"
 EXAMPLES = (
@@ -56,17 +56,17 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Search a table's readings; write the record, and the best answers as readings."""
-    from omtl.harness import readings
-    from omtl.harness.luck import write_luck
-    from omtl.harness.store import Store
+    from omtl.compute.store import Store
+    from omtl.reproduction import search_readings
+    from omtl.tables.luck import write_luck
 
     if options.page or options.luck:
-        pages = readings.write_page(options.table) if options.page else []
+        pages = search_readings.write_page(options.table) if options.page else []
         tell_written([*pages, *([write_luck(options.table, options.seed)] if options.luck else [])])
         return DONE
-    n_repeats = options.repeats or readings.REPEATS
-    full = options.keep or (n_repeats >= readings.REPEATS and options.seed == 0)
-    found = readings.search(
+    n_repeats = options.repeats or search_readings.REPEATS
+    full = options.keep or (n_repeats >= search_readings.REPEATS and options.seed == 0)
+    found = search_readings.search(
         options.table,
         Store.default(),
         parallel_of(options),
@@ -75,14 +75,17 @@ def run(options: argparse.Namespace) -> int:
         print,
         options.draws,
         options.begin,
-        [options.only] if options.only else readings.SEARCHES,
+        [options.only] if options.only else search_readings.SEARCHES,
     )
     for reading, answers in found.answers.items():
         print(f"{reading}: {answers}")
-    paths = readings.write_record(options.table, found, full)
+    paths = search_readings.write_record(options.table, found, full)
     if full:
-        paths += readings.write_answers(options.table, found, options.seed)
+        paths += search_readings.write_answers(options.table, found, options.seed)
     else:
-        print(f"the readings in conf/ are kept: no search of {readings.REPEATS} repeats and seed 0")
+        print(
+            "the readings in conf/ are kept: "
+            f"no search of {search_readings.REPEATS} repeats and seed 0"
+        )
     tell_written(paths)
     return DONE

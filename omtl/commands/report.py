@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from omtl.commands._options import tell_written
-from omtl.status import DONE
+from omtl.util.status import DONE
 
 HELP = "write a static site of all results, to be opened without a server"
 EXAMPLES = ("report", "report --output public")
@@ -28,9 +28,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the site and tell where its front page is."""
-    from omtl.harness.store import Store
-    from omtl.paths import CHECKOUT, kept
+    from omtl.compute.store import Store
     from omtl.site.build import build
+    from omtl.util.paths import CHECKOUT, kept
 
     store = None if options.without_store else Store.default()
     default = kept() / "site" if CHECKOUT else Path("site")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import add_run_options, wanted_of
-from omtl.status import DONE, FAILED
+from omtl.util.status import DONE, FAILED
 
 HELP = "reproduce every table under each standard reading, and every figure; sum up"
 EXAMPLES = ("reproduce", "reproduce --repeats 2")
@@ -23,9 +23,9 @@ def run(options: argparse.Namespace) -> int:
     """Reproduce all and print the summary; what fails is told in it, the rest goes on."""
     from rich.console import Console
 
-    from omtl import config
-    from omtl.harness.everything import reproduce_everything
-    from omtl.harness.store import Store
+    from omtl.compute.store import Store
+    from omtl.experiment import config
+    from omtl.reproduction.reproduce_all import reproduce_everything
 
     known = {name.rpartition("/")[2] for name in config.options("reading")}
     config.choose("reading", options.reading, sorted(known))

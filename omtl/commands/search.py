@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import add_run_options, tell_written, wanted_of
-from omtl.status import DONE
+from omtl.util.status import DONE
 
 HELP = "tell what searching large grids, in place of playing them in full, costs a table"
 EXAMPLES = ("search rom-table1",)
@@ -20,12 +20,12 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Search the grids of a table that is played in full; print and write the differences."""
-    from omtl.config import load_option, named_reading
-    from omtl.errors import UserError
-    from omtl.harness.plan import describe, plan_table
-    from omtl.harness.report import folder_for, write_rows
-    from omtl.harness.search import cost_of
-    from omtl.harness.store import Store
+    from omtl.compute.store import Store
+    from omtl.experiment.config import load_option, named_reading
+    from omtl.tables.halving import cost_of
+    from omtl.tables.plan import describe, plan_table
+    from omtl.tables.writing import folder_for, write_rows
+    from omtl.util.errors import UserError
 
     wanted = wanted_of(options)
     paper = describe("table", options.table)["paper"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import add_run_options, tell_written, wanted_of
-from omtl.status import DONE
+from omtl.util.status import DONE
 
 HELP = "test the claims of a table, corrected for being many; rank its algorithms"
 EXAMPLES = ("statistics aklo-table1",)
@@ -19,8 +19,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the statistics of a table or figure from the store, or from the kept repeats."""
-    from omtl.harness.reproduce import reproduce_statistics
-    from omtl.harness.store import Store
+    from omtl.compute.store import Store
+    from omtl.reproduction.reproduce import reproduce_statistics
 
     tell_written(reproduce_statistics(options.table, wanted_of(options), Store.default()))
     return DONE

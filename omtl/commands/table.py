@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import add_draw_option, add_run_options, tell_written, wanted_of
-from omtl.status import DONE, FAILED
+from omtl.util.status import DONE, FAILED
 
 HELP = "reproduce a table and compare it with the published one"
 EXAMPLES = (
@@ -29,11 +29,11 @@ def run(options: argparse.Namespace) -> int:
     """Compute what a table lacks, print it beside the published one, write its files."""
     from rich.console import Console
 
-    from omtl.harness.reproduce import reproduce_table
-    from omtl.harness.store import Store
+    from omtl.compute.store import Store
+    from omtl.reproduction.reproduce import reproduce_table
 
     if options.cell is not None:
-        from omtl.harness.provenance import make_cell
+        from omtl.reproduction.provenance import make_cell
 
         failed = make_cell(
             options.table, options.cell, wanted_of(options), Store.default(), Console()

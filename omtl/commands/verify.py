@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from omtl.commands._options import natural, positive, tell_written
-from omtl.status import DONE, FAILED
+from omtl.util.status import DONE, FAILED
 
 HELP = "play random cells again and compare all digits with the repeats in results/"
 EXAMPLES = ("verify --cells 10", "verify --table rom-table1 --seed 7")
@@ -21,9 +21,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Play cells drawn at random from nothing, and sign the outcome off."""
-    from omtl.errors import UserError
-    from omtl.harness.plan import describe, descriptions
-    from omtl.harness.verify import (
+    from omtl.reproduction.verify import (
         DIFFERENT,
         NOT_COMPARABLE,
         append,
@@ -31,7 +29,9 @@ def run(options: argparse.Namespace) -> int:
         drawn,
         signed_off,
     )
-    from omtl.paths import RESULTS, results_to_read
+    from omtl.tables.plan import describe, descriptions
+    from omtl.util.errors import UserError
+    from omtl.util.paths import RESULTS, results_to_read
 
     tables = list(descriptions("table"))
     if options.table is not None:

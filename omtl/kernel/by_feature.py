@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from omtl.data.rows import DenseRows, Rows
 from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.products import dense_weighed_square
-from omtl.rows import DenseRows, Rows
 
 
 def features_of(rows: Rows, i: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from omtl.data.rows import Rows
 from omtl.kernel.inlining import by_kind, by_rows, inlined
 from omtl.kernel.layout import vector_of
 from omtl.kernel.products import axpy, rescale
@@ -25,7 +26,6 @@ from omtl.kernel.vectors import (
     stays_zero,
     threshold_sum,
 )
-from omtl.rows import Rows
 
 
 @inlined

@@ -3,7 +3,7 @@
 Points of a learner that declares its parts (`omtl.kernel.sharing`) share the copies of these. The
 product of a copy with an example is taken once, it takes a step once, and it is copied when the
 first of its points learns from an example that others leave. Every number is the one that
-`omtl.play.play` finds, to the bit.
+`omtl.kernel.play.play` finds, to the bit.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from omtl.data.examples import Examples
+from omtl.data.rows import Rows
+from omtl.data.streams import Stream
 from omtl.kernel import sharing
 from omtl.kernel.copies import add_later_to_copy
 from omtl.kernel.inlining import inlined, loop
 from omtl.kernel.layout import padded
+from omtl.kernel.play import Trace
 from omtl.kernel.products import SUMS
+from omtl.kernel.rules import Event, Shape, findings
 from omtl.kernel.seen_features import SeenFeatures, meet, nothing_met, rows_by_task
-from omtl.play import Examples, Trace
-from omtl.rows import Rows
-from omtl.rules import Event, Shape, findings
-from omtl.streams import Stream
 
 AT_ONCE = 500
 """Most points that are played together. More share more, and crowd the processor's cache."""
@@ -76,8 +77,8 @@ class Copies(NamedTuple):
 class Tally(NamedTuple):
     """The traces of all points, with the points along the last axis, and the scores of an example.
 
-    The first are as in `omtl.play.Trace`; ``lost`` (n_points,) is the hinge loss so far, ``score``
-    and ``learns`` are of the example.
+    The first are as in `omtl.kernel.play.Trace`; ``lost`` (n_points,) is the hinge loss so far,
+    ``score`` and ``learns`` are of the example.
     """
 
     mistakes: np.ndarray
@@ -334,11 +335,11 @@ def share(
     learners : sequence of NamedTuple
         Learners of one kind, each of which can share (`omtl.kernel.sharing.can_share`).
     examples, stream, shape
-        As in `omtl.play.play`.
+        As in `omtl.kernel.play.play`.
     compiled : bool
         Whether to run in the compiled loop.
     zero : float
-        As in `omtl.play.play`.
+        As in `omtl.kernel.play.play`.
 
     Yields
     ------

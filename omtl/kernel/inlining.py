@@ -13,12 +13,13 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, TypeVar
 
-from numba import njit
+from numba import njit, types
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.extending import overload, register_jitable
 
-from omtl.rows import DenseRows, SparseRows
+from omtl.data.rows import DenseRows, SparseRows
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -75,9 +76,46 @@ def inlined(function: Function) -> Function:
     return register_jitable(**OPTIONS)(function)
 
 
+class KeptCode(FunctionCache):
+    """Compiled code on disk, in a file of its own for classes of each module outside the package.
+
+    Numba reads all that it keeps of a function at once, classes by the names of their modules. One
+    learner of a script or a test would so keep every other process, which cannot import it, from
+    reading any.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the kept code for types of arguments, if there is any."""
+        self._cache_file = self._file_for(sig)
+        return super().load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep code."""
+        self._cache_file = self._file_for(sig)
+        super().save_overload(sig, data)
+
+    def _file_for(self, kinds: Any) -> IndexDataCacheFile:
+        modules = sorted(_modules_of(kinds))
+        name = ".".join([self._impl.filename_base, *modules])
+        return IndexDataCacheFile(self._cache_path, name, self._impl.locator.get_source_stamp())
+
+
+def _modules_of(kinds: Any) -> set[str]:
+    """Return the modules outside the package whose classes are among types."""
+    modules: set[str] = set()
+    for kind in kinds:
+        if isinstance(kind, types.BaseTuple):
+            modules |= _modules_of(kind.types)
+        if (of := _tuple_of(kind)) is not None and of.__module__.split(".")[0] != "omtl":
+            modules.add(of.__module__)
+    return modules
+
+
 def loop(function: Callable) -> Any:
     """Return a function compiled as a loop that Python calls, kept on disk between processes."""
-    return njit(cache=True, nogil=True, **OPTIONS)(function)
+    compiled = njit(nogil=True, **OPTIONS)(function)
+    compiled._cache = KeptCode(function)
+    return compiled
 
 
 def chosen(function: Function, choose: Callable[..., Callable]) -> Function:

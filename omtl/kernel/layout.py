@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from omtl.rows import DenseRows, Rows
+from omtl.data.rows import DenseRows, Rows
 
 LINE = 8
 """Numbers in a line of the processor's cache."""

@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import Any
 
 from omtl.kernel.inlining import loop, method
-from omtl.rules import Event, close_round, is_compiled, open_round, score, update
+from omtl.kernel.rules import Event, close_round, is_compiled, open_round, score, update
 
 
 def _go_on(self, so_far, *rest):  # noqa: ARG001
@@ -77,11 +77,11 @@ def run(
     Parameters
     ----------
     learner : NamedTuple
-        A learner (`omtl.rules`); one that is no tuple is played as plain Python.
+        A learner (`omtl.kernel.rules`); one that is no tuple is played as plain Python.
     state
         Its state, which is changed.
     examples, stream
-        The examples (`omtl.play.Examples`), and the order they come in.
+        The examples (`omtl.data.examples.Examples`), and the order they come in.
     recorder : NamedTuple
         What notes what is asked for.
     compiled : bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from omtl.rows import SparseRows
+from omtl.data.rows import SparseRows
 
 
 def threes_of(mixing: np.ndarray) -> tuple[SparseRows, np.ndarray]:

@@ -3,8 +3,8 @@
 Every node holds weight vectors in *slots* (one a task, one shared by all tasks). In each round the
 nodes first take a weighted mean of their neighbours' vectors, v_i = Σ_j a_ij u_j (DOM, eq. 14),
 then each adapts by its own example (eq. 15). The vectors are kept in the modes of the combination
-matrix (`omtl.networks.modes`), where combining multiplies each mode by one number: its cost does
-not depend on the number of features.
+matrix (`omtl.data.networks.modes`), where combining multiplies each mode by one number: its cost
+does not depend on the number of features.
 
 Nodes adapt at the same time: what they learn in a round must be added after all have predicted.
 Until it is combined, what no neighbour will ever see is in no mode.
@@ -22,15 +22,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from omtl.data.networks import modes
+from omtl.data.rows import DenseRows, Rows, SparseRows
 from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.lanes import axpy_columns, dot_columns
 from omtl.kernel.layout import at_line, in_lines
 from omtl.kernel.neighbours import threes_of
 from omtl.kernel.passes import dense_row_dots
 from omtl.kernel.products import axpy, dot, rescale
-from omtl.networks import modes
-from omtl.rows import DenseRows, Rows, SparseRows
-from omtl.rules import Shape
+from omtl.kernel.rules import Shape
 
 SMALLEST_SCALE = 1e-200
 """When a scale falls below this all are multiplied out: rarely, and long before underflow."""

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from omtl.data.rows import DenseRows, Rows
 from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.products import sum_of_squares
-from omtl.rows import DenseRows, Rows
 
 ROUNDING = 1e-15
 """Bound of the relative error with which one step changes a squared norm."""

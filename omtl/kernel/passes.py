@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from omtl.data.rows import Rows
 from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.products import axpy, dense_dot, dense_dots, dot
-from omtl.rows import Rows
 
 
 @inlined

@@ -19,8 +19,8 @@ from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from omtl.data.rows import DenseRows, Rows
 from omtl.kernel.inlining import by_rows, chosen, inlined
-from omtl.rows import DenseRows, Rows
 
 LANES = 8
 """Width of the vectors in the compiled code; LLVM splits them to what the CPU has."""

@@ -11,7 +11,7 @@ from omtl.kernel.eigenvalues import inverse_power
 from omtl.kernel.inlining import inlined
 from omtl.kernel.network import Network, axpy_slots, dot_slots, network
 from omtl.kernel.random_numbers import uniform
-from omtl.rules import Shape
+from omtl.kernel.rules import Shape
 
 
 class Relationships(NamedTuple):

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from omtl.data.rows import DenseRows, Rows, SparseRows
 from omtl.kernel.inlining import by_rows
-from omtl.rows import DenseRows, Rows, SparseRows
 
 
 class SeenFeatures(NamedTuple):

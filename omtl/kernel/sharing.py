@@ -37,6 +37,7 @@ from omtl.kernel.copies import (
 from omtl.kernel.inlining import chosen, inlined
 from omtl.kernel.layout import zero_vectors
 from omtl.kernel.norms import Norms
+from omtl.kernel.rules import Shape
 from omtl.kernel.vectors import (
     GroupSparse,
     NormedSum,
@@ -46,7 +47,6 @@ from omtl.kernel.vectors import (
     normed_sum,
     scaled,
 )
-from omtl.rules import Shape
 
 Step = Callable[[Any, int], tuple[float, float]]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from omtl.data.rows import Rows
 from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.layout import vector_of
 from omtl.kernel.passes import dense_row_dots
 from omtl.kernel.products import SUMS, axpy, dense_dot, dot, sparse_axpy, sparse_dot
-from omtl.rows import Rows
 
 
 def _dense_dot_one(W, j, rows, i):

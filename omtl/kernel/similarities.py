@@ -19,6 +19,8 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import blas
 
+from omtl.data.rows import DenseRows, SparseRows, rows_of
+from omtl.data.triplets import BLOCK, Triplets
 from omtl.kernel.triplet_steps import (
     STRETCH,
     Among,
@@ -30,8 +32,6 @@ from omtl.kernel.triplet_steps import (
     learn_in_block,
     learn_sparse,
 )
-from omtl.rows import DenseRows, SparseRows, rows_of
-from omtl.triplets import BLOCK, Triplets
 
 
 class Similarities:

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from omtl.data.rows import Rows
 from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.network import Network, axpy_slots, dot_slots, network
 from omtl.kernel.passes import axpy_all
-from omtl.rows import Rows
-from omtl.rules import Shape
+from omtl.kernel.rules import Shape
 
 
 class TaskVectors(NamedTuple):

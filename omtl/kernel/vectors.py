@@ -18,13 +18,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from omtl.data.rows import Rows
 from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.layout import at_line
 from omtl.kernel.norms import Norms, keep_norm, unseen_square_norm, zero_norms
 from omtl.kernel.passes import axpy_all, dot_three
 from omtl.kernel.products import axpy, dot, rescale, sum_of_squares
-from omtl.rows import Rows
-from omtl.rules import Shape
+from omtl.kernel.rules import Shape
 
 SMALLEST_SCALE = 1e-100
 """A scale below this is multiplied into its vector, whose squared norm is then still finite."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from omtl.kernel.by_feature import adaptive_axpy
 from omtl.kernel.products import dot
-from omtl.rules import Event, Shape
+from omtl.kernel.rules import Event, Shape
 
 
 class Adapted(NamedTuple):

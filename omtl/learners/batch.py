@@ -3,18 +3,18 @@
 A batch learner is a ``NamedTuple`` of its hyper-parameters with the one method
 
 ``fit(self, examples, rng)``
-    learning from all examples of a training set (`omtl.streams.Tasks`) at once; returns `Fit`.
+    learning from all examples of a training set (`omtl.data.streams.Tasks`) at once; returns `Fit`.
 
-It is no online learner (`omtl.rules`): it has no state, and nothing of it is compiled but the
-solver.
+It is no online learner (`omtl.kernel.rules`): it has no state, and of it the solver alone is
+compiled.
 
 All of them minimise, over the weights w_m of one or more models, Σ_m Σ_i c_mi ℓ(y_i w_m·x_i) +
 ridge/2 ‖w_m‖², where the learners differ in the weights c, and some choose these too. The paper
-leaves the minimisation to "off-the-shelf solvers"; here it is that of `omtl.smooth_hinge`. Two
-things are added to what is printed. One is the ridge: on data of few positives a minimiser of the
-bare hinge loss calls everything negative, by a margin of 1, and ranks nothing. The other is that
-module's smooth corner of the loss, of a small `width`. Weights of tasks are found by that same ℓ,
-so that each step of an alternation minimises the same objective.
+leaves the minimisation to "off-the-shelf solvers"; here it is that of `omtl.kernel.smooth_hinge`.
+Two things are added to what is printed. One is the ridge: on data of few positives a minimiser of
+the bare hinge loss calls everything negative, by a margin of 1, and ranks nothing. The other is
+that module's smooth corner of the loss, of a small `width`. Weights of tasks are found by that same
+ℓ, so that each step of an alternation minimises the same objective.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from omtl.errors import UserError
-from omtl.smooth_hinge import minimisers, smooth_hinge
-from omtl.streams import Tasks
+from omtl.data.streams import Tasks
+from omtl.kernel.smooth_hinge import minimisers, smooth_hinge
+from omtl.util.errors import UserError
 
 WIDTH = 0.1
 """Default width of the parabola at the corner of the hinge loss, in units of the margin."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from omtl.kernel.pulled import Pulled, add_to_common, common_dot, pull_and_add, pulled, pulled_dot
-from omtl.rules import Event, Shape
+from omtl.kernel.rules import Event, Shape
 
 
 class COML(NamedTuple):

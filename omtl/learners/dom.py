@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.errors import UserError
 from omtl.kernel.inlining import inlined
 from omtl.kernel.network import (
     Network,
@@ -29,7 +28,8 @@ from omtl.kernel.network import (
     slot_dot,
 )
 from omtl.kernel.products import row_dot
-from omtl.rules import Event, Shape, rules_of
+from omtl.kernel.rules import Event, Shape, rules_of
+from omtl.util.errors import UserError
 
 
 def require_a_node_a_task(learner: str, shape: Shape) -> None:

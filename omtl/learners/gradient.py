@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.kernel.products import axpy, dot
-from omtl.rules import Event, Shape
+from omtl.kernel.rules import Event, Shape
 
 
 class Descents(NamedTuple):

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.errors import UserError
 from omtl.kernel.inlining import inlined
 from omtl.kernel.layout import at_line, zero_vectors
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.random_numbers import uniform
+from omtl.kernel.rules import Event, Shape
 from omtl.kernel.side_by_side import axpy_one, dot_first
-from omtl.rules import Event, Shape
+from omtl.util.errors import UserError
 
 CLIP_SUM, CLIP_EACH, CLIP_NONE, CLIP_SIGN = range(4)
 """Where what the base says is clipped: the weighted sum (eq. 2), each classifier within it,

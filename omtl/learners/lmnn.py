@@ -23,7 +23,7 @@ is semidefinite is told differently: as remembered from the paper M_0 and every 
 from M_t = I, which changes no optimum, and looks at a random part of the impostors only, which is
 not done here.
 
-Both are convex, and are minimised by `omtl.metric_descent`.
+Both are convex, and are minimised by `omtl.metric_learning.descent`.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from omtl.errors import UserError
-from omtl.metric_descent import Solution, minimise
-from omtl.metric_models import Neighbours, each_in_cone, one_metric, sum_in_cone
-from omtl.quadratic_forms import all_distances
+from omtl.metric_learning.descent import Solution, minimise
+from omtl.metric_learning.models import Neighbours, each_in_cone, one_metric, sum_in_cone
+from omtl.metric_learning.quadratic_forms import all_distances
+from omtl.util.errors import UserError
 
 CONES = {"each": each_in_cone, "sum": sum_in_cone}
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.rules import Event, Shape
+from omtl.kernel.rules import Event, Shape
 
 
 class Surplus(NamedTuple):

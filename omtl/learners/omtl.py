@@ -50,7 +50,7 @@ from omtl.kernel.relationships import (
     unrelated,
     use,
 )
-from omtl.rules import Event, Shape
+from omtl.kernel.rules import Event, Shape
 
 
 class OMTLCovariance(NamedTuple):

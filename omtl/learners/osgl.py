@@ -15,8 +15,8 @@ import numpy as np
 
 from omtl.kernel.inlining import inlined
 from omtl.kernel.products import axpy, dot
+from omtl.kernel.rules import Event, Shape, rules_of
 from omtl.learners.perceptron import task_weights
-from omtl.rules import Event, Shape, rules_of
 
 MOST_HALVINGS = 200
 """Halvings of an interval of floats after which nothing is left to halve."""

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.kernel.inlining import inlined
+from omtl.kernel.rules import Event, Shape, rules_of
 from omtl.kernel.task_vectors import (
     TaskVectors,
     add_combinations,
@@ -25,7 +26,6 @@ from omtl.kernel.task_vectors import (
     product,
     task_vectors,
 )
-from omtl.rules import Event, Shape, rules_of
 
 
 class Attentions(NamedTuple):

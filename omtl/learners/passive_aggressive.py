@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from omtl.kernel.products import axpy, dot
+from omtl.kernel.rules import Event, Shape
 from omtl.learners.perceptron import Weights, task_weights
-from omtl.rules import Event, Shape
 
 
 class PassiveAggressive(NamedTuple):

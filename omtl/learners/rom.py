@@ -14,6 +14,7 @@ import numpy as np
 
 from omtl.kernel.inlining import inlined
 from omtl.kernel.products import dot
+from omtl.kernel.rules import Event, Shape
 from omtl.kernel.sharing import shareable
 from omtl.kernel.vectors import (
     GroupSparse,
@@ -39,7 +40,6 @@ from omtl.kernel.vectors import (
     square_of_scaled,
     square_of_sum,
 )
-from omtl.rules import Event, Shape
 
 
 class Weights(NamedTuple):

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.errors import UserError
+from omtl.data.examples import Examples
+from omtl.data.preparation import in_order
+from omtl.data.rows import square_norms
+from omtl.data.streams import Stream
 from omtl.kernel.loop import run
+from omtl.kernel.rules import Event, Shape
 from omtl.learners.lifelong import AKLO, Knowledge, alpha
-from omtl.play import Examples
-from omtl.preparation import in_order
 from omtl.protocols.setting import Setting
-from omtl.rows import square_norms
-from omtl.rules import Event, Shape
-from omtl.streams import Stream
+from omtl.util.errors import UserError
 
 NEEDS = ("score", "update")
 
@@ -139,7 +139,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     Raises
     ------
     UserError
-        If a row is empty, or a feature was dropped (`omtl.preparation.fed`), so that norms of
+        If a row is empty, or a feature was dropped (`omtl.data.preparation.fed`), so that norms of
         weights are not whole.
     """
     source = setting.source

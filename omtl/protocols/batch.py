@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from omtl.errors import UserError
+from omtl.data.preparation import with_unit_rows
+from omtl.data.streams import Tasks
 from omtl.learners.batch import Fit
-from omtl.preparation import with_unit_rows
 from omtl.protocols.setting import Setting
 from omtl.protocols.splits import areas, folds, split
-from omtl.streams import Tasks
+from omtl.util.errors import UserError
 
 
 def taken(tasks: Tasks, which: np.ndarray) -> Tasks:

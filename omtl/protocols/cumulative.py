@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from omtl.errors import UserError
+from omtl.data.preparation import in_order
 from omtl.kernel.grid_loop import share
+from omtl.kernel.play import ZERO_SCORES, Trace, play
+from omtl.kernel.rules import findings
 from omtl.kernel.sharing import can_share
-from omtl.play import ZERO_SCORES, Trace, play
-from omtl.preparation import in_order
 from omtl.protocols.setting import Setting
-from omtl.rules import findings
+from omtl.util.errors import UserError
 
 NEEDS = ("score", "update")
 """What a learner must have to be played."""

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from omtl import streams
-from omtl.errors import UserError
+from omtl.data import streams
+from omtl.data.examples import Examples
+from omtl.data.preparation import Fed, in_order
+from omtl.data.streams import Stream, Tasks
 from omtl.kernel.inlining import loop
-from omtl.play import Examples, Trace, play
-from omtl.preparation import Fed, in_order
+from omtl.kernel.play import Trace, play
+from omtl.kernel.rules import Event, Shape, findings, is_compiled, score
 from omtl.protocols.setting import Setting
 from omtl.protocols.splits import areas, folds, split
-from omtl.rules import Event, Shape, findings, is_compiled, score
-from omtl.streams import Stream, Tasks
+from omtl.util.errors import UserError
 
 
 def score_slowly(

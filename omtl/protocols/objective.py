@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.errors import UserError
+from omtl.data.examples import Examples
+from omtl.data.preparation import in_order
+from omtl.data.rows import square_norms
+from omtl.data.streams import Stream
 from omtl.kernel.loop import run
 from omtl.kernel.products import axpy, sum_of_squares
-from omtl.play import Examples
-from omtl.preparation import in_order
+from omtl.kernel.rules import Event, penalty, proximity
 from omtl.protocols.setting import Setting
-from omtl.rows import square_norms
-from omtl.rules import Event, penalty, proximity
-from omtl.streams import Stream
+from omtl.util.errors import UserError
 
 
 class Objective(NamedTuple):
@@ -157,7 +157,7 @@ def measure(
     Parameters
     ----------
     learner : NamedTuple
-        A learner (`omtl.rules`).
+        A learner (`omtl.kernel.rules`).
     examples, stream, shape
         The examples, the order they come in, and what the learner is told of them.
     compiled : bool
@@ -186,7 +186,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     Raises
     ------
     UserError
-        If a feature was dropped (`omtl.preparation.fed`), so that norms of weights are not whole.
+        If a feature was dropped (`omtl.data.preparation.fed`): norms of weights are not whole.
     """
     source = setting.source
     if not np.allclose(square_norms(source.tasks.X), source.square_norm, rtol=1e-9, atol=0.0):

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from omtl import streams
-from omtl.errors import UserError
-from omtl.networks import mixing_matrix
-from omtl.play import Examples
-from omtl.preparation import Fed
-from omtl.rows import SparseRows
-from omtl.rules import Shape
-from omtl.streams import Stream, Tasks
+from omtl.data import streams
+from omtl.data.examples import Examples
+from omtl.data.networks import mixing_matrix
+from omtl.data.preparation import Fed
+from omtl.data.rows import SparseRows
+from omtl.data.streams import Stream, Tasks
+from omtl.kernel.rules import Shape
+from omtl.util.errors import UserError
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from omtl.errors import UserError
+from omtl.data.streams import checkpoints
+from omtl.data.triplets import Sampler, Triplets
 from omtl.kernel.similarities import Similarities
 from omtl.kernel.triplet_steps import Policy
 from omtl.learners.similarity import SimilarityLearner
+from omtl.measures.ranking import Quality, quality
 from omtl.protocols.setting import Setting
 from omtl.protocols.splits import folds
-from omtl.ranking import Quality, quality
-from omtl.streams import checkpoints
-from omtl.triplets import Sampler, Triplets
+from omtl.util.errors import UserError
 
 Matrices = Callable[[int], np.ndarray]
 """From a task to its matrix M."""

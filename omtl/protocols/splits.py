@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from omtl.errors import UserError
-from omtl.streams import Tasks
+from omtl.data.streams import Tasks
+from omtl.util.errors import UserError
 
 SAMPLINGS = ("plain", "stratified", "balanced")
 """How training examples may be drawn."""

@@ -2,10 +2,10 @@
 
 They are written from the papers' equations and share no code with `omtl.learners`: a dense vector
 for every node and task, the combination ``A @ u`` in every round, explicit Kronecker products. The
-learners are compared with them example by example (`omtl.conformance`, and the tests). A learner
-of one's own has one too if its class has an attribute ``reference``: a function of the rounds, the
-numbers of tasks and of features, and the hyper-parameters by name, that yields a `Step` for each
-example.
+learners are compared with them example by example (`omtl.reference.conformance`, and the tests). A
+learner of one's own has one too if its class has an attribute ``reference``: a function of the
+rounds, the numbers of tasks and of features, and the hyper-parameters by name, that yields a `Step`
+for each example.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ from typing import Any
 
 from scipy import sparse
 
+from omtl.data.streams import Stream, Tasks
+from omtl.kernel.rules import Shape
 from omtl.learners.adagrad import AdaGrad
 from omtl.learners.arow import AROW
 from omtl.learners.cavallanti import MultiPerceptron
@@ -34,8 +36,6 @@ from omtl.reference import (
     osmtl,
     rom,
 )
-from omtl.rules import Shape
-from omtl.streams import Stream, Tasks
 
 TRANSCRIPTIONS: dict[type, Callable[..., Steps]] = {
     Perceptron: centralised.perceptron,

@@ -11,13 +11,8 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from omtl.errors import UserError
-from omtl.harness.host import commit
-from omtl.harness.kept import READINGS
-from omtl.harness.render import MARKS
-from omtl.harness.store import Store
-from omtl.harness.verdict import JUDGED
-from omtl.paths import results_to_read
+from omtl.compute.store import Store
+from omtl.experiment.host import commit
 from omtl.site.claims import MARKS as OUTCOME_MARKS
 from omtl.site.claims import OUTCOMES, claims
 from omtl.site.data_sets import data_sets
@@ -31,6 +26,11 @@ from omtl.site.readings import readings
 from omtl.site.tables import ALL_VERDICTS, MEANING, table_page
 from omtl.site.text import code, slug
 from omtl.site.theory import bounds
+from omtl.tables.committed import READINGS
+from omtl.tables.render import MARKS
+from omtl.tables.verdict import JUDGED
+from omtl.util.errors import UserError
+from omtl.util.paths import results_to_read
 
 MARKER = ".made-by-omtl"
 """A file of every site: a folder that has it may be replaced, another may not."""

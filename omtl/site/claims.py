@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from omtl.harness.kept import READINGS
-from omtl.harness.ledger import COMPARISON, FOLDERS
+from omtl.evidence.ledger import COMPARISON, FOLDERS
 from omtl.site.gather import Sources
+from omtl.tables.committed import READINGS
 
 OUTCOMES = ("holds", "undecided", "fails", "not run")
 """Outcomes, in the order in which they are shown."""

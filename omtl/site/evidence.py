@@ -8,10 +8,10 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from omtl.harness.kept import rows, text_of
-from omtl.harness.naming import by_reading
+from omtl.experiment.naming import by_reading
 from omtl.site.gather import Sources
 from omtl.site.text import markdown
+from omtl.tables.committed import rows, text_of
 
 
 @dataclass(frozen=True)

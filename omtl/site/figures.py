@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from omtl.harness.kept import ordered, reading_file
 from omtl.site import charts
 from omtl.site.charts import Curve
 from omtl.site.gather import Sources
 from omtl.site.text import plain
+from omtl.tables.committed import ordered, reading_file
 
 ALL = "all tasks together"
 

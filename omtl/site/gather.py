@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
-from omtl.config import option_files, read_yaml
-from omtl.harness.kept import Run, rows, runs, text_of
-from omtl.harness.plan import descriptions
-from omtl.paths import EXPERIMENTS
+from omtl.experiment.config import option_files, read_yaml
+from omtl.tables.committed import Run, rows, runs, text_of
+from omtl.tables.plan import descriptions
+from omtl.util.paths import EXPERIMENTS
 
 
 def as_number(text: str) -> float | None:

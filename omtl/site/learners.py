@@ -11,7 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from omtl.config import grid_points
+from omtl.experiment.config import grid_points
 from omtl.site.gather import Sources, comment_of, yaml_value
 from omtl.site.tables import TablePage
 from omtl.site.text import code, docstring, entries, items, markdown, plain, prose, sections

@@ -8,12 +8,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from omtl.harness.kept import READINGS
 from omtl.site.claims import Claim, tallied
 from omtl.site.figures import FigurePage
 from omtl.site.gather import Sources
 from omtl.site.tables import TablePage
 from omtl.site.text import inline, markdown, sections
+from omtl.tables.committed import READINGS
 
 
 @dataclass(frozen=True)

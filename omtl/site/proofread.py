@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from omtl.harness.proofread import Finding, by_row
 from omtl.site.gather import Sources, rows
+from omtl.tables.proofread import Finding, by_row
 
 
 @dataclass(frozen=True)

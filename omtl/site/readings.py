@@ -9,13 +9,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from omtl.config import named_reading, support_of
-from omtl.errors import UserError
-from omtl.harness.kept import rows, text_of
-from omtl.harness.naming import CLOSEST, READINGS, SUPPORT
-from omtl.harness.verdict import JUDGED
+from omtl.experiment.config import named_reading, support_of
+from omtl.experiment.naming import CLOSEST, READINGS, SUPPORT
 from omtl.site.gather import Sources, yaml_value
 from omtl.site.text import markdown, plain
+from omtl.tables.committed import rows, text_of
+from omtl.tables.verdict import JUDGED
+from omtl.util.errors import UserError
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from omtl.config import named_reading
-from omtl.harness.kept import Place, Run
-from omtl.harness.plan import plan_table
-from omtl.harness.store import Loaded, Store
-from omtl.harness.table import Scored, score_table
+from omtl.compute.store import Loaded, Store
+from omtl.experiment.config import named_reading
 from omtl.site.charts import Curve
+from omtl.tables.committed import Place, Run
+from omtl.tables.plan import plan_table
+from omtl.tables.scoring import Scored, score_table
 
 KEPT_PRECISION = 5.1e-5
 """Numbers of ``results/`` have four digits after the point."""

@@ -11,17 +11,24 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from omtl.harness.diagnosis import diagnoses
-from omtl.harness.kept import Place, Run, place_of
-from omtl.harness.layout import lay_out
-from omtl.harness.plan import Cell, Experiment, Table
-from omtl.harness.proofread import suspects
-from omtl.harness.provenance import command_of, names_of
-from omtl.harness.render import MARKS
-from omtl.harness.reproduce import Wanted
-from omtl.harness.store import Store
-from omtl.harness.table import Scored
-from omtl.harness.verdict import (
+from omtl.compute.store import Store
+from omtl.experiment.experiment import Experiment
+from omtl.measures.metrics import METRICS
+from omtl.reproduction.provenance import command_of, names_of
+from omtl.reproduction.reproduce import Wanted
+from omtl.site import charts
+from omtl.site.figures import kept_curves
+from omtl.site.gather import Sources, as_number, yaml_value
+from omtl.site.repeats import KEPT_PRECISION, Repeats, kept_repeats, stored_repeats
+from omtl.site.text import code, plain, slug
+from omtl.tables.committed import Place, Run, place_of
+from omtl.tables.diagnosis import diagnoses
+from omtl.tables.layout import lay_out
+from omtl.tables.plan import Cell, Table
+from omtl.tables.proofread import suspects
+from omtl.tables.render import MARKS
+from omtl.tables.scoring import Scored
+from omtl.tables.verdict import (
     CLOSE,
     COMPATIBLE,
     CONFIDENCE,
@@ -35,12 +42,6 @@ from omtl.harness.verdict import (
     TIMING,
     VERDICTS,
 )
-from omtl.metrics import METRICS
-from omtl.site import charts
-from omtl.site.figures import kept_curves
-from omtl.site.gather import Sources, as_number, yaml_value
-from omtl.site.repeats import KEPT_PRECISION, Repeats, kept_repeats, stored_repeats
-from omtl.site.text import code, plain, slug
 
 ALL_VERDICTS = (*VERDICTS, OURS)
 

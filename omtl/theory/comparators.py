@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
-from omtl.errors import UserError
-from omtl.rows import square_norms
-from omtl.streams import Stream, Tasks
+from omtl.data.rows import square_norms
+from omtl.data.streams import Stream, Tasks
+from omtl.util.errors import UserError
 
 VANISHING = 1e-6
 """Default ridge of `best_fixed`, in units of the examples' mean squared norm."""

@@ -16,8 +16,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from omtl.data.triplets import Triplets
 from omtl.theory.dom import square_norm_B
-from omtl.triplets import Triplets
 
 PRINTED, PROVED = 1.0, 2.0
 """How often the losses come into Theorem 1: as printed, and as its proof gives it."""

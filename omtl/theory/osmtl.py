@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.streams import Stream, Tasks
+from omtl.data.streams import Stream, Tasks
 
 
 class FixedLosses(NamedTuple):

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
-from omtl.errors import UserError
-from omtl.streams import Tasks
+from omtl.data.streams import Tasks
+from omtl.util.errors import UserError
 
 GAP = 1e-8
 """Duality gap at which the weights count as found, relative to 1 + the objective."""

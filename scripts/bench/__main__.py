@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 from threadpoolctl import threadpool_limits
 
 import scripts.bench
-from omtl.files import write_whole
-from omtl.paths import RESULTS, ROOT
+from omtl.util.files import write_whole
+from omtl.util.paths import RESULTS, ROOT
 from scripts.bench import (
     grids,
     growth,

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-from omtl.errors import UserError
-from omtl.harness.plan import Cell, descriptions
-from omtl.harness.unit import new_learner, setting_of
+from omtl.data.preparation import in_order
+from omtl.data.rows import DenseRows
+from omtl.experiment.unit import new_learner, setting_of
 from omtl.kernel.grid_loop import share
+from omtl.kernel.play import play
 from omtl.kernel.sharing import can_share
-from omtl.play import play
-from omtl.preparation import in_order
-from omtl.rows import DenseRows
+from omtl.tables.plan import Cell, descriptions
+from omtl.util.errors import UserError
 from scripts.bench.effort import Effort
 from scripts.bench.measure import Benchmark, Contender
 from scripts.bench.table_streams import columns_of

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from omtl.data.rows import SparseRows
+from omtl.data.triplets import BLOCK, Triplets
 from omtl.kernel.similarities import Similarities
 from omtl.learners.similarity import OMTRSL, OSTRSL, SimilarityLearner
-from omtl.rows import SparseRows
-from omtl.triplets import BLOCK, Triplets
 from scripts.bench import limits, numpy_forms, ours, rivals, streams
 from scripts.bench.effort import Effort
 from scripts.bench.measure import Benchmark, Contender, Go, once

@@ -12,8 +12,8 @@ import numpy as np
 from numba import njit
 from scipy.linalg.blas import daxpy, ddot, dger
 
-from omtl.play import Trace
-from omtl.rows import DenseRows, SparseRows
+from omtl.data.rows import DenseRows, SparseRows
+from omtl.kernel.play import Trace
 from scripts.bench.effort import Effort
 from scripts.bench.measure import Contender, Go, turn
 from scripts.bench.ours import Places, Play

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from omtl.data.rows import SparseRows
+from omtl.data.triplets import Triplets
 from omtl.learners.similarity import SimilarityLearner
 from omtl.reference import Given, baselines, interaction, network, similarity
 from omtl.reference.transcriptions import TRANSCRIPTIONS, steps_of
-from omtl.rows import SparseRows
-from omtl.triplets import Triplets
 from scripts.bench.measure import Go
 from scripts.bench.ours import ETA, Play
 

@@ -7,8 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.conformance import Record
+from omtl.data.examples import Examples
+from omtl.data.networks import mixing_matrix, modes
+from omtl.data.preparation import Fed, fed, in_order
+from omtl.data.streams import Stream, Tasks, checkpoints
 from omtl.kernel.loop import run
+from omtl.kernel.play import Trace, play
+from omtl.kernel.rules import Learner, Shape
 from omtl.learners.adagrad import AdaGrad
 from omtl.learners.arow import AROW
 from omtl.learners.cavallanti import MultiPerceptron
@@ -22,11 +27,7 @@ from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD, ROMRDA
-from omtl.networks import mixing_matrix, modes
-from omtl.play import Examples, Trace, play
-from omtl.preparation import Fed, fed, in_order
-from omtl.rules import Learner, Shape
-from omtl.streams import Stream, Tasks, checkpoints
+from omtl.reference.conformance import Record
 from scripts.bench import streams
 
 ETA = 0.1
@@ -34,7 +35,7 @@ ETA = 0.1
 
 
 class Play(NamedTuple):
-    """All that a play needs, as `omtl.play.play` takes it."""
+    """All that a play needs, as `omtl.kernel.play.play` takes it."""
 
     learner: Learner
     examples: Examples

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from omtl.paths import ROOT
+from omtl.util.paths import ROOT
 from scripts.bench.grids import ALONE
 from scripts.bench.measure import read
 from scripts.bench.ours import SINGLE

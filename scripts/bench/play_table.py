@@ -46,10 +46,10 @@ def main() -> int:
     parser.add_argument("--store", type=Path, required=True)
     options = parser.parse_args()
 
-    from omtl.config import load_option, named_reading, resolve_jobs
-    from omtl.harness.fanout import run
-    from omtl.harness.plan import describe, plan_table
-    from omtl.harness.store import Store
+    from omtl.compute.parallel_jobs import run
+    from omtl.compute.store import Store
+    from omtl.experiment.config import load_option, named_reading, resolve_jobs
+    from omtl.tables.plan import describe, plan_table
 
     paper = describe("table", options.table)["paper"]
     plan = plan_table(options.table, named_reading(paper, "as_published"))

@@ -10,7 +10,7 @@ import tempfile
 import time
 from typing import NamedTuple
 
-from omtl.paths import ROOT
+from omtl.util.paths import ROOT
 from scripts.bench.effort import Effort
 
 FIRST_CALL = """

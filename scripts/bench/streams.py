@@ -7,8 +7,8 @@ from typing import TypeAlias
 import numpy as np
 from scipy import sparse
 
-from omtl.streams import Stream, Tasks, checkpoints, lifelong, rounds
-from omtl.triplets import Triplets
+from omtl.data.streams import Stream, Tasks, checkpoints, lifelong, rounds
+from omtl.data.triplets import Triplets
 
 NOISE = 0.1
 """Share of labels that are turned round, so that learning never ends."""

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
-from omtl.config import named_reading
-from omtl.errors import UserError
-from omtl.harness.plan import Cell, describe, descriptions, plan_table
-from omtl.harness.unit import new_learner, setting_of
+from omtl.data.preparation import in_order
+from omtl.data.rows import square_norms
+from omtl.experiment.config import named_reading
+from omtl.experiment.unit import new_learner, setting_of
+from omtl.kernel.rules import Learner
 from omtl.learners.perceptron import Perceptron
-from omtl.preparation import in_order
 from omtl.protocols import cumulative
-from omtl.rows import square_norms
-from omtl.rules import Learner
+from omtl.tables.plan import Cell, describe, descriptions, plan_table
+from omtl.util.errors import UserError
 from scripts.bench.effort import Effort
 from scripts.bench.kernels import elsewhere, ours_first, rows_of, slow_forms
 from scripts.bench.measure import Benchmark, Contender

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from omtl.paths import ROOT, kept
+from omtl.util.paths import ROOT, kept
 from scripts.bench.effort import Effort
 
 

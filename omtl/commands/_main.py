@@ -1,0 +1,115 @@
+"""The command line: a parser made of the commands' files."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, NoReturn
+
+import omtl.commands
+from omtl.util.errors import UserError
+from omtl.util.signals import ended
+from omtl.util.status import WRONG_USE
+from omtl.util.user_folder import refuse_missing
+
+PROGRAM = "omtl"
+
+EXTRAS = {
+    "report": ("jinja2", "markdown_it"),
+    "engines": ("dask", "distributed", "ray"),
+    "river": ("river",),
+}
+"""Which extra of the package brings a module; all others come with ``harness``."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that tells a mistake in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong and where to read more, and exit."""
+        self.exit(WRONG_USE, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Tell a wrong choice as wrong names are told elsewhere, whatever the version of Python."""
+        if action.choices is None or value in action.choices:
+            return
+        from omtl.experiment.config import choose
+
+        try:
+            choose(str(action.metavar or action.dest).lower(), str(value), list(action.choices))
+        except UserError as fault:
+            raise argparse.ArgumentError(None, str(fault)) from fault
+
+
+class Version(argparse.Action):
+    """Tells the version, which is looked up only where it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        """Print the version and exit."""
+        from importlib.metadata import version
+
+        print(f"{PROGRAM} {version(PROGRAM)}")
+        parser.exit()
+
+
+def command_names() -> list[str]:
+    """Return the names of all commands."""
+    names = (module.name for module in iter_modules(omtl.commands.__path__))
+    return sorted(name for name in names if not name.startswith("_"))
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    top = Parser(
+        prog=PROGRAM, description="The reproduction harness for online multi-task learning."
+    )
+    top.add_argument("--version", action=Version, nargs=0, help="tell the version, and exit")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name in command_names():
+        module = import_module(f"omtl.commands.{name}")
+        examples = [f"  {PROGRAM} {example}" for example in module.EXAMPLES]
+        command = commands.add_parser(
+            name,
+            help=module.HELP,
+            description=f"{module.HELP[0].upper()}{module.HELP[1:]}.",
+            epilog="\n".join(["examples:", *examples]),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_options(command)
+        command.set_defaults(run=module.run)
+    return top
+
+
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Return the options of a command line; end with a sentence where it is wrong."""
+    whole = parser()
+    options, rest = whole.parse_known_args(arguments)
+    if rest and (not hasattr(options, "overrides") or any(w.startswith("-") for w in rest)):
+        whole.error(f"unrecognized arguments: {' '.join(rest)}")
+    elif rest:  # overrides that stand after an option
+        options.overrides += rest
+    return options
+
+
+def _lacks(module: str) -> str:
+    """Return what to install where a command lacks a package."""
+    extra = next((extra for extra, modules in EXTRAS.items() if module in modules), "harness")
+    return f"needs {module}, which is not installed: pip install 'omtl[{extra}]'"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return its exit status."""
+
+    def command() -> int:
+        options = parse(arguments)
+        refuse_missing()
+        try:
+            return options.run(options)
+        except ModuleNotFoundError as fault:
+            if str(fault.name).startswith("omtl"):
+                raise
+            raise UserError(f"omtl {options.command} {_lacks(str(fault.name))}") from fault
+
+    return ended(command)

@@ -1,0 +1,76 @@
+"""Jobs that need nothing of each other, in processes side by side; what fails leaves the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from omtl.compute.engines import results
+from omtl.util.errors import UserError, WriteError
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is done, in words; and the function that does it, with its arguments."""
+
+    what: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a job returned, or None and why it failed; `fault` is empty where it did not."""
+
+    what: str
+    returned: Any
+    fault: str = ""
+
+
+def attempt(job: Job) -> Ended:
+    """Do a job.
+
+    Raises
+    ------
+    WriteError
+        If what it made cannot be kept, as that of others could not be either.
+    """
+    try:
+        return Ended(job.what, job.function(*job.arguments))
+    except WriteError:
+        raise
+    except UserError as fault:
+        return Ended(job.what, None, str(fault))
+    except Exception as fault:  # the fault of one must leave the others alone
+        return Ended(job.what, None, f"{type(fault).__name__}: {fault}")
+
+
+def _attempt_numbered(numbered: tuple[int, Job]) -> tuple[int, Ended]:
+    number, job = numbered
+    return number, attempt(job)
+
+
+def side_by_side(jobs: Sequence[Job], parallel: Mapping[str, Any]) -> list[Ended]:
+    """Do all jobs, by as many processes of this machine as the engine has jobs; return their ends.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        Their functions are of modules of the package.
+    parallel : mapping
+        An option of ``conf/parallel``.
+    """
+    alone = parallel["backend"] == "sequential" or int(parallel["jobs"]) == 1
+    engine = {"backend": "sequential" if alone else "loky", "jobs": parallel["jobs"]}
+    ends: dict[int, Ended] = {}
+    try:
+        if jobs:
+            with closing(results(_attempt_numbered, enumerate(jobs), engine, len(jobs))) as stream:
+                ends.update(stream)
+    except BrokenExecutor:
+        died = "a process died meanwhile; give it more memory or fewer jobs, then run it again"
+        ends |= {n: Ended(job.what, None, died) for n, job in enumerate(jobs) if n not in ends}
+    return [ends[number] for number in range(len(jobs))]

@@ -1,0 +1,194 @@
+"""Networks of learning nodes: who is whose neighbour, and with what weight they combine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from omtl.util.errors import UserError
+
+GRID_SHAPES = {4: (2, 2), 9: (3, 3), 12: (3, 4)}
+
+
+def full(n_nodes: int) -> list[tuple[int, int]]:
+    """Return the edges of the network in which all nodes are neighbours."""
+    return [(i, j) for i in range(n_nodes) for j in range(i)]
+
+
+def ring(n_nodes: int) -> list[tuple[int, int]]:
+    """Return the edges of a ring."""
+    return [(i, (i + 1) % n_nodes) for i in range(n_nodes) if n_nodes > 1]
+
+
+def grid(n_nodes: int) -> list[tuple[int, int]]:
+    """Return the edges of a rectangular grid, as square as the number of nodes allows."""
+    side = next(k for k in range(int(n_nodes**0.5), 0, -1) if n_nodes % k == 0)
+    rows, columns = GRID_SHAPES.get(n_nodes, (side, n_nodes // side))
+    place = {(r, c): r * columns + c for r in range(rows) for c in range(columns)}
+    return [
+        (node, place[r + dr, c + dc])
+        for (r, c), node in place.items()
+        for dr, dc in ((0, 1), (1, 0))
+        if (r + dr, c + dc) in place
+    ]
+
+
+TOPOLOGIES = {"full": full, "ring": ring, "grid": grid}
+
+
+def adjacency(n_nodes: int, edges: Iterable[Sequence[int]]) -> np.ndarray:
+    """Return the symmetric 0/1 matrix of the edges.
+
+    Raises
+    ------
+    UserError
+        If an edge leaves the network or the network falls apart.
+    """
+    near = np.zeros((n_nodes, n_nodes))
+    for edge in _listed(edges):
+        ends = _listed(edge)
+        if len(ends) != 2 or not all(
+            isinstance(end, int | np.integer) and 0 <= end < n_nodes for end in ends
+        ):
+            raise UserError(
+                f"network: edge {edge!r} is not a pair of nodes; give two numbers from 0 to "
+                f"{n_nodes - 1}"
+            )
+        near[ends[0], ends[1]] = near[ends[1], ends[0]] = 1.0
+    alone = np.flatnonzero(connected_components(near)[1] != 0).tolist()
+    if alone:
+        raise UserError(
+            f"network: nodes {alone} cannot be reached from node 0; add an edge to them"
+        )
+    return near
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return the value's items; a value without items is its own only one."""
+    return list(value) if isinstance(value, Iterable) else [value]
+
+
+def uniform_weights(near: np.ndarray, include_self: bool) -> np.ndarray:
+    """Return 1/N for each of a node's N neighbours (DOM paper, section 4.1).
+
+    Rows sum to 1; columns do so only where all nodes have as many neighbours.
+    """
+    near = near.copy()
+    np.fill_diagonal(near, 1.0 if include_self or near.shape[0] == 1 else 0.0)
+    return near / near.sum(axis=1, keepdims=True)
+
+
+def metropolis_weights(near: np.ndarray) -> np.ndarray:
+    """Return the Metropolis weights: doubly stochastic on any network (DOM, assumption 2)."""
+    near = near.copy()
+    np.fill_diagonal(near, 0.0)
+    degree = near.sum(axis=1)
+    mixing = near / (1.0 + np.maximum.outer(degree, degree))
+    np.fill_diagonal(mixing, 1.0 - mixing.sum(axis=1))
+    return mixing
+
+
+def mixing_matrix(
+    n_nodes: int,
+    topology: str = "full",
+    edges: Iterable[Sequence[int]] | None = None,
+    weights: str = "uniform",
+    include_self: bool = True,
+) -> np.ndarray:
+    """Return the combination weights A of a network, shape (n_nodes, n_nodes).
+
+    Parameters
+    ----------
+    n_nodes : int
+        Number of nodes.
+    topology : str
+        A name in `TOPOLOGIES`; not read where `edges` are given.
+    edges : pairs of node numbers, optional
+        Any undirected, connected network.
+    weights : {"uniform", "metropolis"}
+        How a node weighs its neighbours.
+    include_self : bool
+        Whether a node is a neighbour of its own (uniform weights only).
+
+    Raises
+    ------
+    UserError
+        On an unknown name, a number of nodes below 1, or a network that is not connected.
+    """
+    if not isinstance(n_nodes, int | np.integer) or n_nodes < 1:
+        raise UserError(f"network.n_nodes={n_nodes!r} must be a positive whole number")
+    if edges is None and topology not in TOPOLOGIES:
+        raise UserError(
+            f"network: no topology {topology!r}; choose from {', '.join(TOPOLOGIES)} "
+            "or give network.edges"
+        )
+    near = _adjacency_of(topology, n_nodes) if edges is None else adjacency(n_nodes, edges)
+    kinds = {
+        "uniform": lambda: uniform_weights(near, include_self),
+        "metropolis": lambda: metropolis_weights(near),
+    }
+    if weights not in kinds:
+        raise UserError(f"network: no weights {weights!r}; choose from {', '.join(kinds)}")
+    return kinds[weights]()
+
+
+@lru_cache(maxsize=64)
+def _adjacency_of(topology: str, n_nodes: int) -> np.ndarray:
+    """Return the adjacency matrix of a network by its name: a table's units have a few of them."""
+    near = adjacency(n_nodes, TOPOLOGIES[topology](n_nodes))
+    near.flags.writeable = False  # all who ask have the same one
+    return near
+
+
+def modes(mixing: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the modes of combining: A = to_nodes · diag(decay) · from_nodes.
+
+    In this basis one combination of all neighbours' knowledge is a multiplication of each mode by
+    its decay, whatever the number of features.
+
+    Parameters
+    ----------
+    mixing : ndarray of shape (n_nodes, n_nodes)
+        Weights of an undirected network: reversible, that is symmetric up to a scaling of rows.
+
+    Returns
+    -------
+    decay : ndarray of shape (n_modes,)
+        The eigenvalues, largest first; those that are 0 are left out.
+    to_nodes : ndarray of shape (n_nodes, n_modes)
+    from_nodes : ndarray of shape (n_modes, n_nodes)
+
+    Raises
+    ------
+    UserError
+        If the weights belong to no undirected network.
+    """
+    return _modes_of(np.ascontiguousarray(mixing, dtype=float).tobytes(), mixing.shape[0])
+
+
+@lru_cache(maxsize=64)
+def _modes_of(weights: bytes, n_nodes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the modes of these combination weights: a grid's points have one network."""
+    mixing = np.frombuffer(weights).reshape(n_nodes, n_nodes)
+    values, vectors = np.linalg.eig(mixing.T)
+    weight = np.abs(np.real(vectors[:, np.argmax(np.real(values))]))
+    root = np.sqrt(weight / weight.sum())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        symmetric = mixing * root[:, None] / root[None, :]
+    if not np.allclose(symmetric, symmetric.T, atol=1e-10):
+        raise UserError(
+            "network: the combination weights belong to no undirected network; "
+            "give each link the same weight in both directions"
+        )
+    decay, basis = np.linalg.eigh((symmetric + symmetric.T) / 2)
+    order = np.argsort(-np.abs(decay), kind="stable")
+    order = order[np.abs(decay[order]) > 1e-12]
+    return (
+        decay[order],
+        np.ascontiguousarray(basis[:, order] / root[:, None]),
+        np.ascontiguousarray(basis[:, order].T * root[None, :]),
+    )

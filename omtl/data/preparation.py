@@ -1,0 +1,175 @@
+"""From a data set to what learners are fed: bias feature, normalisation, layout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from omtl.data.examples import Examples
+from omtl.data.rows import Rows, SparseRows, rows_of, square_norms
+from omtl.data.streams import Stream, Tasks
+from omtl.data.validation import sound_tasks
+from omtl.util.errors import UserError
+
+SPARSE_BELOW = 0.25
+"""Rows with a smaller share of nonzeros than this are kept sparse."""
+
+LARGE = 2**27
+"""Bytes of examples from which on a unit plays them where they are, and takes no copy in order."""
+
+
+def with_bias(tasks: Tasks) -> Tasks:
+    """Return the tasks with a last feature that is always 1."""
+    ones = np.ones((tasks.X.shape[0], 1))
+    if isinstance(tasks.X, sparse.csr_array):
+        return replace(tasks, X=sparse.csr_array(sparse.hstack([tasks.X, ones])))
+    return replace(tasks, X=np.hstack([tasks.X, ones]))
+
+
+def with_unit_rows(tasks: Tasks) -> Tasks:
+    """Return the tasks with each example divided by its Euclidean norm (a zero row stays)."""
+    norm = np.sqrt(square_norms(tasks.X))
+    scale = 1.0 / np.where(norm > 0.0, norm, 1.0)
+    if isinstance(tasks.X, sparse.csr_array):
+        return replace(tasks, X=sparse.csr_array(sparse.diags_array(scale) @ tasks.X))
+    return replace(tasks, X=tasks.X * scale[:, None])
+
+
+NORMALISATIONS = {"none": lambda tasks: tasks, "unit": with_unit_rows}
+
+
+def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
+    """Return the tasks as learners are fed them.
+
+    Parameters
+    ----------
+    tasks : Tasks
+    normalise : {"none", "unit"}
+        Whether to divide each example by its norm, after the bias feature is there.
+    bias : bool
+        Whether to add a feature that is always 1.
+
+    Raises
+    ------
+    UserError
+        If the normalisation is not known, or the tasks are malformed.
+    """
+    if normalise not in NORMALISATIONS:
+        raise UserError(
+            f"dataset.normalise={normalise!r} is not known; choose from {', '.join(NORMALISATIONS)}"
+        )
+    tasks = sound_tasks(tasks)
+    tasks = NORMALISATIONS[normalise](with_bias(tasks) if bias else tasks)
+    X = tasks.X
+    nonzeros = X.nnz if isinstance(X, sparse.csr_array) else np.count_nonzero(X)
+    if nonzeros < SPARSE_BELOW * X.shape[0] * X.shape[1]:
+        X = sparse.csr_array(X)
+        X.sort_indices()
+    elif isinstance(X, sparse.csr_array):
+        X = X.toarray()
+    return replace(tasks, X=X)
+
+
+@dataclass(frozen=True)
+class Fed:
+    """What learners are fed of a data set.
+
+    Parameters
+    ----------
+    tasks : Tasks
+        The examples, without the features that one example alone has.
+    square_norm : ndarray of shape (n_examples,)
+        Squared norms of the whole rows.
+    sha256 : str
+        Hash of the whole rows, labels and tasks.
+    is_lean : bool
+        Whether there were such features.
+    """
+
+    tasks: Tasks
+    square_norm: np.ndarray
+    sha256: str
+    is_lean: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the rows and their norms take."""
+        return _bytes_of(self.tasks.X) + self.square_norm.nbytes
+
+
+def fed(tasks: Tasks) -> Fed:
+    """Return what learners are fed of prepared tasks.
+
+    Where each example comes once, a feature that one example alone has never meets its weight
+    again and changes no score: it is dropped, and kept in the squared norm. The most common
+    features come first, so that the weights that are read most lie together.
+    """
+    square_norm = square_norms(tasks.X)
+    lean = tasks
+    if isinstance(tasks.X, sparse.csr_array):
+        rows_with = np.bincount(tasks.X.indices, minlength=tasks.X.shape[1])
+        common_first = np.argsort(-rows_with, kind="stable")
+        kept = sparse.csr_array(tasks.X[:, common_first[: np.count_nonzero(rows_with > 1)]])
+        kept.sort_indices()
+        lean = replace(tasks, X=kept)
+    is_lean = lean.X.shape[1] < tasks.X.shape[1]
+    return Fed(lean, square_norm, tasks.sha256, is_lean)
+
+
+def read_only(source: Fed) -> Fed:
+    """Return what cannot be written to: a learner that changes its rows is refused by NumPy."""
+    tasks = source.tasks
+    X: np.ndarray | sparse.csr_array = tasks.X
+    if isinstance(X, sparse.csr_array):
+        X = sparse.csr_array(X)
+        X.data, X.indices, X.indptr = map(_locked, (X.data, X.indices, X.indptr))
+    else:
+        X = _locked(X)
+    tasks = replace(tasks, X=X, y=_locked(tasks.y), task=_locked(tasks.task))
+    return replace(source, tasks=tasks, square_norm=_locked(source.square_norm))
+
+
+def _locked(array: np.ndarray) -> np.ndarray:
+    """Return an array's numbers, not to be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def in_order(source: Fed, stream: Stream) -> tuple[Examples, Stream]:
+    """Return the examples in the order in which they come, and the stream of these.
+
+    Memory is then read from front to back, which makes a play several times faster. What is
+    `LARGE` stays where it is, in its own order: a unit then holds no copy of it, and may take
+    twice as long. What is `read_only` stays so.
+    """
+    tasks, order = source.tasks, stream.example
+    if _bytes_of(tasks.X) * order.size > LARGE * tasks.y.size:
+        examples = Examples(_rows(tasks.X), tasks.y, tasks.task, source.square_norm)
+    else:
+        examples = Examples(
+            _rows(tasks.X[order]), tasks.y[order], tasks.task[order], source.square_norm[order]
+        )
+        stream = stream._replace(example=np.arange(order.size))
+    if not source.square_norm.flags.writeable:
+        rows = type(examples.rows)(*map(_locked, examples.rows))
+        examples = Examples(rows, *map(_locked, examples[1:]))
+    return examples, stream
+
+
+def _bytes_of(X: np.ndarray | sparse.csr_array) -> int:
+    """Return how many bytes the values of a matrix take, and their columns where it is sparse."""
+    return X.data.nbytes + X.indices.nbytes if isinstance(X, sparse.csr_array) else X.nbytes
+
+
+def _rows(X: np.ndarray | sparse.csr_array) -> Rows:
+    """Return the rows of a matrix as `rows_of`, with no copy where its numbers are of their kind.
+
+    Learners only read them.
+    """
+    if not isinstance(X, sparse.csr_array):
+        return rows_of(X)
+    indices = X.indices.astype(np.int32, copy=False)
+    return SparseRows(X.indptr.astype(np.int64), indices, X.data.astype(np.float64, copy=False))

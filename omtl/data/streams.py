@@ -1,0 +1,185 @@
+"""Labelled examples of many tasks, and the orders in which a learner meets them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from omtl.util.errors import UserError
+
+BLOCK = 1 << 20
+"""Numbers that are converted at a time where they are hashed."""
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """Labelled examples of many tasks, in no particular order.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n_examples, n_features), float64
+        One example a row.
+    y : ndarray of shape (n_examples,), float64
+        Labels, -1 or +1.
+    task : ndarray of shape (n_examples,), int64
+        The task of each example, from 0 to ``len(names) - 1``.
+    names : tuple of str
+        The tasks' names, in the order of their numbers.
+    """
+
+    X: np.ndarray | sparse.csr_array
+    y: np.ndarray
+    task: np.ndarray
+    names: tuple[str, ...]
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of all that a learner is fed: rows, labels, tasks."""
+        digest = hashlib.sha256(repr((self.X.shape, self.names)).encode())
+        parts = [self.X]
+        if isinstance(self.X, sparse.csr_array):
+            digest.update(self.X.indptr.astype(np.int64).data)
+            for first in range(0, self.X.nnz, BLOCK):  # a copy of all would be another data set
+                digest.update(self.X.indices[first : first + BLOCK].astype(np.int64).data)
+            parts = [self.X.data]
+        for array in (*parts, self.y, self.task):
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
+
+class Stream(NamedTuple):
+    """The order in which examples come, in rounds.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n_rounds + 1,), int64
+        Round t has the events from ``start[t]`` to ``start[t + 1] - 1``.
+    example, node : ndarray of shape (n_events,), int64
+        The example that comes, and the node it is dealt to (0 where there is no network).
+    checkpoint : ndarray of shape (n_checkpoints,), int64
+        Numbers of rounds after which the trace notes how far the learner has come.
+    """
+
+    start: np.ndarray
+    example: np.ndarray
+    node: np.ndarray
+    checkpoint: np.ndarray
+
+
+def checkpoints(n_rounds: int, n_checkpoints: int) -> np.ndarray:
+    """Return evenly spread numbers of rounds, the last one being all of them."""
+    n = min(n_rounds, n_checkpoints)
+    return np.ceil(np.arange(1, n + 1) * n_rounds / max(n, 1)).astype(np.int64)
+
+
+RUN_OUT = ("sit_out", "again")
+"""What a task may do that has run out of examples."""
+
+
+def rounds(
+    tasks: Tasks,
+    shuffle: np.random.Generator,
+    deal: np.random.Generator,
+    n_nodes: int = 1,
+    n_checkpoints: int = 100,
+    run_out: str = "sit_out",
+) -> Stream:
+    """Return a stream of rounds: one example of every task a round, in the order of the tasks.
+
+    Each task's examples are shuffled. A task that has run out of examples sits out the remaining
+    rounds, or has its examples again in the same order. In each round the examples are dealt to the
+    nodes at random, none to a node twice before every node has one.
+
+    Parameters
+    ----------
+    tasks : Tasks
+    shuffle, deal : numpy.random.Generator
+        Decide the order of the examples, and their nodes.
+    n_nodes : int
+        Number of nodes.
+    n_checkpoints : int
+        How often the trace notes how far the learner has come.
+    run_out : {"sit_out", "again"}
+        What a task does that has run out of examples before the largest has.
+
+    Raises
+    ------
+    UserError
+        If `run_out` is neither.
+    """
+    if run_out not in RUN_OUT:
+        raise UserError(
+            f"protocol.run_out={run_out!r} is not known; choose from {', '.join(RUN_OUT)}"
+        )
+    n_tasks = len(tasks.names)
+    orders = [shuffle.permutation(np.flatnonzero(tasks.task == k)) for k in range(n_tasks)]
+    n_rounds = max(order.size for order in orders)
+    table = np.full((n_rounds, n_tasks), -1, dtype=np.int64)
+    for k, order in enumerate(orders):
+        again = run_out == "again" and order.size > 0
+        column = np.resize(order, n_rounds) if again else order
+        table[: column.size, k] = column
+    present = table >= 0
+    turns = -(-n_tasks // n_nodes)
+    hands = np.argsort(deal.random((n_rounds, turns, n_nodes)), axis=2, kind="stable")
+    hand = np.cumsum(present, axis=1) - 1  # the how-manieth example of its round each one is
+    nodes = np.take_along_axis(hands.reshape(n_rounds, turns * n_nodes), hand, axis=1)
+    return Stream(
+        start=np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int64),
+        example=table[present],
+        node=np.ascontiguousarray(nodes[present]),
+        checkpoint=checkpoints(n_rounds, n_checkpoints),
+    )
+
+
+def lifelong(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
+    """Return a stream of tasks, one after the other, an example a round.
+
+    The order of the tasks is shuffled, and the examples within each. Checkpoints are the end of
+    each task, and every example of the last one (AKLO paper, figure 2).
+
+    Parameters
+    ----------
+    tasks : Tasks
+    shuffle : numpy.random.Generator
+        Decides the orders.
+    """
+    order = shuffle.permutation(len(tasks.names))
+    parts = [shuffle.permutation(np.flatnonzero(tasks.task == k)) for k in order]
+    example = np.concatenate(parts).astype(np.int64)
+    ends = np.cumsum([part.size for part in parts])
+    last = np.arange(ends[-1] - parts[-1].size + 1, ends[-1])
+    return Stream(
+        start=np.arange(example.size + 1),
+        example=example,
+        node=np.zeros(example.size, dtype=np.int64),
+        checkpoint=np.concatenate([ends[:-1], last, ends[-1:]]).astype(np.int64),
+    )
+
+
+def first_part(stream: Stream, share: float) -> Stream:
+    """Return the first rounds of a stream, `share` of them, with its last round a checkpoint.
+
+    Parameters
+    ----------
+    stream : Stream
+    share : float
+        More than 0; the whole stream for 1.
+    """
+    n_rounds = math.ceil(share * (stream.start.size - 1))
+    if n_rounds >= stream.start.size - 1:
+        return stream
+    n_events = stream.start[n_rounds]
+    earlier = stream.checkpoint[stream.checkpoint < n_rounds]
+    return Stream(
+        start=stream.start[: n_rounds + 1],
+        example=stream.example[:n_events],
+        node=stream.node[:n_events],
+        checkpoint=np.append(earlier, n_rounds),
+    )

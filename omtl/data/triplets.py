@@ -1,0 +1,182 @@
+"""Triplets of a query and two candidates, one of which is of the query's class.
+
+They come in blocks, each drawn when it is asked for, so that a stream of any length takes no memory
+(OMTRSL paper, section 4.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from omtl.util.errors import UserError
+
+BLOCK = 256
+"""Triplets that are drawn, and learnt from, together."""
+
+
+class Triplets(NamedTuple):
+    """Triplets in the order in which they come.
+
+    Parameters
+    ----------
+    query, first, second : ndarray of shape (n,), int64
+        Rows of the examples.
+    y : ndarray of shape (n,), float64
+        +1 if `first` is of the query's class, -1 if `second` is.
+    task : ndarray of shape (n,), int64
+    """
+
+    query: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    y: np.ndarray
+    task: np.ndarray
+
+
+def interleaved(counts: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield tasks in random order, each as often, on average, as its count says.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_tasks,), int64
+    rng : numpy.random.Generator
+    """
+    upper = np.cumsum(counts)
+    for left in range(int(upper[-1]), 0, -BLOCK):
+        yield np.searchsorted(upper, rng.integers(upper[-1], size=min(BLOCK, left)), side="right")
+
+
+def task_by_task(counts: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:  # noqa: ARG001
+    """Yield tasks one after the other, each as often as its count says."""
+    upper = np.cumsum(counts)
+    for start in range(0, int(upper[-1]), BLOCK):
+        at = np.arange(start, min(start + BLOCK, upper[-1]))
+        yield np.searchsorted(upper, at, side="right")
+
+
+ORDERS = {"interleaved": interleaved, "by_task": task_by_task}
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """Draws triplets from examples of tasks with classes.
+
+    A class of the task and one of its others are drawn uniformly, then two different examples of
+    the first, then one of the second, and then which candidate comes first.
+
+    Parameters
+    ----------
+    label, task : ndarray of shape (n_examples,), int64
+        Class and task of each example.
+    rows : ndarray of int64
+        The examples to draw from.
+    names : tuple of str
+        The tasks' names.
+
+    Raises
+    ------
+    UserError
+        If a task has fewer than two classes, or a class fewer than two examples.
+    """
+
+    label: np.ndarray
+    task: np.ndarray
+    rows: np.ndarray
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Look whether triplets can be drawn of every task."""
+        for name, n_classes in zip(self.names, self._groups.n_classes, strict=True):
+            if n_classes < 2:
+                raise UserError(
+                    f"task {name!r} has {n_classes} classes to draw triplets of: 2 are needed"
+                )
+        if self._groups.size.min() < 2:
+            lone = self.rows[self._groups.order[self._groups.start[self._groups.size.argmin()]]]
+            raise UserError(
+                f"class {self.label[lone]} of task {self.names[self.task[lone]]!r} has one example "
+                "to draw triplets of: 2 are needed"
+            )
+
+    class _Groups(NamedTuple):
+        """The classes of all tasks, each a range of `order`; those of a task stand together."""
+
+        order: np.ndarray
+        start: np.ndarray
+        size: np.ndarray
+        first_class: np.ndarray
+        n_classes: np.ndarray
+
+    @cached_property
+    def _groups(self) -> Sampler._Groups:
+        label, task = self.label[self.rows], self.task[self.rows]
+        order = np.lexsort((label, task))
+        pairs = np.stack([task[order], label[order]])
+        start = np.flatnonzero(np.any(pairs[:, 1:] != pairs[:, :-1], axis=0)) + 1
+        start = np.concatenate([[0], start])
+        n_classes = np.bincount(pairs[0, start], minlength=len(self.names))
+        size = np.diff(np.append(start, order.size))
+        return Sampler._Groups(order, start, size, np.cumsum(n_classes) - n_classes, n_classes)
+
+    def of(self, tasks: np.ndarray, rng: np.random.Generator) -> Triplets:
+        """Return a triplet of each of the tasks.
+
+        Parameters
+        ----------
+        tasks : ndarray of shape (n,), int64
+        rng : numpy.random.Generator
+        """
+        groups = self._groups
+        n = groups.n_classes[tasks]
+        same = rng.integers(n)
+        other = rng.integers(n - 1)
+        other += other >= same
+        same, other = (groups.first_class[tasks] + each for each in (same, other))
+        query = rng.integers(groups.size[same])
+        mate = rng.integers(groups.size[same] - 1)
+        mate += mate >= query
+        query, mate, stranger = (
+            self.rows[groups.order[groups.start[of] + at]]
+            for of, at in ((same, query), (same, mate), (other, rng.integers(groups.size[other])))
+        )
+        right = rng.random(tasks.size) < 0.5
+        return Triplets(
+            query,
+            np.where(right, mate, stranger),
+            np.where(right, stranger, mate),
+            np.where(right, 1.0, -1.0),
+            tasks,
+        )
+
+    def stream(
+        self, per_example: float, order: str, rng: np.random.Generator
+    ) -> Iterator[Triplets]:
+        """Yield a stream of triplets in blocks.
+
+        Parameters
+        ----------
+        per_example : float
+            Triplets of a task for each of its examples.
+        order : {"interleaved", "by_task"}
+        rng : numpy.random.Generator
+
+        Raises
+        ------
+        UserError
+            If the order is not known, or there would be no triplets.
+        """
+        if order not in ORDERS:
+            raise UserError(
+                f"protocol.order={order!r} is not known; choose from {', '.join(ORDERS)}"
+            )
+        n_examples = np.bincount(self.task[self.rows], minlength=len(self.names))
+        counts = np.rint(per_example * n_examples).astype(np.int64)
+        if counts.min() < 1:
+            raise UserError(f"protocol.triplets={per_example} must give each task one at least")
+        for tasks in ORDERS[order](counts, rng):
+            yield self.of(tasks, rng)

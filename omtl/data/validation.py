@@ -1,0 +1,143 @@
+"""The check of examples where they come in: once per matrix, before compiled code reads it.
+
+Compiled code takes indices as they are: one beyond the weights would be written to memory that
+belongs to something else. SciPy does not look at indices when a matrix is made of arrays, and
+those of a matrix can be changed later, so nothing that a matrix says of itself is believed here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from omtl.util.errors import UserError
+
+WIDEST = 2**31 - 1
+"""Columns that a matrix may have: compiled code keeps the number of a column in 32 bits."""
+
+AXES = ("row", "column")
+
+COMPRESSED = {"csr": 0, "csc": 1}
+"""Formats whose arrays are checked as they are, each with its major axis."""
+
+
+def sound_rows(X: Any) -> Any:
+    """Return a sparse matrix in canonical form once it is sure that its indices are in its shape.
+
+    Canonical: CSR, ascending columns in each row, each once (duplicates are added up), as SciPy's
+    ``sum_duplicates`` makes it. A matrix that is canonical already is not copied; the one given is
+    never changed.
+
+    Parameters
+    ----------
+    X : object
+        What is not sparse is returned as it is.
+
+    Returns
+    -------
+    csr_array or object
+
+    Raises
+    ------
+    ValueError
+        If an index is outside the shape, or the arrays do not belong together.
+    """
+    if not sparse.issparse(X):
+        return X
+    if len(X.shape) != 2:
+        raise ValueError(f"X must have two axes, and has the shape {X.shape}")
+    if X.shape[1] > WIDEST:
+        raise ValueError(f"X has {X.shape[1]} columns, more than {WIDEST}: hash the features")
+    if X.format not in COMPRESSED:
+        X = _coordinates(X).tocsr()
+    _check_compressed(X, COMPRESSED[X.format])
+    # Made anew, it has nothing noted of its indices, which may have changed since.
+    kind = sparse.csr_array if X.format == "csr" else sparse.csc_array
+    rows = kind((X.data, X.indices, X.indptr), shape=X.shape).tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def _coordinates(X: Any) -> Any:
+    """Return a matrix as coordinates once it is sure that they are in its shape."""
+    found = X.tocoo()
+    for axis, index, size in zip(AXES, found.coords, found.shape, strict=True):
+        _check_integers(index, f"X: {axis}")
+        if index.shape != found.data.shape:
+            raise ValueError(f"X has {found.data.size} values and {index.size} indices")
+        _check_range(index, size, f"X: {axis}")
+    return found
+
+
+def _check_compressed(X: Any, major: int) -> None:
+    """Raise ValueError unless the arrays of a compressed matrix belong together."""
+    indptr, indices, n_major = X.indptr, X.indices, X.shape[major]
+    _check_integers(indptr, "X.indptr")
+    _check_integers(indices, "X.indices")
+    if indptr.shape != (n_major + 1,) or indptr[0] != 0:
+        raise ValueError(f"X.indptr must begin with 0 and have {n_major + 1} entries")
+    if indices.ndim != 1 or indices.shape != X.data.shape or indptr[-1] > indices.size:
+        raise ValueError(
+            f"X has {X.data.size} values, {indices.size} indices, and indptr ends with {indptr[-1]}"
+        )
+    if np.any(indptr[1:] < indptr[:-1]):
+        raise ValueError("X.indptr must not descend")
+    _check_range(indices, X.shape[1 - major], f"X: {AXES[1 - major]}")
+
+
+def _check_integers(array: Any, name: str) -> None:
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be an array of whole numbers")
+
+
+def _check_range(index: np.ndarray, size: int, name: str) -> None:
+    """Raise ValueError where a number is outside of what it counts."""
+    if not index.size:
+        return
+    least, largest = int(index.min()), int(index.max())
+    if least < 0 or largest >= size:
+        wrong = least if least < 0 else largest
+        raise ValueError(f"{name} {wrong} is none of {size}, which are numbered from 0")
+
+
+def sound_tasks(tasks: Any) -> Any:
+    """Return a data set once it is sure that compiled code can read it, its rows canonical.
+
+    Parameters
+    ----------
+    tasks : Tasks
+        Or examples that have a class each (``label``) in place of a ``y`` of -1 or +1.
+
+    Raises
+    ------
+    UserError
+        If rows, labels and tasks do not belong together.
+    """
+    try:
+        X = sound_rows(tasks.X)
+        _check_examples(X, tasks)
+    except ValueError as fault:
+        raise UserError(f"the data set is malformed: {fault}") from fault
+    return tasks if X is tasks.X else replace(tasks, X=X)
+
+
+def _check_examples(X: Any, tasks: Any) -> None:
+    """Raise ValueError unless labels and tasks belong to checked rows."""
+    if X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise ValueError(f"X is {X.dtype} of shape {X.shape}")
+    if not np.isfinite(X.data if sparse.issparse(X) else X).all():
+        raise ValueError("X has numbers that are not finite")
+    n, m = X.shape[0], len(tasks.names)
+    labels = tasks.label if hasattr(tasks, "label") else tasks.y
+    for name, array in (("labels", labels), ("task", tasks.task)):
+        if array.shape != (n,):
+            raise ValueError(f"X has {n} rows, and {name} the shape {array.shape}")
+    if labels is not getattr(tasks, "label", None) and not (np.abs(labels) == 1.0).all():
+        raise ValueError("labels must be -1 or +1")
+    _check_integers(tasks.task, "task")
+    _check_range(tasks.task, m, "task")

@@ -1,0 +1,1 @@
+"""What the numbers say: claims, paired tests, ranks, margins without hindsight."""

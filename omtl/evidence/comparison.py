@@ -1,0 +1,252 @@
+"""A learner beside others on the same streams, with intervals and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from omtl.compute.parallel_jobs import run, why_lacking
+from omtl.compute.store import Store
+from omtl.evidence.claims import Comparison, compare
+from omtl.evidence.paired_tests import LEVEL, p_value
+from omtl.experiment.composition import experiment_of
+from omtl.experiment.config import load_option, resolve_jobs
+from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET, Experiment
+from omtl.experiment.selection import HONEST
+from omtl.experiment.unit import Result, import_fault, learner_class
+from omtl.measures.correction import holm
+from omtl.measures.metrics import METRICS, Metric
+from omtl.tables.plan import Cell
+from omtl.tables.scoring import values_of
+from omtl.util.errors import UserError
+
+BETTER, WORSE, UNDECIDED = "better", "worse", "undecided"
+
+
+@dataclass
+class Row:
+    """A learner's line.
+
+    Parameters
+    ----------
+    algorithm, label : str
+        The config's name, and what it is called.
+    values : ndarray of shape (n_repeats,)
+        Its number in each repeat; empty where it has none.
+    why : str
+        Why it has none: it diverged, or failed.
+    params : list of dict
+        The hyper-parameters that were chosen, by repeat.
+    low, high : float
+        Interval of the mean.
+    against : Comparison or None
+        The paired difference of the learner that was asked for and this one; None for itself, and
+        where either has no numbers.
+    p : float
+        Of that difference being none, corrected for all that are compared (Holm).
+    """
+
+    algorithm: str
+    label: str
+    values: np.ndarray = field(default_factory=lambda: np.empty(0))
+    why: str = ""
+    params: list[dict[str, Any]] = field(default_factory=list)
+    low: float = np.nan
+    high: float = np.nan
+    against: Comparison | None = None
+    p: float = np.nan
+
+    @property
+    def mean(self) -> float:
+        """Mean over the repeats."""
+        return float(self.values.mean()) if self.values.size else np.nan
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A learner beside others: the rows, the best mean first, those without numbers last."""
+
+    mine: Row
+    rows: list[Row]
+    metric: Metric
+    repeats_are_of: str
+
+    def notes(self) -> list[str]:
+        """Return what a reader must know before believing the numbers, a sentence each."""
+        told = [
+            "intervals are at 95 % each; p is corrected for all comparisons (Holm)",
+            *([CONDITIONAL] if self.repeats_are_of == ONE_DATA_SET else []),
+        ]
+        ranked = [row for row in self.rows if row.values.size]
+        names = [row.algorithm for row in ranked]
+        if self.metric.name in ("error", "ace") and "majority" in names:
+            behind = [row.label for row in ranked[names.index("majority") + 1 :]]
+            if behind:
+                whom = "all others" if names[0] == "majority" else f"{len(behind)} of the others"
+                told.append(
+                    f"warning: {whom} make more errors than Majority, which ignores the features "
+                    f"({'among them ' if self.mine.label in behind else 'not '}{self.mine.label}); "
+                    "where one label is rare, compare by --metric auc protocol=heldout"
+                )
+        return told
+
+    def outcome(self, row: Row) -> str:
+        """Return whether the learner that was asked for is better than a row's, or worse."""
+        if row.against is None:
+            return ""
+        if row.p >= LEVEL:
+            return UNDECIDED
+        lower = float(row.against.differences.mean()) < 0.0
+        return BETTER if lower == self.metric.lower_is_better else WORSE
+
+
+def default_selection(metric: str) -> str:
+    """Return the rule without hindsight that chooses for a metric."""
+    return "cv5" if metric == "auc" else HONEST
+
+
+def check_metric(rule: Mapping[str, Any], metric: Metric) -> None:
+    """Refuse a rule that chooses by another measure than the metric.
+
+    Raises
+    ------
+    UserError
+        If one is by mistakes and the other by the area under the curve.
+    """
+    if rule["rule"] in ("cross_validation", "fixed"):
+        return
+    by = rule.get("most", "mistakes")
+    for_auc, by_auc = metric.name == "auc", by == "auc"
+    if for_auc != by_auc:
+        raise UserError(
+            f"selection {rule['name']} chooses by {by}, not for {metric.name}; use selection="
+            f"{'cv5 or oracle_auc' if for_auc else 'prefix or oracle'}"
+        )
+
+
+def tuned(name: str, grids: Mapping[str, Mapping[str, list[Any]]]) -> dict[str, Any]:
+    """Return the config of an algorithm with some hyper-parameters searched."""
+    config, grid = load_option("algorithm", name), grids.get(name, {})
+    fixed = {key: value for key, value in config["fixed"].items() if key not in grid}
+    return {**config, "fixed": fixed, "grid": {**config["grid"], **grid}}
+
+
+def baselines(protocol: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Return those of some algorithms that have what a protocol needs.
+
+    Raises
+    ------
+    UserError
+        If the protocol's module cannot be imported.
+    """
+    try:
+        module = import_module(protocol["module"])
+    except UserError:
+        raise
+    except Exception as fault:  # whatever a protocol's own file raises when it is read
+        raise import_fault(f"protocol.module: {protocol['module']!r}", fault) from fault
+    needed = getattr(module, "NEEDS", ())
+    kinds = {name: learner_class(load_option("algorithm", name)["learner"]) for name in names}
+    return [name for name, kind in kinds.items() if all(hasattr(kind, rule) for rule in needed)]
+
+
+def compared(
+    config: dict[str, Any],
+    others: Sequence[str],
+    store: Store,
+    metric: str = "error",
+    grids: Mapping[str, Mapping[str, list[Any]]] | None = None,
+) -> Compared:
+    """Play a learner and others on the same streams, and compare them.
+
+    Parameters
+    ----------
+    config : dict
+        A composed config: the learner, and on what it is played.
+    others : sequence of str
+        Names of algorithms; each has its own grid, and the same rule chooses in all.
+    store : Store
+    metric : str
+        A name of `omtl.measures.metrics.METRICS`.
+    grids : mapping, optional
+        Values to choose hyper-parameters of others from, by algorithm and hyper-parameter.
+
+    Raises
+    ------
+    UserError
+        If the rule does not choose for the metric, an algorithm is unknown, the learner itself
+        cannot be played, or the protocol does not measure the metric.
+    """
+    mine = config["algorithm"]
+    configs = {mine["name"]: mine}
+    check_metric(config["selection"], METRICS[metric])
+    configs |= {name: tuned(name, grids or {}) for name in others if name not in configs}
+    experiments = {
+        name: experiment_of({**config, "algorithm": algorithm})
+        for name, algorithm in configs.items()
+    }
+    units = {
+        name: experiment.repeats(config["seed"], config["repeats"])
+        for name, experiment in experiments.items()
+    }
+    wanted = [unit for each in units.values() for unit in each]
+    outcome = run(wanted, store, resolve_jobs(config["parallel"]))
+    rows = []
+    for name, experiment in experiments.items():
+        results = [result for unit in units[name] if (result := store.load(unit)) is not None]
+        row = Row(name, _label(experiment))
+        if len(results) < len(units[name]):
+            row.why = why_lacking(units[name], len(results), outcome.failed)
+        else:
+            _score(row, experiment, results, config["selection"], METRICS[metric])
+        rows.append(row)
+    _judge(rows)
+    if not rows[0].values.size:
+        raise UserError(f"{rows[0].label}: {rows[0].why}")
+    sign = 1.0 if METRICS[metric].lower_is_better else -1.0
+    rows[1:] = sorted(rows[1:], key=lambda row: row.label)
+    order = sorted(rows, key=lambda row: (not row.values.size, sign * np.nan_to_num(row.mean)))
+    return Compared(rows[0], order, METRICS[metric], experiments[mine["name"]].repeats_are_of)
+
+
+def _label(experiment: Experiment) -> str:
+    network = f" ({experiment.network['name']})" if experiment.network else ""
+    return experiment.algorithm["label"] + network
+
+
+def _score(
+    row: Row,
+    experiment: Experiment,
+    results: list[Result],
+    rule: dict[str, Any],
+    metric: Metric,
+) -> None:
+    """Give a row its numbers, or why it has none."""
+    if not set(metric.needs) <= results[0].arrays.keys():
+        raise UserError(f"protocol {experiment.protocol['name']} does not measure {metric.name}")
+    cell = Cell("", "", "all", metric.name, "", "", experiment)
+    values, chosen = values_of(cell, results, rule)
+    lost = sum(bool(r.arrays["diverged"][p]) for r, p in zip(results, chosen, strict=True))
+    if lost:
+        row.why = f"diverged in {lost} of {len(results)} repeats"
+        return
+    row.values = values
+    row.params = [experiment.points[point] for point in chosen]
+    own = compare(row.label, values, np.zeros_like(values), (-np.inf, 0.0), ratio=False)
+    row.low, row.high = own.low, own.high
+
+
+def _judge(rows: list[Row]) -> None:
+    """Compare the first row with each of the others that has numbers."""
+    mine = rows[0]
+    others = [row for row in rows[1:] if row.values.size and mine.values.size]
+    for row in others:
+        relation = f"{mine.label} - {row.label}"
+        row.against = compare(relation, mine.values, row.values, (-np.inf, 0.0), ratio=False)
+    raw = [p_value(row.against) for row in others if row.against is not None]
+    for row, p in zip(others, holm(raw), strict=True):
+        row.p = float(p)

@@ -1,0 +1,269 @@
+"""The claims ledger: every comparative statement of the papers, and what became of it.
+
+It is made from files alone: the claims in ``experiments/*/claims.yaml``, their outcomes beside the
+reproduced tables and figures, and the corrected tests in ``results/statistics``. So is the audit of
+the theorems, from the numbers of the figures that show them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from omtl.evidence.claims import Comparison, claims_of, in_print, judge_claim, outcome_of
+from omtl.evidence.scoreboard import write_scoreboard
+from omtl.experiment.naming import READINGS
+from omtl.tables.plan import describe, descriptions
+from omtl.util.files import write_whole
+from omtl.util.paths import EXPERIMENTS, RESULTS, results_to_read
+
+NOT_RUN = "not run"
+
+CHANGED = "the claim has changed since the last run"
+
+OF_A_READING = ("", "_corrected", "_comparisons", "_least_effect")
+"""Columns of each reading: the outcome, by an interval for each comparison; the outcome with Holm's
+correction over all comparisons that the table or figure decides; how many comparisons came out how;
+and the least effect size, positive on the claim's side, with its comparison. Before them stands
+whether the claim is true of the paper's own printed means, and which comparisons are not."""
+
+COLUMNS = (
+    "paper",
+    "claim",
+    "place",
+    "sentence",
+    "decided_by",
+    "predicate",
+    "in_print",
+    "untrue_in_print",
+    *(f"{reading}{what}" for reading in READINGS for what in OF_A_READING),
+)
+
+THEORY = (
+    "figure",
+    "dataset",
+    "part",
+    "reading",
+    "theorem",
+    "measure",
+    "at",
+    "measured",
+    "bound",
+    "tightness",
+    "tightest",
+    "trivial",
+    "points_above",
+    "points",
+    "n_repeats",
+    "warning",
+    "notes",
+)
+"""Columns of ``results/theory.csv``.
+
+`tightness` is the measured over the bound at the last point of the line, where `at` is: after all
+rounds, or the largest parameter; `tightest` is the largest over all points. `trivial` is the number
+of examples there, where the figure shows it: a bound above it says nothing. `points_above` counts
+the points at which the measured is above the bound. `warning` is why the theorem is not of this
+run; `notes` are the constants and assumptions as the run has them.
+"""
+
+TRIVIAL = "examples"
+"""The line of a figure that is no theorem, but what can be measured at most."""
+
+FOLDERS = {"table": "reproduced", "figure": "figures"}
+"""Where the outcomes are, in the folder of results."""
+
+COMPARISON = re.compile(r"(.+?) (holds|fails|undecided) (\[[^]]*\]|\(not run\))(?:; |$)")
+"""A comparison as `omtl.evidence.claims.Comparison` is written."""
+
+SIDES = {"lower": "below", "higher": "above", "ratio": "over"}
+"""What a part of a claim says of its rows and what they are compared with."""
+
+
+def papers() -> list[str]:
+    """Return the papers that have claims."""
+    return sorted(path.parent.name for path in EXPERIMENTS.glob("*/claims.yaml"))
+
+
+def predicate(claim: Mapping[str, Any]) -> str:
+    """Return in words what must be so for a claim to hold; parts that differ in place are one."""
+    places: dict[str, list[str]] = {}
+    for part in claim["all"]:
+        rows = next(rows for rows in SIDES if rows in part)
+        metric = part.get("metric", claim.get("metric", "error")) if "table" in claim else ""
+        limits = [
+            f"{words} {part[key]:g}"
+            for key, words in (("by", "by"), ("at_least", "at least"), ("at_most", "at most"))
+            if key in part
+        ]
+        mine, theirs = (_each(_with_forms(claim, part[key])) for key in (rows, "than"))
+        what = [metric, mine, SIDES[rows], theirs, " and ".join(limits)]
+        if "panel" in part:
+            shown = f"panel {part['panel']}"
+            where = [shown, *map(str, part.get("parts", []))]
+            place = f"{', '.join(where)} at {', '.join(map(str, part['at']))}"
+        else:
+            place = " ".join([part["dataset"], ", ".join(part.get("tasks", []))]).strip()
+        places.setdefault(" ".join(word for word in what if word), []).append(place)
+    return "; ".join(f"{what}: on {', '.join(where)}" for what, where in places.items())
+
+
+def _with_forms(claim: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Return names of rows; those that are the better of several with the several."""
+    either = claim.get("either", {})
+    return [
+        f"{name} (the better of {', '.join(either[name])})" if name in either else name
+        for name in names
+    ]
+
+
+def _each(names: Sequence[str]) -> str:
+    return f"each of {', '.join(names)}" if len(names) > 1 else names[0]
+
+
+def rows_of(path: Path, reading: str, claim: str) -> list[dict[Any, Any]]:
+    """Return the rows of a claim under a reading; none where the file is not there."""
+    if not path.exists():
+        return []
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+    return rows[(rows["reading"] == reading) & (rows["claim"] == claim)].to_dict("records")
+
+
+def outcome_under(
+    claim: Mapping[str, Any], kind: str, reading: str, results: Path
+) -> tuple[str, ...]:
+    """Return what the columns `OF_A_READING` say of a claim under a reading.
+
+    Tests that are not of the same comparisons, because they are older, are not told.
+    """
+    name = claim[kind]
+    found = rows_of(results / FOLDERS[kind] / f"{name}.claims.csv", reading, claim["id"])
+    if not found:
+        return NOT_RUN, NOT_RUN, "", ""
+    parts = COMPARISON.findall(found[0]["comparisons"])
+    asked = (
+        [comparison.relation for comparison in judge_claim(claim, [])] if kind == "table" else []
+    )
+    if asked and asked != [relation for relation, _, _ in parts]:
+        return NOT_RUN, NOT_RUN, CHANGED, ""
+    tally = Counter(NOT_RUN if shown == "(not run)" else outcome for _, outcome, shown in parts)
+    if set(tally) == {NOT_RUN}:
+        return NOT_RUN, NOT_RUN, "", ""
+    counts = ", ".join(f"{outcome} {n}" for outcome, n in sorted(tally.items()))
+    tests = rows_of(results / "statistics" / f"{name}.claims.csv", reading, claim["id"])
+    tested = [(row["comparison"], row["outcome"]) for row in tests]
+    if tested != [(relation, outcome) for relation, outcome, _ in parts]:
+        return found[0]["outcome"], "", counts, ""
+    corrected = outcome_of([Comparison(row["comparison"], row["corrected"]) for row in tests])
+    sized = [row for row in tests if row["effect"]]
+    least = min(sized, key=lambda row: float(row["effect"]), default=None)
+    effect = f"{least['effect']} ({least['comparison']})" if least else ""
+    return found[0]["outcome"], corrected, counts, effect
+
+
+def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
+    """Return the ledger: a row a claim, by paper and in the order of its claims.
+
+    Parameters
+    ----------
+    results : Path
+        The folder of results.
+    """
+    rows = []
+    for paper in papers():
+        for claim in claims_of(paper):
+            kind = next(kind for kind in FOLDERS if kind in claim)
+            rows.append(
+                (
+                    *(paper, claim["id"], claim["place"], " ".join(claim["says"].split())),
+                    *(claim[kind], predicate(claim), *in_print(claim)),
+                    *(
+                        text
+                        for reading in READINGS
+                        for text in outcome_under(claim, kind, reading, results)
+                    ),
+                )
+            )
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
+    """Return each bound beside what was measured, on each data set of the figures of theorems.
+
+    What is measured is the first of the lines that were played: the others are of rates that the
+    theorems are not of.
+
+    Parameters
+    ----------
+    results : Path
+        The folder of results.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for name in (name for name in descriptions("figure") if "-figtheorem" in name):
+        path = results / "figures" / f"{name}.csv"
+        if not path.exists():
+            continue
+        panels = {panel["label"]: panel for panel in describe("figure", name)["panels"]}
+        drawn = pd.read_csv(path, dtype=str, keep_default_na=False)
+        for (reading, label, part), lines in drawn.groupby(
+            ["reading", "panel", "part"], sort=False
+        ):
+            played = lines[lines["kind"] == "run"]
+            if played.empty:
+                continue
+            panel = panels[label]
+            measure = played["label"].iloc[0]
+            measured = played[played["label"] == measure].set_index("x")["y"].astype(float)
+            warnings = [line.get("warning", "") for line in panel["lines"] if part in line.values()]
+            notes = "; ".join(lines[lines["kind"] == "note"]["label"])
+            curves = {
+                bound: points.set_index("x")["y"].astype(float)
+                for bound, points in lines[lines["kind"] == "theory"].groupby("label", sort=False)
+            }
+            most = curves.pop(TRIVIAL, None)
+            for bound, values in curves.items():
+                share = measured.reindex(values.index) / values
+                last = values.index[-1]
+                rows.append(
+                    (
+                        *(name, panel["title"], part, reading, bound, measure),
+                        f"{played['x_label'].iloc[0]} = {last}",
+                        *(f"{measured[last]:.6g}", f"{values[last]:.6g}"),
+                        *(f"{share[last]:.4g}", f"{share.max():.4g}"),
+                        "" if most is None else f"{most[last]:g}",
+                        *(str(int((share > 1.0).sum())), str(len(values))),
+                        played["n_repeats"].iloc[0],
+                        *("; ".join(filter(None, warnings)), notes),
+                    )
+                )
+    return pd.DataFrame(rows, columns=THEORY)
+
+
+def write_ledgers(results: Path | None = None) -> tuple[list[str], list[Path]]:
+    """Write the ledger, the audit and the scoreboard; return what they tell, and the paths.
+
+    Without a folder of results, those written here are read, or else those of the package.
+    """
+    source, home = results or results_to_read(), results or RESULTS
+    claims, audit = claims_ledger(source), theory_audit(source)
+    paths = [home / name for name in ("claims.csv", "theory.csv")]
+    for path, rows in zip(paths, (claims, audit), strict=True):
+        write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
+    paths.append(write_scoreboard(source, home))
+    told = [f"{len(claims)} claims, in print: {_counted(claims['in_print'])}"]
+    for reading in READINGS:
+        for kind in (reading, f"{reading}_corrected"):
+            outcomes = _counted(claims[kind].replace("", "not tested"))
+            told.append(f"{len(claims)} claims, {kind.replace('_', ' ')}: {outcomes}")
+    return [*told, f"{len(audit)} bounds beside what was measured"], paths
+
+
+def _counted(outcomes: pd.Series) -> str:
+    return ", ".join(
+        f"{outcome} {n}" for outcome, n in outcomes.value_counts().sort_index().items()
+    )

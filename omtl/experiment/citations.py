@@ -1,0 +1,63 @@
+"""What to cite: the papers of learners, as BibTeX, and those of data sets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import data_fetchers
+from omtl.util.errors import UserError
+
+BIBLIOGRAPHY = Path(__file__).with_name("references.bib")
+
+PAPERS = {
+    "aklo": "shui2018accumulating",
+    "dom": "zhang2018distributed",
+    "omtrsl": "hao2017online",
+    "osmtl": "murugesan2016adaptive",
+    "rom": "zhang2016rom",
+}
+"""The papers that are reproduced, by the names of their folders in ``experiments/``."""
+
+
+def entries(text: str) -> dict[str, str]:
+    """Return the entries of a bibliography by their keys."""
+    found = re.findall(r"^(@\w+\{([^,]+),\n.*?^\})", text, flags=re.DOTALL | re.MULTILINE)
+    return {key: entry for entry, key in found}
+
+
+def bibtex(
+    algorithms: Iterable[dict[str, Any]],
+    datasets: Iterable[dict[str, Any]],
+    papers: Iterable[str] = (),
+) -> str:
+    """Return the BibTeX of all that a run uses, by keys sorted.
+
+    Parameters
+    ----------
+    algorithms, datasets : iterable of dict
+        Resolved configs; an algorithm's papers are the keys in its ``cites``, if it has it.
+    papers : iterable of str
+        Names of reproduced papers.
+
+    Raises
+    ------
+    UserError
+        If a key is not in the bibliography.
+    """
+    known = entries(BIBLIOGRAPHY.read_text(encoding="utf-8"))
+    used = {key: known[key] for key in (PAPERS[paper] for paper in papers)}
+    for algorithm in algorithms:
+        for key in algorithm.get("cites", ()):
+            if key not in known:
+                raise UserError(
+                    f"algorithm {algorithm['name']}: cites {key!r}, which omtl/{BIBLIOGRAPHY.name} "
+                    "does not have"
+                )
+            used[key] = known[key]
+    for dataset in datasets:
+        module = data_fetchers.data_set(dataset.get("module", dataset["name"]))
+        used |= entries(module.CITATION)
+    return "\n\n".join(used[key] for key in sorted(used)) + "\n"

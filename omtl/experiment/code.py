@@ -1,0 +1,141 @@
+"""Versions of code: a hash of the modules that make a result."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import platform
+from collections.abc import Iterable
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+from omtl.util.paths import PACKAGE
+from omtl.util.user_folder import module_in, own, own_module
+
+UNHASHED = {
+    "omtl.util.compile_cache": "where compiled code is kept",
+    "omtl.util.errors": "how mistakes are named",
+    "omtl.sklearn": "estimators, which units do not use",
+    "omtl.sklearn.parameters": "estimators, which units do not use",
+    "omtl.experiment.host": "what is noted of the machine, beside the result",
+    "omtl.kernel.not_compiled": "how faults of learners are worded",
+    "omtl.util.user_folder": "where files are",
+    "omtl.util.paths": "where files are",
+}
+"""Modules that units load and that make no number, each with what it is for."""
+
+PACKAGES = {
+    "llvmlite": "llvmlite",
+    "numba": "numba",
+    "numpy": "numpy",
+    "pyarrow": "pyarrow",
+    "scipy": "scipy",
+    "sklearn": "scikit-learn",
+}
+"""Packages of others that make numbers, by the names that they are imported by."""
+
+
+class Code(NamedTuple):
+    """A module with all that it imports of the project and of the user.
+
+    Parameters
+    ----------
+    version : str
+        Hash of the code.
+    modules, packages : frozenset of str
+        The modules that count, and the packages of others that they import.
+    """
+
+    version: str
+    modules: frozenset[str]
+    packages: frozenset[str]
+
+
+def code_of(module: str) -> Code:
+    """Return a module's code with the project's and the user's code that it imports.
+
+    Comments, docstrings and layout do not count: a unit stays valid when only they change.
+
+    Raises
+    ------
+    SyntaxError
+        If it is no Python.
+    """
+    return _code_of(module, own())
+
+
+@lru_cache
+def _code_of(module: str, own_folder: Path | None) -> Code:  # noqa: ARG001 - modules are there
+    digest = hashlib.sha256()
+    seen: set[str] = set()
+    others: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        path = _source_of(name)
+        if path is None:
+            others.add(name.partition(".")[0])
+        if name in seen or path is None:
+            continue
+        seen.add(name)
+        tree = ast.parse(path.read_text(encoding="utf-8"), path.name)
+        package = name if path.stem == "__init__" else name.rpartition(".")[0]
+        waiting += filter(None, (name.rpartition(".")[0], *_imports_of(tree, package)))
+        digest.update(ast.dump(_without_docstrings(tree)).encode())
+    if "numba" in others:
+        others.add("llvmlite")  # which it compiles by
+    return Code(digest.hexdigest(), frozenset(seen), frozenset(others & PACKAGES.keys()))
+
+
+def code_version(module: str) -> str:
+    """Return the hash of a module's code and of what it imports (`code_of`)."""
+    return code_of(module).version
+
+
+def package_versions(modules: Iterable[str]) -> str:
+    """Return a hash of the versions of Python and of the packages that modules make numbers by.
+
+    Random generators, sums and compilers are theirs: another version may give other bits.
+    """
+    return _versions(frozenset().union(*(code_of(module).packages for module in modules)))
+
+
+@lru_cache
+def _versions(packages: frozenset[str]) -> str:
+    versions = [".".join(platform.python_version_tuple()[:2])]
+    for name in sorted(packages):
+        try:
+            versions.append(f"{name} {version(PACKAGES[name])}")
+        except PackageNotFoundError:
+            versions.append(f"{name} none")
+    return hashlib.sha256("\n".join(versions).encode()).hexdigest()
+
+
+def _source_of(module: str) -> Path | None:
+    """Return the file of a module of the project or the user whose code makes results."""
+    if module in UNHASHED:
+        return None
+    ours = module.split(".")[0] in ("omtl", "data_fetchers")
+    return (module_in(PACKAGE.parent, module) if ours else None) or own_module(module)
+
+
+def _imports_of(tree: ast.Module, package: str) -> list[str]:
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1]
+            module = ".".join([*(above if node.level else []), *filter(None, [node.module])])
+            found += [module, *(f"{module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+    return sorted(found)
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    for node in ast.walk(tree):
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return tree

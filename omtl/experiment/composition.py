@@ -1,0 +1,265 @@
+"""From Hydra's overrides to a composed config, with mistakes told in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_type_hints
+
+import yaml
+from hydra import compose, initialize_config_dir
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Glob, Override
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from omtl.experiment.config import (
+    NEEDED,
+    RANGES,
+    apply_reading,
+    choose,
+    load_option,
+    option_files,
+    read_yaml,
+    text_of,
+    whole,
+)
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.unit import learner_class
+from omtl.util.errors import UserError
+from omtl.util.paths import CONF
+
+FAULTS = (HydraException, OmegaConfBaseException, yaml.YAMLError)
+"""What Hydra raises where an override or a config is wrong."""
+
+GROUPS = (
+    "algorithm",
+    "dataset",
+    "protocol",
+    "network",
+    "reading",
+    "selection",
+    "parallel",
+)
+"""The groups that an experiment is composed of."""
+
+
+def mistake(fault: Exception) -> UserError:
+    """Return what is wrong with an override, in one sentence."""
+    return UserError(" ".join(str(fault).split()))
+
+
+def spelt_out(words: Sequence[str]) -> list[str]:
+    """Return a command line with each ``algorithm.NAME=VALUE`` as an override of the grid.
+
+    NAME is a hyper-parameter of the algorithm, whether its config fixes it or searches it; a list
+    of values is a grid for the selection rule to choose from. Other words stay as they are.
+
+    Raises
+    ------
+    UserError
+        If an override cannot be read, or the algorithm has no such hyper-parameter.
+    """
+    parser = OverridesParser.create()
+    mine = [word for word in words if word.startswith(("algorithm=", "algorithm."))]
+    try:
+        found = {word: parser.parse_override(word) for word in mine}
+    except HydraException as fault:
+        raise mistake(fault) from fault
+    named = [name for o in found.values() if o.key_or_group == "algorithm" for name in _named(o)]
+    spelt: list[str] = []
+    for word in words:
+        name = found[word].key_or_group.partition(".")[2] if word in found else ""
+        if not name or "." in name or name in _read_too("algorithm"):
+            spelt.append(word)
+        else:
+            spelt += _in_grid(found[word], name, named or [_default("algorithm")])
+    return spelt
+
+
+def _default(group: str) -> str:
+    """Return the option of a group that an experiment has by default."""
+    defaults = read_yaml(CONF / "config.yaml")["defaults"]
+    return next(each[group] for each in defaults if isinstance(each, dict) and group in each)
+
+
+def _in_grid(override: Override, name: str, algorithms: Sequence[str]) -> list[str]:
+    """Return the overrides that give a hyper-parameter of algorithms the values of one."""
+    if override.is_interval_sweep():
+        raise UserError(f"{override.input_line} is a sweep of numbers; name the values")
+    places = set()
+    for algorithm in algorithms:
+        config = load_option("algorithm", algorithm)
+        place = next((part for part in ("fixed", "grid") if name in config[part]), "")
+        if not place:
+            known = get_type_hints(learner_class(config["learner"]))
+            choose(f"hyper-parameter of algorithm {algorithm}", name, list(known))
+        places.add(place)
+    if len(places) > 1:
+        raise UserError(
+            f"{override.input_line}: {name} is not in the same place of the configs of "
+            f"{', '.join(algorithms)}; sweep one algorithm at a time"
+        )
+    if override.is_sweep_override():
+        values = list(override.sweep_string_iterator())
+    else:
+        values = [override.get_value_element_as_str()]
+    lists = ",".join(value if value.startswith("[") else f"[{value}]" for value in values)
+    (place,) = places
+    add = "" if place == "grid" else "+"
+    gone = ["~algorithm.fixed." + name] if place == "fixed" else []
+    return [*gone, f"{add}algorithm.grid.{name}={lists}"]
+
+
+def parsed(overrides: Sequence[str]) -> list[Override]:
+    """Return overrides as Hydra reads them, once it is sure that they name what there is.
+
+    Raises
+    ------
+    UserError
+        If one cannot be read, or names an option that its group has not or that cannot be read.
+    """
+    try:
+        found = OverridesParser.create().parse_overrides(overrides=list(overrides))
+        for override in found:
+            if override.key_or_group in GROUPS:
+                files = option_files(override.key_or_group)
+                for name in _named(override):
+                    text_of(files[choose(override.key_or_group, name, list(files))])
+    except HydraException as fault:
+        raise mistake(fault) from fault
+    _check_keys(found)
+    return found
+
+
+FREE = (
+    "algorithm.fixed",
+    "algorithm.grid",
+    "dataset.options",
+    "reading.answers",
+    "selection.point",
+)
+"""Mappings to which ``+`` may add what it likes: who reads them refuses what is wrong."""
+
+READ_TOO = {"algorithm": {"only"}, "protocol": {"share"}}
+"""Keys of a group that are read, and that no option in ``conf/`` has."""
+
+
+def _check_keys(overrides: Sequence[Override]) -> None:
+    """Refuse values that nothing reads, also those that Hydra would add with ``+``.
+
+    Raises
+    ------
+    UserError
+        If a key is not there, with those that are.
+    """
+    groups = [o for o in overrides if o.key_or_group in GROUPS]
+    values = [o for o in overrides if o not in groups and not o.key_or_group.startswith("hydra")]
+    if not values:
+        return
+    options = [f"{o.key_or_group}={name}" for o in groups for name in _named(o)[:1]]
+    config = OmegaConf.to_container(_composed(options), resolve=False)
+    for override in values:
+        adds = override.is_add() or override.is_force_add()
+        node, path = config, ""
+        for step in override.key_or_group.split("."):
+            if not isinstance(node, dict) or (adds and path in FREE):
+                break
+            if path in ("algorithm.fixed", "algorithm.grid") and step not in node:
+                raise UserError(
+                    f"{override.input_line}: the config has no {path}.{step}; set a "
+                    f"hyper-parameter by algorithm.{step}=VALUE, wherever its config has it"
+                )
+            choose(
+                f"value of {path or 'the config'}",
+                step,
+                list(dict.fromkeys([*map(str, node), *_read_too(path)])),
+            )
+            node, path = node.get(step), f"{path}.{step}".lstrip(".")
+
+
+def _read_too(group: str) -> list[str]:
+    """Return keys of a group that are read, and that only some of our options have."""
+    if group not in GROUPS:
+        return []
+    files = [path for path in option_files(group).values() if path.is_relative_to(CONF)]
+    configs = map(read_yaml, files)
+    return sorted({key for config in configs for key in config} | READ_TOO.get(group, set()))
+
+
+def _named(override: Override) -> list[str]:
+    """Return the options that an override of a group names; a glob is matched by Hydra itself."""
+    if override.is_delete() or isinstance(override.value(), Glob):
+        return []
+    if override.is_interval_sweep():
+        raise UserError(
+            f"{override.input_line} is a sweep of numbers; name options of {override.key_or_group}"
+        )
+    if override.is_sweep_override():
+        return list(override.sweep_string_iterator())
+    return [str(override.value())]
+
+
+CHECKED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "repeats": (lambda n: type(n) is int and n > 0, "a positive whole number"),
+    "seed": (lambda n: type(n) is int and n >= 0, "a whole number that is not negative"),
+}
+"""What values of a composed config must be, each with the words for it."""
+
+
+def plain(config: DictConfig) -> dict[str, Any]:
+    """Return a composed config as plain values.
+
+    Raises
+    ------
+    UserError
+        If a value is not what it must be, or was deleted.
+    """
+    try:
+        content = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    except OmegaConfBaseException as fault:
+        raise mistake(fault) from fault
+    assert isinstance(content, dict)
+    values = {str(key): value for key, value in content.items()}
+    lacking = [name for name in (*CHECKED, *GROUPS) if name not in values]
+    if lacking:
+        raise UserError(f"an experiment needs {lacking[0]}; leave ~{lacking[0]} out")
+    for name, (fits, words) in CHECKED.items():
+        if not fits(values[name]):
+            raise UserError(f"{name}={values[name]!r} must be {words}")
+    for group in {**NEEDED, **RANGES}:
+        whole(group, values[group])
+    return values
+
+
+def composed(overrides: Sequence[str]) -> dict[str, Any]:
+    """Return the config that overrides make of ``conf/config.yaml``, as Hydra composes it.
+
+    Raises
+    ------
+    UserError
+        If an override is wrong, or a sweep.
+    """
+    overrides = spelt_out(overrides)
+    sweep = next((o for o in parsed(overrides) if o.is_sweep_override()), None)
+    if sweep is not None:
+        raise UserError(f"{sweep.input_line} is a sweep; name one value, or sweep with omtl run -m")
+    return plain(_composed(overrides))
+
+
+def _composed(overrides: Sequence[str]) -> DictConfig:
+    """Return what Hydra composes, mistakes told as ours."""
+    try:
+        with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
+            return compose("config", overrides=list(overrides))
+    except FAULTS as fault:
+        raise mistake(fault) from fault
+
+
+def experiment_of(config: dict[str, Any]) -> Experiment:
+    """Return the experiment of a composed config, its reading's answers set."""
+    groups = ["algorithm", "dataset", "protocol"]
+    if config["algorithm"]["networked"]:
+        groups.append("network")
+    parts = apply_reading({group: config[group] for group in groups}, config["reading"])
+    return Experiment(**({"network": None} | parts))

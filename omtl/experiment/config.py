@@ -1,0 +1,314 @@
+"""Reading the configs: groups of `conf/`, readings, and the experiment that they make together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from difflib import get_close_matches
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from omtl.experiment.naming import SUPPORT
+from omtl.util.errors import UserError
+from omtl.util.paths import CONF, EXPERIMENTS
+from omtl.util.user_folder import own
+
+
+def text_of(path: Path) -> str:
+    """Return a config's text; raise UserError where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as fault:
+        raise UserError(f"{path}: cannot be read ({fault.strerror})") from fault
+    except UnicodeDecodeError as fault:
+        raise UserError(
+            f"{path}: byte {fault.start + 1} is not of UTF-8; save the file as UTF-8"
+        ) from fault
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Return a YAML file's mapping; raise UserError where it cannot be read."""
+    try:
+        content = deepcopy(_parsed(text_of(path)))
+    except yaml.YAMLError as fault:
+        raise UserError(f"{path}: is not valid YAML: {' '.join(str(fault).split())}") from fault
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: must be a mapping of names to values")
+    return content
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Refuses a key that stands twice in a mapping, of which YAML would silently take the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return a mapping's keys and values."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
+                raise yaml.MarkedYAMLError(None, None, f"{key.value} twice", key.start_mark)
+            if isinstance(key.value, str):
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+@lru_cache(maxsize=512)
+def _parsed(text: str) -> Any:
+    """Return what a YAML text says; a table asks for the same few files a thousand times."""
+    return yaml.load(text, _Loader)
+
+
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return a question that names the closest of what is known, whatever its case, or nothing."""
+    by_lower = {one.lower(): one for one in known}
+    close = get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)
+    return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
+
+
+def choose(what: str, name: str, known: list[str]) -> str:
+    """Return `name` if it is known; raise a UserError with the known names if it is not."""
+    if name in known:
+        return name
+    hint = did_you_mean(name, known)
+    raise UserError(f"no {what} {name!r}{hint}; choose from {', '.join(known)}")
+
+
+def option_files(group: str) -> dict[str, Path]:
+    """Return the files of a group by name: those of `conf/`, and of the user's own folder.
+
+    Raises
+    ------
+    UserError
+        If one of the user's has the name of one of ours.
+    """
+    found: dict[str, Path] = {}
+    for home in filter(None, (CONF, own())):
+        folder = home / group
+        for path in folder.rglob("*.yaml"):
+            name = path.relative_to(folder).with_suffix("").as_posix()
+            if name in found:
+                raise UserError(f"{path}: there is a {group} {name!r} in conf/ already; rename it")
+            found[name] = path
+    return dict(sorted(found.items()))
+
+
+def options(group: str) -> list[str]:
+    """Return the names in a group of `conf/` and of the user's own folder."""
+    return list(option_files(group))
+
+
+NEEDED: Mapping[str, Mapping[str, tuple[type, ...]]] = {
+    "algorithm": {
+        "name": (str,),
+        "label": (str,),
+        "learner": (str,),
+        "networked": (bool,),
+        "fixed": (dict,),
+        "grid": (dict,),
+    },
+    "dataset": {
+        "name": (str,),
+        "label": (str,),
+        "options": (dict,),
+        "normalise": (str,),
+        "bias": (bool,),
+    },
+    "protocol": {"name": (str,), "module": (str,), "draw": (str,)},
+}
+"""Values that configs of a group must have, and their kinds."""
+
+
+RANGES: Mapping[str, Mapping[str, tuple[Callable[[Any], bool], str]]] = {
+    "protocol": {
+        "checkpoints": (lambda n: type(n) is int and n > 0, "a positive whole number"),
+        "n_train": (lambda n: type(n) is int and n > 0, "a positive whole number"),
+        "folds": (lambda n: type(n) is int and n >= 0 and n != 1, "0, or a whole number from 2 on"),
+        "share": (lambda x: type(x) in (int, float) and 0 < x <= 1, "above 0 and at most 1"),
+    },
+    "selection": {
+        "fraction": (lambda x: type(x) in (int, float) and 0 < x <= 1, "above 0 and at most 1"),
+    },
+}
+"""What values of a group must be where a config has them, each with the words for it."""
+
+
+def whole(group: str, config: dict[str, Any]) -> dict[str, Any]:
+    """Return a config once it is sure that it has all that those of its group must have.
+
+    Raises
+    ------
+    UserError
+        If a value is lacking, of another kind or out of range.
+    """
+    where = f"{group} {config.get('name', '')}".strip()
+    for name, kinds in NEEDED.get(group, {}).items():
+        if name not in config:
+            raise UserError(f"{where}: it has no {name}; write one in its config")
+        if not isinstance(config[name], kinds):
+            kind = {bool: "true or false", dict: "a mapping", str: "a text"}[kinds[0]]
+            raise UserError(f"{where}: {name}={config[name]!r} must be {kind}")
+    for name, (fits, words) in RANGES.get(group, {}).items():
+        if name in config and not fits(config[name]):
+            raise UserError(f"{where}: {name}={config[name]!r} must be {words}")
+    return config
+
+
+def load_option(group: str, name: str) -> dict[str, Any]:
+    """Return the config of a name in a group.
+
+    Raises
+    ------
+    UserError
+        If there is none, or it lacks what it must have.
+    """
+    files = option_files(group)
+    return whole(group, read_yaml(files[choose(group, name, list(files))]))
+
+
+def questions(paper: str) -> dict[str, Any]:
+    """Return what a paper leaves open: the questions of its ``readings.yaml``.
+
+    Raises
+    ------
+    UserError
+        If an option that is not the literal one has no label of `SUPPORT`, or another has one.
+    """
+    path = EXPERIMENTS / paper / "readings.yaml"
+    asked = read_yaml(path)["questions"]
+    for name, question in asked.items():
+        labels = {str(option): label for option, label in question.get("support", {}).items()}
+        departures = {str(option) for option in question["options"]} - {str(question["literal"])}
+        for option in sorted(departures | set(labels)):
+            label = labels.get(option)
+            if option not in departures:
+                raise UserError(
+                    f"{path}: question {name}: support names {option!r}, which is not an option "
+                    "besides the literal one"
+                )
+            if label not in SUPPORT:
+                raise UserError(
+                    f"{path}: question {name}: option {option!r} has support {label!r}; "
+                    f"write one of {', '.join(SUPPORT)}"
+                )
+        if not isinstance(question.get("found", ""), str):
+            raise UserError(f"{path}: question {name}: found must be a text")
+    return asked
+
+
+def support_of(question: Mapping[str, Any], option: Any) -> str | None:
+    """Return what the paper's text makes of an option; None for the literal one."""
+    labels = {str(name): label for name, label in question.get("support", {}).items()}
+    return labels.get(str(option))
+
+
+def named_reading(paper: str, name: str) -> dict[str, Any]:
+    """Return a reading of a paper: ``conf/reading/<paper>/<name>.yaml``, or the one for all."""
+    own = {k.removeprefix(f"{paper}/"): k for k in options("reading") if k.startswith(f"{paper}/")}
+    shared = {k: k for k in options("reading") if "/" not in k}
+    known = shared | own
+    return load_option("reading", known[choose("reading", name, sorted(known))])
+
+
+def for_column(reading: Mapping[str, Any], column: str) -> dict[str, Any]:
+    """Return a reading with only its answers to questions that can move a column of a table."""
+    if not reading["answers"]:
+        return dict(reading)
+    asked = questions(reading["paper"])
+    moving = {
+        question: answer
+        for question, answer in reading["answers"].items()
+        if question not in asked or column in asked[question]["columns"]
+    }
+    return {**reading, "answers": moving}
+
+
+def patch_of(reading: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the config values that a reading's answers set.
+
+    Keys are ``group.name.path.to.value``; a name may be ``*``.
+
+    Raises
+    ------
+    UserError
+        If an answer is to no question, or not one of its options.
+    """
+    patch: dict[str, Any] = {}
+    if not reading["answers"]:
+        return patch
+    asked = questions(reading["paper"])
+    where = f"question of {reading['paper']}"
+    for question, answer in reading["answers"].items():
+        choices = asked[choose(where, question, list(asked))]["options"]
+        choose(f"answer to {question!r}", str(answer), [str(choice) for choice in choices])
+        patch |= next(value for choice, value in choices.items() if str(choice) == str(answer))
+    return patch
+
+
+def apply_reading(parts: Mapping[str, Any], reading: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts of an experiment with a reading's answers set in them.
+
+    Parameters
+    ----------
+    parts : mapping
+        The configs by group: algorithm, dataset, protocol, network, selection.
+    reading : mapping
+        A reading's config.
+    """
+    return patched(parts, patch_of(reading))
+
+
+def patched(parts: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return configs with values set in them, by ``group.name.path.to.value``."""
+    changed = deepcopy(dict(parts))
+    for key, value in patch.items():
+        group, name, *path = key.split(".")
+        target = changed.get(group)
+        if target is None or name not in ("*", target["name"]):
+            continue
+        for step in path[:-1]:
+            target = target[step]
+        target[path[-1]] = deepcopy(value)
+        if group == "algorithm" and path[0] == "grid":  # what is searched is not fixed any more
+            config = changed[group]
+            config["fixed"] = {k: v for k, v in config["fixed"].items() if k not in config["grid"]}
+    return changed
+
+
+def grid_points(algorithm: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the hyper-parameters of each point of an algorithm's grid, last name fastest.
+
+    Where the algorithm says `only`, it is the points of these numbers.
+    """
+    grid = algorithm["grid"]
+    for name, values in grid.items():
+        if not isinstance(values, list) or not values:
+            raise UserError(
+                f"algorithm {algorithm['name']}: grid.{name}={values!r} must be a list of values"
+            )
+    fixed = algorithm["fixed"]
+    if both := [name for name in grid if name in fixed]:
+        raise UserError(
+            f"algorithm {algorithm['name']}: {', '.join(both)} is both in fixed and in grid; "
+            f"set it by algorithm.{both[0]}=VALUE, or leave it in one of them"
+        )
+    points = [fixed | dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    return [points[number] for number in algorithm.get("only", range(len(points)))]
+
+
+LIMITS: Mapping[str, tuple[type, ...]] = {"unit_seconds": (int, float), "unit_mib": (int,)}
+"""Limits that a unit may have, and kinds of their numbers."""
+
+
+def resolve_jobs(parallel: Mapping[str, Any], jobs: int | None = None) -> dict[str, Any]:
+    """Return how to run in parallel, with the number of jobs asked for (−1: one a core)."""
+    asked = parallel["jobs"] if jobs is None else jobs
+    if not isinstance(asked, int) or (asked < 1 and asked != -1):
+        raise UserError(f"parallel.jobs={asked!r} must be a positive number, or -1 for all cores")
+    for name, kinds in LIMITS.items():
+        limit = parallel.get(name)
+        if limit is not None and (type(limit) not in kinds or not limit > 0):
+            raise UserError(f"parallel.{name}={limit!r} must be a positive number, or null")
+    return {**parallel, "jobs": asked}

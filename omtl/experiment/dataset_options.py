@@ -1,0 +1,53 @@
+"""Which options a data set takes, and of what kind their values must be, by its own type hints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from inspect import signature
+from types import NoneType, UnionType
+from typing import Any, get_args, get_type_hints
+
+from omtl.experiment.config import choose
+from omtl.util.errors import UserError
+
+KINDS: Mapping[type, tuple[Callable[[Any], bool], str]] = {
+    int: (lambda value: type(value) is int and value >= 0, "a whole number from 0 on"),
+    float: (
+        lambda value: type(value) in (int, float) and 0 <= value < math.inf,
+        "a number from 0 on",
+    ),
+    str: (lambda value: isinstance(value, str), "a text"),
+    NoneType: (lambda value: value is None, "null"),
+}
+"""What values of these kinds of options must be, each with the words for it."""
+
+SIZES = ("n_tasks", "n_examples", "n_features")
+"""Options of which there is at least 1."""
+
+
+def check_options(load: Callable[..., Any], options: Mapping[str, Any], name: str) -> None:
+    """Make sure that a data set takes these options, and that their values are of their kinds.
+
+    Lists, whose items each data set checks, are let through.
+
+    Raises
+    ------
+    UserError
+        If it does not.
+    """
+    kinds = get_type_hints(load)
+    taken = sorted(set(signature(load).parameters) - {"home", "rng"})
+    for option, value in options.items():
+        if option == "rng":
+            continue
+        kind = kinds[choose(f"option of dataset {name}", option, taken)]
+        several = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+        known = [KINDS[one] for one in several if one in KINDS]
+        listed = len(known) < len(several)
+        if any(fits(value) for fits, _ in known) or (listed and isinstance(value, list | tuple)):
+            if option in SIZES and value < 1:
+                raise UserError(f"dataset {name}: options.{option}={value!r} must be at least 1")
+            continue
+        words = " or ".join([*(words for _, words in known), *["a list"] * listed])
+        raise UserError(f"dataset {name}: options.{option}={value!r} must be {words}")

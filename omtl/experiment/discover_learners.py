@@ -1,0 +1,105 @@
+"""The learners of a file of one's own, with the hyper-parameters that its configs name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from omtl.experiment.config import grid_points, load_option, option_files
+from omtl.experiment.unit import import_fault, new_learner
+from omtl.util.errors import UserError
+from omtl.util.user_folder import own, own_module
+
+STAND_IN = 0.5
+"""A hyper-parameter that has neither a config nor a default."""
+
+
+def candidates(file: Path) -> Iterator[tuple[str, Any]]:
+    """Yield each learner of a file: what to call it, and an instance.
+
+    It has the first and the last point of the grid of each config that names it; without a config,
+    its defaults.
+
+    Raises
+    ------
+    UserError
+        If the file is none of Python, cannot be imported, or has no learner.
+    """
+    module = _imported(file)
+    kinds = [
+        kind
+        for _, kind in inspect.getmembers(module, inspect.isclass)
+        if kind.__module__ == module.__name__ and hasattr(kind, "update")
+    ]
+    if not kinds:
+        raise UserError(
+            f"{file} has no learner: a class with the methods new_state, score and update"
+        )
+    for kind in kinds:
+        path = f"{module.__name__}.{kind.__name__}"
+        configs = [config for config in _own_configs() if config.get("learner") == path]
+        for config in configs:
+            points = grid_points(config)
+            for point in points[:1] + points[1:][-1:]:
+                learner = new_learner(config, point)
+                yield f"{config['name']}: {kind.__name__}({_told(point)})", learner
+        if not configs:
+            point = _stand_ins(kind)
+            yield f"{kind.__name__}({_told(point)}), of no config", _made(kind, point)
+
+
+def _imported(file: Path) -> Any:
+    if file.suffix != ".py" or not file.is_file():
+        raise UserError(f"{file} is no file of Python; name the file of a learner, my_learner.py")
+    if not file.stem.isidentifier():
+        raise UserError(
+            f"{file}: {file.stem!r} cannot be imported; name it as a module, my_learner.py"
+        )
+    try:
+        module = import_module(file.stem)
+    except UserError:
+        raise
+    except Exception as fault:  # whatever the file raises when it is read
+        raise import_fault(str(file), fault) from fault
+    if own_module(file.stem) is None or Path(str(module.__file__)).resolve() != file.resolve():
+        raise UserError(f"{file}: there is another module {file.stem!r}; give it another name")
+    return module
+
+
+def _own_configs() -> list[dict[str, Any]]:
+    folder = own()
+    assert folder is not None
+    names = [n for n, p in option_files("algorithm").items() if p.is_relative_to(folder)]
+    return [load_option("algorithm", name) for name in names]
+
+
+def _stand_ins(kind: type) -> dict[str, Any]:
+    """Return a value for each hyper-parameter that has no default."""
+    return {
+        name: STAND_IN
+        for name, parameter in inspect.signature(kind).parameters.items()
+        if parameter.default is parameter.empty
+    }
+
+
+def _made(kind: type, point: dict[str, Any]) -> Any:
+    try:
+        kinds = get_type_hints(kind)
+        return kind(**{name: kinds.get(name, float)(value) for name, value in point.items()})
+    except NameError as fault:
+        raise UserError(
+            f"{kind.__name__}: {fault}, which a hyper-parameter's annotation names; import it also "
+            "when the program runs"
+        ) from fault
+    except (TypeError, ValueError) as fault:
+        raise UserError(
+            f"{kind.__name__}: {point} does not fit ({fault}); write its config: "
+            "algorithm/NAME.yaml"
+        ) from fault
+
+
+def _told(point: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in point.items())

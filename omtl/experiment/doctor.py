@@ -1,0 +1,169 @@
+"""What is installed, what is kept between runs, which data are there, and what is missing."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+import joblib
+from packaging.requirements import Requirement
+
+import data_fetchers
+from data_fetchers.fetch import place_of
+from omtl.experiment.config import option_files
+from omtl.util import user_folder
+from omtl.util.files import IN_WORK
+from omtl.util.paths import ROOT, kept
+
+GOOD, BAD, NOTE = "ok", "missing", "note"
+"""`BAD` is what keeps something from working; a `NOTE` is what can be had when it is needed."""
+
+OLDEST_PYTHON = (3, 11)
+
+EXTRAS = {"": BAD, "harness": BAD, "report": BAD, "engines": NOTE, "dev": NOTE}
+"""Extras of the package, each with what it means where one of its packages is lacking."""
+
+LOCKS = {"engines": "engines", "dev": "test"}
+"""Which lock a checkout pins an extra in; the others are in ``run.lock``."""
+
+KEPT = {
+    "store": "finished units",
+    "data": "data files",
+    "compiled": "compiled code",
+    "compiled_own": "compiled code of learners of your own",
+}
+"""Folders of what is kept, each with what is in it."""
+
+VARIABLES = ("OMTL_HOME", "OMTL_DATA", "OMTL_DATA_MIRROR", "OMTL_OFFLINE", "OMTL_OWN")
+
+
+def finding(part: str, name: str, state: str, detail: str) -> dict[str, str]:
+    """Return one finding: of which part, of what, how it is, and what there is to tell."""
+    return {"part": part, "name": name, "state": state, "detail": detail}
+
+
+def examined() -> list[dict[str, str]]:
+    """Return all findings."""
+    return [*_machine(), *_packages(), *_kept(), *_data(), *_own()]
+
+
+def _machine() -> list[dict[str, str]]:
+    running = sys.version_info[:2] >= OLDEST_PYTHON
+    told = [
+        finding("machine", "python", GOOD if running else BAD, sys.version.split()[0]),
+        finding("machine", "cores", GOOD, str(joblib.cpu_count())),
+    ]
+    given = [(name, os.environ[name]) for name in VARIABLES if os.environ.get(name)]
+    return told + [finding("environment", name, GOOD, value) for name, value in given]
+
+
+def _packages() -> list[dict[str, str]]:
+    told: dict[str, dict[str, str]] = {}
+    for extra, lacking in EXTRAS.items():
+        lock = f"requirements/{LOCKS.get(extra, 'run')}.lock"
+        locked = _locked(ROOT / lock)
+        mend = f"pip install --require-hashes -r {lock}" if locked else f"pip install omtl[{extra}]"
+        for package in _asked(extra):
+            told.setdefault(package, _package(package, locked.get(package, set()), mend, lacking))
+    return list(told.values())
+
+
+def _package(package: str, locked: set[str], mend: str, lacking: str) -> dict[str, str]:
+    try:
+        found = version(package)
+    except PackageNotFoundError:
+        return finding("packages", package, lacking, f"not installed: {mend}")
+    if locked and found not in locked:
+        return finding(
+            "packages",
+            package,
+            NOTE,
+            f"{found}, but {' or '.join(sorted(locked))} is locked: {mend}",
+        )
+    return finding("packages", package, GOOD, found)
+
+
+def _asked(extra: str) -> list[str]:
+    """Return the packages that an extra names itself and this machine is to have."""
+    asked = [Requirement(line) for line in requires("omtl") or []]
+    return [
+        _called(one.name)
+        for one in asked
+        if one.name != "omtl"
+        and (one.marker is None or one.marker.evaluate({"extra": extra}))
+        and (one.marker is None or "extra" in str(one.marker)) == bool(extra)
+    ]
+
+
+def _locked(path: Path) -> dict[str, set[str]]:
+    """Return the versions of each package of a lock: one for each Python that it is for."""
+    locked: dict[str, set[str]] = {}
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    for name, number in re.findall(r"^([\w.\[\]-]+)==([^\s;\\]+)", text, re.M):
+        locked.setdefault(_called(name), set()).add(number)
+    return locked
+
+
+def _called(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", re.split(r"[\[<>=~! ]", name)[0]).lower()
+
+
+def _kept() -> list[dict[str, str]]:
+    told = []
+    for folder, what in KEPT.items():
+        files = _sizes(kept() / folder)
+        size = sum(files.values()) / 2**20
+        damaged = sum(path.suffix == ".damaged" for path in files)
+        detail = f"{len(files)} files, {size:.1f} MiB: {what}"
+        detail += f"; {damaged} damaged, set aside" if damaged else ""
+        told.append(finding("kept", str(kept() / folder), GOOD if files else NOTE, detail))
+    return told
+
+
+def _sizes(folder: Path) -> dict[Path, int]:
+    """Return the bytes of each file in a folder and those in it, as a run leaves them."""
+    sizes = {}
+    for here, _, names in os.walk(folder):  # which passes over folders that go meanwhile
+        for path in (Path(here, name) for name in names if not name.startswith(IN_WORK)):
+            with suppress(OSError):  # it is gone
+                sizes[path] = path.stat().st_size
+    return sizes
+
+
+def _data() -> list[dict[str, str]]:
+    told = []
+    for name in data_fetchers.names():
+        one = data_fetchers.data_set(name)
+        if not one.FILES:
+            continue
+        folder = data_fetchers.folder_of(one)
+        there = [place_of(folder, file) for file in one.FILES]
+        lacking = [
+            file.path
+            for file, path in zip(one.FILES, there, strict=True)
+            if not path.is_file() or path.stat().st_size != file.n_bytes
+        ]
+        size = sum(file.n_bytes for file in one.FILES) / 2**20
+        detail = f"{len(one.FILES)} files, {size:.1f} MiB"
+        if lacking:
+            detail = f"{len(lacking)} of {detail} to fetch: omtl fetch {name}"
+        told.append(finding("data", name, NOTE if lacking else GOOD, detail))
+    return told
+
+
+def _own() -> list[dict[str, str]]:
+    folder = user_folder.own()
+    if folder is None:
+        return [finding("own", "folder", NOTE, "none: see docs/own_learner.md")]
+    if not folder.is_dir():
+        return [finding("own", str(folder), BAD, f"{user_folder.VARIABLE} names no folder")]
+    return [
+        finding("own", f"{group} {name}", GOOD, str(path))
+        for group in user_folder.GROUPS
+        for name, path in option_files(group).items()
+        if path.is_relative_to(folder)
+    ]

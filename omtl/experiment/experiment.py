@@ -1,0 +1,108 @@
+"""An experiment: a learner with its grid, a data set, a protocol and a network under a reading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from omtl.experiment.config import apply_reading, grid_points, load_option, patched
+from omtl.experiment.loading import is_synthetic
+from omtl.experiment.unit import Unit
+from omtl.util.errors import UserError
+
+FRESH_DRAWS, ONE_DATA_SET = "fresh draws", "one data set"
+"""What repeats are of."""
+
+CONDITIONAL = (
+    "Intervals and tests are over shuffles of one data set, and conditional on it: another sample "
+    "of the same kind may differ by more."
+)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An algorithm on a data set under a reading: resolved configs of the groups.
+
+    `plays` is how many of our repeats stand for each of the paper's. `drawn` says whether each has
+    a draw of synthetic data and hyper-parameters of its own; else all shuffle the same data.
+    """
+
+    algorithm: dict[str, Any]
+    dataset: dict[str, Any]
+    protocol: dict[str, Any]
+    network: dict[str, Any] | None
+    plays: int = 1
+    drawn: bool = False
+
+    @staticmethod
+    def compose(
+        algorithm: str,
+        dataset: str,
+        protocol: str,
+        network: str | None,
+        reading: Mapping[str, Any],
+        patch: Mapping[str, Any] | None = None,
+        plays: int = 0,
+    ) -> Experiment:
+        """Load the configs by name, and set a table's own values and a reading's answers in them.
+
+        `plays` is 0 where synthetic data are drawn once, and as many repeats are played as the
+        paper's.
+
+        Raises
+        ------
+        UserError
+            On an unknown name or answer.
+        """
+        parts = {
+            "algorithm": load_option("algorithm", algorithm),
+            "dataset": load_option("dataset", dataset),
+            "protocol": load_option("protocol", protocol),
+        }
+        if parts["algorithm"]["networked"]:
+            if network is None:
+                raise UserError(f"algorithm {algorithm} learns on a network; name one")
+            parts["network"] = load_option("network", network)
+        changed = apply_reading(patched(parts, patch or {}), reading)
+        drawn = plays > 0 and is_synthetic(changed["dataset"])
+        return Experiment(**({"network": None} | changed), plays=max(1, plays), drawn=drawn)
+
+    @property
+    def repeats_are_of(self) -> str:
+        """What the repeats differ in; an interval over shuffles is conditional on the data set."""
+        each = self.drawn or self.protocol["draw"] == "each_repeat"
+        fresh = is_synthetic(self.dataset) and each
+        return FRESH_DRAWS if fresh else ONE_DATA_SET
+
+    @cached_property
+    def points(self) -> list[dict[str, Any]]:
+        """The points of the algorithm's grid."""
+        return grid_points(self.algorithm)
+
+    def only(self, points: list[int]) -> Experiment:
+        """Return the experiment with some points of its grid, by their numbers in it."""
+        mine = self.algorithm.get("only", range(len(self.points)))
+        return replace(self, algorithm={**self.algorithm, "only": [mine[p] for p in points]})
+
+    def unit(self, seed: int, repeat: int, draw: int = 0) -> Unit:
+        """Return the unit of a repeat."""
+        if draw == 0 and (self.drawn or self.protocol["draw"] == "each_repeat"):
+            draw = -1 - repeat  # draws of their own, apart from the one that repeats share
+        return Unit(self.algorithm, self.dataset, self.protocol, self.network, seed, repeat, draw)
+
+    def repeats(self, seed: int, n_repeats: int) -> list[Unit]:
+        """Return the units that stand for so many repeats of the paper."""
+        return [self.unit(seed, repeat) for repeat in range(n_repeats * self.plays)]
+
+    def of_one_draw(self) -> Experiment:
+        """Return the experiment as the paper has it: its own number of repeats on one draw."""
+        return replace(self, plays=1, drawn=False)
+
+    def shuffles(self, seed: int, n_repeats: int) -> list[Unit]:
+        """Return the units of so many shuffles of one draw, which tell what the paper's ± tells.
+
+        There are none where the repeats are shuffles of one draw themselves.
+        """
+        return self.of_one_draw().repeats(seed, n_repeats) if self.drawn else []

@@ -1,0 +1,63 @@
+"""What results are made on: versions, commit, machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from omtl.util.paths import CHECKOUT
+
+PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "pandas", "joblib")
+
+
+@lru_cache
+def host() -> dict[str, Any]:
+    """Return what the results were made on: versions, commit, machine."""
+
+    def installed(package: str) -> str:
+        try:
+            return version(package)
+        except PackageNotFoundError:
+            return "not installed"
+
+    return {
+        "python": platform.python_version(),
+        "packages": {package: installed(package) for package in PACKAGES},
+        "commit": commit(),
+        "machine": platform.machine(),
+        "cpu": cpu_name(),
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+    }
+
+
+def commit() -> str:
+    """Return the checkout's commit, with ``+`` if files of the project differ from it."""
+    if CHECKOUT is None:
+        return "unknown"
+
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(CHECKOUT), *words], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", ":!results")
+        return git("rev-parse", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def cpu_name() -> str:
+    """Return the CPU's name where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()

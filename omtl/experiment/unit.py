@@ -1,0 +1,239 @@
+"""A unit: one learner with its whole grid on one repeat of a stream, the smallest piece of work.
+
+A unit is identified by everything that determines its result, so it can be computed anywhere, at
+any time, in any order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import import_module
+from typing import Any, get_type_hints
+
+import numpy as np
+from numba.core.errors import NumbaError
+
+from omtl.data.preparation import read_only
+from omtl.experiment.code import code_version, package_versions
+from omtl.experiment.config import grid_points
+from omtl.experiment.host import host
+from omtl.experiment.loading import files_of, load_fed, module_of
+from omtl.kernel.not_compiled import why
+from omtl.protocols.setting import Setting
+from omtl.sklearn.parameters import ANY, TABLE
+from omtl.util.errors import UserError
+from omtl.util.seeds import generator
+from omtl.util.user_folder import own_module
+
+FORMAT = 2
+"""Version of what a unit's result holds; part of its key."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One learner, its grid, a data set as it is read, a network, and a repeat.
+
+    Parameters
+    ----------
+    algorithm, dataset, protocol : dict
+        Resolved configs of these groups.
+    network : dict or None
+        Resolved config of the network; None for a centralised learner.
+    seed, repeat, draw : int
+        The run's seed, the repeat's number, and which draw of synthetic data it is played on.
+    """
+
+    algorithm: dict[str, Any]
+    dataset: dict[str, Any]
+    protocol: dict[str, Any]
+    network: dict[str, Any] | None
+    seed: int
+    repeat: int
+    draw: int = 0
+
+    @property
+    def name(self) -> str:
+        """What to call the unit when it is shown."""
+        network = f" ({self.network['name']})" if self.network else ""
+        return f"{self.algorithm['name']}{network} on {self.dataset['name']}, repeat {self.repeat}"
+
+    @property
+    def modules(self) -> dict[str, str]:
+        """The modules that, with all that they import, make the result."""
+        return {
+            "learner": self.algorithm["learner"].rpartition(".")[0],
+            "data": module_of(self.dataset).__name__,
+            "protocol": self.protocol["module"],
+            "harness": __name__,
+        }
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """All that determines the result, without the labels that only people read."""
+        made_of = ("learner", "fixed", "grid", "only")
+        algorithm = {k: self.algorithm[k] for k in made_of if k in self.algorithm}
+        dataset = {k: v for k, v in self.dataset.items() if k != "label"}
+        network = self.network and {k: v for k, v in self.network.items() if k != "name"}
+        try:
+            code = {part: code_version(module) for part, module in self.modules.items()}
+        except SyntaxError as fault:
+            raise import_fault(
+                f"algorithm.learner: {self.algorithm['learner']!r}", fault
+            ) from fault
+        return {
+            "algorithm": algorithm,
+            "order": list(self.algorithm["grid"]),  # points are numbered by it; keys are sorted
+            "dataset": dataset,
+            "protocol": self.protocol,
+            "network": network,
+            "seed": self.seed,
+            "repeat": self.repeat,
+            "draw": self.draw,
+            "files": files_of(self.dataset),
+            "code": code | {"packages": package_versions(self.modules.values())},
+            "format": FORMAT,
+        }
+
+    def is_same_here(self) -> bool:
+        """Whether this process has the code and files that the unit was named by elsewhere."""
+        here = replace(self).identity
+        return all(here[part] == self.identity[part] for part in ("code", "files"))
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of the identity."""
+        text = json.dumps(self.identity, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a unit leaves: its protocol's arrays by name, and facts about the run.
+
+    All protocols have ``diverged`` (P,): for each point of the grid, the number of scores that were
+    not finite.
+    """
+
+    arrays: dict[str, np.ndarray]
+    facts: dict[str, Any]
+
+
+def import_fault(what: str, fault: Exception) -> UserError:
+    """Return why something cannot be imported, in one line."""
+    kind = "" if isinstance(fault, ImportError | AttributeError) else f"{type(fault).__name__}: "
+    return UserError(f"{what} cannot be imported: {kind}{' '.join(str(fault).split())}")
+
+
+def learner_class(path: str) -> type:
+    """Return the learner of a dotted path.
+
+    Raises
+    ------
+    UserError
+        If there is none.
+    """
+    module, _, name = path.rpartition(".")
+    try:
+        return getattr(import_module(module), name)
+    except UserError:
+        raise
+    except Exception as fault:  # whatever a learner's own file raises when it is read
+        raise import_fault(f"algorithm.learner: {path!r}", fault) from fault
+
+
+def new_learner(algorithm: dict[str, Any], point: dict[str, Any]) -> Any:
+    """Return the learner with the hyper-parameters of a point of its grid.
+
+    Raises
+    ------
+    UserError
+        If a name or a value is not one that the learner takes.
+    """
+    learner = learner_class(algorithm["learner"])
+    try:
+        kinds = get_type_hints(learner)
+    except NameError as fault:
+        raise UserError(
+            f"algorithm {algorithm['name']}: a type in its class is not known ({fault}); import it"
+        ) from fault
+    wrong = [name for name in point if name not in kinds]
+    if wrong:
+        raise UserError(
+            f"algorithm {algorithm['name']}: {', '.join(wrong)} is no hyper-parameter; "
+            f"there are {', '.join(kinds)}"
+        )
+    ours = learner.__module__.startswith("omtl.learners.")
+    declared = TABLE[learner.__name__].values if ours and learner.__name__ in TABLE else {}
+    for key, value in point.items():
+        words, fits = declared.get(key, ANY)
+        if isinstance(value, int | float) and not fits(value):
+            raise UserError(f"algorithm {algorithm['name']}: {key}={value!r} must be {words}")
+    try:
+        return learner(**{name: kinds[name](value) for name, value in point.items()})
+    except (TypeError, ValueError) as fault:
+        raise UserError(f"algorithm {algorithm['name']}: {point} does not fit: {fault}") from fault
+
+
+def setting_of(unit: Unit) -> Setting:
+    """Return what a unit's protocol is given: its data, network and random generators.
+
+    Raises
+    ------
+    UserError
+        If the data cannot be had, or an option is wrong.
+    """
+    axes: dict[str, Any] = {
+        "dataset": unit.dataset["name"],
+        "repeat": unit.repeat,
+        "draw": unit.draw,
+    }
+    source = load_fed(unit.dataset, unit.seed, unit.draw)
+    is_own = own_module(unit.modules["learner"]) is not None
+    return Setting(
+        source=read_only(source) if is_own else source,
+        protocol=unit.protocol,
+        network=unit.network,
+        rng=lambda of, **more: generator(unit.seed, of=of, **(axes | more)),
+        repeat=unit.repeat,
+    )
+
+
+def compute(unit: Unit) -> Result:
+    """Play the whole grid of a unit."""
+    started = time.perf_counter()
+    setting = setting_of(unit)
+    points = grid_points(unit.algorithm)
+    protocol = import_module(unit.protocol["module"])
+    kind = learner_class(unit.algorithm["learner"])
+    lacking = [method for method in getattr(protocol, "NEEDS", ()) if not hasattr(kind, method)]
+    if lacking:
+        raise UserError(
+            f"algorithm {unit.algorithm['name']} has no {' and no '.join(lacking)}, which protocol "
+            f"{unit.protocol['name']} needs; choose another protocol"
+        )
+    learners = (new_learner(unit.algorithm, point) for point in points)
+    try:
+        arrays = protocol.play_grid(learners, setting)
+    except NumbaError as fault:
+        if not issubclass(kind, tuple):
+            raise UserError(
+                f"algorithm {unit.algorithm['name']} is a plain class, and protocol "
+                f"{unit.protocol['name']} plays compiled learners only; make it @compiled "
+                "(omtl.kernel.compiled), or choose another protocol"
+            ) from fault
+        raise UserError(
+            f"algorithm {unit.algorithm['name']} cannot be compiled ({why(fault)}); mend "
+            "that, or make its class a @dataclass to play it as plain Python"
+        ) from fault
+    facts = {
+        "unit": unit.identity,
+        "data_sha256": setting.source.sha256,
+        "task_names": setting.tasks.names,
+        "seconds": time.perf_counter() - started,
+        "host": host(),
+    }
+    return Result(arrays, facts)

@@ -1,0 +1,1 @@
+"""Figures: the lines that a panel shows, played, measured and drawn."""

@@ -1,0 +1,171 @@
+"""The numbers that a figure shows, from the store and the data alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from data_fetchers.fetch import DataMissing
+from omtl.compute.parallel_jobs import Failure, why_lacking
+from omtl.compute.store import Store
+from omtl.figures.panels import kind_of
+from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedPanel, Played
+from omtl.figures.plan import Figure
+from omtl.tables.plan import rule_of
+
+COLUMNS = (
+    "figure",
+    "panel",
+    "part",
+    "reading",
+    "selection",
+    "kind",
+    "label",
+    "x_label",
+    "x",
+    "y",
+    "y_std",
+    "n_repeats",
+    "params",
+)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A panel as it is drawn.
+
+    Parameters
+    ----------
+    parts : tuple of Axes or HeatMap
+        Its axes, which share y; none where all its data are missing.
+    missing : tuple of str
+        What is missing, and why.
+    repeats_are_of : str
+        One data set or fresh draws (`omtl.experiment.experiment.Experiment.repeats_are_of`).
+    """
+
+    label: str
+    title: str
+    parts: tuple[Axes | HeatMap, ...]
+    missing: tuple[str, ...] = ()
+    repeats_are_of: str = ""
+
+    @property
+    def axes(self) -> list[Axes]:
+        """Those of the parts that have lines."""
+        return [part for part in self.parts if isinstance(part, Axes)]
+
+
+def show_panel(
+    panel: PlannedPanel,
+    store: Store,
+    rule: Mapping[str, Any],
+    seed: int,
+    n_repeats: int,
+    failed: Mapping[str, Failure],
+) -> Shown:
+    """Return a panel with its numbers, from the store and the data alone."""
+    played: list[Played] = []
+    lacking: dict[str, list[str]] = {}
+    for line in panel.lines:
+        units = line.experiment.repeats(seed, n_repeats)
+        results = [result for unit in units if (result := store.load(unit)) is not None]
+        if len(results) == n_repeats:
+            played.append(Played(line, units, results))
+            continue
+        why = why_lacking(units, len(results), failed)
+        lacking.setdefault(why, []).append(line.label)
+    missing = [f"{', '.join(dict.fromkeys(labels))}: {why}" for why, labels in lacking.items()]
+    parts: list[Axes | HeatMap] = []
+    if played:
+        try:
+            parts = kind_of(panel.description["kind"])(panel, played, rule)
+        except DataMissing as fault:  # the units are stored, but a formula needs the data
+            missing.append(str(fault))
+    return Shown(
+        panel.description["label"],
+        panel.description["title"],
+        tuple(parts),
+        tuple(missing),
+        panel.lines[0].experiment.repeats_are_of if panel.lines else "",
+    )
+
+
+def show_figure(
+    figure: Figure,
+    store: Store,
+    seed: int,
+    n_repeats: int,
+    failed: Mapping[str, Failure] | None = None,
+    selection: str | None = None,
+) -> list[Shown]:
+    """Return all panels of a figure with their numbers, from the store and the data alone.
+
+    Parameters
+    ----------
+    figure : Figure
+    store : Store
+    seed, n_repeats : int
+        Which repeats.
+    failed : dict, optional
+        Why units failed, by key.
+    selection : str, optional
+        A rule of the group ``selection``; the figure's own by default.
+    """
+    rule = rule_of(selection or figure.description["selection"], figure.reading)
+    return [
+        show_panel(panel, store, rule, seed, n_repeats, failed or {}) for panel in figure.panels
+    ]
+
+
+def frame(figure: Figure, shown: Sequence[Shown], selection: str) -> pd.DataFrame:
+    """Return the rows of a figure's csv: every number that is drawn, as text.
+
+    The column `kind` tells lines of played runs (``run``) from formulas (``theory``), weights of a
+    heat map (``weight``; the label is the row, x the column, from 1), vertical lines
+    (``reference``), published values (``published``), ``note`` and ``missing``; the text of the
+    last two is the label.
+    """
+
+    def number(value: float) -> str:
+        return f"{value:.{DIGITS}g}"
+
+    rows: list[tuple[str, ...]] = []
+    for panel in shown:
+
+        def add(kind: str, part: str, *more: str, panel: str = panel.label) -> None:
+            row = (figure.id, panel, part, figure.reading["name"], selection, kind, *more)
+            rows.append(row + ("",) * (len(COLUMNS) - len(row)))
+
+        for part in panel.parts:
+            if isinstance(part, HeatMap):
+                for (i, j), mean in np.ndenumerate(part.mean):
+                    place = (f"{part.y_label} {i + 1}", part.x_label, str(j + 1))
+                    values = (
+                        number(float(mean)),
+                        number(float(part.std[i, j])),
+                        str(part.n_repeats),
+                    )
+                    add("weight", part.title, *place, *values, part.params)
+                for note in part.notes:
+                    add("note", part.title, note)
+                continue
+            for line in part.lines:
+                params = line.params * (line.x.size if len(line.params) == 1 else 1)
+                kind = "theory" if line.is_theory else "run"
+                for x, y, std, point in zip(line.x, line.mean, line.std, params, strict=True):
+                    numbers = (number(x), number(y), number(std), str(line.n_repeats), point)
+                    add(kind, part.title, line.label, part.x_label, *numbers)
+            for reference in part.references:
+                add("reference", part.title, reference.label, part.x_label, number(reference.x))
+            for mark in part.marks:
+                add("published", part.title, mark.label, part.x_label, "", number(mark.y))
+            for note in part.notes:
+                add("note", part.title, note)
+        for why in panel.missing:
+            add("missing", "", why)
+    return pd.DataFrame(rows, columns=COLUMNS)

@@ -1,0 +1,203 @@
+"""What a panel is: planned lines, what the store holds for them, and axes with lines to draw."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.unit import Result, Unit
+
+DIGITS = 6
+"""Significant digits of all numbers that are drawn and written."""
+
+ROUNDING = 1e-9
+"""A deviation below this part of its mean is that of rounded sums, and counts as 0."""
+
+
+@dataclass(frozen=True)
+class PlannedLine:
+    """A line of a panel: its description and the experiment behind it."""
+
+    description: dict[str, Any]
+    experiment: Experiment = field(repr=False)
+
+    @property
+    def label(self) -> str:
+        """What the line is called."""
+        return self.description.get("label") or self.experiment.algorithm["label"]
+
+
+@dataclass(frozen=True)
+class PlannedPanel:
+    """A panel: its description and its lines.
+
+    Parameters
+    ----------
+    published : dict of str to float
+        Published final values by the line's ``published`` name.
+    """
+
+    description: dict[str, Any]
+    lines: tuple[PlannedLine, ...]
+    published: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Played:
+    """A planned line with what the store holds for it.
+
+    Parameters
+    ----------
+    line : PlannedLine
+    units : list of Unit
+        One a repeat.
+    results : list of Result
+        One a unit.
+    """
+
+    line: PlannedLine
+    units: list[Unit]
+    results: list[Result]
+
+    def named(self, point: int) -> str:
+        """Return the hyper-parameters of a point of the grid that were searched, as JSON."""
+        experiment = self.line.experiment
+        values = experiment.points[point]
+        return json.dumps({name: values[name] for name in experiment.algorithm["grid"]})
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of an axes: the mean over the repeats, with its standard deviation.
+
+    Parameters
+    ----------
+    x, mean, std : ndarray of shape (n,)
+    params : tuple of str
+        For all x, or for each, the hyper-parameters behind the number.
+    is_theory : bool
+        Whether it is computed from formulas instead of being played.
+    values : ndarray of shape (n_repeats, n)
+        The numbers of the repeats, not rounded, for claims.
+    """
+
+    label: str
+    x: np.ndarray
+    mean: np.ndarray
+    std: np.ndarray
+    n_repeats: int
+    params: tuple[str, ...] = ("",)
+    is_theory: bool = False
+    values: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), repr=False, compare=False)
+
+
+class Reference(NamedTuple):
+    """A vertical line at x."""
+
+    x: float
+    label: str
+
+
+class Mark(NamedTuple):
+    """A published value of the line of that label, at the right edge."""
+
+    label: str
+    y: float
+
+
+@dataclass(frozen=True)
+class Axes:
+    """One pair of axes: a panel has one, or several that share y.
+
+    Parameters
+    ----------
+    x_scale : {"linear", "log", "log1p"}
+    y_scale : {"linear", "log"}
+    ticks : tuple of float
+        Ticks of x; none to leave them to the drawing.
+    warning : str
+        What a reader must know before reading the lines, such as an assumption that does not hold.
+    notes : tuple of str
+        What else belongs to the numbers; written, not drawn.
+    error_bars : bool
+        Whether deviations are drawn as bars at the points, not as bands.
+    """
+
+    x_label: str
+    y_label: str
+    lines: tuple[Line, ...]
+    x_scale: str = "linear"
+    y_scale: str = "linear"
+    ticks: tuple[float, ...] = ()
+    references: tuple[Reference, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    title: str = ""
+    warning: str = ""
+    notes: tuple[str, ...] = ()
+    error_bars: bool = False
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """A matrix of weights between things, such as tasks, in groups.
+
+    Parameters
+    ----------
+    title : str
+    x_label, y_label : str
+        What columns and rows are.
+    unit : str
+        What the weights are.
+    mean, std : ndarray of shape (n, n)
+        Mean and standard deviation over the repeats.
+    groups : dict of str to int
+        How many rows, and columns, belong to each group, in their order.
+    n_repeats : int
+        Number of repeats behind each weight.
+    params : str
+        The hyper-parameters, as text.
+    notes : tuple of str
+        What else belongs to the numbers; the first is drawn too.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    unit: str
+    mean: np.ndarray
+    std: np.ndarray
+    groups: dict[str, int]
+    n_repeats: int
+    params: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def rounded(values: Any) -> np.ndarray:
+    """Return numbers as they are written, to `DIGITS` significant digits."""
+    return np.array([float(f"{v:.{DIGITS}g}") for v in np.ravel(values)])
+
+
+def line_of(label: str, x: Any, values: np.ndarray, **more: Any) -> Line:
+    """Return the line of the mean and deviation of values of shape (n_repeats, n)."""
+    n_repeats = values.shape[0]
+    mean = values.mean(axis=0)
+    std = values.std(axis=0, ddof=1) if n_repeats > 1 else np.zeros(values.shape[1])
+    std = np.where(std > ROUNDING * np.abs(mean), std, 0.0)
+    return Line(label, rounded(x), rounded(mean), rounded(std), n_repeats, values=values, **more)
+
+
+def points_with(played: Played, name: str, value: Any) -> list[int]:
+    """Return the numbers of the grid's points that have a value."""
+    return [i for i, point in enumerate(played.line.experiment.points) if point[name] == value]
+
+
+def only(result: Result, points: Sequence[int]) -> Result:
+    """Return a result with some points of its grid only."""
+    by_point = ("mistakes", "updates", "checkpoint_mistakes", "checkpoint_loss", "diverged")
+    part = {name: result.arrays[name][list(points)] for name in by_point}
+    return replace(result, arrays={**result.arrays, **part})

@@ -1,0 +1,62 @@
+"""The average cumulative error rate of a lifelong stream against the tasks met so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from omtl.experiment.selection import select
+from omtl.experiment.unit import Result
+from omtl.figures.panels.axes import Axes, Mark, PlannedPanel, Played, line_of
+from omtl.util.errors import UserError
+
+
+def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
+    """Return the mean error rate of the tasks met so far against their number, a line a method.
+
+    Published final rates are marked, unless the panel is a `stand_in` for data that the paper has.
+    """
+    lines, marks = [], []
+    for one in played:
+        chosen = select(one.results, one.line.experiment.points, rule)
+        curves = np.array(
+            [average_errors(r, p) for r, p in zip(one.results, map(int, chosen), strict=True)]
+        )
+        point = one.named(int(np.bincount(chosen).argmax()))
+        met = np.arange(1, curves.shape[1] + 1)
+        lines.append(line_of(one.line.label, met, curves, params=(point,)))
+        final = panel.published.get(one.line.description.get("published", ""))
+        if final is not None and not panel.description.get("stand_in", False):
+            marks.append(Mark(one.line.label, final))
+    return [
+        Axes("tasks met", "average cumulative error rate (%)", tuple(lines), marks=tuple(marks))
+    ]
+
+
+def task_ends(result: Result) -> np.ndarray:
+    """Return at which checkpoints each task of a lifelong stream ends, shape (n_tasks,).
+
+    Raises
+    ------
+    UserError
+        If the result is of a stream of another kind.
+    """
+    seen, sizes = result.arrays["seen"], result.arrays["examples"]
+    ends = np.append(np.arange(sizes.size - 1), seen.size - 1)
+    # Which task came when is not stored, but the sizes must be those of the tasks in some order.
+    met = np.diff(seen[ends], prepend=0) if ends[-1] >= sizes.size - 1 else np.empty(0)
+    if not np.array_equal(np.sort(met), np.sort(sizes)):
+        raise UserError(
+            "the panel needs tasks that come one after the other; choose the protocol lifelong"
+        )
+    return ends
+
+
+def average_errors(result: Result, point: int) -> np.ndarray:
+    """Return the mean of the tasks' error rates (%) after each task, shape (n_tasks,)."""
+    ends = task_ends(result)
+    wrong = np.diff(result.arrays["checkpoint_mistakes"][point, ends], prepend=0)
+    met = np.diff(result.arrays["seen"][ends], prepend=0)
+    return np.cumsum(100.0 * wrong / met) / np.arange(1, ends.size + 1)

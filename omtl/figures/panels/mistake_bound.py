@@ -1,0 +1,138 @@
+"""Mistakes on a stream of triplets beside what bounds them (OMTRSL, theorems 1 and 2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omtl.experiment.selection import select
+from omtl.experiment.unit import Result, Unit, setting_of
+from omtl.figures.panels.axes import Axes, PlannedPanel, Played
+from omtl.figures.panels.beside_bounds import curves_of, lines_of, times_above
+from omtl.protocols.similarity import as_seen, parts_of, stream_of
+from omtl.theory import omtrsl
+from omtl.util.errors import UserError
+
+PRINTED = "theorem 1 as printed"
+PROVED = "theorem 1 as proved"
+ACTIVE = "theorem 2, ‖M − I‖"
+NO_MATRICES = "theorem 1 as proved, M = I"
+
+
+class Comparator(NamedTuple):
+    """Fixed matrices: ‖M‖²_A, ‖M − I‖²_A, and their losses up to each checkpoint."""
+
+    square_norm: float
+    square_distance: float
+    losses: np.ndarray
+
+
+def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
+    """Return the mistakes against the triplets seen, beside bounds at the point that was chosen.
+
+    The matrices that the bounds compare with are `omtl.theory.omtrsl.within_classes` for the
+    panel's `ridges`, each at the panel's `scales`, and I; of these, those that make a bound least.
+    """
+    return [
+        _axes(one, panel.description["ridges"], panel.description["scales"], rule) for one in played
+    ]
+
+
+def _axes(
+    one: Played, ridges: Sequence[float], scales: Sequence[float], rule: Mapping[str, Any]
+) -> Axes:
+    points = one.line.experiment.points
+    if not {"C", "b"} <= set(points[0]):
+        raise UserError(
+            f"mistake_bound: {one.line.label} has no C and b, which the theorems are of"
+        )
+    chosen = select(one.results, points, rule)
+    measured = f"mistakes of {one.line.label}"
+
+    def curves(unit: Unit, result: Result, p: int) -> dict[str, np.ndarray]:
+        bounds = bounds_of(unit, points[p], result.arrays["seen"], ridges, scales)
+        return {measured: result.arrays["checkpoint_mistakes"][p], **bounds}
+
+    found = curves_of(one, chosen, curves)
+    return Axes(
+        "triplets",
+        "mistakes",
+        lines_of(one, chosen, one.results[0].arrays["seen"], found, measured),
+        x_scale="log",
+        y_scale="log",
+        title=one.line.label,
+        notes=times_above("mistakes are", found, measured),
+    )
+
+
+def bounds_of(
+    unit: Unit,
+    point: Mapping[str, Any],
+    seen: np.ndarray,
+    ridges: Sequence[float],
+    scales: Sequence[float],
+) -> dict[str, np.ndarray]:
+    """Return the bounds on a unit's mistakes at each checkpoint, by label."""
+    C, b = float(point["C"]), float(point["b"])
+    setting = setting_of(unit)
+    n_tasks = len(setting.tasks.names)
+    steep = omtrsl.steepness(
+        math.sqrt(setting.source.square_norm.max()), b, n_tasks, bool(point["plain_step"])
+    )
+    known: dict[str, Any] = {"steep": steep, "C": C}
+    path = comparators(unit, b, seen, ridges, scales)
+    if "delta" in point:
+        active = [
+            omtrsl.theorem2(
+                c.losses, square_norm=c.square_distance, delta=float(point["delta"]), **known
+            )
+            for c in path
+        ]
+        return {ACTIVE: np.min(active, axis=0)}
+    printed = [
+        omtrsl.theorem1(c.losses, square_norm=c.square_norm, times=omtrsl.PRINTED, **known)
+        for c in path
+    ]
+    proved = [omtrsl.theorem1(c.losses, square_norm=c.square_distance, **known) for c in path]
+    return {
+        PRINTED: np.min(printed, axis=0),
+        PROVED: np.min(proved, axis=0),
+        NO_MATRICES: proved[-1],
+    }
+
+
+def comparators(
+    unit: Unit, b: float, seen: np.ndarray, ridges: Sequence[float], scales: Sequence[float]
+) -> list[Comparator]:
+    """Return the fixed matrices that a unit is compared with; the last are I."""
+    setting = setting_of(unit)
+    examples, rows = as_seen(setting, pooled=False), parts_of(setting).train
+    n_tasks = len(examples.names)
+    if not isinstance(examples.X, np.ndarray):
+        raise UserError("mistake_bound: the fixed matrices to compare with need dense rows")
+    X = examples.X[rows]
+    one = np.eye(X.shape[1])
+    candidates = [
+        (
+            omtrsl.within_classes(X, examples.label[rows], examples.task[rows], n_tasks, ridge),
+            scales,
+        )
+        for ridge in ridges
+    ]
+    candidates.append((np.repeat(one[None], n_tasks, axis=0), [1.0]))
+    found = []
+    for M, factors in candidates:
+        margin = omtrsl.margins(M, examples.X, stream_of(examples, rows, setting))
+        for factor in factors:
+            losses = np.cumsum(np.maximum(0.0, 1.0 - factor * margin))[seen - 1]
+            found.append(
+                Comparator(
+                    omtrsl.square_norm_A(factor * M, b),
+                    omtrsl.square_norm_A(factor * M, b, one),
+                    losses,
+                )
+            )
+    return found

@@ -1,0 +1,95 @@
+"""The error rate against one hyper-parameter, the others chosen for each of its values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from data_fetchers.fetch import DataMissing
+from omtl.experiment.selection import select
+from omtl.experiment.unit import Unit
+from omtl.figures.panels.axes import (
+    Axes,
+    PlannedPanel,
+    Played,
+    Reference,
+    line_of,
+    only,
+    points_with,
+    rounded,
+)
+from omtl.figures.panels.hindsight import comparator_of, drawn_weights
+from omtl.measures.metrics import METRICS
+from omtl.theory import comparators, dom
+
+
+def axes_of(
+    panel: PlannedPanel,  # noqa: ARG001
+    played: Sequence[Played],
+    rule: Mapping[str, Any],
+) -> list[Axes]:
+    """Return the error rate against one hyper-parameter, axes for each method.
+
+    For each value the rule chooses among the points that have it.
+    """
+    metric = METRICS["error"]
+    parts = []
+    for one in played:
+        asked = one.line.description
+        name = asked["parameter"]
+        points = one.line.experiment.points
+        at = one.line.experiment.algorithm["grid"][name]
+        errors, params = [], []
+        for value in at:
+            mine = points_with(one, name, value)
+            results = [only(result, mine) for result in one.results]
+            chosen = select(results, [points[i] for i in mine], rule)
+            errors.append(
+                [
+                    metric.worst if r.arrays["diverged"][p] > 0 else metric.of(r.arrays, p, None)
+                    for r, p in zip(results, map(int, chosen), strict=True)
+                ]
+            )
+            params.append(one.named(mine[int(np.bincount(chosen).argmax())]))
+        references = [Reference(float(x), text) for x, text in asked.get("marks", {}).items()]
+        notes: tuple[str, ...] = ()
+        if asked.get("theory") == "b_star":
+            try:
+                found, notes = optimal_b(one.units[0])
+                references += found
+            except DataMissing as fault:
+                notes = (f"no b*: {fault}",)
+        parts.append(
+            Axes(
+                f"{asked.get('symbol', name)} ({one.line.label})",
+                "error rate (%)",
+                (line_of(one.line.label, at, np.array(errors).T, params=tuple(params)),),
+                x_scale=asked.get("scale", "linear"),
+                ticks=tuple(float(value) for value in at),
+                references=tuple(references),
+                notes=notes,
+            )
+        )
+    return parts
+
+
+def optimal_b(unit: Unit) -> tuple[list[Reference], tuple[str, ...]]:
+    """Return remark 2's b* of a unit's data, and what is to be said of it."""
+    weights = {"best in hindsight": comparator_of(unit, comparators.VANISHING).weights}
+    drawn = drawn_weights(unit)
+    if drawn is not None:
+        weights["true weights"] = drawn
+    references = [
+        Reference(float(rounded(dom.b_star(U))[0]), f"b* = {dom.b_star(U):.3g}, {name}")
+        for name, U in weights.items()
+        if math.isfinite(dom.b_star(U))
+    ]
+    notes = tuple(
+        f"{name}: b* = {dom.b_star(U):.4g} as printed in remark 2; L‖u‖_B is least at "
+        f"b = {dom.b_minimiser(U):.4g}"
+        for name, U in weights.items()
+    )
+    return references, notes

@@ -1,0 +1,58 @@
+"""Precision against the share of labels that are queried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from omtl.experiment.selection import select
+from omtl.experiment.unit import Result
+from omtl.figures.panels.axes import Axes, Line, PlannedPanel, Played, line_of
+from omtl.figures.panels.precision_at_k import MEASURES
+
+
+def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
+    """Return axes for AP@k and mAP@k, at the panel's `rank` k, against the panel's `ratios`.
+
+    A line that says ``varies: queries`` goes through all points of its grid, which query from few
+    labels to most: in each repeat straight from one to the next, so that repeats can be compared at
+    the same ratio. Ratios that a repeat does not reach are left out. Other methods see all labels,
+    and are level lines: that of the point that the rule chose.
+    """
+    rank = int(panel.description["rank"])
+    ratios = np.array(panel.description["ratios"], dtype=np.float64)
+
+    def drawn(one: Played, name: str) -> Line:
+        if one.line.description.get("varies") == "queries":
+            values = np.array(
+                [through(r, r.arrays[name][:, rank - 1], ratios) for r in one.results]
+            )
+            reached = np.all(np.isfinite(values), axis=0)
+            return line_of(one.line.label, ratios[reached], values[:, reached])
+        points = select(one.results, one.line.experiment.points, rule)
+        level = [
+            [r.arrays[name][p, rank - 1]] * ratios.size
+            for r, p in zip(one.results, points, strict=True)
+        ]
+        params = (one.named(int(np.bincount(points).argmax())),)
+        return line_of(one.line.label, ratios, np.array(level), params=params)
+
+    return [
+        Axes(
+            "share of labels queried",
+            "%",
+            tuple(drawn(one, name) for one in played),
+            title=title.replace("k", str(rank)),
+            error_bars=True,
+        )
+        for title, name in MEASURES.items()
+    ]
+
+
+def through(result: Result, values: np.ndarray, ratios: np.ndarray) -> np.ndarray:
+    """Return values at ratios between those of a result's points; nan beyond them."""
+    asked = result.arrays["queries"].sum(axis=1) / result.arrays["examples"].sum()
+    order = np.argsort(asked, kind="stable")
+    return np.interp(ratios, asked[order], values[order], left=np.nan, right=np.nan)

@@ -1,0 +1,80 @@
+"""Heat maps of the relations between tasks that a method has learnt, and how they show groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from omtl.experiment.selection import select
+from omtl.figures.panels.axes import HeatMap, PlannedPanel, Played, rounded
+from omtl.measures.clusters import adjusted_rand, contrast, two_clusters
+from omtl.util.errors import UserError
+
+
+def axes_of(
+    panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]
+) -> list[HeatMap]:
+    """Return a heat map of each method's η, the mean over the repeats.
+
+    In each repeat it is that of the point of the grid that the rule chose. The panel's ``groups``
+    say how many tasks, in their order, belong to each group; for how well the groups are seen,
+    `omtl.measures.clusters.contrast` and, for two groups, the adjusted Rand index of those that
+    spectral clustering finds, are noted with their means and deviations over the repeats.
+
+    Raises
+    ------
+    UserError
+        If the groups do not add up to the tasks, or a method tells of no relations.
+    """
+    return [map_of(one, dict(panel.description["groups"]), rule) for one in played]
+
+
+def map_of(one: Played, groups: dict[str, int], rule: Mapping[str, Any]) -> HeatMap:
+    """Return the heat map of one method (`axes_of`)."""
+    label = one.line.label
+    if any("found_eta" not in result.arrays for result in one.results):
+        raise UserError(f"relationship: {label} tells of no relations between tasks (found_eta)")
+    chosen = select(one.results, one.line.experiment.points, rule)
+    eta = np.array(
+        [r.arrays["found_eta"][p] for r, p in zip(one.results, map(int, chosen), strict=True)]
+    )
+    n_repeats, n_tasks = eta.shape[:2]
+    if sum(groups.values()) != n_tasks:
+        raise UserError(
+            f"relationship: groups of {sum(groups.values())} tasks, but {n_tasks} tasks"
+        )
+    group = np.repeat(np.arange(len(groups)), list(groups.values()))
+    seen = {"contrast": np.array([contrast(each, group) for each in eta])}
+    if len(groups) == 2:
+        seen["adjusted Rand index"] = np.array(
+            [adjusted_rand(two_clusters(each), group) for each in eta]
+        )
+    seen_in_mean = adjusted_rand(two_clusters(eta.mean(axis=0)), group)
+    std = eta.std(axis=0, ddof=1) if n_repeats > 1 else np.zeros_like(eta[0])
+    return HeatMap(
+        title=label,
+        x_label="learnt from task",
+        y_label="task",
+        unit="mean weight η",
+        mean=rounded(eta.mean(axis=0)).reshape(n_tasks, n_tasks),
+        std=rounded(std).reshape(n_tasks, n_tasks),
+        groups=groups,
+        n_repeats=n_repeats,
+        params=one.named(int(np.bincount(chosen).argmax())),
+        notes=(
+            "; ".join(f"{name} {spread(values)}" for name, values in seen.items()),
+            f"adjusted Rand index of the mean η {seen_in_mean:.2f}",
+        ),
+    )
+
+
+def spread(values: np.ndarray) -> str:
+    """Return mean and deviation of the values that are numbers, as text."""
+    there = values[np.isfinite(values)]
+    if there.size == 0:
+        return "undefined"
+    std = there.std(ddof=1) if there.size > 1 else 0.0
+    text = f"{there.mean():.2f}±{std:.2f}"
+    return text if there.size == values.size else f"{text} ({there.size} of {values.size} repeats)"

@@ -1,0 +1,257 @@
+"""ROM's measured regret against the rounds played, beside its bounds (ROM, theorems 3 and 6)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omtl.data.streams import Tasks
+from omtl.experiment.selection import select
+from omtl.experiment.unit import Result, Unit, setting_of
+from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of
+from omtl.theory import rom
+from omtl.theory.rom_comparator import Best, Regulariser, best_fixed
+from omtl.util.errors import UserError
+
+TUNED = "regret, rate of the theorem for each T"
+CHOSEN = "regret, rate of the selection rule"
+THEOREM = "theorem 3 or 6 as printed"
+LEMMA = "lemma 2 or 5 as printed, at that rate"
+PROVED = "lemma as it can be proved, at that rate"
+
+
+class Moment(NamedTuple):
+    """A learner at a horizon T, at one rate of its grid.
+
+    Parameters
+    ----------
+    n_rounds, n_tasks : int
+        T and m.
+    rate : float
+        η or κ.
+    best : Best
+        The best fixed weights for these T rounds.
+    arrays : dict of str to float
+        What the protocol measured up to then.
+    """
+
+    n_rounds: int
+    n_tasks: int
+    rate: float
+    best: Best
+    arrays: dict[str, float]
+
+    @property
+    def square(self) -> float:
+        """‖W_*‖²."""
+        return rom.square_norm(self.best.weights)
+
+    @property
+    def regret(self) -> float:
+        """R_T of eq. 1."""
+        found = self.arrays
+        return found["checkpoint_loss"] + found["checkpoint_penalty"] - self.best.objective
+
+    @property
+    def gradient(self) -> float:
+        """G_*², of this play."""
+        return self.arrays["largest_gradient"]
+
+
+def pgd_bounds(at: Moment) -> dict[str, float]:
+    """Return the bounds on ROM-PGD's regret, by label."""
+    shared, own = at.arrays["checkpoint_shared"], at.arrays["checkpoint_own"]
+    return {
+        THEOREM: rom.theorem3_printed(at.n_rounds, square=at.square, gradient=at.gradient),
+        LEMMA: rom.lemma2_printed(eta=at.rate, square=at.square, gradients=shared + 2.0 * own),
+        PROVED: rom.lemma2(
+            eta=at.rate,
+            square=rom.weighted_square_norm(at.best.weights),
+            gradients=shared / at.n_tasks + 2.0 * own,
+        ),
+    }
+
+
+def rda_bounds(at: Moment) -> dict[str, float]:
+    """Return the bounds on ROM-RDA's regret, by label."""
+    known = {"kappa": at.rate, "square": at.square, "gradient": at.gradient}
+    return {
+        THEOREM: rom.theorem6(at.n_rounds, **known),
+        LEMMA: rom.lemma5_printed(at.n_rounds, **known),
+        PROVED: rom.lemma5(at.n_rounds, **known),
+    }
+
+
+def wanted_eta(at: Moment) -> float:
+    """Return the η from which theorem 3 follows."""
+    return rom.theorem3_eta(at.n_rounds, square=at.square, gradient=at.gradient)
+
+
+def wanted_kappa(at: Moment) -> float:
+    """Return the κ at which theorem 6's bound is least."""
+    return rom.best_kappa(square=at.square, gradient=at.gradient)
+
+
+def with_r_2(at: Moment) -> str:
+    """Return what ROM-RDA's regret would be with r_2, as text."""
+    more = at.arrays["checkpoint_proximity"] - rom.proximities(at.n_rounds, at.rate, at.square)
+    return f"with r₂ in the place of r₁ the regret would be {at.regret + more:.4g}"
+
+
+class Theory(NamedTuple):
+    """A learner's theory: the rate that it asks for, its bounds, and what else is to be said."""
+
+    wanted: Callable[[Moment], float]
+    bounds: Callable[[Moment], dict[str, float]]
+    remark: Callable[[Moment], str] | None = None
+
+
+THEORIES = {
+    "eta": Theory(wanted_eta, pgd_bounds),
+    "kappa": Theory(wanted_kappa, rda_bounds, with_r_2),
+}
+"""By the name of the learner's rate."""
+
+MEASURED = (
+    "checkpoint_loss",
+    "checkpoint_penalty",
+    "checkpoint_proximity",
+    "checkpoint_shared",
+    "checkpoint_own",
+    "largest_gradient",
+)
+
+
+def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
+    """Return the regret against the rounds played, beside its bounds, for each line.
+
+    The regret at T is against the weights that are best for the first T rounds, at the rate of the
+    grid that is nearest to the one from which the theorem follows at that T, and at the rate that
+    the selection rule chooses.
+    """
+    return [regret_of(one, panel.description["horizons"], rule) for one in played]
+
+
+def regret_of(one: Played, n_horizons: int, rule: Mapping[str, Any]) -> Axes:
+    """Return the axes of one line's regret (`axes_of`)."""
+    points = one.line.experiment.points
+    rates = [name for name in THEORIES if {name, *Regulariser._fields} <= set(points[0])]
+    if not rates or not set(MEASURED) <= set(one.results[0].arrays):
+        raise UserError(
+            f"rom_regret: {one.line.label} must be ROM-PGD or ROM-RDA, played by the protocol "
+            "objective"
+        )
+    regularisers = {regulariser_of(point) for point in points}
+    if len(regularisers) > 1:
+        raise UserError(
+            f"rom_regret: the grid of {one.line.label} has {len(regularisers)} regularisers; fix "
+            "alpha, beta and gamma, as the best weights in hindsight are of one"
+        )
+    [rate], [regulariser] = rates, regularisers
+    theory = THEORIES[rate]
+    chosen = select(one.results, points, rule)
+    found: dict[str, list[list[float]]] = {}
+    rounds: list[int] = []
+    notes: list[str] = []
+    gap = 0.0
+    for unit, result, own in zip(one.units, one.results, map(int, chosen), strict=True):
+        checkpoint = setting_of(unit).stream.checkpoint
+        at = spread(checkpoint, n_horizons)
+        rounds = checkpoint[at].tolist()
+        curves: dict[str, list[float]] = {}
+        for c, n_rounds in zip(at, rounds, strict=True):
+            best = best_of(unit, n_rounds, regulariser)
+            gap = max(gap, best.gap / (1.0 + best.objective))
+            moments = [
+                moment_of(result, p, c, float(point[rate]), n_rounds, best)
+                for p, point in enumerate(points)
+            ]
+            here = min(moments, key=lambda m: abs(math.log(m.rate / theory.wanted(m))))
+            values = {TUNED: here.regret, CHOSEN: moments[own].regret, **theory.bounds(here)}
+            for label, value in values.items():
+                curves.setdefault(label, []).append(value)
+        for label, curve in curves.items():
+            found.setdefault(label, []).append(curve)
+        if not notes:
+            asked = f"{rate} = {theory.wanted(here):.4g}"
+            notes.append(described(here, asked, one.named(own)))
+            if theory.remark is not None:
+                notes.append(theory.remark(here))
+    notes.append(f"largest duality gap of a comparator, relative: {gap:.1g}")
+    notes += above(found)
+    lines = tuple(
+        line_of(label, rounds, np.array(curves), is_theory=label not in (TUNED, CHOSEN))
+        for label, curves in found.items()
+    )
+    return Axes(
+        "rounds T",
+        "regret (loss and regulariser)",
+        lines,
+        title=one.line.description.get("title", ""),
+        x_scale="log",
+        y_scale="log",
+        warning=one.line.description.get("warning", ""),
+        notes=tuple(notes),
+    )
+
+
+def spread(checkpoints: np.ndarray, n: int) -> list[int]:
+    """Return the numbers of about n checkpoints, evenly spread on a logarithmic axis."""
+    wanted = np.geomspace(checkpoints[0], checkpoints[-1], n)
+    return sorted({int(np.abs(checkpoints - x).argmin()) for x in wanted})
+
+
+def regulariser_of(point: Mapping[str, Any]) -> Regulariser:
+    """Return r_1 of a point of a grid."""
+    return Regulariser(*(float(point[name]) for name in Regulariser._fields))
+
+
+def moment_of(
+    result: Result, point: int, checkpoint: int, rate: float, n_rounds: int, best: Best
+) -> Moment:
+    """Return a learner at a horizon."""
+    arrays = {name: float(result.arrays[name][point, checkpoint]) for name in MEASURED}
+    return Moment(n_rounds, result.arrays["mistakes"].shape[1], rate, best, arrays)
+
+
+def described(at: Moment, asked: str, own: str) -> str:
+    """Return the numbers of the last horizon of a repeat, as text."""
+    u, p, q = at.best.weights.squares
+    outliers = int(np.count_nonzero(at.best.weights.Q.any(axis=1)))
+    return (
+        f"T = {at.n_rounds}: ‖u_*‖² = {u:.4g}, ‖P_*‖² = {p:.4g}, ‖Q_*‖² = {q:.4g} of {outliers} "
+        f"outliers, G_*² = {at.gradient:.4g}; the theorem asks for "
+        f"{asked}, {at.rate:g} was played; the selection rule chose {own}"
+    )
+
+
+def above(found: Mapping[str, list[list[float]]]) -> list[str]:
+    """Return which regrets are above which bounds, as text."""
+    regret = np.array(found[TUNED])
+    texts = []
+    for label in (THEOREM, LEMMA, PROVED):
+        bound = np.array(found[label])
+        texts.append(
+            f"“{TUNED}” is above “{label}” at {np.count_nonzero(regret > bound)} of {regret.size} "
+            f"horizons; at most {np.max(regret / bound):.3g} of it"
+        )
+    return texts
+
+
+_SOLVED: dict[tuple[Any, ...], Best] = {}
+
+
+def best_of(unit: Unit, n_rounds: int, r: Regulariser) -> Best:
+    """Return the best fixed weights for the first rounds of a unit's stream, once a process."""
+    setting = setting_of(unit)
+    name = (setting.source.sha256, unit.seed, unit.draw, unit.repeat, n_rounds, r)
+    if name not in _SOLVED:
+        stream = setting.stream
+        seen = stream.example[: stream.start[n_rounds]]
+        whole = setting.tasks
+        part = Tasks(whole.X[seen], whole.y[seen], whole.task[seen], whole.names)
+        _SOLVED[name] = best_fixed(part, n_rounds, r)
+    return _SOLVED[name]

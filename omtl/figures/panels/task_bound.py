@@ -1,0 +1,223 @@
+"""AKLO's errors on a task beside what bounds them (AKLO, theorems 1 and 2, corollary 2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omtl.experiment.unit import Unit, setting_of
+from omtl.figures.panels.axes import Axes, PlannedPanel, Played, Reference, line_of
+from omtl.theory import aklo
+from omtl.util.errors import UserError
+
+ERRORS = "errors"
+PRINTED = "bound as printed"
+PROVED = "bound as it can be proved"
+ALL = "examples"
+
+
+class Faced(NamedTuple):
+    """A task that has past tasks, as a learner met it: its errors and their bounds."""
+
+    errors: float
+    printed: aklo.Bound
+    proved: aklo.Bound
+    gammas: tuple[float, float]
+    """Least γ of corollary 1, as printed and as theorem 1 would give it."""
+    corollary: float
+    """Corollary 1 at the first of them."""
+    n_examples: int
+
+
+def axes_of(
+    panel: PlannedPanel,
+    played: Sequence[Played],
+    rule: Mapping[str, Any],  # noqa: ARG001 - every λ is shown
+) -> list[Axes]:
+    """Return the mean errors on a task that has past tasks, against λ, beside bounds, a line each.
+
+    A λ of the grid is the one that the theorem sets for some R, or for none: then it has no bound.
+    Corollary 2 has the panel's `delta`.
+    """
+    return [_axes(one, float(panel.description["delta"])) for one in played]
+
+
+def _axes(one: Played, delta: float) -> Axes:
+    points = one.line.experiment.points
+    if not {"lam", "doubling", "sample", "clip"} <= set(points[0]) or any(
+        point["margin"] != 1.0 or point["shift"] != 0 or point["uniform"] for point in points
+    ):
+        raise UserError(
+            f"task_bound: the theorems are of AKLO with margin 1 and shift 0, not {one.line.label}"
+        )
+    lams = [float(point["lam"]) for point in points]
+    known = not points[0]["doubling"]
+    n = shortest(one.units[0])
+    X = largest_norm(one.units[0])
+    radii = [aklo.radius_of(lam, n, largest_norm=X, known=known) for lam in lams]
+    bounded = [p for p, radius in enumerate(radii) if math.isfinite(radius)]
+    repeats = range(len(one.units))
+    faced = {p: [tasks_of(one, repeat, p, delta) for repeat in repeats] for p in bounded}
+    if not faced:
+        raise UserError(f"task_bound: no λ of {one.line.label} is one that the theorem sets")
+    errors = [[errors_of(one, repeat, p) for p in range(len(points))] for repeat in repeats]
+    lines = [line_of(ERRORS, lams, np.array(errors))]
+    for label, value in SHOWN.items():
+        curves = [[np.mean([value(t) for t in faced[p][r]]) for p in bounded] for r in repeats]
+        at = [lams[p] for p in bounded]
+        lines.append(line_of(label, at, np.array(curves), is_theory=True))
+    notes = [summary(lams[p], radii[p], faced[p]) for p in bounded]
+    if known and not points[0]["sample"]:
+        notes.append(corollary_of([t for p in bounded for tasks in faced[p] for t in tasks]))
+    return Axes(
+        "λ",
+        "errors on a task",
+        tuple(lines),
+        title=one.line.description.get("title", ""),
+        x_scale="log",
+        y_scale="log",
+        references=(Reference(aklo.rate(n, known=known), "R = ∞"),),
+        warning=one.line.description.get("warning", ""),
+        notes=tuple(notes),
+    )
+
+
+SHOWN: dict[str, Callable[[Faced], float]] = {
+    PRINTED: lambda task: task.printed.total,
+    PROVED: lambda task: task.proved.total,
+    ALL: lambda task: float(task.n_examples),
+}
+"""What lines of theory show of a task."""
+
+
+def summary(lam: float, radius: float, repeats: Sequence[Sequence[Faced]]) -> str:
+    """Return what the bounds are at one λ, as text."""
+    tasks = [task for each in repeats for task in each]
+    errors = np.array([task.errors for task in tasks])
+    n = np.array([task.n_examples for task in tasks])
+    parts = []
+    for name in ("printed", "proved"):
+        bounds = [getattr(task, name) for task in tasks]
+        totals = np.array([bound.total for bound in bounds])
+        means = np.mean(bounds, axis=0)
+        shares = ", ".join(
+            f"{field} {value:.4g}" for field, value in zip(aklo.Bound._fields, means, strict=True)
+        )
+        parts.append(
+            f"{name} {totals.mean():.4g} ({shares}), {np.sum(errors > totals)} of {n.size} tasks "
+            f"above it, at most {np.max(errors / totals):.3g} of it, "
+            f"below N on {np.sum(totals < n)}"
+        )
+    return f"λ = {lam:g} (R = {radius:.3g}): errors {errors.mean():.4g}; {'; '.join(parts)}"
+
+
+def corollary_of(tasks: Sequence[Faced]) -> str:
+    """Return on how many tasks corollary 1 says something, as text."""
+    printed, given = np.array([task.gammas for task in tasks]).T
+    broken = sum(t.errors > t.corollary for t in tasks if t.gammas[0] < 1.0)
+    return (
+        f"corollary 1: with γ < 1 on {np.sum(printed < 1.0)} of {len(tasks)} tasks and λ as "
+        f"printed ({broken} above it), on {np.sum(given < 1.0)} as theorem 1 would give it"
+    )
+
+
+def largest_norm(unit: Unit) -> float:
+    """Return X of a unit's data."""
+    return math.sqrt(setting_of(unit).source.square_norm.max())
+
+
+def shortest(unit: Unit) -> int:
+    """Return the number of examples of a unit's shortest task, for which R is largest."""
+    return int(np.bincount(setting_of(unit).tasks.task).min())
+
+
+def errors_of(one: Played, repeat: int, p: int) -> float:
+    """Return the mean errors on all tasks but the first."""
+    arrays = one.results[repeat].arrays
+    return float(np.mean(arrays["mistakes"][p, arrays["place"] > 0]))
+
+
+def tasks_of(one: Played, repeat: int, p: int, delta: float) -> list[Faced]:
+    """Return all tasks but the first, in the order in which they came."""
+    unit, arrays = one.units[repeat], one.results[repeat].arrays
+    order = np.argsort(arrays["place"])
+    return [faced(unit, arrays, one.line.experiment.points[p], p, int(k), delta) for k in order[1:]]
+
+
+def faced(
+    unit: Unit,
+    arrays: Mapping[str, np.ndarray],
+    point: Mapping[str, Any],
+    p: int,
+    k: int,
+    delta: float,
+) -> Faced:
+    """Return what one task was, at one point of a unit's grid."""
+    n, n_past = int(arrays["examples"][k]), int(arrays["n_past"][p, k])
+    shares = arrays["shares"][p, k, :n]
+    lam, known = float(point["lam"]), not point["doubling"]
+    X = largest_norm(unit)
+    radius = aklo.radius_of(lam, n, largest_norm=X, known=known)
+    u, losses = best_of(unit, k, radius)
+    best = int(np.argmin(arrays["errors"][p, k, :n_past]))
+    base = float(arrays["weighed_errors"][p, k, best])
+    own = float((1.0 - shares) @ losses)
+    drawn = aklo.deviation(shares, delta) if point["sample"] else 0.0
+    printed = aklo.Bound(
+        base=base,
+        own=own,
+        base_regret=aklo.base_regret_printed(shares, n_past, known=known),
+        own_regret=aklo.own_regret_printed(shares, lam=lam, radius=radius),
+        deviation=drawn,
+    )
+    proved = aklo.Bound(
+        base=base,
+        own=aklo.MISTAKE * own,
+        base_regret=aklo.base_regret(shares, n_past, known=known),
+        own_regret=aklo.MISTAKE
+        * aklo.own_regret(
+            shares,
+            lam=lam,
+            norm=float(np.linalg.norm(u)),
+            longest=float(arrays["longest"][p, k]),
+            largest_norm=X,
+        ),
+        deviation=drawn,
+    )
+    gammas = [
+        aklo.least_gamma(
+            shares,
+            n_past,
+            least_error=float(arrays["errors"][p, k, best]),
+            radius=radius,
+            largest_norm=X,
+            printed=as_printed,
+        )
+        for as_printed in (True, False)
+    ]
+    return Faced(
+        errors=float(arrays["mistakes"][p, k]),
+        printed=printed,
+        proved=proved,
+        gammas=(gammas[0], gammas[1]),
+        corollary=aklo.corollary1(base, shares, n_past, gammas[0]),
+        n_examples=n,
+    )
+
+
+_SOLVED: dict[tuple[str, int, float], np.ndarray] = {}
+
+
+def best_of(unit: Unit, k: int, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return w* of a task, found once a process, and its losses in the order of the examples."""
+    setting = setting_of(unit)
+    tasks, stream = setting.tasks, setting.stream
+    mine = stream.example[tasks.task[stream.example] == k]
+    name = (setting.source.sha256, k, radius)
+    if name not in _SOLVED:
+        _SOLVED[name] = aklo.best_within(tasks.X[mine], tasks.y[mine], radius)[0]
+    w = _SOLVED[name]
+    return w, np.maximum(0.0, 1.0 - tasks.y[mine] * (tasks.X[mine] @ w))

@@ -1,0 +1,46 @@
+"""The learning curves of single tasks: the cumulative error rate of each, axes beside axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from omtl.experiment.selection import select
+from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of
+from omtl.util.errors import UserError
+
+
+def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
+    """Return axes for each of the panel's `tasks` (by name), a line a method.
+
+    Raises
+    ------
+    UserError
+        If the data set has no task of that name.
+    """
+    names = list(played[0].results[0].facts["task_names"])
+    parts = []
+    for task in panel.description["tasks"]:
+        if task not in names:
+            raise UserError(f"task_curves: no task {task!r}; there are {', '.join(names)}")
+        k = names.index(task)
+        lines = []
+        for one in played:
+            chosen = select(one.results, one.line.experiment.points, rule)
+            seen = one.results[0].arrays["seen_by_task"][:, k]
+            curves = [
+                100.0 * r.arrays["checkpoint_by_task"][p, :, k] / np.maximum(seen, 1)
+                for r, p in zip(one.results, chosen, strict=True)
+            ]
+            # A task that has run out of examples stays where it is.
+            moving = np.flatnonzero(np.diff(seen, prepend=0))
+            point = one.named(int(np.bincount(chosen).argmax()))
+            lines.append(
+                line_of(one.line.label, seen[moving], np.array(curves)[:, moving], params=(point,))
+            )
+        parts.append(
+            Axes("examples of the task", "cumulative error rate (%)", tuple(lines), title=task)
+        )
+    return parts

@@ -1,0 +1,53 @@
+"""The area under the ROC curve on held-out examples against the number of training examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from omtl.experiment.selection import select
+from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of
+from omtl.measures.metrics import METRICS
+
+
+def axes_of(
+    panel: PlannedPanel,  # noqa: ARG001
+    played: Sequence[Played],
+    rule: Mapping[str, Any],
+) -> list[Axes]:
+    """Return the area against the number of training examples of a task, a line a method.
+
+    A method's points are its experiments under the panel's protocols, which differ in ``n_train``.
+    In each repeat the area is that of the point of the grid that the rule chose; where a play
+    diverged it is that of the worst.
+    """
+    metric = METRICS["auc"]
+    by_label: dict[str, list[Played]] = {}
+    for one in played:
+        by_label.setdefault(one.line.label, []).append(one)
+    lines = []
+    for label, parts in by_label.items():
+        sizes, values, params = [], [], []
+        for one in sorted(parts, key=lambda part: part.line.experiment.protocol["n_train"]):
+            chosen = select(one.results, one.line.experiment.points, rule)
+            values.append(
+                [
+                    metric.worst if r.arrays["diverged"][p] > 0 else metric.of(r.arrays, p, None)
+                    for r, p in zip(one.results, map(int, chosen), strict=True)
+                ]
+            )
+            sizes.append(one.line.experiment.protocol["n_train"])
+            params.append(one.named(int(np.bincount(chosen).argmax())))
+        lines.append(line_of(label, sizes, np.array(values).T, params=tuple(params)))
+    ticks = sorted({float(x) for line in lines for x in line.x})
+    return [
+        Axes(
+            "training examples a task",
+            "area under the ROC curve",
+            tuple(lines),
+            ticks=tuple(ticks),
+            error_bars=True,
+        )
+    ]

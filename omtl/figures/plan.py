@@ -1,0 +1,70 @@
+"""What a figure is: its description, and the experiments behind the lines of its panels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.unit import Unit
+from omtl.figures.panels import kind_of
+from omtl.figures.panels.axes import PlannedLine, PlannedPanel
+from omtl.tables.plan import describe, published
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a paper: its description, and its panels under a reading."""
+
+    description: dict[str, Any]
+    reading: dict[str, Any]
+    panels: tuple[PlannedPanel, ...]
+
+    @property
+    def id(self) -> str:
+        """The figure's id."""
+        return self.description["id"]
+
+    def units(self, seed: int, n_repeats: int) -> list[Unit]:
+        """Return all units that the figure needs, repeat after repeat."""
+        experiments = [line.experiment for panel in self.panels for line in panel.lines]
+        return [e.unit(seed, repeat) for repeat in range(n_repeats) for e in experiments]
+
+
+def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
+    """Return a figure's panels under a reading.
+
+    Raises
+    ------
+    UserError
+        If the figure, a kind of panel or a name in its description is unknown.
+    """
+    description = describe("figure", name)
+    numbers = published(description["published"]) if "published" in description else []
+    panels = []
+    for panel in description["panels"]:
+        kind_of(panel["kind"])
+        # A panel with several protocols has each line once under each.
+        names = panel.get("protocols", [panel.get("protocol", description.get("protocol"))])
+        lines = tuple(
+            PlannedLine(
+                line,
+                Experiment.compose(
+                    line["algorithm"],
+                    line.get("dataset", panel["dataset"]),
+                    protocol,
+                    line.get("network"),
+                    reading,
+                ),
+            )
+            for line in panel["lines"]
+            for protocol in names
+        )
+        finals = {
+            number["algorithm"]: float(number["mean"])
+            for number in numbers
+            if number["dataset"] == panel.get("published")
+        }
+        panels.append(PlannedPanel(panel, lines, finals))
+    return Figure(description, dict(reading), tuple(panels))

@@ -1,0 +1,99 @@
+"""Metrics: what a number of a table is, in the unit in which the papers print it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+Arrays = Mapping[str, np.ndarray]
+"""What a unit leaves, by name (`omtl.experiment.unit.Result`)."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric by its name.
+
+    Parameters
+    ----------
+    name : str
+    unit : str
+        Unit of the number, as printed.
+    lower_is_better : bool
+    worst : float
+        What a learner gets that diverged.
+    of : callable
+        ``of(arrays, point, task)`` gives the number of one repeat; `task` is a task's number, or
+        None for all tasks.
+    needs : tuple of str
+        The arrays that it is made of.
+    timing : bool
+        Whether it is a time, which another machine's cannot be compared with.
+    """
+
+    name: str
+    unit: str
+    lower_is_better: bool
+    worst: float
+    of: Callable[[Arrays, int, int | None], float]
+    needs: tuple[str, ...]
+    timing: bool = False
+
+
+def error(arrays: Arrays, point: int, task: int | None) -> float:
+    """Return the cumulative error rate: mistakes per hundred predictions."""
+    part = slice(None) if task is None else task
+    mistakes = np.sum(arrays["mistakes"][point, part])
+    return float(100.0 * mistakes / np.sum(arrays["examples"][part]))
+
+
+def ace(arrays: Arrays, point: int, task: int | None) -> float:
+    """Return the average cumulative error: the mean of the tasks' error rates (AKLO paper)."""
+    rates = 100.0 * arrays["mistakes"][point] / arrays["examples"]
+    return float(np.mean(rates if task is None else rates[task]))
+
+
+def auc(arrays: Arrays, point: int, task: int | None) -> float:
+    """Return the area under the ROC curve on held-out examples: the mean over the tasks.
+
+    A task whose held-out examples are all of one class has none, and does not count.
+    """
+    areas = arrays["auc"][point]
+    return float(np.nanmean(areas) if task is None else areas[task])
+
+
+def nsv(arrays: Arrays, point: int, task: int | None) -> float:
+    """Return the number of support vectors: examples that changed the weights."""
+    updates = arrays["updates"][point]
+    return float(np.sum(updates) if task is None else updates[task])
+
+
+def seconds(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG001
+    """Return the processor seconds of a play."""
+    return float(arrays["seconds"][point])
+
+
+COUNTS = ("mistakes", "examples")
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric("error", "%", lower_is_better=True, worst=100.0, of=error, needs=COUNTS),
+        Metric("ace", "%", lower_is_better=True, worst=100.0, of=ace, needs=COUNTS),
+        Metric("auc", "", lower_is_better=False, worst=0.0, of=auc, needs=("auc",)),
+        Metric("nsv", "examples", lower_is_better=True, worst=np.inf, of=nsv, needs=("updates",)),
+        *(
+            Metric(
+                name,
+                "s",
+                lower_is_better=True,
+                worst=np.inf,
+                of=seconds,
+                needs=("seconds",),
+                timing=True,
+            )
+            for name in ("seconds", "time")
+        ),
+    )
+}

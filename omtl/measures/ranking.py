@@ -1,0 +1,110 @@
+"""Ranking examples by their similarity to a query: exact top k, and how good they are.
+
+With r_j = 1 where the example at rank j is of the query's class, and 0 where it is not:
+
+- AP@k, as the OMTRSL paper calls it, is the precision at k: the mean over all queries of
+  (r_1 + … + r_k) / k;
+- mAP@k is the mean over all queries of Σ_{j ≤ k} r_j (r_1 + … + r_j) / j, divided by a normaliser:
+  the smaller of k and the number of relevant examples (``relevant``), or k (``length``).
+
+An example is relevant if it is of the query's class and may be ranked. Ranks that there is no
+example for count as misses. Of equal similarities, the one that comes first has the better rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from omtl.util.errors import UserError
+
+QUERIES_AT_ONCE = 1024
+"""Rows of similarities that are ranked together, which bounds the memory."""
+
+NORMALISERS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "relevant": np.minimum,
+    "length": lambda k, relevant: k,  # noqa: ARG005
+}
+"""From ranks k and numbers of relevant examples to what mAP@k is divided by."""
+
+
+class Quality(NamedTuple):
+    """Precision and mean average precision at 1 to n_ranks, each of shape (n_ranks,)."""
+
+    precision: np.ndarray
+    average_precision: np.ndarray
+
+
+def top(similarities: np.ndarray, n_ranks: int) -> np.ndarray:
+    """Return the columns of the largest similarities of each row, the largest first.
+
+    Parameters
+    ----------
+    similarities : ndarray of shape (n_queries, n_examples)
+    n_ranks : int
+        At most n_examples.
+
+    Returns
+    -------
+    ndarray of shape (n_queries, n_ranks), int64
+    """
+    at = similarities.shape[1] - n_ranks
+    least = np.partition(similarities, at, axis=1)[:, at, None]
+    above = similarities > least
+    tied = similarities == least
+    room = n_ranks - above.sum(axis=1, keepdims=True)
+    above |= tied & (np.cumsum(tied, axis=1) <= room)
+    columns = np.nonzero(above)[1].reshape(len(similarities), n_ranks)
+    order = np.argsort(-np.take_along_axis(similarities, columns, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(columns, order, axis=1)
+
+
+def quality(
+    similarities: Callable[[slice], np.ndarray],
+    label: np.ndarray,
+    n_ranks: int,
+    with_query: bool = False,
+    normaliser: str = "relevant",
+) -> Quality:
+    """Return how good a ranking of examples by their similarity to each of them is.
+
+    Parameters
+    ----------
+    similarities : callable
+        From a slice of the examples to their similarities to all, shape (n_queries, n_examples).
+    label : ndarray of shape (n_examples,)
+        Classes.
+    n_ranks : int
+    with_query : bool
+        Whether the query is among the examples that are ranked.
+    normaliser : {"relevant", "length"}
+
+    Raises
+    ------
+    UserError
+        If the normaliser is not known.
+    """
+    if normaliser not in NORMALISERS:
+        raise UserError(
+            f"protocol.normaliser={normaliser!r} is not known; choose from {', '.join(NORMALISERS)}"
+        )
+    n = label.size
+    of_class = dict(zip(*np.unique(label, return_counts=True), strict=True))
+    ranks = np.arange(1, n_ranks + 1)
+    hits, sums = np.zeros(n_ranks), np.zeros(n_ranks)
+    for start in range(0, n, QUERIES_AT_ONCE):
+        part = slice(start, min(start + QUERIES_AT_ONCE, n))
+        values = np.array(similarities(part), dtype=np.float64)
+        if not with_query:
+            values[np.arange(part.stop - part.start), np.arange(part.start, part.stop)] = -np.inf
+        ranked = min(n_ranks, n if with_query else n - 1)
+        right = np.zeros((len(values), n_ranks))
+        right[:, :ranked] = label[top(values, ranked)] == label[part, None]
+        relevant = np.array([of_class[c] - (not with_query) for c in label[part]])[:, None]
+        found = np.cumsum(right, axis=1)
+        share = np.maximum(NORMALISERS[normaliser](ranks, relevant), 1)
+        hits += found.sum(axis=0)
+        sums += (np.cumsum(right * found / ranks, axis=1) / share).sum(axis=0)
+    return Quality(hits / (n * ranks), sums / n)

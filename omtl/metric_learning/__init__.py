@@ -1,0 +1,1 @@
+"""Large margin metrics of one or many tasks: models, their objective, its descent."""

@@ -1,0 +1,360 @@
+"""Descent of the objective of large margin metrics: a projected gradient method.
+
+It has Nesterov's acceleration. The hinge has a quadratic start of some width, [u]_+ → u²/(2 width),
+so that there is a gradient; the width is divided by ten until the objective that it hides is below
+`tol`. The sums over triples are over a working set of impostor pairs, which gains all missing ones
+every few steps, and has none missing at the end.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from omtl.metric_learning.models import Model, Neighbours, Parts, Stack
+from omtl.metric_learning.psd_projection import nearest_in_cone
+from omtl.metric_learning.quadratic_forms import (
+    DENSE,
+    Edges,
+    some_distances,
+    squares,
+    symmetric_product,
+    to_pairs,
+    to_targets,
+)
+
+FIRST_WIDTH = 1.0
+"""Of the hinge's quadratic start: the margin."""
+
+NARROWER = 0.1
+"""By what the width of the hinge's quadratic start is multiplied."""
+
+SEARCH_EVERY = 10
+"""Steps between two searches for impostors that are missing from the working set."""
+
+PATIENCE = 5
+"""Steps that together must lower the objective by the tolerance, or the descent ends."""
+
+SHORTER, LONGER = 0.5, 1.05
+"""By what the length of a step is multiplied that is too long, and of one that was taken."""
+
+ROUNDING = 1e-12
+"""Of the objective, relative: less is no rise."""
+
+
+class Distances(NamedTuple):
+    """A task's squared distances, linear in its metric.
+
+    Shapes: `targets` (n, n_neighbors), of each example to its target neighbours; `pairs`
+    (n_pairs,), of the examples to the impostors in the working set.
+    """
+
+    targets: np.ndarray
+    pairs: np.ndarray
+
+
+class Point(NamedTuple):
+    """The solver's variables, and the distances of all tasks that follow from them."""
+
+    Z: Parts
+    distances: tuple[Distances, ...]
+
+
+class Solution(NamedTuple):
+    """What the solver found.
+
+    Parameters
+    ----------
+    metrics : ndarray of shape (n_tasks, n_features, n_features)
+        The metric of each task.
+    parts : Stack
+        The solver's variables: M_0, M_1, ... if each is in the cone, else the metrics.
+    objective : float
+        Its value with the plain hinge over all triples.
+    history : list of (float, float)
+        At each search for impostors the hinge's width, and the objective with it over all triples,
+        which never rises while the width stays.
+    n_steps : int
+    converged : bool
+        Whether the steps sufficed.
+    """
+
+    metrics: Stack
+    parts: Stack
+    objective: float
+    history: list[tuple[float, float]]
+    n_steps: int
+    converged: bool
+
+
+def minimise(
+    model: Model, tasks: list[Neighbours], mu: float, max_iter: int, tol: float
+) -> Solution:
+    """Minimise a model's cost and its tasks' losses, the variables in the cone.
+
+    A step goes from where the momentum leads, against the gradient, into the cone, and is halved
+    until the objective is below its quadratic model there. If the objective would rise all the
+    same, the step is not taken, and the momentum starts anew.
+
+    Parameters
+    ----------
+    model : Model
+    tasks : list of Neighbours
+    mu : float
+        As of `MTLMNN`, as are the next.
+    max_iter : int
+    tol : float
+    """
+    objective = Objective(model, tasks, mu)
+    objective.search(model.start)
+    here = objective.at(model.start)
+    width = FIRST_WIDTH
+    value, slope = objective.value_and_gradient(here, width)
+    size = math.sqrt(sum(map(squares, slope)))
+    step = math.sqrt(sum(map(squares, model.start))) / size if size > 0.0 else 1.0
+    searched, ahead, age = here, here, 1.0
+    recent, history = [value], [(width, value)]
+    interval, since, n_steps, converged = SEARCH_EVERY, 0, 0, False
+    while n_steps < max_iter and not converged:
+        n_steps += 1
+        since += 1
+        there, found, step = objective.step(ahead, width, step)
+        if found > value:
+            stuck = ahead is here
+            ahead, age = here, 1.0
+        else:
+            stuck = False
+            older, age = age, 0.5 + math.sqrt(0.25 + age * age)
+            ahead = along(here, there, (older - 1.0) / age)
+            here, value = there, found
+            recent.append(value)
+            step *= LONGER
+        settled = stuck or (
+            len(recent) > PATIENCE and recent[-1 - PATIENCE] - value <= tol * abs(value)
+        )
+        if settled or since >= interval or n_steps == max_iter:
+            since = 0
+            missed = value
+            if objective.search(here.Z):
+                here, searched = objective.at(here.Z), objective.at(searched.Z)
+                value, before = objective.value(here, width), objective.value(searched, width)
+                if before < value:
+                    here, value = searched, before
+                    ahead, age = here, 1.0
+                else:
+                    ahead = objective.at(ahead.Z)
+                recent, interval = [value], SEARCH_EVERY
+                settled = settled and abs(value - missed) <= tol * abs(value)
+            else:
+                interval *= 2
+            searched = here
+            history.append((width, value))
+        if settled:
+            hidden = objective.value(here, 0.0) - value
+            if hidden <= tol * abs(value):
+                converged = True
+            else:
+                width *= NARROWER
+                objective.forget()
+                objective.search(here.Z)
+                here = searched = objective.at(here.Z)
+                value = objective.value(here, width)
+                ahead, age, recent = here, 1.0, [value]
+                history.append((width, value))
+    return Solution(
+        model.metrics(here.Z),
+        model.whole(here.Z),
+        objective.value(here, 0.0),
+        history,
+        n_steps,
+        converged,
+    )
+
+
+class Objective:
+    """A model's objective over the working set of impostor pairs.
+
+    Parameters
+    ----------
+    model : Model
+    tasks : list of Neighbours
+    mu : float
+    """
+
+    def __init__(self, model: Model, tasks: list[Neighbours], mu: float):
+        self.model = model
+        self.tasks = tasks
+        self.mu = mu
+        self.forget()
+
+    def forget(self) -> None:
+        """Empty the working set."""
+        self.known = [np.zeros((len(known.X),) * 2, dtype=np.bool_) for known in self.tasks]
+        """By task, whether an example and an impostor are in the working set, shape (n, n)."""
+        self.pairs = [np.nonzero(known) for known in self.known]
+        """By task, the examples and the impostors in the working set."""
+        self.first = [np.zeros(len(known) + 1, dtype=np.int64) for known in self.known]
+        """By task, where the pairs of each example start, and where the last one's end."""
+
+    def search(self, Z: Parts) -> int:
+        """Add all pairs with a loss, and return how many were missing."""
+        missing = 0
+        for t, task in enumerate(self.tasks):
+            images, rows = self.model.images(Z, t)
+            found = add_near(symmetric_product(images, rows), task.y, task.targets, self.known[t])
+            if found:
+                self.pairs[t] = np.nonzero(self.known[t])
+                self.first[t][1:] = np.cumsum(self.known[t].sum(axis=1))
+            missing += found
+        return missing
+
+    def at(self, Z: Parts) -> Point:
+        """Return the point with the variables `Z`."""
+        distances = []
+        for t, (task, pairs) in enumerate(zip(self.tasks, self.pairs, strict=True)):
+            images, rows = self.model.images(Z, t)
+            n = len(rows)
+            if DENSE * pairs[0].size > n * n:
+                products = symmetric_product(images, rows)
+                found = Distances(to_targets(products, task.targets), to_pairs(products, *pairs))
+            else:
+                own = np.einsum("nd,nd->n", images, rows)
+                start = np.repeat(np.arange(n), task.targets.shape[1])
+                target = some_distances(images, rows, own, start, task.targets.ravel())
+                found = Distances(
+                    target.reshape(task.targets.shape), some_distances(images, rows, own, *pairs)
+                )
+            distances.append(found)
+        return Point(Z, tuple(distances))
+
+    def value(self, point: Point, width: float) -> float:
+        """Return the objective with the hinge's quadratic start of a width, which may be 0."""
+        total = self.model.cost(point.Z)
+        for found, first in zip(point.distances, self.first, strict=True):
+            push = hinge(found.targets, found.pairs, first, width)
+            total += (1.0 - self.mu) * found.targets.sum() + self.mu * push
+        return float(total)
+
+    def value_and_gradient(self, point: Point, width: float) -> tuple[float, Parts]:
+        """Return `value` and its gradient; the width is not 0."""
+        total, graphs = self.value(point, width), []
+        for task, found, (start, end), first in zip(
+            self.tasks, point.distances, self.pairs, self.first, strict=True
+        ):
+            n, n_neighbors = task.targets.shape
+            pull, push = slopes(found.targets, found.pairs, first, width)
+            pull *= self.mu
+            pull += 1.0 - self.mu
+            active = np.flatnonzero(push > 0.0)
+            graphs.append(
+                Edges(
+                    np.concatenate([np.repeat(np.arange(n), n_neighbors), start[active]]),
+                    np.concatenate([task.targets.ravel(), end[active]]),
+                    np.concatenate([pull.ravel(), -self.mu * push[active]]),
+                )
+            )
+        return total, self.model.gradient(point.Z, graphs)
+
+    def step(self, origin: Point, width: float, step: float) -> tuple[Point, float, float]:
+        """Return the next point, its value, and the step's length that led there.
+
+        Parameters
+        ----------
+        origin : Point
+        width : float
+        step : float
+            The length that is tried first.
+        """
+        value, gradient = self.value_and_gradient(origin, width)
+        while True:
+            parts, bound = [], value
+            for part, slope, pace in zip(origin.Z, gradient, self.model.pace, strict=True):
+                near = nearest_in_cone(part - (step * pace) * slope)
+                moved = near - part
+                bound += np.vdot(slope, moved) + squares(moved) / (2.0 * step * pace)
+                parts.append(near)
+            there = self.at(tuple(parts))
+            found = self.value(there, width)
+            if found <= bound + ROUNDING * abs(value):
+                return there, found, step
+            step *= SHORTER
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
+def hinge(targets, pairs, first, width):
+    """Return the sum of [1 + d²(i, j) - d²(i, l)]_+ over pairs (i, l) and target neighbours j.
+
+    The hinge is quadratic in a width from 0 on, and later lower by width / 2. The pairs of example
+    i are those from first[i] to first[i + 1].
+    """
+    curve = 0.5 / width if width > 0.0 else 0.0
+    total = 0.0
+    for i in range(targets.shape[0]):
+        for k in range(targets.shape[1]):
+            reach = 1.0 + targets[i, k]
+            of_target = 0.0
+            for e in range(first[i], first[i + 1]):
+                above = max(reach - pairs[e], 0.0)
+                start = min(above, width)
+                of_target += above - start + curve * (start * start)
+            total += of_target
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
+def slopes(targets, pairs, first, width):
+    """Return the slopes of `hinge` by the distance of each target, and less those by each pair's.
+
+    Shapes: (n, n_neighbors) and (n_pairs,).
+    """
+    pull, push = np.zeros(targets.shape), np.zeros(pairs.size)
+    for i in range(targets.shape[0]):
+        for k in range(targets.shape[1]):
+            reach = 1.0 + targets[i, k]
+            of_target = 0.0
+            for e in range(first[i], first[i + 1]):
+                slope = min(max(reach - pairs[e], 0.0) / width, 1.0)
+                of_target += slope
+                push[e] += slope
+            pull[i, k] = of_target
+    return pull, push
+
+
+@njit(cache=True, nogil=True)
+def add_near(products, y, targets, known):
+    """Mark the pairs of another class that are nearer than a target's margin; return how many."""
+    added = 0
+    for i in range(y.size):
+        reach = -np.inf
+        for k in range(targets.shape[1]):
+            j = targets[i, k]
+            reach = max(reach, 1.0 + products[i, i] + products[j, j] - 2.0 * products[i, j])
+        for j in range(y.size):
+            apart = products[i, i] + products[j, j] - 2.0 * products[i, j]
+            if apart < reach and y[j] != y[i] and not known[i, j]:
+                known[i, j] = True
+                added += 1
+    return added
+
+
+def along(old: Point, new: Point, beyond: float) -> Point:
+    """Return the point `beyond` times the way from old to new farther than new.
+
+    Parameters
+    ----------
+    old, new : Point
+    beyond : float
+    """
+    if beyond == 0.0:
+        return new
+    here = 1.0 + beyond
+    return Point(
+        tuple(here * n - beyond * o for o, n in zip(old.Z, new.Z, strict=True)),
+        tuple(
+            Distances(here * n.targets - beyond * o.targets, here * n.pairs - beyond * o.pairs)
+            for o, n in zip(old.distances, new.distances, strict=True)
+        ),
+    )

@@ -1,0 +1,516 @@
+"""What every learner of streams must keep to, as checks that run on any one of them.
+
+The tests of this package run them on all of its learners, and ``omtl check`` on a user's own.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core.errors import NumbaError
+from scipy import sparse
+
+from omtl.data.examples import examples_of
+from omtl.data.networks import mixing_matrix
+from omtl.data.streams import Stream, Tasks, rounds
+from omtl.kernel.loop import run
+from omtl.kernel.not_compiled import why
+from omtl.kernel.play import Trace, play
+from omtl.kernel.rules import Event, Shape, is_compiled, open_round, score, update
+from omtl.reference.transcriptions import rounds_of, steps_of, transcription_of
+
+PASS, FAIL, WARNING = "pass", "fail", "warning"
+
+TOLERANCE = 1e-9
+"""Of scores that two ways of playing must agree on, relative to the largest of the play."""
+
+RULES = ("new_state", "score", "update")
+"""The methods that a learner must have."""
+
+SOURCED = r"\b(paper|section|et al|own|made up|baseline)\b|\b(19|20)\d\d\b"
+"""What the docstring of a learner has that says where the algorithm is from."""
+
+HUGE = 1e200
+"""A feature of this size overflows once it is squared."""
+
+
+class BrokenRule(Exception):  # noqa: N818 - it reads as what is the matter
+    """A learner does not keep to a rule; the text says how."""
+
+
+class Case(NamedTuple):
+    """A small problem: labelled examples, the order they come in, and a network."""
+
+    tasks: Tasks
+    stream: Stream
+    mixing: np.ndarray
+
+    @property
+    def shape(self) -> Shape:
+        """What a learner is told."""
+        X = self.tasks.X
+        counts = np.bincount(self.tasks.task[self.stream.example], minlength=len(self.tasks.names))
+        return Shape(
+            n_tasks=len(self.tasks.names),
+            n_features=X.shape[1],
+            mixing=self.mixing,
+            sparse=sparse.issparse(X),
+            n_rounds=self.stream.start.size - 1,
+            n_examples=tuple(counts.tolist()),
+        )
+
+    def with_rows(self, X: np.ndarray | sparse.csr_array) -> Case:
+        """Return the problem with other rows."""
+        return self._replace(tasks=Tasks(X, self.tasks.y, self.tasks.task, self.tasks.names))
+
+    def with_labels(self, y: np.ndarray) -> Case:
+        """Return the problem with other labels."""
+        return self._replace(tasks=Tasks(self.tasks.X, y, self.tasks.task, self.tasks.names))
+
+
+class Recorded(NamedTuple):
+    """By event: the score, and whether the learner learnt from it; and the learner's last state."""
+
+    scores: np.ndarray
+    fired: np.ndarray
+    state: Any
+
+
+class Record(NamedTuple):
+    """The recorder (`omtl.kernel.loop`) of events: their scores, and which were learnt from."""
+
+    scores: np.ndarray
+    fired: np.ndarray
+
+    def begin(self) -> int:
+        """Return that no event has been."""
+        return 0
+
+    def scored(
+        self,
+        n: int,
+        learner: Any,  # noqa: ARG002
+        state: Any,  # noqa: ARG002
+        rows: Any,  # noqa: ARG002
+        event: Event,  # noqa: ARG002
+        y: float,  # noqa: ARG002
+        score: float,
+    ) -> int:
+        """Keep the score."""
+        self.scores[n] = score
+        return n
+
+    def learnt(self, n: int, event: Event, stepped: bool) -> int:  # noqa: ARG002
+        """Keep whether there was a step."""
+        self.fired[n] = stepped
+        return n + 1
+
+
+def problem(sizes: tuple[int, ...], n_features: int = 33, seed: int = 0) -> Case:
+    """Return a fixed problem with labels that can be learnt, a node a task, many features zero.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Number of examples of each task.
+    n_features, seed : int
+    """
+    rng = np.random.default_rng(seed)
+    n_tasks, n = len(sizes), sum(sizes)
+    task = np.repeat(np.arange(n_tasks), sizes)
+    X = rng.normal(size=(n, n_features)) * (rng.random((n, n_features)) < 0.4)
+    ways = rng.normal(size=n_features) + 0.5 * rng.normal(size=(n_tasks, n_features))
+    margin = np.einsum("ij,ij->i", X, ways[task]) + 0.3 * rng.normal(size=n)
+    names = tuple(f"task {k + 1}" for k in range(n_tasks))
+    tasks = Tasks(X, np.where(margin > 0, 1.0, -1.0), task, names)
+    stream = rounds(
+        tasks, np.random.default_rng(seed + 1), np.random.default_rng(seed + 2), n_tasks
+    )
+    # A ring that loses no mode whatever its size.
+    return Case(tasks, stream, 0.7 * np.eye(n_tasks) + 0.3 * mixing_matrix(n_tasks, "ring"))
+
+
+def recorded(learner: Any, case: Case, compiled: bool = True) -> Recorded:
+    """Play a case and return its scores by event.
+
+    Parameters
+    ----------
+    learner
+        One that is no tuple is played as plain Python.
+    case : Case
+    compiled : bool
+        Whether to run in the compiled loop.
+    """
+    n_events = case.stream.example.size
+    noted = Record(np.full(n_events, np.nan), np.zeros(n_events, dtype=bool))
+    state = learner.new_state(case.shape)
+    run(learner, state, examples_of(case.tasks), case.stream, noted, compiled)
+    return Recorded(noted.scores, noted.fired, state)
+
+
+def _traced(learner: Any, case: Case, compiled: bool = True) -> Trace:
+    return play(learner, examples_of(case.tasks), case.stream, case.shape, compiled)[0]
+
+
+def _demand(kept: bool, otherwise: str) -> None:
+    if not kept:
+        raise BrokenRule(otherwise)
+
+
+def _equal(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return where scores are the same; NaN is the same as NaN."""
+    return (one == other) | (np.isnan(one) & np.isnan(other))
+
+
+def _same_scores(one: np.ndarray, other: np.ndarray, otherwise: str) -> None:
+    """Demand that scores agree, but for rounding; those that are not finite, in what they are."""
+    finite = np.where(np.isfinite(one), np.abs(one), 1.0)
+    size = np.maximum.accumulate(np.maximum(1.0, finite))
+    apart = ~(_equal(one, other) | (np.abs(one - other) <= TOLERANCE * size))
+    if apart.any():
+        e = int(np.argmax(apart))
+        raise BrokenRule(f"{otherwise}: example {e + 1} scores {one[e]:.6g} and {other[e]:.6g}")
+
+
+SIZES = (7, 5, 6)
+"""Examples of each task in most checks."""
+
+
+def has_the_rules(learner: Any) -> None:
+    """It has new_state, score and update, which return what they must."""
+    lacking = [rule for rule in RULES if not callable(getattr(learner, rule, None))]
+    _demand(not lacking, f"it has no {' and no '.join(lacking)}")
+    case = problem(SIZES)
+    examples = examples_of(case.tasks)
+    state = learner.new_state(case.shape)
+    i = int(case.stream.example[0])
+    node = int(case.stream.node[0])
+    event = Event(0, i, int(examples.task[i]), node, float(examples.square_norm[i]))
+    open_round(learner, state, examples.rows)
+    value = score(learner, state, examples.rows, event)
+    _demand(
+        isinstance(value, float | int | np.floating),
+        f"score returns {type(value).__name__} where a number is due",
+    )
+    step = update(learner, state, examples.rows, event, float(examples.y[i]), float(value))
+    _demand(
+        isinstance(step, bool | np.bool_),
+        f"update returns {type(step).__name__} where True (a step was taken) or False is due",
+    )
+
+
+PLAIN = "it is a plain class, played as plain Python"
+
+
+def compiles(learner: Any) -> str:
+    """Where it is to be compiled it can be, and allocates nothing in the loop."""
+    if not is_compiled(learner):
+        return PLAIN
+    case = problem(SIZES)
+    recorded(learner, case)
+    recorded(learner, case.with_rows(sparse.csr_array(case.tasks.X)))
+    return ""
+
+
+def pickles(learner: Any) -> None:
+    """Its hyper-parameters can be pickled, so that worker processes can have them."""
+    try:
+        again = pickle.loads(pickle.dumps(learner))
+    except Exception as fault:
+        raise BrokenRule(f"it cannot be pickled: {fault}") from fault
+    _same_values(
+        _values(again), _values(learner), "a pickled copy has other hyper-parameters than it has"
+    )
+
+
+def score_does_not_see_the_label(learner: Any) -> None:
+    """Turning this label and all later ones leaves this score as it is, to the bit."""
+    case = problem(SIZES)
+    before = recorded(learner, case).scores
+    for e in range(before.size):
+        y = case.tasks.y.copy()
+        y[case.stream.example[e:]] *= -1.0
+        after = recorded(learner, case.with_labels(y)).scores
+        seen = ~_equal(after[: e + 1], before[: e + 1])
+        _demand(
+            not seen.any(),
+            f"turning the labels from example {e + 1} on changes the score of example "
+            f"{int(np.argmax(seen)) + 1}: it is scored after a label that is not yet due",
+        )
+
+
+def learns_from_labels(learner: Any) -> None:
+    """Labels matter to what comes later."""
+    case = problem((12, 12, 12))
+    before = recorded(learner, case).scores
+    after = recorded(learner, case.with_labels(-case.tasks.y)).scores
+    _demand(not _equal(before, after).all(), "turning all labels changes no score")
+
+
+def is_deterministic(learner: Any) -> None:
+    """A second play gives the same trace, to the bit, and none changes what it is given."""
+    case = problem(SIZES)
+    given = [case.tasks.X, case.tasks.y, case.tasks.task, *case.stream, case.mixing]
+    copies = [array.copy() for array in given]
+    first, second = _traced(learner, case), _traced(learner, case)
+    for name, one, other in zip(Trace._fields, first, second, strict=True):
+        _demand(
+            np.array_equal(one, other, equal_nan=True),
+            f"{name} differs in a second play of the same stream",
+        )
+    for array, kept in zip(given, copies, strict=True):
+        _demand(np.array_equal(array, kept), "a play changes the examples that it is given")
+
+
+def repeats_share_nothing(learner: Any) -> None:
+    """A play of another stream in between changes nothing."""
+    case, other = problem(SIZES), problem((9, 4), seed=5)
+    values = copy.deepcopy(_values(learner))
+    before = recorded(learner, case).scores
+    recorded(learner, other)
+    after = recorded(learner, case).scores
+    _demand(
+        np.array_equal(before, after, equal_nan=True),
+        "a play of another stream changes the scores of the next play: keep what is learnt in the "
+        "state that new_state returns",
+    )
+    _same_values(_values(learner), values, "a play changes its hyper-parameters")
+
+
+def plain_is_compiled(learner: Any) -> str:
+    """The plain loop and the compiled one agree."""
+    if not is_compiled(learner):
+        return PLAIN
+    case = problem(SIZES)
+    fast, slow = recorded(learner, case), recorded(learner, case, compiled=False)
+    _same_scores(slow.scores, fast.scores, "plain Python and compiled code differ")
+    _demand(np.array_equal(slow.fired, fast.fired), "plain and compiled code take other steps")
+    return ""
+
+
+def is_its_reference(learner: Any) -> str:
+    """Where it has a plain transcription (`reference`), both give the same scores."""
+    if transcription_of(learner) is None:
+        return "it names no reference"
+    case = problem(SIZES)
+    got, given = recorded(learner, case), rounds_of(case.tasks, case.stream)
+    for e, step in enumerate(steps_of(learner, given, case.shape)):
+        score, size = got.scores[e], max(1.0, abs(step.score))
+        _demand(
+            abs(score - step.score) <= TOLERANCE * size,
+            f"its reference differs: example {e + 1} scores {score:.6g} and {step.score:.6g}",
+        )
+        same = got.fired[e] == step.fired
+        if step.gap <= TOLERANCE * size and not (same and score == step.score):
+            return f"up to example {e + 1}, whose decision rounding may turn"
+        _demand(same, f"its reference learns other examples, first {e + 1}")
+    return ""
+
+
+def dense_is_sparse(learner: Any) -> None:
+    """Dense and sparse rows give the same scores."""
+    case = problem(SIZES)
+    dense, compressed = (
+        recorded(learner, one) for one in (case, case.with_rows(sparse.csr_array(case.tasks.X)))
+    )
+    _same_scores(dense.scores, compressed.scores, "dense and sparse rows differ")
+
+
+def empty_rows_are_harmless(learner: Any) -> None:
+    """A row without features gets a finite score and is not learnt from."""
+    case = problem(SIZES)
+    X = case.tasks.X.copy()
+    X[case.stream.example[2:4]] = 0.0
+    got = recorded(learner, case.with_rows(X))
+    _demand(
+        bool(np.isfinite(got.scores).all()), "after a row without features scores are not finite"
+    )
+    trace = _traced(learner, case.with_rows(X))
+    _demand(int(trace.updates.sum()) == int(got.fired.sum()), "a row without features is a step")
+
+
+def few_examples_are_enough(learner: Any) -> None:
+    """A task without any example, one example, and none at all are played."""
+    for sizes in ((4, 0, 3), (1,), (0, 0)):
+        case = _of(sizes)
+        trace = _traced(learner, case)
+        n = int(case.stream.example.size)
+        _demand(
+            0 <= int(trace.mistakes.sum()) <= n and int(trace.updates.sum()) <= n,
+            f"{n} examples of {len(sizes)} tasks leave {int(trace.mistakes.sum())} mistakes and "
+            f"{int(trace.updates.sum())} steps",
+        )
+
+
+def ties_are_mistakes(learner: Any) -> None:
+    """What is counted is what the scores say; a score of 0 is a mistake."""
+    case = problem(SIZES)
+    got, trace = recorded(learner, case), _traced(learner, case)
+    i = case.stream.example
+    wrong = ~(case.tasks.y[i] * got.scores > 0.0)
+    counted = np.bincount(case.tasks.task[i][wrong], minlength=len(SIZES))
+    _demand(
+        np.array_equal(trace.mistakes, counted),
+        f"the trace has {trace.mistakes.tolist()} mistakes where the scores have "
+        f"{counted.tolist()}",
+    )
+
+
+def scores_are_finite(learner: Any) -> None:
+    """On examples of ordinary size no score overflows."""
+    got = recorded(learner, problem((12, 12, 12)))
+    _demand(bool(np.isfinite(got.scores).all()), "scores are not finite on examples of size 1")
+
+
+def divergence_is_reported(learner: Any) -> None:
+    """Numbers that overflow are counted as diverged: they neither raise nor pass for numbers."""
+    case = problem((12, 12, 12))
+    huge = case.with_rows(HUGE * case.tasks.X)
+    with np.errstate(all="ignore"):
+        try:
+            got, trace = recorded(learner, huge), _traced(learner, huge)
+        except Exception as fault:
+            raise BrokenRule(
+                f"numbers that overflow raise {type(fault).__name__}: {fault}"
+            ) from fault
+    lost = int(np.sum(~np.isfinite(got.scores)))
+    _demand(
+        int(trace.diverged[0]) == lost,
+        f"{lost} scores are not finite, {int(trace.diverged[0])} are counted as diverged",
+    )
+
+
+def says_cost_and_source(learner: Any) -> None:
+    """Its docstring says what an example costs, and where the algorithm is from."""
+    text = type(learner).__doc__ or ""  # its own, not that of a class above it
+    _demand(bool(text), "it has no docstring")
+    _demand("cost per example" in text.lower(), "its docstring does not say its cost per example")
+    _demand(
+        re.search(SOURCED, text, re.I) is not None,
+        "its docstring does not say where the algorithm is from: a paper, or that it is your own",
+    )
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check: what is demanded, what looks whether it is so, and whether it only warns.
+
+    What looks raises `BrokenRule`, or returns what is to be told of a pass.
+    """
+
+    demands: str
+    look: Callable[[Any], str | None]
+    warns: bool = False
+
+
+CHECKS = tuple(
+    Check(" ".join((look.__doc__ or "").split()).removesuffix("."), look, warns)
+    for look, warns in (
+        (has_the_rules, False),
+        (pickles, False),
+        (compiles, False),
+        (plain_is_compiled, False),
+        (is_its_reference, False),
+        (dense_is_sparse, False),
+        (score_does_not_see_the_label, False),
+        (learns_from_labels, True),
+        (is_deterministic, False),
+        (repeats_share_nothing, False),
+        (ties_are_mistakes, False),
+        (empty_rows_are_harmless, False),
+        (few_examples_are_enough, False),
+        (scores_are_finite, True),
+        (divergence_is_reported, False),
+        (says_cost_and_source, True),
+    )
+)
+"""All checks, in the order in which they are made."""
+
+NEEDED_FIRST = 3
+"""So many of them must pass before the others can be made."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found: ``pass``, ``fail`` or ``warning``, and why."""
+
+    check: Check
+    result: str
+    why: str = ""
+
+
+def look_at(learner: Any) -> Iterator[Finding]:
+    """Make all checks of a learner and yield what each finds.
+
+    Where it lacks what the others need, they are not made.
+
+    Parameters
+    ----------
+    learner
+        An instance with its hyper-parameters.
+    """
+    for number, check in enumerate(CHECKS):
+        finding = _looked(check, learner)
+        yield finding
+        if finding.result == FAIL and number < NEEDED_FIRST:
+            return
+
+
+def _looked(check: Check, learner: Any) -> Finding:
+    broken = WARNING if check.warns else FAIL
+    try:
+        with _quiet():
+            note = check.look(learner)
+    except BrokenRule as fault:
+        return Finding(check, broken, str(fault))
+    except NumbaError as fault:
+        return Finding(check, FAIL, f"it cannot be compiled: {why(fault)}")
+    except Exception as fault:  # whatever the learner's own code raises
+        return Finding(check, FAIL, f"{type(fault).__name__}: {fault}")
+    return Finding(check, PASS, note or "")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Leave numpy's warnings out: what they warn of is looked at."""
+    with np.errstate(all="ignore"):
+        yield
+
+
+def _of(sizes: tuple[int, ...]) -> Case:
+    """Return a problem of so many examples a task, of which there may be none at all."""
+    case = problem(tuple(max(size, 1) for size in sizes))
+    kept = np.concatenate(
+        [np.flatnonzero(case.tasks.task == k)[:size] for k, size in enumerate(sizes)]
+    ).astype(np.int64)
+    n = kept.size
+    stream = Stream(
+        start=np.arange(n + 1),
+        example=kept,
+        node=case.tasks.task[kept],
+        checkpoint=np.array([n] if n else [], dtype=np.int64),
+    )
+    return case._replace(stream=stream)
+
+
+def _values(learner: Any) -> Any:
+    """Return a learner's hyper-parameters."""
+    if is_compiled(learner):
+        return tuple(learner)
+    names = [field.name for field in fields(learner)] if is_dataclass(learner) else []
+    return {name: getattr(learner, name) for name in names} | getattr(learner, "__dict__", {})
+
+
+def _same_values(one: Any, other: Any, otherwise: str) -> None:
+    """Demand that hyper-parameters are the same, arrays and NaN among them."""
+    try:
+        np.testing.assert_equal(one, other)
+    except AssertionError as fault:
+        raise BrokenRule(otherwise) from fault

@@ -1,0 +1,162 @@
+"""Tables, raw repeats and figures in the forms that papers and other programs read."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from omtl.compute.store import Store
+from omtl.experiment.citations import bibtex
+from omtl.experiment.config import choose, named_reading
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.naming import by_reading, by_rule
+from omtl.figures import numbers
+from omtl.figures.drawing import draw
+from omtl.figures.pictures import FORMS, render
+from omtl.figures.plan import plan_figure
+from omtl.figures.play import as_chosen
+from omtl.reproduction.reproduce import Wanted
+from omtl.tables import plan
+from omtl.tables.committed import source, stored_or_kept
+from omtl.tables.layout import counts, lay_out, plural
+from omtl.tables.render import latex, markdown
+from omtl.tables.scoring import frame, raw_repeats
+from omtl.util.errors import UserError
+from omtl.util.files import write_whole
+from omtl.util.paths import RESULTS
+
+Contents = dict[str, str | bytes]
+"""What is written, by the endings of the files' names."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written, what it is of, and where the numbers are from."""
+
+    paths: list[Path]
+    content: str
+    source: str
+
+    def __str__(self) -> str:
+        """Return what was exported as text."""
+        return f"{self.content}; from {self.source}"
+
+
+def export(name: str, wanted: Wanted, store: Store, folder: Path) -> Exported:
+    """Write a table or figure in all forms: as the store has it, or the kept results.
+
+    Nothing is computed. All files carry the names of the reading and of the selection
+    rule, but for the closest reading and the own rule (`omtl.experiment.naming`).
+
+    Returns
+    -------
+    Exported
+        Of a table csv, md, tex, parquet, its repeats as csv and parquet; of a figure svg, png and
+        csv, and pdf where it is drawn from the store; and of both the BibTeX of all that they use.
+
+    Raises
+    ------
+    UserError
+        On an unknown table, figure, reading or rule, or where there are no numbers.
+    """
+    makers = dict.fromkeys(plan.descriptions("table"), _table)
+    makers |= dict.fromkeys(plan.descriptions("figure"), _figure)
+    maker = makers[choose("table or figure", name, list(makers))]
+    contents, stem, told, source = maker(name, wanted, store)
+    paths = []
+    for ending, content in contents.items():
+        paths.append(folder / f"{stem}.{ending}")
+        write_whole(paths[-1], content)
+    return Exported(paths, f"{name}: {told}", source)
+
+
+Parts = tuple[Contents, str, str, str]
+"""Files by their endings, what they are called before these, what they show, and their source."""
+
+
+def _table(name: str, wanted: Wanted, store: Store) -> Parts:
+    """Return what is exported of a table."""
+    table = wanted.planned(name)
+    description = table.description
+    n_repeats, selection = wanted.n_repeats(description), wanted.rule(description)
+    scored, run = stored_or_kept(table, store, selection, wanted.seed, n_repeats)
+    if not any(s.values.size for s in scored):
+        raise _nothing(name, f"omtl table {name}", wanted, n_repeats)
+    repeats = raw_repeats(table, scored, wanted.seed)
+    if run is None:
+        layout = lay_out(table, scored, selection, wanted.seed, n_repeats)
+        rows, texts = frame(table, scored, selection), (markdown(layout), latex(layout))
+    else:
+        rows, texts = pd.DataFrame(run.rows), (run.text("md"), run.text("tex"))
+    contents: Contents = {
+        "csv": _csv(rows),
+        "md": texts[0],
+        "tex": texts[1],
+        "parquet": _parquet(rows),
+        "repeats.csv": _csv(repeats),
+        "repeats.parquet": _parquet(repeats),
+        "bib": _bib(description["paper"], [cell.experiment for cell in table.cells]),
+    }
+    return contents, _stem(wanted, description), counts(scored), source(run)
+
+
+def _figure(name: str, wanted: Wanted, store: Store) -> Parts:
+    """Return what is exported of a figure: that in ``results/`` where it is of the full run."""
+    description = plan.describe("figure", name)
+    reading, stem = named_reading(description["paper"], wanted.reading), _stem(wanted, description)
+    n_repeats, selection = wanted.n_repeats(description), wanted.rule(description)
+    figure = as_chosen(plan_figure(name, reading), store, None, wanted.seed, n_repeats, selection)
+    units = figure.units(wanted.seed, n_repeats)
+    experiments = [Experiment(u.algorithm, u.dataset, u.protocol, u.network) for u in units]
+    bib = _bib(description["paper"], experiments)
+    folder = RESULTS / "figures"
+    kept = {form: folder / f"{stem}.{form}" for form in ("svg", "png", "csv")}
+    lacking = wanted.is_full(description) and not all(map(store.has, units))
+    if lacking and all(path.exists() for path in kept.values()):
+        files: Contents = {form: path.read_bytes() for form, path in kept.items()}
+        told = f"no pdf, which needs `omtl figure {name}` first"
+        return {**files, "bib": bib}, stem, told, str(folder.relative_to(RESULTS.parent))
+    shown = numbers.show_figure(figure, store, wanted.seed, n_repeats, {}, selection)
+    if not any(panel.parts for panel in shown):
+        raise _nothing(name, f"omtl figure {name}", wanted, n_repeats)
+    contents: Contents = {
+        **render(lambda: draw(figure, shown, ""), name, tuple(FORMS)),
+        "csv": _csv(numbers.frame(figure, shown, selection)),
+        "bib": bib,
+    }
+    missing = sum(bool(panel.missing) for panel in shown)
+    told = plural(len(shown), "panel") + (f", {missing} with missing lines" if missing else "")
+    return contents, stem, told, source(None)
+
+
+def _nothing(name: str, command: str, wanted: Wanted, n_repeats: int) -> UserError:
+    return UserError(
+        f"{name}: there is nothing of {plural(n_repeats, 'repeat')} of reading {wanted.reading}, "
+        f"seed {wanted.seed}, in the store or in results/; run `{command}` first, with the same "
+        "options"
+    )
+
+
+def _stem(wanted: Wanted, description: Mapping[str, Any]) -> str:
+    named = by_rule(description["id"], wanted.rule(description), description["selection"])
+    return by_reading(named, wanted.reading)
+
+
+def _bib(paper: str, experiments: Sequence[Experiment]) -> str:
+    algorithms = [experiment.algorithm for experiment in experiments]
+    return bibtex(algorithms, [experiment.dataset for experiment in experiments], [paper])
+
+
+def _csv(rows: pd.DataFrame) -> str:
+    return rows.to_csv(index=False, lineterminator="\n")
+
+
+def _parquet(rows: pd.DataFrame) -> bytes:
+    content = io.BytesIO()
+    rows.to_parquet(content, index=False)
+    return content.getvalue()

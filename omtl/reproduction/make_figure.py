@@ -1,0 +1,104 @@
+"""Making a figure: its units computed, its numbers shown and judged, its files written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from omtl.compute.store import Store
+from omtl.evidence.claims import ledger_of_figure
+from omtl.experiment.naming import by_reading, by_rule
+from omtl.figures.drawing import draw
+from omtl.figures.numbers import Shown, frame, show_figure
+from omtl.figures.pictures import render
+from omtl.figures.plan import Figure, plan_figure
+from omtl.figures.play import play_figure
+from omtl.tables.writing import write_rows
+from omtl.util.files import write_whole
+
+
+@dataclass(frozen=True)
+class Made:
+    """A figure that was made: its claims and files.
+
+    `broken` says whether units failed for another reason than missing data.
+    """
+
+    claims: pd.DataFrame
+    paths: list[Path]
+    broken: bool
+
+
+def write_figure(
+    figure: Figure, shown: Sequence[Shown], selection: str, seed: int, n_repeats: int, folder: Path
+) -> list[Path]:
+    """Write a figure's svg, png and csv; return their paths.
+
+    The same numbers give the same bytes. Like a table's files, they carry the name of another
+    selection rule than the figure's own, and the reading's unless it is the one that comes closest
+    to what is published.
+    """
+    reading = figure.reading["name"]
+    stem = by_reading(by_rule(figure.id, selection, figure.description["selection"]), reading)
+    subtitle = f"reading {reading}, selection {selection}, repeats {n_repeats}, seed {seed}"
+    table = frame(figure, shown, selection).to_csv(index=False, lineterminator="\n")
+    pictures = render(lambda: draw(figure, shown, subtitle), figure.id)
+    paths = []
+    for form, content in {**pictures, "csv": table.encode()}.items():
+        paths.append(folder / f"{stem}.{form}")
+        write_whole(paths[-1], content)
+    return paths
+
+
+def make_figure(
+    name: str,
+    reading: Mapping[str, Any],
+    *,
+    store: Store,
+    parallel: dict[str, Any],
+    seed: int = 0,
+    n_repeats: int | None = None,
+    selection: str | None = None,
+    folder: Path,
+) -> Made:
+    """Compute the units that a figure lacks, draw it, and write its files.
+
+    Parameters
+    ----------
+    name : str
+        The figure's id.
+    reading : mapping
+        A reading's config.
+    store : Store
+        Where finished units are and go.
+    parallel : dict
+        ``backend`` and ``jobs`` of joblib.
+    seed : int
+    n_repeats : int, optional
+        As many as the figure's description says by default.
+    selection : str, optional
+        A rule of the group ``selection``; the figure's own by default.
+    folder : Path
+        Where the files go.
+
+    Raises
+    ------
+    UserError
+        If a name is unknown. Data that cannot be had are no error: their panels say so.
+    """
+    figure = plan_figure(name, reading)
+    n_repeats = n_repeats or figure.description["repeats"]
+    selection = selection or figure.description["selection"]
+    figure, outcome = play_figure(figure, store, parallel, seed, n_repeats, selection)
+    shown = show_figure(figure, store, seed, n_repeats, outcome.failed, selection)
+    paths = write_figure(figure, shown, selection, seed, n_repeats, folder)
+    claims = ledger_of_figure(figure.description["paper"], figure.id, reading["name"], shown)
+    if len(claims):
+        paths.append(folder / f"{figure.id}.claims.csv")
+        write_rows(paths[-1], claims)
+    broken = any(not failure.missing_data for failure in outcome.failed.values())
+    return Made(claims, paths, broken)

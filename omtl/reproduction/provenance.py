@@ -1,0 +1,190 @@
+"""Where a number of a table comes from: config, seeds, data, code, host; how to make it alone."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Console
+
+from omtl.compute.parallel_jobs import Failure
+from omtl.compute.store import Store
+from omtl.experiment.config import did_you_mean
+from omtl.experiment.unit import Result
+from omtl.reproduction.reproduce import Wanted
+from omtl.tables.committed import Run, source, stored_or_kept
+from omtl.tables.halving import play
+from omtl.tables.layout import lay_out, reason_of
+from omtl.tables.plan import Cell, Table
+from omtl.tables.proofread import suspects
+from omtl.tables.render import show
+from omtl.tables.scoring import Scored, score_table
+from omtl.util.errors import UserError
+
+
+def names_of(table: Table) -> dict[str, Cell]:
+    """Return the cells of a table by what they are called.
+
+    A name is ``<algorithm> on <data set>``, with the task where it is of one, and with the metric
+    where the table has several: ``OSMTL-e on Landmine Detection, auc``.
+    """
+    several = len({cell.metric for cell in table.cells}) > 1
+    named = {}
+    for cell in table.cells:
+        task = [] if cell.task == "all" else [cell.task]
+        metric = [cell.metric] if several else []
+        named[", ".join([f"{cell.algorithm} on {cell.dataset}", *task, *metric])] = cell
+    return named
+
+
+def only(table: Table, name: str) -> Table:
+    """Return a table with one of its cells.
+
+    Raises
+    ------
+    UserError
+        If it has none of that name.
+    """
+    named = names_of(table)
+    if name not in named:
+        hint = did_you_mean(name, named, cutoff=0.3)
+        raise UserError(
+            f"{table.id} has no cell {name!r}{hint}; `omtl explain {table.id}` lists them"
+        )
+    return replace(table, cells=[named[name]])
+
+
+def command_of(table: str, name: str, wanted: Wanted, n_repeats: int) -> str:
+    """Return the command line that makes a cell alone."""
+    words = ["omtl", "table", table, "--cell", name, "--reading", wanted.reading]
+    words += ["--repeats", str(n_repeats), "--seed", str(wanted.seed)]
+    if wanted.one_draw:
+        words.append("--one-draw")
+    if wanted.selection:
+        words += ["--selection", wanted.selection]
+    return shlex.join(words)
+
+
+def make_cell(
+    table: str, name: str, wanted: Wanted, store: Store, console: Console
+) -> Mapping[str, Failure]:
+    """Compute what one cell of a table lacks and print it; write no file of results.
+
+    Returns
+    -------
+    mapping of str to Failure
+        Why units failed, by key.
+
+    Raises
+    ------
+    UserError
+        If there is no such table, cell, reading or rule.
+    """
+    alone, n_repeats, selection = _alone(table, name, wanted)
+    outcome = play(alone, store, wanted.parallel, wanted.seed, n_repeats, selection)
+    scored = score_table(alone, store, wanted.seed, n_repeats, outcome.failed, selection)
+    show(lay_out(alone, scored, selection, wanted.seed, n_repeats), console)
+    return outcome.failed
+
+
+def explain(
+    table: str, name: str, wanted: Wanted, store: Store, full: bool = False
+) -> dict[str, Any]:
+    """Return what is known of a cell: the verdict and why, the numbers, what they come from.
+
+    They are those of the store, or of the kept results where it lacks them; nothing is computed.
+    Of rivals, a chooser and the rungs of a search, which a cell may have besides, only what came of
+    them is told.
+
+    Parameters
+    ----------
+    table, name : str
+        The table's id, and the cell's name in it (`names_of`).
+    wanted : Wanted
+        Reading, repeats, seed and selection rule.
+    store : Store
+    full : bool
+        Also all that determines the number: configs, seeds, hashes of data and code, machines.
+
+    Raises
+    ------
+    UserError
+        If there is no such table, cell, reading or rule.
+    """
+    alone, n_repeats, selection = _alone(table, name, wanted)
+    [scored], run = stored_or_kept(alone, store, selection, wanted.seed, n_repeats)
+    reading = scored.cell.reading
+    told: dict[str, Any] = {
+        "cell": f"{table}: {name}",
+        "verdict": scored.verdict,
+        "why": reason_of(alone, scored, selection).removeprefix(f"{scored.verdict}: "),
+        "published": _spread(scored.cell.mean, scored.cell.std),
+        "suspect in print": "; ".join(x.says for x in suspects(table).get(scored.cell.place, [])),
+        "ours": _spread(scored.mean, scored.std) if scored.values.size else "none",
+        "repeats": scored.values.size,
+        "from": source(run),
+        "command": command_of(table, name, wanted, n_repeats),
+        "reading": {"name": alone.reading["name"], "answers": reading["answers"]},
+        "selection": scored.cell.rule(selection),
+        "chosen": scored.params,
+    }
+    told = {key: value for key, value in told.items() if value != ""}
+    return told | _of_units(scored, wanted.seed, n_repeats, store, run) if full else told
+
+
+def _of_units(
+    scored: Scored, seed: int, n_repeats: int, store: Store, run: Run | None
+) -> dict[str, Any]:
+    """Return what the units of a cell say of themselves, or the kept run that it is of."""
+    experiment = scored.cell.experiment
+    units = experiment.repeats(seed, n_repeats)
+    identity = units[0].identity
+    stored: list[Result] = []
+    fed = [scored.data_sha256]
+    if run is None:
+        stored = [result for unit in units if (result := store.load(unit)) is not None]
+        fed = sorted({result.facts["data_sha256"] for result in stored})
+    hosts: list[Any] = [] if run is None else [run.meta["host"]]
+    for result in stored:
+        host = result.facts.get("host", "not recorded: stored before hosts were")
+        if host not in hosts:
+            hosts.append(host)
+    return {
+        "config": {
+            "algorithm": experiment.algorithm,
+            "dataset": experiment.dataset,
+            "protocol": experiment.protocol,
+            "network": experiment.network,
+        },
+        "seeds": {
+            "seed": seed,
+            "repeats": [unit.repeat for unit in units],
+            "draws": sorted({unit.draw for unit in units}),
+        },
+        "data": {
+            "files_sha256": identity["files"],
+            "fed_sha256": fed,
+        },
+        "code": {
+            experiment.algorithm["learner"]: identity["code"]["learner"],
+            experiment.dataset["name"]: identity["code"]["data"],
+            experiment.protocol["module"]: identity["code"]["protocol"],
+        },
+        "seconds": round(sum(result.facts["seconds"] for result in stored), 3),
+        "made on": hosts,
+        "units": {f"repeat {unit.repeat}": unit.key for unit in units},
+    }
+
+
+def _alone(table: str, name: str, wanted: Wanted) -> tuple[Table, int, str]:
+    """Return a table with one cell, and the repeats and selection rule that are wanted of it."""
+    one = only(wanted.planned(table), name)
+    return one, wanted.n_repeats(one.description), wanted.rule(one.description)
+
+
+def _spread(mean: Any, std: Any) -> str:
+    if mean in ("", None):
+        return "none"
+    return f"{float(mean):g} ± {float(std):g}" if std not in ("", None) else f"{float(mean):g}"

@@ -1,0 +1,326 @@
+"""Searching the readings of a table: which answers bring our numbers closest to the published.
+
+From the literal answers, the search goes through the questions, gives each the answer that brings
+the columns that it can move closest, and begins again until a whole round changes nothing. There is
+a search for each standard reading, among the answers that it may take. Every reading of a column
+that was tried is recorded, with our number for each cell. Units are stored, so a search that was
+stopped goes on, and an answer that changes one learner computes only that learner.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from omtl.compute.store import Store
+from omtl.experiment.config import load_option, named_reading, options, questions, support_of
+from omtl.experiment.naming import READINGS
+from omtl.tables.halving import play
+from omtl.tables.luck import FARTHEST, write_luck
+from omtl.tables.plan import describe, plan_table
+from omtl.tables.proofread import suspect_means
+from omtl.tables.reading_importance import page
+from omtl.tables.scoring import score_table
+from omtl.tables.verdict import JUDGED, TIMING
+from omtl.tables.writing import folder_for
+from omtl.util.errors import UserError
+from omtl.util.files import write_whole
+from omtl.util.paths import CONF, EXPERIMENTS, RESULTS
+from omtl.util.seeds import generator
+
+SEARCHES = {reading: taken for reading, taken in READINGS.items() if taken}
+"""The readings that are searched for, with the support of the answers that they may take."""
+
+REPEATS = 5
+"""How many repeats of a table a full search looks at, at least; its seed is 0."""
+
+LOOKS = ("paper", "question", "asks", "support", "found")
+"""Columns of the list of options that were found by looking at printed numbers."""
+
+CERTAINTY = 2.0
+"""An answer is changed only if the distance falls by so many standard errors over the repeats."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A reading of one column, and how far our numbers are from the published.
+
+    `distances` has one number a repeat: the mean over the column's cells of the distance as a share
+    of the published number. `cells` are our means, by algorithm, task and metric.
+    """
+
+    column: str
+    answers: dict[str, str]
+    distances: np.ndarray
+    verdicts: Counter
+    cells: list[tuple[str, str, str, float]]
+
+    def row(self) -> dict[str, Any]:
+        """Return the trial as a row of the record."""
+        return {
+            "column": self.column,
+            "answers": json.dumps(self.answers, sort_keys=True),
+            "distance": f"{self.distances.mean():.5f}",
+            "standard_error": f"{standard_error(self.distances):.5f}",
+            **{verdict: self.verdicts[verdict] for verdict in JUDGED},
+        }
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search of a table's readings gave.
+
+    Parameters
+    ----------
+    answers : dict
+        The answers that are not literal, by standard reading.
+    record : DataFrame
+        A row for each trial: a reading of a column.
+    cells : DataFrame
+        Our number for each cell of each trial, which is named by its row of the record.
+    """
+
+    answers: dict[str, dict[str, str]]
+    record: pd.DataFrame
+    cells: pd.DataFrame
+
+
+def search(
+    table: str,
+    store: Store,
+    parallel: dict[str, Any],
+    seed: int,
+    n_repeats: int,
+    report: Callable[[str], None],
+    draws: int = 0,
+    begin: str = "as_written",
+    wanted: Iterable[str] = SEARCHES,
+) -> Searched:
+    """Return the answers that bring a table closest, and the record of all trials.
+
+    Parameters
+    ----------
+    table : str
+        The table's id.
+    store, parallel, seed, n_repeats
+        Where units are, how they are computed, and which repeats are looked at.
+    report : callable
+        Called with a line of text on each trial.
+    draws : int
+        How many readings, drawn at random, are tried besides: they change nothing in the answers,
+        but tell how much each choice matters away from the path of the search.
+    begin : str
+        The reading that the search begins from; of its answers, those that may not be taken are
+        literal.
+    wanted : iterable of str
+        The standard readings that are searched for.
+    """
+    paper = describe("table", table)["paper"]
+    plan = plan_table(table, named_reading(paper, "as_written"))
+    # Stand-in data are not to be brought close to what other data gave.
+    columns = [
+        column["published"]
+        for column in plan.description["columns"]
+        if column.get("kind") != "substitute"
+    ]
+    asked = {
+        name: {**question, "columns": moved}
+        for name, question in questions(paper).items()
+        if (moved := [column for column in question["columns"] if column in columns])
+    }
+    trials: dict[tuple[str, str], Trial] = {}
+
+    def distances(answers: dict[str, str], moved: list[str]) -> np.ndarray:
+        return np.mean([attempt(column, answers).distances for column in moved], axis=0)
+
+    def attempt(column: str, answers: dict[str, str]) -> Trial:
+        relevant = {q: a for q, a in answers.items() if column in asked[q]["columns"]}
+        key = column, json.dumps(relevant, sort_keys=True)
+        if key not in trials:
+            trials[key] = _try(table, paper, column, relevant, store, parallel, seed, n_repeats)
+            shown = trials[key]
+            report(f"{column}: {shown.distances.mean():.4f} {dict(shown.verdicts)} {relevant}")
+        return trials[key]
+
+    def descend(taken: tuple[str, ...]) -> dict[str, str]:
+        given = {str(q): str(a) for q, a in named_reading(paper, begin)["answers"].items()}
+        offered = {
+            name: [str(o) for o in question["options"] if support_of(question, o) in (None, *taken)]
+            for name, question in asked.items()
+        }
+        answers = {
+            name: given[name] if given.get(name) in offered[name] else str(question["literal"])
+            for name, question in asked.items()
+        }
+        changed = True
+        while changed:
+            changed = False
+            for name, question in asked.items():
+                moved = question["columns"]
+                here = distances(_departures(asked, answers), moved)
+                gains = {
+                    option: here - distances(_departures(asked, answers | {name: option}), moved)
+                    for option in offered[name]
+                }
+                best = max(gains, key=lambda option: gains[option].mean())
+                if gains[best].mean() > CERTAINTY * standard_error(gains[best]):
+                    answers[name] = best
+                    changed = True
+        return _departures(asked, answers)
+
+    for column in columns:
+        attempt(column, {})
+    found = {reading: descend(taken) for reading, taken in SEARCHES.items() if reading in wanted}
+    rng = generator(seed, of="readings", table=table)
+    for _ in range(draws):
+        drawn = {name: str(rng.choice(list(q["options"]))) for name, q in asked.items()}
+        for column in columns:
+            attempt(column, _departures(asked, drawn))
+    tried = list(trials.values())
+    cells = [
+        (number, *place, f"{mean:.6g}")
+        for number, trial in enumerate(tried)
+        for *place, mean in trial.cells
+    ]
+    return Searched(
+        found,
+        pd.DataFrame([trial.row() for trial in tried]),
+        pd.DataFrame(cells, columns=["trial", "algorithm", "task", "metric", "ours"]),
+    )
+
+
+def answers_of_other_tables(paper: str, table: str, reading: str) -> dict[str, str]:
+    """Return the answers of a paper's reading that cannot move a table's columns."""
+    columns = {column["published"] for column in describe("table", table)["columns"]}
+    if f"{paper}/{reading}" not in options("reading"):
+        return {}
+    asked = questions(paper)
+    return {
+        name: answer
+        for name, answer in load_option("reading", f"{paper}/{reading}")["answers"].items()
+        if columns.isdisjoint(asked[name]["columns"])
+    }
+
+
+def write_record(table: str, found: Searched, full: bool) -> list[Path]:
+    """Write the record of a search; one that is not full goes to ``results/partial``."""
+    folder = folder_for(full, "readings", apart=True)
+    paths = [folder / f"{table}.csv", folder / f"{table}.cells.csv"]
+    for path, rows in zip(paths, (found.record, found.cells), strict=True):
+        write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
+    return paths
+
+
+def write_answers(table: str, found: Searched, seed: int) -> list[Path]:
+    """Write a search's answers as the paper's readings, and what is told of its record."""
+    paper = describe("table", table)["paper"]
+    paths = []
+    for reading, answers in found.answers.items():
+        path = CONF / "reading" / paper / f"{reading}.yaml"
+        every = {**answers, **answers_of_other_tables(paper, table, reading)}
+        config = {"name": reading, "paper": paper, "answers": every}
+        head = (
+            "# @package reading\n"
+            "# Found by `omtl readings` on the paper's tables, among the literal answers and those "
+            f"with support\n# {', '.join(SEARCHES[reading])}. Its trials are in "
+            f"results/readings/{paper}-*.csv,\n# looks outside it in results/readings/looks.csv.\n"
+        )
+        write_whole(path, head + yaml.safe_dump(config, sort_keys=False))
+        paths.append(path)
+    return [*paths, *write_page(table), write_luck(table, seed)]
+
+
+def write_page(table: str) -> list[Path]:
+    """Write the page of a recorded search, and the list of all looks; return their paths.
+
+    Raises
+    ------
+    UserError
+        If no search of the table is recorded.
+    """
+    paper = describe("table", table)["paper"]
+    csv = RESULTS / "readings" / f"{table}.csv"
+    if not csv.exists():
+        raise UserError(f"no search of {table} is recorded; run it by: omtl readings {table}")
+    record = pd.read_csv(csv, dtype=str, keep_default_na=False)
+    chosen = {reading: named_reading(paper, reading)["answers"] for reading in SEARCHES}
+    paths = [csv.with_suffix(".md"), csv.with_name("looks.csv")]
+    write_whole(paths[0], page(table, record, questions(paper), chosen))
+    write_whole(paths[1], looks().to_csv(index=False, lineterminator="\n"))
+    return paths
+
+
+def looks() -> pd.DataFrame:
+    """Return what was found by looking at printed numbers outside a search, by question."""
+    rows = [
+        (
+            *(path.parent.name, name, question["asks"]),
+            ", ".join(f"{option}: {label}" for option, label in question["support"].items()),
+            " ".join(question["found"].split()),
+        )
+        for path in sorted(EXPERIMENTS.glob("*/readings.yaml"))
+        for name, question in questions(path.parent.name).items()
+        if "found" in question
+    ]
+    return pd.DataFrame(rows, columns=LOOKS)
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Return the standard error of the mean of one number a repeat; 0 for a single repeat."""
+    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
+
+
+def _departures(asked: dict[str, Any], answers: dict[str, str]) -> dict[str, str]:
+    """Return the answers that are not the literal ones."""
+    return {name: a for name, a in answers.items() if a != asked[name]["literal"]}
+
+
+def _try(
+    table: str,
+    paper: str,
+    column: str,
+    answers: dict[str, str],
+    store: Store,
+    parallel: dict[str, Any],
+    seed: int,
+    n_repeats: int,
+) -> Trial:
+    reading = {"name": "trial", "paper": paper, "answers": answers}
+    plan = plan_table(table, reading, plays=1)
+    suspect = suspect_means(table)  # nothing is brought close to what may be a slip of the print
+    halving = load_option("search", "halving")  # large grids in full would make trials too dear
+    plan = replace(
+        plan,
+        cells=[
+            replace(cell, search=cell.search or halving)
+            for cell in plan.cells
+            if cell.dataset == column
+            and not cell.is_ours
+            and cell.kind != TIMING
+            and cell.place not in suspect
+        ],
+    )
+    outcome = play(plan, store, parallel, seed, n_repeats, plan.description["selection"])
+    scored = score_table(plan, store, seed, n_repeats, outcome.failed)
+    gaps = [
+        np.abs(s.values - float(s.cell.mean)) / abs(float(s.cell.mean))
+        for s in scored
+        if s.values.size
+    ]
+    if not gaps:
+        raise UserError(f"{table}: no cell of {column} could be run: {scored[0].why}")
+    distances = np.mean(np.minimum(gaps, FARTHEST), axis=0)
+    cells = [
+        (s.cell.algorithm, s.cell.task, s.cell.metric, float(s.values.mean()))
+        for s in scored
+        if s.values.size
+    ]
+    return Trial(column, answers, distances, Counter(s.verdict for s in scored), cells)

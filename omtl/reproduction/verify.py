@@ -1,0 +1,296 @@
+"""Verifying the results in git: cells drawn at random, computed from nothing, to the last digit.
+
+Each is compared with the repeats beside its table, which have all digits. The store is not needed
+and not read, so whoever has the repository can verify it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from data_fetchers.fetch import DataMissing
+from omtl.experiment.config import named_reading
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.host import host
+from omtl.experiment.selection import by_repeat
+from omtl.experiment.unit import Result, compute
+from omtl.measures.metrics import METRICS
+from omtl.tables.committed import Run, place_of, rows, runs
+from omtl.tables.halving import is_searched
+from omtl.tables.layout import plural
+from omtl.tables.plan import Cell, Table, plan_table, rule_of
+from omtl.tables.scoring import together, values_of
+from omtl.util.errors import UserError
+from omtl.util.files import write_whole
+from omtl.util.seeds import generator
+
+SAME, CLOSE, DIFFERENT = "same", "close", "different"
+NOT_COMPARABLE = "not comparable"
+"""What becomes of a cell. It is close if the results were made on another kind of CPU, whose bits
+may differ, and no number differs by more than the repeats' standard deviation."""
+
+LARGE = 40
+"""Where more points than this are played again, it is in one repeat only."""
+
+MOST_REPEATS = 5
+"""Else so many repeats are played again at most, drawn at random."""
+
+PLACE = ("table", "dataset", "algorithm", "task", "metric", "reading", "selection")
+"""What names a row of the reproduced tables."""
+
+COLUMNS = (
+    "date",
+    "commit",
+    "python",
+    "packages",
+    "machine",
+    "seed",
+    *PLACE,
+    "units",
+    "points",
+    "result",
+    "detail",
+)
+"""Columns of ``results/verify.csv``."""
+
+THE_POINT: dict[str, Any] = {"rule": "fixed", "point": {}}
+"""The rule that chooses the only point of a grid."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What became of a drawn cell.
+
+    Parameters
+    ----------
+    row : mapping
+        The cell's row in ``results/reproduced``.
+    units, points : int
+        How many repeats were played again, and how many points of the grid in each.
+    differences : tuple of str
+        In which repeats the number is another one.
+    close : bool
+        Whether another kind of CPU may be why.
+    lacking : str
+        What there is nothing to play for the lack of.
+    """
+
+    row: Mapping[str, str]
+    units: int = 0
+    points: int = 0
+    differences: tuple[str, ...] = ()
+    close: bool = False
+    lacking: str = ""
+
+    @property
+    def result(self) -> str:
+        """Whether the results have the same numbers."""
+        if self.differences:
+            return CLOSE if self.close else DIFFERENT
+        return NOT_COMPARABLE if self.lacking else SAME
+
+    @property
+    def detail(self) -> str:
+        """What differs or is lacking, as text."""
+        return "; ".join(self.differences) or self.lacking
+
+    def __str__(self) -> str:
+        """Return the check as text."""
+        told = ", ".join(_place(self.row).values())
+        played = f"{plural(self.units, 'repeat')}, {plural(self.points, 'point')} each"
+        return f"{told} ({played}){f': {self.detail}' if self.detail else ''}"
+
+
+def drawn(
+    results: Path, tables: Sequence[str], n_cells: int, seed: int
+) -> list[tuple[Run, dict[str, str]]]:
+    """Return rows of the reproduced tables, drawn at random without return, spread over the tables.
+
+    Times are left out, as no two plays take the same.
+
+    Parameters
+    ----------
+    results : Path
+        The folder of results.
+    tables : sequence of str
+        The ids of the tables to draw from.
+    n_cells : int
+        How many; all of them where there are no more.
+    seed : int
+
+    Raises
+    ------
+    UserError
+        If no cell was run.
+    """
+    rng = generator(seed, of="verify")
+    turns: list[tuple[int, int, tuple[Run, dict[str, str]]]] = []
+    for number, table in enumerate(rng.permutation(sorted(tables)).tolist()):
+        found = [
+            (run, row)
+            for run in runs(results, table)
+            for row in run.rows
+            if row["ours_mean"] and not METRICS[row["metric"]].timing
+        ]
+        order = rng.permutation(len(found)).tolist()
+        turns += [(turn, number, found[i]) for turn, i in enumerate(order)]
+    if not turns:
+        raise UserError(
+            f"{', '.join(tables)}: no cell was run that is not a time; run `omtl table TABLE` first"
+        )
+    return [one for *_, one in sorted(turns, key=lambda turn: turn[:2])][:n_cells]
+
+
+def cell_of(row: Mapping[str, str], table: Table) -> Cell:
+    """Return the cell of a table that a row is of.
+
+    Raises
+    ------
+    UserError
+        If the table has no such cell any more.
+    """
+    place = place_of(row)
+    for cell in table.cells:
+        if (cell.dataset, cell.algorithm, cell.task, cell.metric) == place:
+            return cell
+    raise UserError(f"{table.id} has no cell {', '.join(place)} any more; run the table again")
+
+
+def each_play(run: Run, row: Mapping[str, str], cell: Cell, rule: Mapping[str, Any]) -> list[Cell]:
+    """Return what may be played again to get a row's number in a repeat, one cell each.
+
+    Where each repeat has parameters of its own, by the rule or by its draw of data, it is the cell
+    with all points that it chose from: of a searched grid those that the search left, by its
+    record. Else the chosen point is played alone, of each of the rivals that have it.
+    """
+    if by_repeat(rule) or cell.experiment.drawn:
+        if not is_searched(cell.experiment, cell.search):
+            return [cell]
+        left = _left_by_search(run, row)
+        return [] if left is None else [replace(cell, experiment=cell.experiment.only(left))]
+    point = json.loads(row["params"])
+    return [
+        replace(one, chooser=None, experiment=one.experiment.only([points.index(point)]))
+        for one in cell.each_rival()
+        if point in (points := one.experiment.points)
+    ]
+
+
+def _left_by_search(run: Run, row: Mapping[str, str]) -> list[int] | None:
+    """Return the numbers of the points that a search left, or None where there is no record."""
+    found = [
+        each["points"]
+        for each in rows(run.folder.parent / "search" / f"{run.stem}.points.csv")
+        if all(each[name] == row[name] for name in ("dataset", "algorithm", "reading"))
+    ]
+    return [int(number) for number in found[-1].split()] if found else None
+
+
+def check(run: Run, row: Mapping[str, str], seed: int) -> Check:
+    """Play repeats of a row's cell from nothing and compare them with those beside its table.
+
+    Parameters
+    ----------
+    run : Run
+        The kept run that the row is of.
+    row : mapping
+        A row of ``results/reproduced``.
+    seed : int
+        Of the draw of repeats.
+
+    Raises
+    ------
+    UserError
+        If the table has no such cell or reading any more.
+    """
+    kept = run.repeats.get(place_of(row))
+    if kept is None or not run.meta:
+        return Check(row, lacking="the repeats beside the table")
+    table = plan_table(run.table, named_reading(run.table.split("-")[0], run.reading))
+    cell = cell_of(row, table)
+    rule = rule_of(row["selection"], cell.reading)
+    plays = each_play(run, row, cell, rule)
+    if not plays:
+        return Check(row, lacking=f"the point {row['params']} in the grid")
+    points = sum(len(one.experiment.points) for one in plays[0].each_rival())
+    order = generator(seed, of="verified repeats", **_place(row)).permutation(kept.size)
+    repeats = sorted(order[: 1 if points > LARGE else MOST_REPEATS].tolist())
+    made, here = run.meta["host"]["cpu"], host()["cpu"]
+    spread = float(kept.std(ddof=1)) if kept.size > 1 else 0.0
+    differences, close = [], made != here
+    for repeat in repeats:
+        try:
+            played = [_replayed(one, rule, run.meta["seed"], repeat) for one in plays]
+        except DataMissing as fault:
+            return Check(row, lacking=str(fault))
+        if any(one[1] not in (None, row["data_sha256"]) for one in played):
+            differences.append(f"repeat {repeat}: other data")
+            close = False
+            continue
+        value = min((one[0] for one in played), key=lambda one: abs(one - kept[repeat]))
+        if not np.array_equal(value, kept[repeat], equal_nan=True):
+            differences.append(f"repeat {repeat}: {value!r}, kept {float(kept[repeat])!r}")
+            close &= bool(abs(value - kept[repeat]) <= spread)
+    if differences:
+        differences.append(f"made on {made}, played on {here}")
+    return Check(row, len(repeats), points, tuple(differences), close)
+
+
+def _replayed(
+    cell: Cell, rule: Mapping[str, Any], seed: int, repeat: int
+) -> tuple[float, str | None]:
+    """Play a repeat of a cell from nothing; return our number, and the hash of the data.
+
+    None for the hash of data that are drawn for this repeat alone.
+    """
+
+    def play(experiment: Experiment) -> list[Result]:
+        return [compute(experiment.unit(seed, repeat))]
+
+    results = together([play(one.experiment) for one in cell.each_rival()])
+    by = None if cell.chooser is None else play(cell.chooser)
+    alone = dict(rule) if by_repeat(rule) or cell.experiment.drawn else THE_POINT
+    [value], _ = values_of(cell, results, alone, by)
+    own_draw = cell.experiment.unit(seed, repeat).draw != 0
+    return float(value), None if own_draw else results[0].facts["data_sha256"]
+
+
+def _place(row: Mapping[str, str]) -> dict[str, str]:
+    return {name: row[name] for name in PLACE}
+
+
+def signed_off(checks: Sequence[Check], seed: int) -> pd.DataFrame:
+    """Return the record of checks: a row a cell, with what they were made on and when."""
+    on = host()
+    packages = " ".join(f"{name} {version}" for name, version in on["packages"].items())
+    made = (
+        datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        *(on["commit"], on["python"], packages),
+        f"{on['cpu']}, {on['cores']} cores, {on['machine']}, {on['system']}",
+        str(seed),
+    )
+    return pd.DataFrame(
+        [
+            (
+                *(*made, *_place(one.row).values(), str(one.units), str(one.points)),
+                *(one.result, one.detail),
+            )
+            for one in checks
+        ],
+        columns=COLUMNS,
+    )
+
+
+def append(path: Path, rows: pd.DataFrame) -> None:
+    """Add rows to a csv, which is made where there is none; what it has stays as it is."""
+    text = rows.to_csv(index=False, header=not path.exists(), lineterminator="\n")
+    earlier = path.read_text(encoding="utf-8") if path.exists() else ""
+    write_whole(path, earlier + text)

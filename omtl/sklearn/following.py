@@ -1,0 +1,215 @@
+"""Going on with a stream where it was left: the loop of learners that are fed piece by piece.
+
+`omtl.kernel.play` plays a whole stream from a new state. Here the state, the round that is open and
+the rows that a learner may still look at are kept between calls, so that examples may come one by
+one or in arrays of any size, with the same bits as a play of them all.
+
+A round has at most one example of each task. It is over when all tasks have come, or when a task
+comes again. A learner may keep numbers of rows until the next round is over; these rows are copied
+into a *window*: two slots a task, which rounds use by turns, and one for a row that is only scored.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omtl.data.rows import DenseRows, Rows, SparseRows
+from omtl.kernel.inlining import by_rows, inlined, loop
+from omtl.kernel.rules import Event, close_round, open_round, score, update
+
+
+class Batch(NamedTuple):
+    """Examples in the order in which they come.
+
+    Shapes: `y` (labels, -1 or +1), `task`, `node` and `square_norm` (n_examples,).
+    """
+
+    rows: Rows
+    y: np.ndarray
+    task: np.ndarray
+    node: np.ndarray
+    square_norm: np.ndarray
+
+
+class Clock(NamedTuple):
+    """How far a stream has come.
+
+    Parameters
+    ----------
+    round : ndarray of shape (1,), int64
+        Number of the round that is open, or of the next one.
+    is_open : ndarray of shape (1,), bool
+    n_met : ndarray of shape (1,), int64
+        Tasks that have come in the open round.
+    last_met : ndarray of shape (n_tasks,), int64
+        The round in which each task came last; -1 for none.
+    """
+
+    round: np.ndarray
+    is_open: np.ndarray
+    n_met: np.ndarray
+    last_met: np.ndarray
+
+
+class Manner(NamedTuple):
+    """What is done with examples.
+
+    Parameters
+    ----------
+    by_task : bool
+        Whether a round has an example of each task; else every example is a round of its own.
+    holds : bool
+        Whether the learner looks at rows again after their update.
+    learns : bool
+        Whether to learn. If not, each example is scored as one of the round that is open, or of
+        the next one, which is opened: that changes nothing of what is learnt later.
+    ends : bool
+        Whether the round is over after these examples.
+    """
+
+    by_task: bool
+    holds: bool
+    learns: bool
+    ends: bool = False
+
+
+def new_clock(n_tasks: int) -> Clock:
+    """Return the clock of a stream that has not begun."""
+    return Clock(
+        np.zeros(1, dtype=np.int64),
+        np.zeros(1, dtype=np.bool_),
+        np.zeros(1, dtype=np.int64),
+        np.full(n_tasks, -1, dtype=np.int64),
+    )
+
+
+def new_window(n_slots: int, n_features: int, sparse: bool, room: int = 0) -> Rows:
+    """Return empty slots for rows.
+
+    A sparse slot is row 2 · slot, and the odd rows are what is left between the slots.
+
+    Parameters
+    ----------
+    n_slots, n_features : int
+    sparse : bool
+    room : int
+        Nonzeros that fit into a sparse slot.
+    """
+    if not sparse:
+        return DenseRows(np.zeros((n_slots, n_features)))
+    begin = np.repeat(np.arange(n_slots + 1, dtype=np.int64) * room, 2)[:-1]
+    return SparseRows(begin, np.zeros(n_slots * room, dtype=np.int32), np.zeros(n_slots * room))
+
+
+def with_room(window: Rows, room: int) -> Rows:
+    """Return a window of sparse slots with the same rows and room for this many nonzeros each."""
+    assert isinstance(window, SparseRows)
+    n_slots = window.indptr.size // 2
+    wider = new_window(n_slots, 0, sparse=True, room=room)
+    assert isinstance(wider, SparseRows)
+    for slot in range(n_slots):
+        begin, end = window.indptr[2 * slot], window.indptr[2 * slot + 1]
+        start = slot * room
+        wider.indptr[2 * slot + 1] = start + end - begin
+        wider.indices[start : start + end - begin] = window.indices[begin:end]
+        wider.values[start : start + end - begin] = window.values[begin:end]
+    return wider
+
+
+def _hold_dense(window, slot, rows, i):
+    for k in range(rows.X.shape[1]):
+        window.X[slot, k] = rows.X[i, k]
+    return slot
+
+
+def _hold_sparse(window, slot, rows, i):
+    to = window.indptr[2 * slot]
+    for k in range(rows.indptr[i], rows.indptr[i + 1]):
+        window.indices[to] = rows.indices[k]
+        window.values[to] = rows.values[k]
+        to += 1
+    window.indptr[2 * slot + 1] = to
+    return 2 * slot
+
+
+@by_rows(dense=_hold_dense, sparse=_hold_sparse)
+def hold(window: Rows, slot: int, rows: Rows, i: int) -> int:
+    """Copy row `i` into a slot of the window; return its number there."""
+    if isinstance(window, DenseRows):
+        assert isinstance(rows, DenseRows)
+        window.X[slot] = rows.X[i]
+        return slot
+    assert isinstance(rows, SparseRows)
+    part = slice(rows.indptr[i], rows.indptr[i + 1])
+    begin = window.indptr[2 * slot]
+    end = begin + rows.indptr[i + 1] - rows.indptr[i]
+    window.indices[begin:end] = rows.indices[part]
+    window.values[begin:end] = rows.values[part]
+    window.indptr[2 * slot + 1] = end
+    return 2 * slot
+
+
+@inlined
+def _close(learner, state, source, clock):
+    close_round(learner, state, source)
+    clock.is_open[0] = False
+    clock.n_met[0] = 0
+    clock.round[0] += 1
+
+
+def follow_slowly(
+    learner: Any,
+    state: Any,
+    window: Rows,
+    batch: Batch,
+    clock: Clock,
+    manner: Manner,
+    scores: np.ndarray,
+) -> None:
+    """Score examples, and learn from each after it is scored.
+
+    Parameters
+    ----------
+    learner, state
+        A learner (`omtl.kernel.rules`), and its state as it was left.
+    window : Rows
+        Two slots a task and one more (`new_window`), where the learner holds rows.
+    batch : Batch
+    clock : Clock
+    manner : Manner
+    scores : ndarray of shape (n_examples,)
+        Where the scores are written.
+    """
+    n_tasks = clock.last_met.size
+    source = window if manner.holds else batch.rows
+    for i in range(batch.task.size):
+        k = batch.task[i]
+        if manner.learns and clock.is_open[0] and clock.last_met[k] == clock.round[0]:
+            _close(learner, state, source, clock)
+        if not clock.is_open[0]:
+            open_round(learner, state, source)
+            clock.is_open[0] = True
+        t = clock.round[0]
+        x = i
+        if manner.holds:
+            slot = (t % 2) * n_tasks + k if manner.learns else 2 * n_tasks
+            x = hold(window, slot, batch.rows, i)
+        event = Event(t, x, k, batch.node[i], batch.square_norm[i])
+        value = score(learner, state, source, event)
+        scores[i] = value
+        if not manner.learns:
+            continue
+        # A row without features teaches nothing, and would divide by its norm.
+        if event.square_norm > 0.0:
+            update(learner, state, source, event, batch.y[i], value)
+        clock.last_met[k] = t
+        clock.n_met[0] += 1
+        if not manner.by_task or clock.n_met[0] == n_tasks:
+            _close(learner, state, source, clock)
+    if manner.ends and clock.n_met[0] > 0:
+        _close(learner, state, source, clock)
+
+
+follow = loop(follow_slowly)

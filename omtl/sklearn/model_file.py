@@ -1,0 +1,155 @@
+"""Estimators in files: NumPy's archive of plain arrays, and a description in JSON; no code.
+
+A file has the format and its version, the learner's name and parameters, the labels, what the
+learner was told (`omtl.kernel.rules.Shape`), and every array of the state, under its path. Nothing
+in it is executed when it is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from omtl.kernel.rules import Shape
+from omtl.sklearn.base import MultiTaskClassifier, arrays_of
+from omtl.sklearn.following import with_room
+from omtl.util.archives import read_sealed, write_sealed
+from omtl.util.errors import UserError
+
+FORMAT = "omtl model"
+VERSION = 2
+
+PLAIN = (str, bool, int, float, type(None))
+"""Types that JSON keeps as they are."""
+
+Estimator = TypeVar("Estimator", bound=MultiTaskClassifier)
+
+
+def save(estimator: MultiTaskClassifier, path: str | PathLike[str]) -> None:
+    """Write an estimator to a file, whole or not at all.
+
+    Raises
+    ------
+    UserError
+        If a label or a parameter is not a number or a string, or the file cannot be written.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    shape = estimator._shape._asdict()
+    arrays["shape/mixing"] = shape.pop("mixing")
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "learner": type(estimator).__name__,
+        "params": {
+            name: _written(name, value, arrays)
+            for name, value in estimator.get_params(deep=False).items()
+        },
+        "classes": [_written("classes", label, arrays) for label in estimator.classes_.tolist()],
+        "classes_dtype": estimator.classes_.dtype.str,
+        "tasks": [_written("tasks", name, arrays) for name in estimator.tasks_],
+        "features": getattr(estimator, "feature_names_in_", np.array([])).tolist(),
+        "shape": shape,
+        "room": estimator._room,
+    }
+    arrays |= _state(estimator)
+    write_sealed(Path(fspath(path)), {"about": np.array(json.dumps(about)), **arrays})
+
+
+def load(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:
+    """Return the estimator of a file.
+
+    Raises
+    ------
+    UserError
+        If it cannot be read, is no such file or a later version's, or of no such learner.
+    """
+    from omtl.sklearn.classes import ESTIMATORS
+
+    try:
+        arrays = read_sealed(path)
+    except OSError as fault:
+        raise UserError(f"{path}: cannot be read ({fault.strerror or fault})") from fault
+    except UserError as fault:
+        raise UserError(f"{path}: is no file of a model, or damaged ({fault})") from fault
+    try:
+        about = json.loads(str(arrays["about"]))
+        if about["format"] != FORMAT:
+            raise KeyError("format")
+        if about["version"] != VERSION:
+            raise UserError(
+                f"{path}: is of version {about['version']}, and this is a reader of {VERSION}; "
+                "read it with the omtl that wrote it"
+            )
+        made = ESTIMATORS[about["learner"]]
+        if not issubclass(made, kind):
+            raise UserError(f"{path}: has a {about['learner']}, which is no {kind.__name__}")
+        return _filled(made, about, arrays)
+    except (KeyError, ValueError, TypeError, AttributeError, OverflowError, MemoryError) as fault:
+        raise UserError(f"{path}: is no file of a model, or damaged ({fault!r})") from fault
+
+
+def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    """Return the estimator that is described, with its arrays."""
+    estimator = made(**{name: _read(value, arrays) for name, value in about["params"].items()})
+    told = about["shape"] | {
+        "mixing": arrays["shape/mixing"],
+        "n_examples": tuple(about["shape"]["n_examples"]),
+    }
+    shape = Shape(**told)
+    classes = np.array(about["classes"], dtype=np.dtype(about["classes_dtype"]))
+    estimator.n_features_in_ = shape.n_features
+    if about["features"]:
+        estimator.feature_names_in_ = np.array(about["features"], dtype=object)
+    estimator._start(shape, classes, tuple(about["tasks"]))
+    if about["room"]:
+        estimator._room = int(about["room"])
+        estimator._window = with_room(estimator._window, estimator._room)
+    for name, array in _state(estimator).items():
+        kept = arrays[name]
+        if kept.shape != array.shape or kept.dtype != array.dtype:
+            raise ValueError(f"{name} does not fit")
+        array[...] = kept
+    return estimator
+
+
+def _state(estimator: MultiTaskClassifier) -> dict[str, np.ndarray]:
+    """Return all arrays in which an estimator keeps what it has learnt, by path."""
+    return {
+        **arrays_of(estimator._state, "state/"),
+        **arrays_of(estimator._clock, "clock/"),
+        **arrays_of(estimator._window, "window/"),
+    }
+
+
+def _written(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Return a label or parameter as JSON has it; an array goes to the arrays."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        arrays[f"params/{name}"] = value
+        return {"array": f"params/{name}"}
+    if isinstance(value, Mapping):
+        items = ((key, _written(name, each, arrays)) for key, each in value.items())
+        return {"pairs": [[_written(name, key, arrays), each] for key, each in items]}
+    if isinstance(value, list | tuple) and name == "network":
+        return [_written(name, each, arrays) for each in value]
+    if type(value) not in PLAIN:
+        raise UserError(
+            f"{name}: {value!r} cannot be kept in a file, which takes strings and numbers; "
+            "use such labels, or pickle the estimator"
+        )
+    return value
+
+
+def _read(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Return a parameter as `_written` found it."""
+    if isinstance(value, dict):
+        if "array" in value:
+            return arrays[value["array"]]
+        return {key: _read(each, arrays) for key, each in value["pairs"]}
+    return value

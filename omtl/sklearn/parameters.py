@@ -1,0 +1,164 @@
+"""What each estimator adds to the rules of its learner: defaults, ranges, what it is told."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from types import UnionType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Values = tuple[str, Callable[[float], bool]]
+"""What a hyper-parameter must be, in words and as a test."""
+
+POSITIVE: Values = ("positive", lambda value: value > 0.0)
+FINITE: Values = ("positive and finite", lambda value: 0.0 < value < math.inf)
+NOT_NEGATIVE: Values = ("at least 0 and finite", lambda value: 0.0 <= value < math.inf)
+RELATION: Values = ("at least 0", lambda value: value >= 0.0)
+SHARE: Values = ("from 0 to 1", lambda value: 0.0 <= value <= 1.0)
+PART: Values = ("above 0 and at most 1", lambda value: 0.0 < value <= 1.0)
+BELOW_ONE: Values = ("at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
+AT_LEAST_ONE: Values = ("at least 1 and finite", lambda value: 1.0 <= value < math.inf)
+ANY: Values = ("a number", lambda value: True)  # noqa: ARG005
+
+NUMBERS: dict[type, tuple[str, type | UnionType]] = {
+    float: ("a number", Real),
+    int: ("a whole number", Integral),
+    bool: ("True or False", bool | np.bool_),
+}
+"""What the types of hyper-parameters are, in words and as types."""
+
+
+class Told(NamedTuple):
+    """A parameter of an estimator that its rules are told of in another way.
+
+    Parameters
+    ----------
+    default : object
+    doc : str
+        Its entry in the docstring.
+    """
+
+    default: Any
+    doc: str
+
+
+TOLD = {
+    "rounds": Told(
+        "task",
+        """rounds : {"task", "example"}
+    What a round is. "task": an example of each task; it is over when all tasks have come, or when
+    a task comes again. "example": every example is a round of its own.""",
+    ),
+    "n_rounds": Told(
+        None,
+        """n_rounds : int, optional
+    Number of rounds to come, where it is known. `fit` counts them where it is not given.""",
+    ),
+    "n_examples": Told(
+        None,
+        """n_examples : mapping of task to int, optional
+    Number of examples to come of each task, where it is known. `fit` counts them where it is not
+    given.""",
+    ),
+    "network": Told(
+        "full",
+        """network : str, mapping or ndarray of shape (n_nodes, n_nodes)
+    Who combines with whom: "full", "ring" or "grid", with a node a task; options of
+    `omtl.data.networks.mixing_matrix`; or the combination weights.""",
+    ),
+    "random_state": Told(
+        0,
+        """random_state : int, RandomState instance or None
+    Seed of what the learner draws.""",
+    ),
+}
+"""Parameters of estimators beside the hyper-parameters."""
+
+
+class Entry(NamedTuple):
+    """What an estimator adds to the rules of its learner.
+
+    Parameters
+    ----------
+    module : str
+        The module of `omtl.learners` with the rules, which have the estimator's name.
+    defaults : mapping of str to float
+        Values of the hyper-parameters that have none in the rules.
+    values : mapping of str to Values
+        What hyper-parameters must be.
+    told : tuple of str
+        The parameters of `TOLD` that it has.
+    drawn : tuple of str
+        Arrays of the state that scoring changes for good, which prediction puts back.
+    row_lists : tuple of str
+        Arrays of the state that list rows for longer than the next round. They are kept empty:
+        what they would save the learner, it then finds in O(n_features).
+    """
+
+    module: str
+    defaults: Mapping[str, float] = {}
+    values: Mapping[str, Values] = {}
+    told: tuple[str, ...] = ()
+    drawn: tuple[str, ...] = ()
+    row_lists: tuple[str, ...] = ()
+
+
+_ROM = {"alpha": NOT_NEGATIVE, "beta": NOT_NEGATIVE, "gamma": NOT_NEGATIVE}
+_OSMTL = Entry(
+    "osmtl",
+    {"C": 1.0, "alpha": 0.5, "lam": 1.0},
+    {"C": FINITE, "alpha": SHARE, "lam": POSITIVE},
+    ("rounds", "n_rounds"),
+)
+_OMTL_TOLD = ("rounds", "n_rounds", "random_state")
+_OMTL = {"epoch": SHARE, "rate": FINITE, "eta": NOT_NEGATIVE}
+_NETWORK = ("network", "rounds")
+
+TABLE = {
+    "Perceptron": Entry("perceptron", {"eta": 1.0}, {"eta": FINITE}),
+    "PassiveAggressive": Entry("passive_aggressive", {}, {"C": POSITIVE}),
+    "GradientDescent": Entry("gradient", {"eta": 1.0}, {"eta": FINITE}),
+    "AdaGrad": Entry("adagrad", {"eta": 0.1}, {"eta": FINITE}),
+    "AROW": Entry("arow", {"r": 1.0}, {"r": FINITE}),
+    "Majority": Entry("majority"),
+    "MultiPerceptron": Entry("cavallanti", {"b": 1.0}, {"b": RELATION, "eta": FINITE}),
+    "COML": Entry("coml", {"C": 1.0, "mu": 0.5}, {"C": POSITIVE, "mu": BELOW_ONE}),
+    "OMTLCovariance": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
+    "OMTLBatchOpt": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
+    "OMTLLogDet": Entry("omtl", {"eta": 0.01, "epoch": 0.0}, _OMTL, _OMTL_TOLD),
+    "OMTLVonNeumann": Entry("omtl", {"eta": 0.01, "epoch": 0.0}, _OMTL, _OMTL_TOLD),
+    "OSGL": Entry("osgl", {"C": 0.1}, {"C": FINITE, "r": AT_LEAST_ONE}, ("rounds",)),
+    "OSGLImplicit": Entry("osgl", {"C": 0.1}, {"C": FINITE}, ("rounds",)),
+    "OSMTLExponential": _OSMTL,
+    "OSMTLThreshold": _OSMTL,
+    "ROMPGD": Entry(
+        "rom",
+        {"eta": 0.1, "alpha": 0.01, "beta": 0.1, "gamma": 0.1},
+        {"eta": FINITE, **_ROM},
+        ("rounds",),
+        row_lists=("q/rows",),
+    ),
+    "ROMRDA": Entry(
+        "rom",
+        {"kappa": 1.0, "alpha": 0.01, "beta": 0.1, "gamma": 0.1},
+        {"kappa": FINITE, **_ROM},
+        ("rounds",),
+    ),
+    "NS": Entry("dom", {"eta": 0.1}, {"eta": FINITE, "strength": PART}, _NETWORK),
+    "DST": Entry("dom", {"eta": 0.1}, {"eta": FINITE}, _NETWORK),
+    "DOM1": Entry("dom", {"eta": 0.1, "b": 4.0}, {"eta": FINITE, "b": NOT_NEGATIVE}, _NETWORK),
+    "DOM2": Entry("dom", {"eta": 0.1, "alpha": 0.4}, {"eta": FINITE, "alpha": SHARE}, _NETWORK),
+    "DA": Entry("dom", {"eta": 0.1, "b": 4.0}, {"eta": FINITE, "b": NOT_NEGATIVE}, _NETWORK),
+    "OGD": Entry("lifelong", {"lam": 1.0}, {"lam": FINITE, "shift": NOT_NEGATIVE}),
+    "AKLO": Entry(
+        "lifelong",
+        {"lam": 1.0},
+        {"lam": FINITE, "shift": NOT_NEGATIVE, "epsilon_factor": NOT_NEGATIVE, "alpha_last": SHARE},
+        ("n_examples", "random_state"),
+        drawn=("alpha_sum", "column", "n_begun", "random"),
+    ),
+}
+"""The estimators by name. A default is a value that the grids of the papers have."""

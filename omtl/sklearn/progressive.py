@@ -1,0 +1,60 @@
+"""Test, then train, an example at a time, as a generator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from omtl.sklearn.base import MultiTaskClassifier
+
+
+class Step(NamedTuple):
+    """What became of one example.
+
+    Parameters
+    ----------
+    prediction : label or None
+        The class that was predicted before the label was seen; None for a score of 0.
+    truth : label
+    cumulative_error : float
+        Wrong predictions so far, per hundred. As in the harness, no prediction is a wrong one.
+    """
+
+    prediction: Any
+    truth: Any
+    cumulative_error: float
+
+
+def progressive_validation(
+    estimator: MultiTaskClassifier, stream: Iterable[tuple[Any, ...]]
+) -> Iterator[Step]:
+    """Let an estimator predict, then learn from, each example of a stream.
+
+    The errors are those of the harness on the same stream. Nothing is read ahead: an example is
+    taken from the stream when its step is asked for.
+
+    Parameters
+    ----------
+    estimator : MultiTaskClassifier
+        One whose stream has begun (`begin`, `partial_fit`); it learns.
+    stream : iterable of tuple
+        The arguments of `learn_one`: (x, y), (x, y, task) or (x, y, task, node).
+
+    Yields
+    ------
+    Step
+        Prediction, truth and running cumulative error, by example.
+
+    Raises
+    ------
+    ValueError
+        If an example does not fit.
+    NotFittedError
+        If the stream has not begun.
+    """
+    wrong = 0
+    for seen, (x, y, *where) in enumerate(stream, start=1):
+        score = estimator.learn_one(x, y, *where)
+        prediction = estimator._label_of(score) if abs(score) > 0.0 else None
+        wrong += prediction != y
+        yield Step(prediction, y, 100.0 * wrong / seen)

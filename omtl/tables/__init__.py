@@ -1,0 +1,1 @@
+"""Tables: from a description to cells, from stored units to our numbers, verdicts and files."""

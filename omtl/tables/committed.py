@@ -1,0 +1,204 @@
+"""The tables in ``results/reproduced``, as full runs left them: read without the store."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from omtl.compute.store import Store
+from omtl.experiment.config import options
+from omtl.experiment.naming import READINGS as STANDARD
+from omtl.experiment.naming import by_reading
+from omtl.measures.metrics import METRICS
+from omtl.tables.plan import Table
+from omtl.tables.scoring import Scored, compared, not_run, score_table
+from omtl.util.paths import ROOT, results_to_read
+
+READINGS = tuple(reversed(tuple(STANDARD)))
+"""The standard readings in the order in which they are shown; others follow."""
+
+Place = tuple[str, str, str, str]
+"""Data set, algorithm, task and metric of a cell."""
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a csv as text; none where the file is not there."""
+    if not path.exists():
+        return []
+    found = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+    return [{str(name): value for name, value in row.items()} for row in found]
+
+
+def text_of(path: Path) -> str:
+    """Return a file's text; nothing where it is not there."""
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def ordered(readings: list[str]) -> list[str]:
+    """Return readings once each, the ones that all papers have first."""
+    return [r for r in dict.fromkeys([*READINGS, *readings]) if r in readings]
+
+
+def reading_file(folder: Path, name: str, reading: str, form: str) -> Path:
+    """Return the place of a file of a reading; that of the closest carries no name."""
+    return folder / f"{by_reading(name, reading)}.{form}"
+
+
+def place_of(row: Mapping[str, str]) -> Place:
+    """Return the place of a row of a reproduced table."""
+    return row["dataset"], row["algorithm"], row["task"], row["metric"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A table as it was run: under a reading, by a selection rule.
+
+    Parameters
+    ----------
+    table, reading : str
+    selection : str
+        Another rule than the table's own; empty for that.
+    rows : list of dict
+        Its rows of the reproduced table.
+    folder : Path
+        Where its files are.
+    """
+
+    table: str
+    reading: str
+    selection: str
+    rows: list[dict[str, str]]
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """What the run is called among those of its table."""
+        return f"{self.reading}_by_{self.selection}" if self.selection else self.reading
+
+    @property
+    def stem(self) -> str:
+        """What the table's files are called, before the reading and the ending."""
+        return f"{self.table}.{self.selection}" if self.selection else self.table
+
+    def text(self, form: str) -> str:
+        """Return the text of one of its files; nothing where it is not there."""
+        return text_of(reading_file(self.folder, self.stem, self.reading, form))
+
+    @cached_property
+    def meta(self) -> dict[str, Any]:
+        """What is kept beside the table; nothing where it is not there."""
+        text = self.text("meta.json")
+        return json.loads(text) if text else {}
+
+    @property
+    def experiments(self) -> dict[str, dict[str, Any]]:
+        """The resolved configs, by algorithm and data set."""
+        return self.meta.get("experiments", {})
+
+    @cached_property
+    def repeats(self) -> dict[Place, np.ndarray]:
+        """Our number in each repeat, with all digits, by place."""
+        values: dict[Place, list[float]] = {}
+        for row in csv.DictReader(io.StringIO(self.text("repeats.csv"))):
+            values.setdefault(place_of(row), []).append(float(row["value"]))
+        return {place: np.array(each) for place, each in values.items()}
+
+
+def runs(results: Path, table: str) -> list[Run]:
+    """Return the runs of a table in a folder of results: those by the table's own rule first."""
+    folder, found = results / "reproduced", []
+    for selection in ("", *options("selection")):
+        each = rows(folder / (f"{table}.{selection}.csv" if selection else f"{table}.csv"))
+        for reading in ordered([row["reading"] for row in each]):
+            mine = [row for row in each if row["reading"] == reading]
+            found.append(Run(table, reading, selection, mine, folder))
+    return found
+
+
+def kept_run(table: Table, selection: str, seed: int, n_repeats: int) -> Run | None:
+    """Return the run in ``results/`` of a table as it is wanted, or None where there is none."""
+    other = "" if selection == table.description["selection"] else selection
+    for run in runs(results_to_read(), table.id):
+        if (run.reading, run.selection) == (table.reading["name"], other):
+            made = (run.meta.get("seed"), run.meta.get("repeats"))
+            return run if made == (seed, n_repeats) else None
+    return None
+
+
+def kept_scored(run: Run, table: Table) -> list[Scored]:
+    """Return all cells of a table with our numbers as a kept run has them."""
+    by_place = {place_of(row): row for row in run.rows}
+    scored = []
+    for cell in table.cells:
+        place = (cell.dataset, cell.algorithm, cell.task, cell.metric)
+        row, values = by_place.get(place), run.repeats.get(place)
+        if row is None or values is None:
+            scored.append(not_run(cell, "no kept result has it"))
+            continue
+        params = json.loads(row["params"])
+        used = run.experiments.get(f"{cell.algorithm} on {cell.dataset}", {}).get("algorithm", {})
+        name = used.get("name")
+        rivals = cell.each_rival()  # of which the best one was taken
+        played = [one for one in rivals if one.experiment.algorithm["name"] == name]
+        diverged = 0 if row["ours_mean"] else int(np.sum(values == METRICS[cell.metric].worst))
+        scored.append(
+            Scored(
+                played[0] if played else cell,
+                values,
+                row["verdict"],
+                difference=compared(table, cell, values),
+                shuffle_std=float(row.get("shuffle_std") or 0.0),
+                spread=_spread(row),
+                params=params,
+                data_sha256=row["data_sha256"],
+                diverged=diverged,
+            )
+        )
+    return scored
+
+
+def _spread(row: Mapping[str, str]) -> tuple[float, float] | None:
+    """Return how a row's deviation compares with the printed ±; None where that is not kept."""
+    if not row.get("spread_ratio"):
+        return None
+    return float(row["spread_ratio"]), float(row["spread_p"])
+
+
+def stored_or_kept(
+    table: Table, store: Store, selection: str, seed: int, n_repeats: int
+) -> tuple[list[Scored], Run | None]:
+    """Return a table's cells with our numbers: the store's, or the kept ones where it has fewer.
+
+    Returns
+    -------
+    scored : list of Scored
+    run : Run or None
+        The kept run that they are of; None where they are of the store.
+    """
+
+    def count(scored: list[Scored]) -> int:
+        return sum(s.values.size > 0 for s in scored)
+
+    stored = score_table(table, store, seed, n_repeats, None, selection)
+    if count(stored) < len(stored) and (run := kept_run(table, selection, seed, n_repeats)):
+        kept = kept_scored(run, table)
+        if count(kept) > count(stored):
+            return kept, run
+    return stored, None
+
+
+def source(run: Run | None) -> str:
+    """Return what to call the place that numbers are from: a kept run's files, or the store."""
+    if run is None:
+        return "the store"
+    path = run.folder / f"{run.stem}.csv"
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)

@@ -1,0 +1,285 @@
+"""A table laid out as its paper lays it out: the one object that every form of it is made from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from omtl.experiment.config import for_column, named_reading, options
+from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET
+from omtl.experiment.naming import READINGS
+from omtl.measures.metrics import METRICS
+from omtl.tables import luck
+from omtl.tables.diagnosis import diagnosis_of
+from omtl.tables.plan import Table, label_of
+from omtl.tables.proofread import Finding, Place, by_row, suspects
+from omtl.tables.scoring import Scored
+from omtl.tables.trends import sentences
+from omtl.tables.verdict import MISSING, OFF, VERDICTS
+
+GROUP_OF_OURS = "Ours (not in the paper)"
+
+
+def plural(n: int, what: str) -> str:
+    """Return how many there are of what: ``1 repeat``, ``2 repeats``."""
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a laid-out table: the name of a group, or an algorithm with its cells."""
+
+    label: str
+    cells: tuple[Scored | None, ...] = ()
+
+    @property
+    def is_group(self) -> bool:
+        """Whether the line only names a group of algorithms."""
+        return not self.cells
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A laid-out table.
+
+    Parameters
+    ----------
+    title : str
+    subtitle : str
+        Reading, selection rule, repeats, seed.
+    heads : tuple of str
+        The columns' heads, without that of the algorithms.
+    lines : tuple of Line
+    notes : tuple of str
+        What is missing and why, and the diagnoses of cells that are off.
+    digits : int or mapping
+        How many digits are shown after the point, for each metric if they differ.
+    suspects : mapping
+        The findings of cells that are suspect in print, by their places.
+    """
+
+    title: str
+    subtitle: str
+    heads: tuple[str, ...]
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...]
+    digits: int | Mapping[str, int]
+    suspects: Mapping[Place, Sequence[Finding]] = field(default_factory=dict)
+
+    def digits_of(self, scored: Scored) -> int:
+        """Return how many digits of a cell are shown after the point."""
+        return self.digits if isinstance(self.digits, int) else self.digits[scored.cell.metric]
+
+
+def counts(scored: Sequence[Scored]) -> str:
+    """Return how many of the paper's cells got each verdict, as text."""
+    tally = Counter(s.verdict for s in scored if not s.cell.is_ours)
+    parts = [f"{verdict} {tally[verdict]}" for verdict in VERDICTS if tally[verdict]]
+    return f"{tally.total()} cells: {', '.join(parts)}"
+
+
+def lay_out(
+    table: Table, scored: Sequence[Scored], selection: str, seed: int, n_repeats: int
+) -> Layout:
+    """Return a table as its paper lays it out.
+
+    A description with ``blocks: dataset`` has a block of rows a data set, and the tasks in columns;
+    otherwise the data sets are in columns, each with its metrics. Baselines of ours are a group of
+    their own.
+    """
+    in_blocks = table.description.get("blocks") == "dataset"
+    blocks = dict.fromkeys(s.cell.dataset for s in scored) if in_blocks else [None]
+    place = {(s.cell.dataset if in_blocks else None, s.cell.algorithm, _head(s)): s for s in scored}
+    heads = tuple(dict.fromkeys(_head(s) for s in scored))
+    lines: list[Line] = []
+    for block in blocks:
+        start = len(lines)
+        if block is not None:
+            lines.append(Line(block))
+        for row in table.description["rows"]:
+            if "group" in row:
+                lines.append(Line(row["group"]))
+                continue
+            cells = tuple(place.get((block, label_of(row), head)) for head in heads)
+            if any(cells):
+                if "ours" in row and Line(GROUP_OF_OURS) not in lines[start:]:
+                    lines.append(Line(GROUP_OF_OURS))
+                lines.append(Line(label_of(row), cells))
+    several = len({s.cell.metric for s in scored}) > 1
+    shown = tuple(
+        f"task {task.removeprefix('task')}"
+        if in_blocks
+        else f"{data} {metric}"
+        if several
+        else data
+        for data, task, metric in heads
+    )
+    plays = n_repeats * max(s.cell.experiment.plays for s in scored)
+    drawn = any(s.cell.experiment.drawn for s in scored)
+    subtitle = (
+        f"reading {table.reading['name']}, selection {selection}, "
+        f"{plural(plays, 'repeat')}{' (synthetic data: one draw each)' if drawn else ''}, "
+        f"seed {seed}; {counts(scored)}"
+    )
+    here = {s.cell.place for s in scored}
+    odd = {place: found for place, found in suspects(table.id).items() if place in here}
+    notes = [
+        f"suspect in print (omtl proofread) — {text}"
+        for text in by_row(finding for found in odd.values() for finding in found)
+    ]
+    return Layout(
+        table.description["title"],
+        subtitle,
+        shown,
+        tuple(lines),
+        (
+            *_notes(table, scored, selection),
+            *notes,
+            *_conditional(scored),
+            *_of_reading(table, selection),
+        ),
+        table.description["digits"],
+        odd,
+    )
+
+
+def _head(s: Scored) -> tuple[str, str, str]:
+    """Return the column of a cell: its task alone where data sets are blocks of rows."""
+    return (s.cell.dataset if s.cell.task == "all" else "", s.cell.task, s.cell.metric)
+
+
+def reason_of(table: Table, s: Scored, selection: str) -> str:
+    """Return why a cell is missing, diverged or off; nothing where it is none of these."""
+    if s.verdict == MISSING:
+        return f"missing: {s.why}"
+    if s.diverged:
+        return f"diverged in {s.diverged} of {s.values.size} repeats"
+    if s.verdict != OFF:
+        return ""
+    if selection != table.description["selection"]:
+        return f"off: chosen by {selection}, the printed number is not"
+    return f"off: {diagnosis_of(table, s) or 'no diagnosis yet'}"
+
+
+def _notes(table: Table, scored: Sequence[Scored], selection: str) -> list[str]:
+    reasons: dict[str, list[Scored]] = {}
+    for s in scored:
+        if reason := reason_of(table, s, selection):
+            reasons.setdefault(reason, []).append(s)
+    notes = [f"{_places(group, scored)} — {reason}" for reason, group in reasons.items()]
+    return [
+        *notes,
+        *sentences(scored),
+        *_before_all(table, scored),
+        *_findings(table, scored),
+    ]
+
+
+def _of_reading(table: Table, selection: str) -> list[str]:
+    """Return which standard readings are the same for this table, and how much is luck."""
+    name = table.reading["name"]
+    if name not in READINGS:
+        return []
+    paper = table.description["paper"]
+    columns = [column["published"] for column in table.description["columns"]]
+
+    def answers(reading: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return [for_column(reading, column)["answers"] for column in columns]
+
+    there = ("as_written", *options("reading"))  # a new paper has no other yet
+    others = [one for one in READINGS if one != name and {one, f"{paper}/{one}"} & set(there)]
+    same = [o for o in others if answers(named_reading(paper, o)) == answers(table.reading)]
+    told = [f"reading — the answers for this table are also those of {' and '.join(same)}"]
+    own = selection == table.description["selection"]
+    return [*(told if same else []), *(luck.sentences(table.id, name) if own else [])]
+
+
+def _before_all(table: Table, scored: Sequence[Scored]) -> list[str]:
+    """Return where baselines of ours are better than all that the paper compares; at most a line.
+
+    They are compared with the paper's algorithms as we ran them; the best number that it prints is
+    told too. Only the table's main metric counts, if it is not a time, and only columns that were
+    run in full.
+    """
+    metric = METRICS[table.description["metric"]]
+    sign = 1.0 if metric.lower_is_better else -1.0
+    columns: dict[tuple[str, str], list[Scored]] = {}
+    for s in scored:
+        if s.cell.metric == metric.name and not metric.timing:
+            columns.setdefault((s.cell.dataset, s.cell.task), []).append(s)
+    told = []
+    for (dataset, task), column in columns.items():
+        theirs = [s for s in column if not s.cell.is_ours]
+        if not theirs or any(s.mean is None for s in theirs):
+            continue
+        best = min(theirs, key=lambda s: sign * float(s.mean or 0.0))
+        printed = min((s.cell.mean for s in theirs), key=lambda text: sign * float(text))
+        better = [
+            f"{s.cell.algorithm} {_short(table, s)}"
+            for s in column
+            if s.cell.is_ours
+            and s.mean is not None
+            and sign * s.mean < sign * float(best.mean or 0.0)
+        ]
+        if better:
+            place = dataset if task == "all" else f"{dataset} {task}"
+            against = f"{best.cell.algorithm} {_short(table, best)}, best as printed {printed}"
+            told.append(f"{place}: {', '.join(better)} ({against})")
+    line = "baselines of ours that are better than every algorithm of the paper as we ran it"
+    return [f"{line} — {'; '.join(told)}"] if told else []
+
+
+def _conditional(scored: Sequence[Scored]) -> list[str]:
+    """Return that spreads are over shuffles of one data set, where they are; at most a line."""
+    named = dict.fromkeys(
+        s.cell.dataset
+        for s in scored
+        if s.values.size and s.cell.experiment.repeats_are_of == ONE_DATA_SET
+    )
+    return [f"{', '.join(named)} — {CONDITIONAL}"] if named else []
+
+
+def _short(table: Table, s: Scored) -> str:
+    digits = table.description["digits"]
+    return f"{s.mean:.{digits if isinstance(digits, int) else digits[s.cell.metric]}f}"
+
+
+def _findings(table: Table, scored: Sequence[Scored]) -> list[str]:
+    """Return what learners found of the tasks, as the description's ``findings`` put it.
+
+    By name, a phrase that is followed by the tasks and in what share of the repeats.
+    """
+    lines = {}
+    for name, phrase in table.description.get("findings", {}).items():
+        for s in scored:
+            if name in s.found:
+                share = s.found[name]
+                tasks = [f"{k} ({x:.0%})" for k, x in enumerate(share, start=1) if x > 0]
+                told = "all" if share.min() >= 1.0 else ", ".join(tasks) or "none"
+                place = f"{s.cell.algorithm} on {s.cell.dataset}"
+                lines[name, place] = f"{place}: {phrase}: {told}"
+    return list(lines.values())
+
+
+def _places(group: Sequence[Scored], scored: Sequence[Scored]) -> str:
+    """Return where a group of cells is: by data set, the algorithms, or all of the paper's."""
+    everywhere = Counter(s.cell.dataset for s in scored if not s.cell.is_ours)
+    here = Counter(s.cell.dataset for s in group if not s.cell.is_ours)
+    by_dataset: dict[str, list[str]] = {}
+    several = len({s.cell.metric for s in scored}) > 1
+    for s in group:
+        task = "" if s.cell.task == "all" else f" {s.cell.task}"
+        metric = f" {s.cell.metric}" if several else ""
+        by_dataset.setdefault(s.cell.dataset, []).append(f"{s.cell.algorithm}{task}{metric}")
+    return "; ".join(
+        f"{data}: {'all' if here[data] == everywhere[data] else ', '.join(names)}"
+        for data, names in by_dataset.items()
+    )
+
+
+def spread(mean: Any, std: Any, digits: int) -> str:
+    """Return a mean with its spread, as in the papers."""
+    shown = f"{float(mean):.{digits}f}"
+    return f"{shown} ± {float(std):.{digits}f}" if std not in ("", None) else shown

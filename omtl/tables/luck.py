@@ -1,0 +1,258 @@
+"""How much a search of readings finds by luck: its recorded trials against numbers never printed.
+
+For each column of a table, the search is taken as the choice of the recorded trial that is closest,
+and what it finds as the number of cells within 10 % of print. The same choice among the same trials
+is made for placebos: the printed numbers permuted between the algorithms, and the printed numbers
+each times exp(N(0, 0.2²)). A reading that tells how the authors worked beats both. And it holds
+where it was not chosen: the trial that is closest on one half of the algorithms is scored on the
+other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from omtl.experiment.config import questions, support_of
+from omtl.experiment.naming import READINGS
+from omtl.tables.plan import describe, published
+from omtl.util.errors import UserError
+from omtl.util.files import write_whole
+from omtl.util.paths import RESULTS
+from omtl.util.seeds import generator
+
+FARTHEST = 0.25
+"""A cell farther off than this share of the published number counts as this far."""
+
+WITHIN = 0.10
+"""A cell within this share of the published number is found: it is a `match` or `near`."""
+
+PLACEBOS = 1000
+"""How many sets of numbers that were never printed the search is tried on, of each kind."""
+
+PERTURBED = 0.2
+"""Deviation of the logarithm of perturbed numbers about the printed ones."""
+
+SPLITS = 200
+"""How many times the algorithms are split into halves."""
+
+WHOLE = "(all)"
+"""The row of all columns of a table together."""
+
+COLUMNS = (
+    "table",
+    "reading",
+    "column",
+    "trials",
+    "cells",
+    "literal",
+    "found",
+    "permuted",
+    "permuted_p",
+    "perturbed",
+    "perturbed_p",
+    "searched_half",
+    "held_out_half",
+    "held_out_literal",
+)
+"""Columns of ``results/readings/<table>.luck.csv``.
+
+`trials` may be chosen from under the reading, `cells` compared. `literal` and `found` are how many
+cells are within 10 % of print in the literal trial and in the closest one, `permuted` and
+`perturbed` how many the closest trial has of a placebo on average, each with the share of placebos
+(the real numbers counted among them) of which it has as many as of the printed ones. The last three
+are shares of cells within 10 %: on the half of the algorithms that the trial was chosen by, on the
+other half, and of the literal trial there.
+"""
+
+
+def luck(
+    table: str,
+    record: pd.DataFrame,
+    cells: pd.DataFrame,
+    printed: pd.DataFrame,
+    asked: Mapping[str, Any],
+    seed: int,
+) -> pd.DataFrame:
+    """Return what a search finds of the printed numbers, and by luck.
+
+    Parameters
+    ----------
+    table : str
+        The table's id.
+    record : DataFrame
+        The trials of its search.
+    cells : DataFrame
+        Our number for each cell of each trial.
+    printed : DataFrame
+        The published numbers.
+    asked : mapping
+        The paper's questions.
+    seed : int
+    """
+    rows = []
+    for reading, taken in READINGS.items():
+        if not taken:
+            continue
+        found = []
+        for column in dict.fromkeys(record["column"]):
+            trials = [
+                number
+                for number, row in enumerate(record.to_dict("records"))
+                if row["column"] == column
+                and all(
+                    support_of(asked[question], answer) in (None, *taken)
+                    for question, answer in json.loads(row["answers"]).items()
+                    if question in asked
+                )
+            ]
+            numbers, targets = _matrices(cells, printed, column, trials)
+            rng = generator(seed, of="luck", table=table, column=column, reading=reading)
+            found.append((column, len(trials), targets.size, *_of_column(numbers, targets, rng)))
+        rows += [_row(table, reading, [one]) for one in found]
+        if len(found) > 1:
+            rows.append(_row(table, reading, found))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _matrices(
+    cells: pd.DataFrame, printed: pd.DataFrame, column: str, trials: list[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return our numbers, trials × algorithms × numbers of each, and the printed ones."""
+    here = cells[cells["trial"].isin(trials)]
+    wide = here.pivot(index="trial", columns=["algorithm", "task", "metric"], values="ours")
+    wide = wide.reindex(trials)
+    theirs = printed[printed["dataset"] == column].set_index(["algorithm", "task", "metric"])
+    algorithms = list(dict.fromkeys(wide.columns.get_level_values("algorithm")))
+    places = list(dict.fromkeys(place[1:] for place in wide.columns.to_list()))
+    every = pd.MultiIndex.from_tuples([(a, *place) for a in algorithms for place in places])
+    shape = (len(algorithms), len(places))
+    ours = wide.reindex(columns=every).to_numpy(dtype=float).reshape(len(trials), *shape)
+    known = theirs["mean"].astype(float).reindex(every).to_numpy().reshape(shape)
+    compared = every.isin(wide.columns).reshape(shape)
+    return ours, np.where(compared, known, np.nan)
+
+
+def _gaps(ours: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return each cell's distance as a share of the target; NaN where there is nothing to meet."""
+    gaps = np.abs(ours - targets) / np.abs(targets)
+    return np.where(np.isnan(targets), np.nan, np.where(np.isnan(gaps), FARTHEST, gaps))
+
+
+def _closest(gaps: np.ndarray) -> int:
+    """Return the trial that a search would take."""
+    return int(np.argmin(np.nanmean(np.minimum(gaps, FARTHEST), axis=(1, 2))))
+
+
+def _of_column(
+    ours: np.ndarray, targets: np.ndarray, rng: np.random.Generator
+) -> tuple[int, int, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the cells within reach: of the literal and the closest trial, of the closest to each
+    placebo of both kinds, and over the splits as shares: searched, held out, and literal there.
+
+    The first trial is the literal one.
+    """
+    gaps = _gaps(ours, targets)
+    within = gaps <= WITHIN
+    n_algorithms = len(targets)
+
+    def found(placebo: np.ndarray) -> int:
+        its = _gaps(ours, placebo)
+        return int((its[_closest(its)] <= WITHIN).sum())
+
+    permuted = np.array([found(targets[rng.permutation(n_algorithms)]) for _ in range(PLACEBOS)])
+    factors = np.exp(rng.normal(0.0, PERTURBED, (PLACEBOS, *targets.shape)))
+    perturbed = np.array([found(targets * factor) for factor in factors])
+    splits = []
+    compared = ~np.isnan(targets)
+    for _ in range(SPLITS):
+        mine = rng.permutation(n_algorithms)[: max(1, n_algorithms // 2)]
+        other = np.setdiff1d(np.arange(n_algorithms), mine)
+        chosen = _closest(gaps[:, mine])
+        splits.append(
+            (
+                within[chosen, mine].sum() / max(1, compared[mine].sum()),
+                within[chosen, other].sum() / max(1, compared[other].sum()),
+                within[0, other].sum() / max(1, compared[other].sum()),
+            )
+        )
+    return (
+        int(within[0].sum()),
+        int(within[_closest(gaps)].sum()),
+        permuted,
+        perturbed,
+        np.array(splits).mean(axis=0),
+    )
+
+
+def _row(table: str, reading: str, found: list[tuple[Any, ...]]) -> tuple[str, ...]:
+    """Return the row of a column, or of several together."""
+    columns, trials, cells, literal, real, permuted, perturbed, shares = zip(*found, strict=True)
+    total = sum(real)
+
+    def by_luck(placebos: tuple[np.ndarray, ...]) -> tuple[str, str]:
+        counts = np.sum(placebos, axis=0)
+        p = (1 + int((counts >= total).sum())) / (1 + counts.size)
+        return f"{counts.mean():.2f}", f"{p:.4f}"
+
+    halves = np.average(shares, axis=0, weights=cells)
+    return (
+        *(table, reading, columns[0] if len(found) == 1 else WHOLE),
+        *(str(sum(trials)), str(sum(cells)), str(sum(literal)), str(total)),
+        *by_luck(permuted),
+        *by_luck(perturbed),
+        *(f"{share:.3f}" for share in halves),
+    )
+
+
+def write_luck(table: str, seed: int = 0) -> Path:
+    """Write what the recorded search of a table finds by luck; return the path.
+
+    Raises
+    ------
+    UserError
+        If no search of the table is recorded with our number for each cell.
+    """
+    folder = RESULTS / "readings"
+    paths = [folder / f"{table}.csv", folder / f"{table}.cells.csv"]
+    if not all(path.exists() for path in paths):
+        raise UserError(
+            f"no search of {table} is recorded with its cells; run it by: omtl readings {table}"
+        )
+    record = pd.read_csv(paths[0], dtype=str, keep_default_na=False)
+    cells = pd.read_csv(paths[1], dtype={"task": str})
+    printed = pd.DataFrame(published(table))
+    asked = questions(describe("table", table)["paper"])
+    path = folder / f"{table}.luck.csv"
+    rows = luck(table, record, cells, printed, asked, seed)
+    write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
+    return path
+
+
+def sentences(table: str, reading: str, results: Path = RESULTS) -> list[str]:
+    """Return how much of a table under a reading is luck, in a sentence, where it was measured."""
+    path = results / "readings" / f"{table}.luck.csv"
+    if not path.exists():
+        return []
+    rows = pd.read_csv(path, dtype=str)
+    rows = rows[rows["reading"] == reading]
+    if rows.empty:
+        return []
+    row = rows.iloc[-1]
+    searched, held, literal = (
+        f"{100.0 * float(row[name]):.0f} %"
+        for name in ("searched_half", "held_out_half", "held_out_literal")
+    )
+    return [
+        f"luck — the closest of {row['trials']} recorded trials bring {row['found']} of "
+        f"{row['cells']} cells within 10 % of print (literal answers: {row['literal']}). Had the "
+        f"printed rows been permuted, they would bring {row['permuted']} on average "
+        f"(p = {row['permuted_p']}); had the numbers been perturbed, {row['perturbed']} "
+        f"(p = {row['perturbed_p']}). Chosen by half of the rows, they bring {searched} of that "
+        f"half and {held} of the other within 10 % (literal answers: {literal} of the other)"
+    ]

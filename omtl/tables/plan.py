@@ -1,0 +1,256 @@
+"""From a table's description to its cells and the units that they need."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from omtl.experiment.config import (
+    apply_reading,
+    choose,
+    for_column,
+    load_option,
+    questions,
+    read_yaml,
+)
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.loading import is_synthetic
+from omtl.experiment.schema import check_description, check_questions
+from omtl.experiment.unit import Unit
+from omtl.measures.metrics import METRICS
+from omtl.tables.verdict import OURS, TIMING
+from omtl.util.errors import UserError
+from omtl.util.paths import EXPERIMENTS, PUBLISHED
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A published number and the experiment that should give it; or one of a baseline of ours.
+
+    `kind` is ``ours`` for a baseline that the paper lacks: `mean` and `std`, which are as printed,
+    are empty then. `own_rules` are the configs of selection rules of the cell's own, by the name of
+    the rule that the table is made by. `rivals` are the other experiments where the paper prints
+    the best of several. `chooser` is the experiment by whose results the hyper-parameters are
+    chosen, where it is not the cell's own. `reading` has the answers that can move the cell's
+    column. `search` is the config of the search of a large grid, where it is not played in full.
+    """
+
+    dataset: str
+    algorithm: str
+    task: str
+    metric: str
+    mean: str
+    std: str
+    experiment: Experiment = field(repr=False)
+    kind: str = "value"
+    own_rules: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
+    rivals: tuple[Experiment, ...] = field(default=(), repr=False)
+    chooser: Experiment | None = field(default=None, repr=False)
+    reading: dict[str, Any] = field(default_factory=lambda: {"answers": {}}, repr=False)
+    search: dict[str, Any] | None = field(default=None, repr=False)
+
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        """Data set, algorithm, task and metric."""
+        return self.dataset, self.algorithm, self.task, self.metric
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is of a baseline that the paper does not have."""
+        return self.kind == OURS
+
+    def rule(self, selection: str) -> dict[str, Any]:
+        """Return the config of the rule that chooses here in a table made by the named one."""
+        return self.own_rules.get(selection) or rule_of(selection, self.reading)
+
+    def of_one_draw(self) -> Cell:
+        """Return the cell with all its repeats on one draw of synthetic data."""
+        return replace(
+            self,
+            experiment=self.experiment.of_one_draw(),
+            rivals=tuple(rival.of_one_draw() for rival in self.rivals),
+            chooser=self.chooser and self.chooser.of_one_draw(),
+        )
+
+    def each_rival(self) -> list[Cell]:
+        """Return the cell once for each experiment that it may take its number from."""
+        return [
+            replace(self, experiment=experiment, rivals=())
+            for experiment in (self.experiment, *self.rivals)
+        ]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a paper: its description, and its cells under a reading."""
+
+    description: dict[str, Any]
+    reading: dict[str, Any]
+    cells: list[Cell]
+
+    @property
+    def id(self) -> str:
+        """The table's id."""
+        return self.description["id"]
+
+    def units(self, seed: int, n_repeats: int) -> list[Unit]:
+        """Return all units that the cells need, repeat after repeat."""
+        needed: list[tuple[int, Unit]] = []
+        choosers = [cell.chooser for cell in self.cells if cell.chooser is not None]
+        played = [e for cell in self.cells for e in (cell.experiment, *cell.rivals)]
+        for experiment in (*choosers, *played):
+            needed += enumerate(experiment.repeats(seed, n_repeats))
+            needed += enumerate(experiment.shuffles(seed, n_repeats))
+        return [unit for _, unit in sorted(needed, key=lambda pair: pair[0])]
+
+
+def descriptions(kind: str) -> dict[str, Path]:
+    """Return the files that describe tables or figures, by id.
+
+    Parameters
+    ----------
+    kind : {"table", "figure"}
+    """
+    prefix = {"table": "table", "figure": "fig"}[kind]
+    files = sorted(EXPERIMENTS.glob(f"*/{prefix}*.yaml"))
+    return {f"{path.parent.name}-{path.stem}": path for path in files}
+
+
+def describe(kind: str, name: str) -> dict[str, Any]:
+    """Return the description of a table or figure.
+
+    Raises
+    ------
+    UserError
+        If there is none of that id, or a key in it is wrong.
+    """
+    known = descriptions(kind)
+    path = known[choose(kind, name, list(known))]
+    description = read_yaml(path)
+    check_description(kind, description, path)
+    return description
+
+
+def columns_of(paper: str) -> set[str]:
+    """Return what the columns of a paper's tables and the data sets of its panels are called."""
+    tables = [describe("table", n) for n in descriptions("table") if n.startswith(f"{paper}-")]
+    figures = [describe("figure", n) for n in descriptions("figure") if n.startswith(f"{paper}-")]
+    columns = {column["published"] for table in tables for column in table["columns"]}
+    return columns | {panel["dataset"] for figure in figures for panel in figure["panels"]}
+
+
+@lru_cache
+def _refuse_wrong_questions(paper: str) -> None:
+    where = str(EXPERIMENTS / paper / "readings.yaml")
+    check_questions(questions(paper), columns_of(paper), where)
+
+
+def published(table: str) -> list[dict[str, str]]:
+    """Return the published numbers of a table, as printed, in the paper's order."""
+    path = PUBLISHED / f"{table}.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def label_of(row: Mapping[str, Any]) -> str:
+    """Return what a row of a table's description is called: as the paper prints it, or we do."""
+    return row["published"] if "published" in row else row["ours"]
+
+
+def places_of_ours(table: str, description: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the places of our own baselines: every column of the table, no printed number."""
+    columns = dict.fromkeys((n["dataset"], n["task"], n["metric"]) for n in published(table))
+    return [
+        {"algorithm": row["ours"], "dataset": dataset, "task": task, "metric": metric}
+        | {"mean": "", "std": ""}
+        for row in description["rows"]
+        if "ours" in row
+        for dataset, task, metric in columns
+    ]
+
+
+def rule_of(name: str, reading: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a selection rule's config under a reading."""
+    return apply_reading({"selection": load_option("selection", name)}, reading)["selection"]
+
+
+def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) -> Table:
+    """Return a table's cells under a reading, in the paper's order, and then those of ours.
+
+    Parameters
+    ----------
+    name : str
+        The table's id.
+    reading : mapping
+        A reading's config.
+    plays : int, optional
+        How many of our repeats stand for each of the paper's, on synthetic data each with a draw of
+        its own; 0 for as many repeats as the paper's on one draw. By default as the description
+        says, or 1.
+
+    Raises
+    ------
+    UserError
+        If the table is unknown, or its description and its published numbers do not fit.
+    """
+    description = describe("table", name)
+    if reading["answers"]:
+        _refuse_wrong_questions(reading["paper"])
+    if plays is not None:
+        description = {**description, "plays": plays}
+    rows = {label_of(row): row for row in description["rows"] if "group" not in row}
+    columns = {column["published"]: column for column in description["columns"]}
+    chooser = description.get("chosen_by")
+    cells = []
+    for number in [*published(name), *places_of_ours(name, description)]:
+        row, column = rows.get(number["algorithm"]), columns.get(number["dataset"])
+        if row is None or column is None:
+            raise UserError(
+                f"{name}: the published cell ({number['algorithm']}, {number['dataset']}) is in "
+                "no row and column of the table's description"
+            )
+        names = row["algorithm"] if isinstance(row["algorithm"], list) else [row["algorithm"]]
+
+        here = for_column(reading, column["published"])
+
+        def compose(
+            algorithm: str,
+            row: dict[str, Any] = row,
+            column: dict[str, Any] = column,
+            here: dict[str, Any] = here,
+        ) -> Experiment:
+            return Experiment.compose(
+                algorithm,
+                column["dataset"],
+                column.get("protocol", description["protocol"]),
+                row.get("network"),
+                here,
+                column.get("patch"),
+                description.get("plays", 1),
+            )
+
+        kind = TIMING if METRICS[number["metric"]].timing else column.get("kind", "value")
+
+        experiment, *rivals = map(compose, names)
+        one_draw = plays == 0 and is_synthetic(experiment.dataset)  # its grids are played in full
+        search = None if one_draw else column.get("search")
+        place = {key: number[key] for key in ("dataset", "algorithm", "task", "metric")}
+        cells.append(
+            Cell(
+                **place,
+                mean=number["mean"],
+                std=number["std"],
+                experiment=experiment,
+                rivals=tuple(rivals),
+                chooser=None if chooser is None or "ours" in row else compose(chooser),
+                kind=OURS if "ours" in row else kind,
+                own_rules={k: rule_of(own, here) for k, own in row.get("selection", {}).items()},
+                reading=here,
+                search=None if search is None else load_option("search", search),
+            )
+        )
+    return Table(description, dict(reading), cells)

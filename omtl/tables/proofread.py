@@ -1,0 +1,418 @@
+"""Proofreading the papers' printed tables: what their own numbers say of themselves.
+
+Nothing here looks at our runs. Each check gives findings, cell by cell; a cell with a finding is
+*suspect in print*. What a check can tell depends on what the paper says: the number of runs, of
+examples, what ``±`` is and which numbers are bold (``print`` in the table's description).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+from math import ceil, floor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from omtl.measures.correction import holm
+from omtl.measures.metrics import METRICS
+from omtl.tables.plan import describe, descriptions, published
+from omtl.util.files import write_whole
+from omtl.util.paths import RESULTS
+
+LEVEL = 0.01
+"""Chance below which a coincidence counts as a finding."""
+
+MEAN, SPREAD, MARK = "mean", "spread", "mark"
+"""What of a cell a finding is about."""
+
+Place = tuple[str, str, str, str]
+"""Data set, algorithm, task and metric of a cell."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is odd about a printed cell.
+
+    `of` is the mean, the spread or the mark of the best. `chance` is the probability of the
+    coincidence, at most; 0 for what arithmetic rules out, empty where none can be given.
+    """
+
+    table: str
+    check: str
+    of: str
+    dataset: str
+    algorithm: str
+    task: str
+    metric: str
+    printed: str
+    chance: str
+    says: str
+
+    @property
+    def place(self) -> Place:
+        """The cell."""
+        return self.dataset, self.algorithm, self.task, self.metric
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a check did with a table: of how many things it could tell, and what it found.
+
+    `expected` is how many findings chance gives, for checks that count coincidences.
+    """
+
+    table: str
+    check: str
+    tested: str
+    expected: str
+    findings: tuple[Finding, ...]
+
+
+Printed = dict[str, str]
+Outcome = tuple[str, str, Sequence[Finding]]
+
+
+def place_of(cell: Printed) -> Place:
+    """Return the place of a published cell."""
+    return cell["dataset"], cell["algorithm"], cell["task"], cell["metric"]
+
+
+def unit_of(number: str) -> float:
+    """Return one unit of the last printed digit."""
+    return 10.0 ** -len(number.partition(".")[2])
+
+
+def _finding(
+    table: str, check: str, of: str, cell: Printed, chance: float | None, says: str
+) -> Finding:
+    printed = f"{cell['mean']} ± {cell['std']}" if cell["std"] else cell["mean"]
+    shown = "" if chance is None else f"{chance:.2g}"
+    return Finding(table, check, of, *place_of(cell), printed, shown, says)
+
+
+# Rows that repeat each other
+
+
+def at_least(chances: Sequence[float], needed: int) -> float:
+    """Return the probability that at least so many of independent events happen."""
+    counts = np.ones(1)
+    for chance in chances:
+        counts = np.convolve(counts, [1.0 - chance, chance])
+    return float(counts[needed:].sum())
+
+
+def rows_of(cells: Iterable[Printed]) -> dict[tuple[str, ...], dict[str, Printed]]:
+    """Return a table's rows with their cells: by task in each data set, or else by data set."""
+    cells = list(cells)
+    by_task = len({cell["task"] for cell in cells}) > 1
+    rows: dict[tuple[str, ...], dict[str, Printed]] = {}
+    for cell in cells:
+        row = (cell["metric"], cell["algorithm"], *([cell["dataset"]] if by_task else []))
+        rows.setdefault(row, {})[cell["task" if by_task else "dataset"]] = cell
+    return rows
+
+
+def repeated_rows(table: str, asked: Mapping[str, Any]) -> Outcome:
+    """Find pairs of rows that agree to one unit of the last digit, in all cells or all but one.
+
+    One of four or more cells may differ; of three all must agree. The chance given for a pair is
+    the highest there is: that of two independent sets of runs with *equal* true means, each mean as
+    uncertain as its ± says if that is a deviation of one run. Were the means not equal, or the ± a
+    standard error, the chance would be less. How many pairs of a table chance gives is the sum over
+    the pairs, of the chance with the true differences as printed.
+    """
+    pairs, expected, findings = 0, 0.0, []
+    rows = rows_of(cell for cell in published(table) if cell["std"])
+    for (one, of), (other, to) in combinations(rows.items(), 2):
+        shared = [key for key in of if key in to]
+        if one[0] != other[0] or len(shared) < 3:
+            continue
+        pairs += 1
+        needed = len(shared) - (len(shared) > 3)
+        twins = [(of[key], to[key]) for key in shared]
+        gaps = np.array([abs(float(a["mean"]) - float(b["mean"])) for a, b in twins])
+        units = np.array([max(unit_of(a["mean"]), unit_of(b["mean"])) for a, b in twins])
+        error = np.array([np.hypot(float(a["std"]), float(b["std"])) for a, b in twins])
+        error /= np.sqrt(asked["repeats"])
+
+        def agree(away: np.ndarray, units: Any = units, error: Any = error) -> np.ndarray:
+            reach = 1.5 * units  # rounding adds half a unit
+            return stats.norm.cdf((reach - away) / error) - stats.norm.cdf((-reach - away) / error)
+
+        expected += at_least(list(agree(gaps)), needed)
+        alike = gaps < 1.01 * units
+        chance = at_least(list(agree(np.zeros_like(gaps))), needed)
+        if alike.sum() >= needed and chance < LEVEL:
+            for mine, yours in ((0, 1), (1, 0)):
+                says = _repeats(twins[0][yours], other if yours else one, twins, alike, chance)
+                findings += [
+                    _finding(table, "repeated row", MEAN, twin[mine], chance, says)
+                    for twin in twins
+                ]
+    return f"{pairs} pairs of rows", f"{expected:.2g} pairs", findings
+
+
+def _repeats(
+    cell: Printed,
+    row: tuple[str, ...],
+    twins: Sequence[tuple[Printed, Printed]],
+    alike: np.ndarray,
+    chance: float,
+) -> str:
+    where = cell["algorithm"] + (f" on {cell['dataset']}" if len(row) > 2 else "")
+    others = [
+        f"{a['mean']} and {b['mean']}"
+        for (a, b), same in zip(twins, alike, strict=True)
+        if not same
+    ]
+    rest = f" (the other: {', '.join(others)})" if others else ""
+    spreads = sum(
+        abs(float(a["std"]) - float(b["std"])) < 1.01 * unit_of(a["std"]) for a, b in twins
+    )
+    return (
+        f"repeats the row of {where}: {alike.sum()} of {len(alike)} means agree to one unit of the "
+        f"last digit{rest}, and {spreads} of the spreads; by chance with a probability of at most "
+        f"{chance:.2g}"
+    )
+
+
+# Numbers that cannot be
+
+
+def count_is_possible(mean: str, std: str, runs: int, most: int, errors: bool = False) -> bool:
+    """Return whether counts of so many runs, each from 0 to `most`, can have a mean and a spread.
+
+    Exact but for two conditions that are necessary and not sufficient: the sum of squares has the
+    parity of the sum, and lies between those of the most even and the most uneven counts
+    (GRIM and GRIMMER: Brown and Heathers 2017, Anaya 2016).
+
+    Parameters
+    ----------
+    mean, std : str
+        As printed; an empty spread is not looked at.
+    runs : int
+    most : int
+    errors : bool
+        Whether the spread is a standard error; a standard deviation by default.
+    """
+    half = Fraction(unit_of(mean)).limit_denominator() / 2
+    least = ceil(runs * (Fraction(mean) - half))
+    for total in range(least, floor(runs * (Fraction(mean) + half)) + 1):
+        if not std:
+            return True
+        lacking = runs * most - total  # counted from the top: many learners nearly reach it
+        bounds = []
+        for side in (-1, 1):
+            spread = Fraction(std) + side * Fraction(unit_of(std)).limit_denominator() / 2
+            square = max(spread, Fraction(0)) ** 2 * (runs if errors else 1)
+            bounds.append((runs - 1) * square + Fraction(lacking**2, runs))
+        each, more = divmod(lacking, runs)
+        full, rest = divmod(lacking, most)
+        low = max(ceil(bounds[0]), more * (each + 1) ** 2 + (runs - more) * each**2)
+        high = min(floor(bounds[1]), full * most**2 + rest**2)
+        if low + (low - lacking) % 2 <= high:
+            return True
+    return False
+
+
+def share_is_possible(mean: str, std: str, runs: int, errors: bool = False) -> bool:
+    """Return whether numbers from 0 to 1 can have a mean and a spread, as `count_is_possible`."""
+    centre, spread = float(mean), float(std) - unit_of(std) / 2
+    widest = runs / (runs - 1) * centre * (1.0 - centre)
+    return spread**2 * (runs if errors else 1) <= widest
+
+
+def impossible(table: str, asked: Mapping[str, Any]) -> Outcome:
+    """Find means and spreads that so many runs on so many examples cannot give.
+
+    Counts are of examples of which the paper says how many there are. A mean of percentages of n
+    examples has steps of 100 / n over the number of runs: where they are finer than the last digit,
+    any mean is possible, and it counts as not tested. So does a spread where any can be.
+    """
+    runs, says = asked["repeats"], asked.get("print", {})
+    errors = says.get("spread") == "standard error"
+    tested, findings = 0, []
+    for cell in published(table):
+        n, metric = says.get("examples", {}).get(cell["dataset"]), METRICS[cell["metric"]]
+        if metric.name == "nsv" and n:
+            tested += 1
+            possible, otherwise = (
+                count_is_possible(cell["mean"], cell["std"], runs, n, error)
+                for error in (errors, False)
+            )
+            what = f"counts of at most {n}"
+        elif metric.name == "auc" and cell["std"]:
+            tested += 1
+            possible, otherwise = (
+                share_is_possible(cell["mean"], cell["std"], runs, error)
+                for error in (errors, False)
+            )
+            what = "numbers between 0 and 1"
+        elif metric.unit == "%" and n and 100.0 / (n * runs) > 1.01 * unit_of(cell["mean"]):
+            tested += 1
+            steps = Fraction(cell["mean"]) * n / 100 * runs
+            width = Fraction(unit_of(cell["mean"])).limit_denominator() / 200 * n * runs
+            possible = otherwise = floor(steps + width) >= ceil(steps - width)
+            what = f"mistakes among {n} examples"
+        else:
+            continue
+        if not possible:
+            spread = f" with a standard {'error' if errors else 'deviation'} of {cell['std']}"
+            text = f"{runs} {what} cannot have the mean {cell['mean']}{spread * bool(cell['std'])}"
+            if otherwise:
+                text += "; if the paper means a standard deviation, they can"
+            findings.append(_finding(table, "impossible", SPREAD, cell, 0.0, text))
+    return f"{tested} cells", "", findings
+
+
+# Spreads that are too small
+
+
+def small_spreads(table: str, asked: Mapping[str, Any]) -> Outcome:
+    """Find spreads of error rates that are far below those of the other rows of their column.
+
+    Spreads are taken relative to that of a coin with the same mean, and compared with the median of
+    the others by an F test; Holm's correction is over the cells of the table.
+    """
+    cells = [
+        cell for cell in published(table) if cell["std"] and METRICS[cell["metric"]].unit == "%"
+    ]
+    if not cells:
+        return "0 cells", "", []
+    means = np.array([float(cell["mean"]) for cell in cells])
+    relative = np.array([float(cell["std"]) for cell in cells]) / np.sqrt(means * (100.0 - means))
+    column = np.array([f"{cell['dataset']} {cell['task']}" for cell in cells])
+    index = np.arange(len(cells))
+    share = np.array(
+        [relative[i] / np.median(relative[(column == column[i]) & (index != i)]) for i in index]
+    )
+    chances = holm(stats.f.cdf(share**2, asked["repeats"] - 1, asked["repeats"] - 1))
+    findings = []
+    for cell, part, chance in zip(cells, share, chances, strict=True):
+        if chance < LEVEL:
+            says = f"the spread is {part:.2f} times the median of the other rows of its column"
+            findings.append(_finding(table, "small spread", SPREAD, cell, float(chance), says))
+    return f"{len(cells)} cells", "", findings
+
+
+# Marks of the best
+
+
+def wrong_marks(table: str, asked: Mapping[str, Any]) -> Outcome:
+    """Find numbers set in bold that are not the best of their column, and columns without any.
+
+    The marks are as the paper's text has them (``print.bold`` of the description: the bold rows by
+    column); a table of which the text keeps none is not looked at.
+    """
+    bold = asked.get("print", {}).get("bold")
+    if bold is None:
+        return "0 columns", "", []
+    sign = 1.0 if METRICS[asked["metric"]].lower_is_better else -1.0
+    columns: dict[str, list[Printed]] = {}
+    for cell in published(table):
+        columns.setdefault(cell["dataset"], []).append(cell)
+    findings = []
+    for dataset, cells in columns.items():
+        best = min(cells, key=lambda cell: sign * float(cell["mean"]))
+        marked = [cell for cell in cells if cell["algorithm"] in bold.get(dataset, [])]
+        better = f"{best['algorithm']} has {best['mean']}"
+        findings += [
+            _finding(table, "bold", MARK, cell, None, f"bold, but {better}")
+            for cell in marked
+            if sign * float(cell["mean"]) > sign * float(best["mean"])
+        ]
+        if best not in marked:
+            says = "the best of its column and not bold, though other columns have bold numbers"
+            findings.append(_finding(table, "bold", MARK, best, None, says))
+    return f"{len(columns)} columns", "", findings
+
+
+CHECKS: dict[str, Callable[[str, Mapping[str, Any]], Outcome]] = {
+    "repeated row": repeated_rows,
+    "impossible": impossible,
+    "small spread": small_spreads,
+    "bold": wrong_marks,
+}
+
+
+@cache
+def checks_of(table: str) -> tuple[Check, ...]:
+    """Return what each check found in a published table."""
+    asked = describe("table", table)
+    found = []
+    for name, check in CHECKS.items():
+        tested, expected, findings = check(table, asked)
+        found.append(Check(table, name, tested, expected, tuple(findings)))
+    return tuple(found)
+
+
+def suspects(table: str) -> dict[Place, list[Finding]]:
+    """Return the cells of a published table that are suspect in print, with the findings."""
+    found: dict[Place, list[Finding]] = {}
+    for check in checks_of(table):
+        for finding in check.findings:
+            found.setdefault(finding.place, []).append(finding)
+    return found
+
+
+def suspect_means(table: str) -> set[Place]:
+    """Return the cells whose printed means are suspect: no reading is preferred for their sake."""
+    return {
+        place
+        for place, findings in suspects(table).items()
+        if any(finding.of == MEAN for finding in findings)
+    }
+
+
+def by_row(findings: Iterable[Finding]) -> list[str]:
+    """Return a sentence for each row of findings that say the same."""
+    rows: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for one in findings:
+        tasks = rows.setdefault((one.algorithm, one.says), {}).setdefault(one.dataset, [])
+        tasks += [] if one.task == "all" else [one.task]
+    return [
+        f"{algorithm} on "
+        + "; ".join(" ".join([data, ", ".join(tasks)]).strip() for data, tasks in places.items())
+        + f": {says}"
+        for (algorithm, says), places in rows.items()
+    ]
+
+
+def sentences(checks: Iterable[Check]) -> Iterator[str]:
+    """Yield a line for each check of each table, and for each of its findings, by row."""
+    for check in checks:
+        expected = f"; chance gives {check.expected}" if check.expected else ""
+        count = len(check.findings)
+        yield f"{check.table}, {check.check}: {check.tested}, {count} suspect{expected}"
+        for text in by_row(check.findings):
+            yield f"  {text}"
+
+
+def write_findings(results: Path = RESULTS) -> tuple[list[str], list[Path]]:
+    """Proofread all published tables; return what was found, in lines, and the files written.
+
+    ``proofread.csv`` has a row for each finding, ``proofread.checks.csv`` one for each check.
+    """
+    done = [check for table in descriptions("table") for check in checks_of(table)]
+    cells = pd.DataFrame(
+        [asdict(finding) for check in done for finding in check.findings],
+        columns=[field.name for field in fields(Finding)],
+    )
+    summary = pd.DataFrame(
+        [
+            (check.table, check.check, check.tested, check.expected, len(check.findings))
+            for check in done
+        ],
+        columns=["table", "check", "tested", "expected", "suspect_cells"],
+    )
+    paths = [results / "proofread.csv", results / "proofread.checks.csv"]
+    for path, rows in zip(paths, (cells, summary), strict=True):
+        write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
+    return list(sentences(done)), paths

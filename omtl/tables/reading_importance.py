@@ -1,0 +1,193 @@
+"""How much each open choice matters: its share of the variance of the distance to the paper.
+
+Made from the record of a search of readings alone. For each column of the table, an additive
+model of the choices is fitted to the distances of all readings that were tried; what it explains
+is shared out among the choices by the Shapley value, as the trials of a search are no balanced
+design (Lindeman, Merenda and Gold 1980; Grömping 2007). What is left are interactions of choices.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from math import factorial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from omtl.experiment.config import support_of
+from omtl.tables.verdict import JUDGED
+
+REST = "(choices acting together)"
+"""The row of what an additive model leaves unexplained."""
+
+RANKED = 5
+"""How many readings of a column the page names, best first."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """The trials of one column of a table.
+
+    Parameters
+    ----------
+    options : dict of str to list of str
+        The answer of each trial to each question that the trials answer differently.
+    distances : ndarray of shape (n_trials,)
+        Mean distance of the column's cells to the published numbers, as a share of them.
+    """
+
+    options: dict[str, list[str]]
+    distances: np.ndarray
+
+    def explained(self, names: tuple[str, ...]) -> float:
+        """Return the share of the variance that an additive model of these questions explains."""
+        centred = self.distances - self.distances.mean()
+        total = float(centred @ centred)
+        if not names or total == 0.0:
+            return 0.0
+        design = np.hstack([np.ones((centred.size, 1)), *(self._indicators(n) for n in names)])
+        fitted = design @ np.linalg.lstsq(design, centred, rcond=None)[0]
+        return float(1.0 - np.sum((centred - fitted) ** 2) / total)
+
+    def _indicators(self, name: str) -> np.ndarray:
+        answers = np.array(self.options[name])
+        return np.array([answers == option for option in np.unique(answers)[1:]], dtype=float).T
+
+
+def column_of(record: pd.DataFrame, column: str, asked: Mapping[str, Any]) -> Column:
+    """Return a column's trials, with the literal answer where a trial names none."""
+    rows = record[record["column"] == column]
+    answers = [json.loads(text) for text in rows["answers"]]
+    options = {
+        name: [answer.get(name, question["literal"]) for answer in answers]
+        for name, question in asked.items()
+        if column in question["columns"]
+    }
+    varied = {name: given for name, given in options.items() if len(set(given)) > 1}
+    return Column(varied, rows["distance"].astype(float).to_numpy())
+
+
+def shares(trials: Column) -> dict[str, float]:
+    """Return each question's share of the variance of the distances, and what is left over.
+
+    The Shapley values of the share that is explained, so they add up to it. Cost: a least-squares
+    fit for each set of questions.
+    """
+    names = tuple(trials.options)
+    n = len(names)
+    explained = {
+        subset: trials.explained(subset)
+        for size in range(n + 1)
+        for subset in combinations(names, size)
+    }
+    found = {}
+    for name in names:
+        others = tuple(other for other in names if other != name)
+        found[name] = sum(
+            factorial(size)
+            * factorial(n - size - 1)
+            / factorial(n)
+            * (explained[tuple(o for o in names if o in subset or o == name)] - explained[subset])
+            for size in range(n)
+            for subset in combinations(others, size)
+        )
+    return {**found, REST: 1.0 - explained[names]} if trials.distances.std() > 0.0 else {}
+
+
+def importance(record: pd.DataFrame, asked: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the share of each question (rows) in each column of a table, NaN where it is none."""
+    parts = {
+        column: shares(column_of(record, column, asked))
+        for column in dict.fromkeys(record["column"])
+    }
+    rows = [name for name in (*asked, REST) if any(name in part for part in parts.values())]
+    return pd.DataFrame(parts, index=pd.Index(rows, name="question"), dtype=float)
+
+
+def ranked(record: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return a column's readings, best first.
+
+    The more cells match or are near the better; of those, the closer all of the column's cells are
+    the better, so a reading pays for every cell that it moves away.
+    """
+    rows = record[record["column"] == column].astype({"match": int, "near": int, "distance": float})
+    rows = rows.assign(reproduced=rows["match"] + rows["near"])
+    order = ["reproduced", "match", "distance"]
+    return rows.sort_values(order, ascending=[False, False, True], kind="stable")
+
+
+def page(
+    table: str,
+    record: pd.DataFrame,
+    asked: Mapping[str, Any],
+    chosen: Mapping[str, Mapping[str, str]],
+) -> str:
+    """Return the page on what a table's paper leaves open, in Markdown.
+
+    Parameters
+    ----------
+    table : str
+        The table's id.
+    record : DataFrame
+        The record of its search.
+    asked : mapping
+        The paper's questions.
+    chosen : mapping
+        The answers that are not the literal ones, by reading.
+    """
+    parts = importance(record, asked)
+    lines = [
+        f"# {table}: what the paper leaves open, and how much it matters",
+        "",
+        f"{len(record)} readings of a column were tried. A share is the part of the variance of",
+        "the distance between our numbers and the published ones, over the readings tried for a",
+        "column, that goes with one choice; what choices do only together is the last row. The",
+        "trials are those of a search, most of them near its end, and no balanced design: a choice",
+        "that was tried only where others were already made tells its share there.",
+        "",
+        "| choice | " + " | ".join(parts.columns) + " |",
+        "| --- |" + " --- |" * len(parts.columns),
+    ]
+    lines += [
+        f"| {name} | " + " | ".join(_percent(share) for share in row) + " |"
+        for name, row in zip(parts.index, parts.to_numpy(), strict=True)
+    ]
+    for name in parts.index:
+        if name == REST:
+            continue
+        question = asked[name]
+        literal = question["literal"]
+        taken = [
+            f"{reading.replace('_', ' ')}: `{answers.get(name, literal)}`"
+            for reading, answers in chosen.items()
+        ]
+        offered = [
+            f"`{option}`" + (f" ({label})" if (label := support_of(question, option)) else "")
+            for option in question["options"]
+        ]
+        found = f" Found by looking: {question['found'].strip()}." if "found" in question else ""
+        lines += [
+            "",
+            f"**{name}.** {question['asks']} The paper: {question['says']}. Literal: `{literal}`; "
+            f"{'; '.join(taken)}; of {', '.join(offered)}.{found}",
+        ]
+    lines += ["", "## The readings that reproduce most", ""]
+    words = [word for word in JUDGED if word in record]
+    lines += [f"| column | {' | '.join(words)} | distance | answers that are not literal |"]
+    lines += ["| --- |" + " --- |" * (len(words) + 2)]
+    for column in parts.columns:
+        for row in ranked(record, column).head(RANKED).to_dict("records"):
+            told = ", ".join(f"{q}: {a}" for q, a in json.loads(row["answers"]).items())
+            lines.append(
+                f"| {column} | {' | '.join(str(row[word]) for word in words)} "
+                f"| {row['distance']:.4f} ± {float(row['standard_error']):.4f} | {told or '–'} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def _percent(share: float) -> str:
+    return "" if np.isnan(share) else f"{100.0 * share:.0f} %"

@@ -1,0 +1,169 @@
+"""The forms of a laid-out table: for the terminal, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import pandas as pd
+from rich import box
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from omtl.tables.escape import for_latex, for_markdown, one_line
+from omtl.tables.layout import Layout, spread
+from omtl.tables.scoring import Scored
+from omtl.tables.verdict import (
+    COMPATIBLE,
+    MATCH,
+    MISSING,
+    NEAR,
+    OFF,
+    OURS,
+    SUBSTITUTE,
+    TIMING,
+)
+
+COLOURS = {
+    MATCH: "green",
+    NEAR: "yellow",
+    COMPATIBLE: "bright_black",
+    OFF: "bold red",
+    SUBSTITUTE: "cyan",
+    TIMING: "blue",
+    OURS: "magenta",
+    MISSING: "dim",
+}
+
+WIDEST = 1000
+
+SUSPECT = "!"
+"""After a published number that is suspect in print."""
+
+MARKS = {
+    MATCH: "✓",
+    NEAR: "~",
+    COMPATIBLE: "?",
+    OFF: "✗",
+    SUBSTITUTE: "≈",
+    TIMING: "t",
+    OURS: "+",
+    MISSING: "·",
+}
+
+
+def _ours(layout: Layout, scored: Scored) -> str:
+    if scored.mean is None:
+        return "—"
+    if scored.diverged:
+        return "diverged"
+    return spread(scored.mean, scored.std, layout.digits_of(scored))
+
+
+def _published(layout: Layout, scored: Scored) -> str:
+    if scored.cell.is_ours:
+        return ""
+    printed = spread(scored.cell.mean, scored.cell.std, layout.digits_of(scored))
+    return printed + SUSPECT * (scored.cell.place in layout.suspects)
+
+
+def show(layout: Layout, console: Console) -> None:
+    """Print a table to a terminal: published, ours and a mark, coloured where there is colour."""
+    grid = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    grid.add_column("", no_wrap=True)
+    for head in layout.heads:
+        grid.add_column(head.replace(" ", "\n"), justify="right", no_wrap=True)
+        grid.add_column("ours", justify="right", no_wrap=True)
+        grid.add_column("", no_wrap=True)
+    for line in layout.lines:
+        shown = [Text(line.label, style="italic" if line.is_group else "")]
+        for scored in line.cells:
+            if scored is None:
+                shown += [Text("-"), Text(""), Text("")]
+                continue
+            colour = COLOURS[scored.verdict]
+            shown += [
+                Text(_published(layout, scored).replace(" ", "")),
+                Text(_ours(layout, scored).replace(" ", ""), style=colour),
+                Text(MARKS[scored.verdict], style=colour),
+            ]
+        grid.add_row(*shown)
+    console.width = max(console.width, Console(width=WIDEST).measure(grid).maximum)
+    console.print(Text(layout.title, style="bold"))
+    console.print(Text(layout.subtitle))
+    console.print(grid)
+    legend = Text()
+    for verdict, mark in MARKS.items():
+        legend.append(f"{mark} {verdict}  ", style=COLOURS[verdict])
+    if layout.suspects:
+        legend.append(f"{SUSPECT} suspect in print")
+    console.print(legend)
+    for note in layout.notes:
+        console.print(Text(note), soft_wrap=True)
+
+
+def markdown(layout: Layout) -> str:
+    """Return a table in Markdown: published → **ours** verdict."""
+    title, subtitle = for_markdown(layout.title), for_markdown(layout.subtitle)
+    lines = [f"# {title}", "", subtitle[0].upper() + subtitle[1:] + ".", ""]
+    marked = f" `{SUSPECT}`: suspect in print." if layout.suspects else ""
+    lines += [f"Each cell: published, **ours**, verdict.{marked}", ""]
+    lines.append("| | " + " | ".join(map(for_markdown, layout.heads)) + " |")
+    lines.append("| --- |" + " --- |" * len(layout.heads))
+    for line in layout.lines:
+        if line.is_group:
+            lines.append(f"| *{for_markdown(line.label)}* |" + " |" * len(layout.heads))
+            continue
+        cells = [
+            "-"
+            if s is None
+            else ", ".join(filter(None, (_published(layout, s), f"**{_ours(layout, s)}**")))
+            + f" {s.verdict}"
+            for s in line.cells
+        ]
+        lines.append(f"| {for_markdown(line.label)} | " + " | ".join(cells) + " |")
+    if layout.notes:
+        lines += ["", "## Notes", ""] + [f"- {for_markdown(note)}" for note in layout.notes]
+    return "\n".join(lines) + "\n"
+
+
+def claims_markdown(claims: pd.DataFrame) -> str:
+    """Return in Markdown what the paper says of a table: true of its own numbers, and of ours?"""
+    if claims.empty:
+        return ""
+    lines = ["", "## Claims", "", "| the paper says | in print | ours |", "| --- | --- | --- |"]
+    lines += [
+        f"| {for_markdown(row['says'])} ({for_markdown(row['place'])}) | {row['in_print']} | "
+        f"**{row['outcome']}** |"
+        for row in claims.to_dict("records")
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def latex(layout: Layout) -> str:
+    """Return a table in LaTeX (booktabs): published and ours, our matches in bold."""
+    width = 1 + 2 * len(layout.heads)
+    heads = " & ".join(rf"\multicolumn{{2}}{{c}}{{{for_latex(head)}}}" for head in layout.heads)
+    pairs = " & ".join(["published & ours"] * len(layout.heads))
+    lines = [
+        rf"% {one_line(f'{layout.title}; {layout.subtitle}')}",
+        rf"\begin{{tabular}}{{l{'rr' * len(layout.heads)}}}",
+        r"\toprule",
+        rf" & {heads} \\",
+        rf" & {pairs} \\",
+        r"\midrule",
+    ]
+    for line in layout.lines:
+        if line.is_group:
+            lines.append(rf"\multicolumn{{{width}}}{{l}}{{\emph{{{for_latex(line.label)}}}}} \\")
+            continue
+        cells = []
+        for s in line.cells:
+            if s is None:
+                cells += ["-", ""]
+                continue
+            ours = for_latex(_ours(layout, s))
+            cells += [
+                for_latex(_published(layout, s)),
+                rf"\textbf{{{ours}}}" if s.verdict == MATCH else ours,
+            ]
+        lines.append(f"{for_latex(line.label)} & " + " & ".join(cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"

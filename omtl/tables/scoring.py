@@ -1,0 +1,364 @@
+"""Making a table from the store: our number, spread and verdict for each published cell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from omtl.compute.parallel_jobs import Failure, why_lacking
+from omtl.compute.store import Loaded, Store
+from omtl.experiment.selection import is_honest, select
+from omtl.experiment.unit import Result
+from omtl.measures.metrics import METRICS
+from omtl.tables.halving import searched, stages
+from omtl.tables.plan import Cell, Table
+from omtl.tables.verdict import (
+    MISSING,
+    Difference,
+    Printed,
+    difference,
+    judge,
+    spreads,
+)
+
+COLUMNS = (
+    "table",
+    "dataset",
+    "algorithm",
+    "task",
+    "metric",
+    "reading",
+    "selection",
+    "published_mean",
+    "published_std",
+    "published_spread",
+    "published_repeats",
+    "ours_mean",
+    "ours_std",
+    "n_repeats",
+    "n_draws",
+    "delta",
+    "published_se",
+    "ours_se",
+    "df",
+    "low",
+    "high",
+    "share",
+    "verdict",
+    "shuffle_std",
+    "spread_ratio",
+    "spread_p",
+    "params",
+    "data_sha256",
+)
+"""Columns of ``results/reproduced/<id>.csv``.
+
+`n_draws` is how many draws of the data our `n_repeats` numbers are of. The quantities of the
+verdict (`omtl.tables.verdict.Difference`) are `delta`, the standard errors of both means, the
+degrees of freedom, both ends of the interval, and the difference as a share of the published
+number. `shuffle_std` is our deviation over shuffles of one draw of the data, `spread_ratio` this
+over the published ±, and `spread_p` the p of an F test (`omtl.tables.verdict.spreads`).
+"""
+
+SHARED = ("examples", "seen", "seen_by_task")
+"""Arrays of a result that are not by point, but the same for all learners."""
+
+REPEATS = ("table", "dataset", "algorithm", "task", "metric", "reading", "seed", "repeat", "value")
+"""Columns of the raw repeats."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A cell with what we have for it.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_repeats,)
+        Our number in each repeat; empty if the cell was not run.
+    difference : Difference or None
+        How far our mean is from the published one; None where one of them is lacking.
+    shuffle_std : float
+        Standard deviation of our number over shuffles of the same data.
+    spread : tuple of float or None
+        How this compares with the published ± (`omtl.tables.verdict.spreads`).
+    params : dict
+        The chosen hyper-parameters (those most often chosen, where the rule chooses by repeat).
+    found : dict of str to ndarray
+        What the learner tells of its final states, by task: the mean over the repeats.
+    why : str
+        Why the cell was not run; empty if it was.
+    diverged : int
+        In how many repeats the chosen point diverged: its value there is the metric's worst.
+    """
+
+    cell: Cell
+    values: np.ndarray
+    verdict: str
+    difference: Difference | None = None
+    shuffle_std: float = 0.0
+    spread: tuple[float, float] | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+    data_sha256: str = ""
+    found: dict[str, np.ndarray] = field(default_factory=dict)
+    seconds: float = 0.0
+    why: str = ""
+    diverged: int = 0
+
+    @property
+    def mean(self) -> float | None:
+        """Mean over the repeats."""
+        return float(self.values.mean()) if self.values.size else None
+
+    @property
+    def std(self) -> float:
+        """Standard deviation over the repeats."""
+        return float(self.values.std(ddof=1)) if self.values.size > 1 else 0.0
+
+
+def values_of(
+    cell: Cell, results: list[Result], rule: dict[str, Any], by: list[Result] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a cell's number in each repeat, and the points that the rule chose.
+
+    The rule looks at `results`, or at those of the cell's chooser in `by`; at each repeat alone
+    where each has a draw of its own, as the authors had one draw.
+    """
+    metric = METRICS[cell.metric]
+    task = None if cell.task == "all" else int(cell.task.removeprefix("task")) - 1
+    points = [point for one in cell.each_rival() for point in one.experiment.points]
+
+    def choice(results: list[Result], points: list[dict[str, Any]]) -> np.ndarray:
+        seen = [[r] for r in results] if cell.experiment.drawn else [results]
+        return np.concatenate([select(together, points, rule) for together in seen])
+
+    if cell.chooser is None or by is None:
+        chosen = choice(results, points)
+    else:
+        wanted = [cell.chooser.points[p] for p in choice(by, cell.chooser.points)]
+        names = list(cell.chooser.algorithm["grid"])
+        chosen = np.array(
+            [[all(p[n] == w[n] for n in names) for p in points].index(True) for w in wanted]
+        )
+    values = [metric.of(r.arrays, int(p), task) for r, p in zip(results, chosen, strict=True)]
+    diverged = [r.arrays["diverged"][p] > 0 for r, p in zip(results, chosen, strict=True)]
+    return np.where(diverged, metric.worst, values), chosen
+
+
+def found_by_task(results: list[Result], chosen: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what learners tell of each task at the chosen points, the mean over the repeats."""
+    n_tasks = len(results[0].facts.get("task_names", ()))
+    return {
+        name.removeprefix("found_"): np.mean(
+            [r.arrays[name][p] for r, p in zip(results, chosen, strict=True)], axis=0
+        )
+        for name, values in results[0].arrays.items()
+        if name.startswith("found_") and values.shape[1:] == (n_tasks,)
+    }
+
+
+def printed(table: Table, cell: Cell) -> Printed:
+    """Return a cell's published number."""
+    asked = table.description
+    return Printed(cell.mean, cell.std, asked["spread"], asked["repeats"])
+
+
+def compared(table: Table, cell: Cell, values: np.ndarray) -> Difference | None:
+    """Return how far our numbers are from the published one; None where there is none."""
+    if cell.is_ours:
+        return None
+    std = float(values.std(ddof=1)) if values.size > 1 else 0.0
+    drawn = cell.experiment.drawn
+    return difference(printed(table, cell), float(values.mean()), std, values.size, drawn)
+
+
+def not_run(cell: Cell, why: str) -> Scored:
+    """Return a cell for which we have no number."""
+    return Scored(cell, np.array([]), MISSING, why=why)
+
+
+def together(parts: Sequence[list[Result]]) -> list[Result]:
+    """Return the results of several experiments as those of one whose grid has all their points.
+
+    Those of a repeat have its examples in common; arrays that not all have are left out.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    joined = []
+    for results in zip(*parts, strict=False):
+        first, *others = (result.arrays for result in results)
+        names = [name for name in first if all(name in other for other in others)]
+        arrays = {
+            name: first[name]
+            if name in SHARED
+            else np.concatenate([result.arrays[name] for result in results])
+            for name in names
+        }
+        seconds = sum(result.facts["seconds"] for result in results)
+        joined.append(Result(arrays, {**results[0].facts, "seconds": seconds}))
+    return joined
+
+
+def score_cell(
+    table: Table,
+    cell: Cell,
+    loaded: Loaded,
+    rule: dict[str, Any],
+    seed: int,
+    n_repeats: int,
+    failed: Mapping[str, Failure],
+) -> Scored:
+    """Return a cell with our number for it; where it has rivals, of the best over all tasks.
+
+    Under a rule without hindsight, and where each repeat has a draw of its own, it is in each
+    repeat of the rival that the rule prefers.
+    """
+    if cell.search is not None:
+        found = searched(cell, loaded, rule, seed, n_repeats)
+        if found is None:
+            part, repeats = stages(cell, loaded, rule, seed, n_repeats)[-1]
+            keys = [unit.key for unit in part.repeats(seed, repeats)]
+            reasons = [failed[key].reason for key in keys if key in failed]
+            return not_run(cell, reasons[0] if reasons else "the search is not done")
+        return score_cell(table, found, loaded, rule, seed, n_repeats, failed)
+    if cell.rivals and not is_honest(rule) and not cell.experiment.drawn:
+        sign = 1.0 if METRICS[cell.metric].lower_is_better else -1.0
+
+        def rank(rival: Cell) -> float:
+            whole = replace(rival, task="all")
+            mean = score_cell(table, whole, loaded, rule, seed, n_repeats, failed).mean
+            return np.inf if mean is None else sign * mean
+
+        best = min(cell.each_rival(), key=rank)
+        return score_cell(table, best, loaded, rule, seed, n_repeats, failed)
+    rivals = [one.experiment for one in cell.each_rival()]
+    units = [unit for rival in rivals for unit in rival.repeats(seed, n_repeats)]
+    if (n_stored := len(loaded(units))) < len(units):
+        return not_run(cell, why_lacking(units, n_stored, failed))
+    results = together([loaded(rival.repeats(seed, n_repeats)) for rival in rivals])
+    by = None
+    if cell.chooser is not None:
+        by = loaded(cell.chooser.repeats(seed, n_repeats))
+        if len(by) < len(cell.chooser.repeats(seed, n_repeats)):
+            label = cell.chooser.algorithm["label"]
+            return not_run(cell, f"{label}, by which its parameters are chosen, is lacking")
+    values, chosen = values_of(cell, results, rule, by)
+    off = compared(table, cell, values)
+    shuffled = Scored(cell, values, "")
+    if cell.experiment.drawn:
+        one_draw = cell.of_one_draw()
+        shuffled = score_cell(table, one_draw, loaded, rule, seed, n_repeats, failed)
+    places = [(rival, point) for rival in rivals for point in rival.points]
+    most, params = places[int(np.bincount(chosen).argmax())]
+    return Scored(
+        replace(cell, experiment=most, rivals=()),
+        values,
+        judge(off, cell.kind),
+        difference=off,
+        shuffle_std=shuffled.std,
+        spread=None
+        if cell.is_ours
+        else spreads(printed(table, cell), shuffled.std, shuffled.values.size),
+        params=params,
+        data_sha256=results[0].facts["data_sha256"],
+        found=found_by_task(results, chosen),
+        seconds=sum(result.facts["seconds"] for result in results),
+        diverged=sum(
+            bool(r.arrays["diverged"][p] > 0) for r, p in zip(results, chosen, strict=True)
+        ),
+    )
+
+
+def score_table(
+    table: Table,
+    store: Store,
+    seed: int,
+    n_repeats: int,
+    failed: Mapping[str, Failure] | None = None,
+    selection: str | None = None,
+) -> list[Scored]:
+    """Return all cells of a table with our numbers, from the store alone.
+
+    Parameters
+    ----------
+    table : Table
+    store : Store
+    seed, n_repeats : int
+        Which repeats.
+    failed : dict, optional
+        Why units failed, by key.
+    selection : str, optional
+        A rule of the group ``selection``; the table's own by default.
+    """
+    name = selection or table.description["selection"]
+    loaded = Loaded(store)
+    return [
+        score_cell(table, cell, loaded, cell.rule(name), seed, n_repeats, failed or {})
+        for cell in table.cells
+    ]
+
+
+def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
+    """Return the rows of ``results/reproduced/<id>.csv``, as text with a fixed precision.
+
+    A cell that diverged has its repeats and parameters, and no number.
+    """
+
+    def number(value: float | None) -> str:
+        return "" if value is None else f"{value:.4f}"
+
+    def numbers(s: Scored) -> tuple[str, ...]:
+        count = s.values.size
+        counts = str(count), str(count if s.cell.experiment.drawn else min(count, 1))
+        if s.mean is None or s.diverged:
+            return "", "", *counts, *[""] * 7
+        d = s.difference
+        if d is None:
+            return number(s.mean), number(s.std), *counts, *[""] * 7
+        found = (d.delta, d.published_se, d.ours_se, d.df, d.low, d.high, d.share)
+        return number(s.mean), number(s.std), *counts, *map(number, found)
+
+    def deviations(s: Scored) -> tuple[str, ...]:
+        if s.mean is None or s.diverged:
+            return "", "", ""
+        return number(s.shuffle_std), *(map(number, s.spread) if s.spread else ("", ""))
+
+    rows = [
+        (
+            table.id,
+            s.cell.dataset,
+            s.cell.algorithm,
+            s.cell.task,
+            s.cell.metric,
+            table.reading["name"],
+            s.cell.rule(selection)["name"],
+            s.cell.mean,
+            s.cell.std,
+            table.description["spread"] if s.cell.std else "",
+            str(table.description["repeats"]) if s.cell.mean else "",
+            *numbers(s),
+            s.verdict,
+            *deviations(s),
+            json.dumps(s.params, sort_keys=True) if s.values.size else "",
+            s.data_sha256,
+        )
+        for s in scored
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def raw_repeats(table: Table, scored: list[Scored], seed: int) -> pd.DataFrame:
+    """Return a row for each repeat of each cell that was run, with all digits."""
+    rows = [
+        (
+            *(table.id, s.cell.dataset, s.cell.algorithm, s.cell.task, s.cell.metric),
+            *(table.reading["name"], seed, repeat, value),
+        )
+        for s in scored
+        for repeat, value in enumerate(s.values.tolist())
+    ]
+    return pd.DataFrame(rows, columns=REPEATS)

@@ -1,0 +1,1 @@
+"""What everything stands on: errors, files, paths, seeds, how a program ends."""

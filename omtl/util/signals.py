@@ -1,0 +1,57 @@
+"""How a program ends: with its status, and with one sentence where a person is to be told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+
+from omtl.util.errors import UserError
+from omtl.util.status import INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG_USE
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Terminated(KeyboardInterrupt):
+    """The process was asked to end by SIGTERM, as a cluster or `kill` does."""
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    raise Terminated
+
+
+def ended(job: Callable[[], int]) -> int:
+    """Run a job and return its exit status; SIGTERM stops it in order, as Ctrl-C does.
+
+    A `UserError` and a stop are told in one sentence on standard error.
+    """
+    in_main = threading.current_thread() is threading.main_thread()  # others get no signals
+    earlier = [signal.getsignal(number) for number in SIGNALS]
+    if in_main:
+        signal.signal(signal.SIGTERM, _terminate)
+    try:
+        status = job()
+        sys.stdout.flush()
+        return status
+    except UserError as fault:
+        print(f"omtl: {fault}", file=sys.stderr)
+        return WRONG_USE
+    except BrokenPipeError:  # who read has had enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except KeyboardInterrupt as stop:
+        if in_main:  # a second one must not cut the sentence
+            for number in SIGNALS:
+                signal.signal(number, signal.SIG_IGN)
+        print(
+            "\nomtl: stopped; finished units are kept, the same command goes on from there",
+            file=sys.stderr,
+        )
+        return TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
+    finally:
+        if in_main:
+            for number, handler in zip(SIGNALS, earlier, strict=True):
+                signal.signal(number, handler)

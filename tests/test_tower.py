@@ -1,0 +1,55 @@
+"""The tower of folders: each imports from those below it, and none from one above."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from omtl.util.paths import ROOT
+
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+TOP_DOWN = re.findall(r"^\| `omtl/(\w+)/` \|", PAGE.partition("folder of `omtl/`")[2], re.MULTILINE)
+FLOORS = list(reversed(TOP_DOWN))
+FLOORS.insert(FLOORS.index("sklearn"), "data_fetchers")
+MODULES = sorted([*(ROOT / "omtl").rglob("*.py"), *(ROOT / "data_fetchers").glob("*.py")])
+
+
+def floor(parts: tuple[str, ...]) -> int | None:
+    """Return how high a module stands; None at the root of the package."""
+    folder = parts[0] if parts[0] == "data_fetchers" else parts[1] if len(parts) > 1 else ""
+    return FLOORS.index(folder) if folder in FLOORS else None
+
+
+def imported(path: Path) -> set[str]:
+    """Return all modules of the project that a file imports, also within its functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return {name for name in found if name.split(".")[0] in ("omtl", "data_fetchers")}
+
+
+def test_the_page_names_all_folders() -> None:
+    """They are those that there are."""
+    there = {path.parent.name for path in (ROOT / "omtl").glob("*/__init__.py")}
+    assert set(TOP_DOWN) == there
+
+
+def test_little_stands_at_the_root() -> None:
+    """The package's face and the entry of the command line."""
+    assert len(list((ROOT / "omtl").glob("*.py"))) <= 4
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_module_imports_from_above(path: Path) -> None:
+    """What stands below knows nothing of what stands above."""
+    mine = floor(path.relative_to(ROOT).with_suffix("").parts)
+    if mine is None:
+        return
+    theirs = {name: floor(tuple(name.split("."))) for name in imported(path)}
+    assert [name for name, high in theirs.items() if high is not None and high > mine] == []
