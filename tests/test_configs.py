@@ -11,10 +11,10 @@ import pytest
 import yaml
 from hydra import compose, initialize_config_dir
 from miniature import SMALL_WALK, small
-from omegaconf import OmegaConf
 
 from omtl.compute.parallel_jobs import run
 from omtl.compute.store import Store
+from omtl.experiment.composition import composed
 from omtl.experiment.config import (
     load_option,
     named_reading,
@@ -62,8 +62,7 @@ def test_every_option_composes_with_hydra(group: str) -> None:
     """Each file of a group is found by its own name."""
     with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
         for name in options(group):
-            composed = compose("config", overrides=[f"{group}={name}"])
-            assert composed[group]["name"] == name
+            assert compose("config", overrides=[f"{group}={name}"])[group]["name"] == name
 
 
 @pytest.mark.parametrize("reading", options("reading"))
@@ -71,11 +70,8 @@ def test_every_reading_runs_by_hydra(reading: str, store: Store, monkeypatch) ->
     """A reading composes, and an experiment under it gives a line of text."""
     monkeypatch.setattr("omtl.run.Store.default", lambda: store)
     small_walk = [f"dataset.options.{key}={value}" for key, value in SMALL_WALK.items()]
-    with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
-        config = compose("config", overrides=[f"reading={reading}", "repeats=2", *small_walk])
-    plain = OmegaConf.to_container(config, resolve=True)
-    assert isinstance(plain, dict)
-    assert "PM, Synthetic: error" in answer(plain)
+    config = composed([f"reading={reading}", "repeats=2", *small_walk])
+    assert "PM, Synthetic: error" in answer(config)
 
 
 @pytest.mark.parametrize(
@@ -92,11 +88,7 @@ def test_what_a_protocol_measures_is_shown(
     monkeypatch.setattr("omtl.run.Store.default", lambda: store)
     walk = {**SMALL_WALK, "n_examples": 60}
     small_walk = [f"dataset.options.{key}={value}" for key, value in walk.items()]
-    with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
-        config = compose("config", overrides=["algorithm=pm", *overrides, "repeats=1", *small_walk])
-    plain = OmegaConf.to_container(config, resolve=True)
-    assert isinstance(plain, dict)
-    line = answer(plain)
+    line = answer(composed(["algorithm=pm", *overrides, "repeats=1", *small_walk]))
     assert all(word in line for word in shown)
     assert ("error" in line) == ("error" in shown)
 

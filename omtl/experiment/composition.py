@@ -20,11 +20,13 @@ from omtl.experiment.config import (
     choose,
     load_option,
     option_files,
+    options,
     read_yaml,
     text_of,
     whole,
 )
 from omtl.experiment.experiment import Experiment
+from omtl.experiment.read_options import store_readings
 from omtl.experiment.unit import learner_class
 from omtl.util.errors import UserError
 from omtl.util.paths import CONF
@@ -67,14 +69,55 @@ def spelt_out(words: Sequence[str]) -> list[str]:
     except HydraException as fault:
         raise mistake(fault) from fault
     named = [name for o in found.values() if o.key_or_group == "algorithm" for name in _named(o)]
+    readings = readings_of(words)
     spelt: list[str] = []
     for word in words:
         name = found[word].key_or_group.partition(".")[2] if word in found else ""
         if not name or "." in name or name in _read_too("algorithm"):
             spelt.append(word)
         else:
-            spelt += _in_grid(found[word], name, named or [_default("algorithm")])
+            algorithms = named or [_default("algorithm")]
+            configs = [
+                apply_reading({"algorithm": load_option("algorithm", one)}, reading)["algorithm"]
+                for one in algorithms
+                for reading in readings.values()
+            ]
+            spelt += _in_grid(found[word], name, configs)
     return spelt
+
+
+def readings_of(words: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the readings that a command line names, with the answers that are typed in it.
+
+    Raises
+    ------
+    UserError
+        If a word cannot be read, a reading is not there, or answers are swept.
+    """
+    parser = OverridesParser.create()
+    mine = [word for word in words if word.lstrip("+~").startswith(("reading=", "reading."))]
+    try:
+        found = [parser.parse_override(word) for word in mine]
+    except HydraException as fault:
+        raise mistake(fault) from fault
+    chosen = [override for override in found if override.key_or_group == "reading"]
+    typed = [override for override in found if override not in chosen]
+    if swept := [override for override in typed if override.is_sweep_override()]:
+        raise UserError(
+            f"{swept[0].input_line} sweeps an answer; write each reading in a file of reading/, "
+            "and sweep by reading=A,B"
+        )
+    known = options("reading")
+    names = [choose("reading", name, known) for override in chosen for name in _named(override)]
+    if not names:  # the default, or a glob
+        names = [_default("reading")] if not chosen else known
+    if not typed:
+        return {name: load_option("reading", name) for name in names}
+    lines = [str(override.input_line) for override in typed]
+    return {
+        name: OmegaConf.to_container(_composed([f"reading={name}", *lines]).reading)  # type: ignore[misc]
+        for name in names
+    }
 
 
 def _default(group: str) -> str:
@@ -83,22 +126,22 @@ def _default(group: str) -> str:
     return next(each[group] for each in defaults if isinstance(each, dict) and group in each)
 
 
-def _in_grid(override: Override, name: str, algorithms: Sequence[str]) -> list[str]:
+def _in_grid(override: Override, name: str, algorithms: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the overrides that give a hyper-parameter of algorithms the values of one."""
     if override.is_interval_sweep():
         raise UserError(f"{override.input_line} is a sweep of numbers; name the values")
     places = set()
-    for algorithm in algorithms:
-        config = load_option("algorithm", algorithm)
+    for config in algorithms:
         place = next((part for part in ("fixed", "grid") if name in config[part]), "")
         if not place:
             known = get_type_hints(learner_class(config["learner"]))
-            choose(f"hyper-parameter of algorithm {algorithm}", name, list(known))
+            choose(f"hyper-parameter of algorithm {config['name']}", name, list(known))
         places.add(place)
     if len(places) > 1:
+        names = ", ".join(dict.fromkeys(config["name"] for config in algorithms))
         raise UserError(
             f"{override.input_line}: {name} is not in the same place of the configs of "
-            f"{', '.join(algorithms)}; sweep one algorithm at a time"
+            f"{names}; sweep one algorithm and one reading at a time"
         )
     if override.is_sweep_override():
         values = list(override.sweep_string_iterator())
@@ -114,6 +157,8 @@ def _in_grid(override: Override, name: str, algorithms: Sequence[str]) -> list[s
 def parsed(overrides: Sequence[str]) -> list[Override]:
     """Return overrides as Hydra reads them, once it is sure that they name what there is.
 
+    The configs of the readings that they name are Hydra's from then on.
+
     Raises
     ------
     UserError
@@ -128,6 +173,7 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
                     text_of(files[choose(override.key_or_group, name, list(files))])
     except HydraException as fault:
         raise mistake(fault) from fault
+    store_readings(readings_of(overrides))
     _check_keys(found)
     return found
 
@@ -257,9 +303,8 @@ def _composed(overrides: Sequence[str]) -> DictConfig:
 
 
 def experiment_of(config: dict[str, Any]) -> Experiment:
-    """Return the experiment of a composed config, its reading's answers set."""
+    """Return the experiment of a composed config."""
     groups = ["algorithm", "dataset", "protocol"]
     if config["algorithm"]["networked"]:
         groups.append("network")
-    parts = apply_reading({group: config[group] for group in groups}, config["reading"])
-    return Experiment(**({"network": None} | parts))
+    return Experiment(**({"network": None} | {group: config[group] for group in groups}))
