@@ -27,7 +27,7 @@ from omtl.experiment.config import (
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.naming import READINGS
 from omtl.experiment.unit import compute, learner_class
-from omtl.run import answer
+from omtl.reproduction.record import line, play
 from omtl.tables.plan import descriptions, plan_table
 from omtl.util.errors import UserError
 from omtl.util.paths import CONF, EXPERIMENTS, ROOT
@@ -68,10 +68,10 @@ def test_every_option_composes_with_hydra(group: str) -> None:
 @pytest.mark.parametrize("reading", options("reading"))
 def test_every_reading_runs_by_hydra(reading: str, store: Store, monkeypatch) -> None:
     """A reading composes, and an experiment under it gives a line of text."""
-    monkeypatch.setattr("omtl.run.Store.default", lambda: store)
+    monkeypatch.setattr("omtl.reproduction.record.Store.default", lambda: store)
     small_walk = [f"dataset.options.{key}={value}" for key, value in SMALL_WALK.items()]
     config = composed([f"reading={reading}", "repeats=2", *small_walk])
-    assert "PM, Synthetic: error" in answer(config)
+    assert "PM, Synthetic: error" in line(play(config))
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_what_a_protocol_measures_is_shown(
     overrides: list[str], shown: list[str], store: Store, monkeypatch
 ) -> None:
     """Each metric that can be had of what was measured, and no other."""
-    monkeypatch.setattr("omtl.run.Store.default", lambda: store)
+    monkeypatch.setattr("omtl.reproduction.record.Store.default", lambda: store)
     walk = {**SMALL_WALK, "n_examples": 60}
     small_walk = [f"dataset.options.{key}={value}" for key, value in walk.items()]
-    line = answer(composed(["algorithm=pm", *overrides, "repeats=1", *small_walk]))
-    assert all(word in line for word in shown)
-    assert ("error" in line) == ("error" in shown)
+    told = line(play(composed(["algorithm=pm", *overrides, "repeats=1", *small_walk])))
+    assert all(word in told for word in shown)
+    assert ("error" in told) == ("error" in shown)
 
 
 @pytest.mark.parametrize(("paper", "question", "option"), ANSWERS)
@@ -185,10 +185,10 @@ def test_wrong_names_list_the_right_ones(call, words: list[str]) -> None:
         (["omtl", "table", "dom-table1", "--reading", "nobody"], "as_written"),
         (["omtl", "table", "dom-table1", "--repeats", "0"], "positive"),
         (["omtl", "table", "dom-table1", "--parallel", "cluster"], "threads"),
-        (["omtl.run", "algorithm.grid.eta=[x]", "repeats=1"], "does not fit"),
-        (["omtl.run", "algorithm.learner=omtl.nothing.X", "repeats=1"], "cannot be imported"),
-        (["omtl.run", "dataset.options.increment_is=sd", "repeats=1"], "variance, std"),
-        (["omtl.run", "algorithm=dom1", "+network.edges=[[0,1]]", "repeats=1"], "reached"),
+        (["omtl", "run", "algorithm.grid.eta=[x]", "repeats=1"], "does not fit"),
+        (["omtl", "run", "algorithm.learner=omtl.nothing.X", "repeats=1"], "cannot be imported"),
+        (["omtl", "run", "dataset.options.increment_is=sd", "repeats=1"], "variance, std"),
+        (["omtl", "run", "algorithm=dom1", "+network.edges=[[0,1]]", "repeats=1"], "reached"),
     ],
 )
 def test_commands_end_a_mistake_with_status_2_and_one_sentence(

@@ -151,7 +151,7 @@ def test_hydras_launchers_fill_the_store(launcher: str, tmp_path: Path) -> None:
 
     def run(*words: str) -> str:
         done = subprocess.run(
-            [sys.executable, "-m", "omtl.run", "-m", *words, *sweep],
+            [sys.executable, "-m", "omtl", "run", "-m", *words, *sweep],
             cwd=ROOT,
             env={**os.environ, "OMTL_HOME": str(tmp_path)},
             capture_output=True,

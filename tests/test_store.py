@@ -96,7 +96,7 @@ def test_what_determines_a_result_determines_its_key() -> None:
 
 
 RUN = [
-    *(sys.executable, "-m", "omtl.run", "algorithm=dom2", "network=ring", "repeats=40"),
+    *(sys.executable, "-m", "omtl", "run", "algorithm=dom2", "network=ring", "repeats=40"),
     *("dataset.options.n_examples=150", "dataset.options.n_features=20", "parallel=threads"),
 ]
 

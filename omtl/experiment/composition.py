@@ -29,7 +29,9 @@ from omtl.experiment.experiment import Experiment
 from omtl.experiment.read_options import store_readings
 from omtl.experiment.unit import learner_class
 from omtl.util.errors import UserError
-from omtl.util.paths import CONF
+from omtl.util.paths import CONF, kept
+
+OmegaConf.register_new_resolver("omtl_home", lambda: str(kept()), replace=True)
 
 FAULTS = (HydraException, OmegaConfBaseException, yaml.YAMLError)
 """What Hydra raises where an override or a config is wrong."""
@@ -52,7 +54,7 @@ def mistake(fault: Exception) -> UserError:
 
 
 def spelt_out(words: Sequence[str]) -> list[str]:
-    """Return a command line with each ``algorithm.NAME=VALUE`` as an override of the grid.
+    """Return a command line with each ``algorithm.NAME=VALUE`` as an override of its place.
 
     NAME is a hyper-parameter of the algorithm, whether its config fixes it or searches it; a list
     of values is a grid for the selection rule to choose from. Other words stay as they are.
@@ -82,7 +84,7 @@ def spelt_out(words: Sequence[str]) -> list[str]:
                 for one in algorithms
                 for reading in readings.values()
             ]
-            spelt += _in_grid(found[word], name, configs)
+            spelt += _in_place(found[word], name, configs)
     return spelt
 
 
@@ -126,10 +128,8 @@ def _default(group: str) -> str:
     return next(each[group] for each in defaults if isinstance(each, dict) and group in each)
 
 
-def _in_grid(override: Override, name: str, algorithms: Sequence[Mapping[str, Any]]) -> list[str]:
+def _in_place(override: Override, name: str, algorithms: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the overrides that give a hyper-parameter of algorithms the values of one."""
-    if override.is_interval_sweep():
-        raise UserError(f"{override.input_line} is a sweep of numbers; name the values")
     places = set()
     for config in algorithms:
         place = next((part for part in ("fixed", "grid") if name in config[part]), "")
@@ -143,15 +143,11 @@ def _in_grid(override: Override, name: str, algorithms: Sequence[Mapping[str, An
             f"{override.input_line}: {name} is not in the same place of the configs of "
             f"{names}; sweep one algorithm and one reading at a time"
         )
-    if override.is_sweep_override():
-        values = list(override.sweep_string_iterator())
-    else:
-        values = [override.get_value_element_as_str()]
-    lists = ",".join(value if value.startswith("[") else f"[{value}]" for value in values)
     (place,) = places
-    add = "" if place == "grid" else "+"
-    gone = ["~algorithm.fixed." + name] if place == "fixed" else []
-    return [*gone, f"{add}algorithm.grid.{name}={lists}"]
+    typed = str(override.input_line).partition("=")[2]
+    if place == "fixed" and typed.startswith("["):  # values to choose from
+        return [f"~algorithm.fixed.{name}", f"+algorithm.grid.{name}={typed}"]
+    return [f"{'' if place else '+'}algorithm.{place or 'fixed'}.{name}={typed}"]
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:
@@ -169,6 +165,11 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
         for override in found:
             if override.key_or_group in GROUPS:
                 files = option_files(override.key_or_group)
+                if isinstance(glob := override.value(), Glob) and not glob.filter(list(files)):
+                    raise UserError(
+                        f"{override.input_line} matches no {override.key_or_group}; choose from "
+                        f"{', '.join(files)}"
+                    )
                 for name in _named(override):
                     text_of(files[choose(override.key_or_group, name, list(files))])
     except HydraException as fault:
@@ -303,7 +304,10 @@ def _composed(overrides: Sequence[str]) -> DictConfig:
 
 
 def experiment_of(config: dict[str, Any]) -> Experiment:
-    """Return the experiment of a composed config."""
+    """Return the experiment of a composed config; a single value in a grid is a grid of one."""
+    algorithm = config["algorithm"]
+    grid = {k: v if isinstance(v, list) else [v] for k, v in algorithm["grid"].items()}
+    config = {**config, "algorithm": {**algorithm, "grid": grid}}
     groups = ["algorithm", "dataset", "protocol"]
     if config["algorithm"]["networked"]:
         groups.append("network")
