@@ -32,6 +32,9 @@ from omtl.util.user_folder import own_module
 FORMAT = 2
 """Version of what a unit's result holds; part of its key."""
 
+PARTS = ("learner", "data", "protocol", "harness", "packages")
+"""The parts of the code that a unit's identity has."""
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -104,10 +107,23 @@ class Unit:
         return all(here[part] == self.identity[part] for part in ("code", "files"))
 
     @cached_property
+    def question(self) -> bytes:
+        """Hash of what is asked, whatever the code that answers."""
+        asked = {name: value for name, value in self.identity.items() if name != "code"}
+        text = json.dumps(asked, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).digest()[:16]
+
+    @cached_property
+    def code(self) -> bytes:
+        """Hashes of the parts of the code, `PARTS`, eight bytes each."""
+        code = self.identity["code"]
+        return b"".join(bytes.fromhex(code[part][:16]) for part in PARTS)
+
+    @cached_property
     def key(self) -> str:
         """Hash of the identity."""
-        text = json.dumps(self.identity, sort_keys=True, default=str)
-        return hashlib.sha256(text.encode()).hexdigest()
+        text = json.dumps(self.identity["code"], sort_keys=True)
+        return hashlib.sha256(self.question + text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
