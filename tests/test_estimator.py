@@ -199,6 +199,27 @@ def test_prediction_is_what_learning_sees(variant: str) -> None:
         assert ahead == model.decision_one(x, k) == model.learn_one(x, y, k)
 
 
+@pytest.mark.usefixtures("slowly")
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+@pytest.mark.parametrize("name", TABLE)
+def test_coefficients_are_the_weights(name: str, layout: str) -> None:
+    """Where the score is w·x, `coef_` is w; it asks for no more than predictions do."""
+    tasks = data(layout)
+    model = ESTIMATORS[name]()
+    with pytest.raises(AttributeError, match="has no"):
+        model.coef_  # noqa: B018
+    model.fit(tasks.X, tasks.y, tasks.task)
+    if not model.entry.linear:
+        assert not hasattr(model, "coef_")
+        return
+    W = model.coef_
+    assert W.shape == (3, 37)
+    expected = np.asarray((tasks.X @ W.T)[np.arange(tasks.y.size), tasks.task])
+    got = model.decision_function(tasks.X, tasks.task)
+    np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
+    assert np.any(W != 0.0)
+
+
 def test_an_outlier_part_that_ends_late_is_forgotten() -> None:
     """Compiled, ROM-PGD sets q to zero by the rows that it learnt from, long gone here."""
     model = ROMPGD(eta=1.0, gamma=0.2, beta=0.0, alpha=0.0, every_round=True)
@@ -277,9 +298,6 @@ def test_the_rules_alone_need_no_scikit_learn() -> None:
 # scikit-learn
 
 FAILING = {
-    "PassiveAggressive": {
-        "check_classifiers_train": "C=inf turns to each example, whatever was learnt before"
-    },
     "Majority": {"check_classifiers_train": "it looks at no feature"},
 }
 """The checks that an estimator at its defaults cannot pass, with the reason."""

@@ -96,6 +96,9 @@ class Entry(NamedTuple):
     row_lists : tuple of str
         Arrays of the state that list rows for longer than the next round. They are kept empty:
         what they would save the learner, it then finds in O(n_features).
+    linear : bool
+        Whether the score of an example is a product w·x with weights that the example does not
+        change.
     """
 
     module: str
@@ -104,6 +107,7 @@ class Entry(NamedTuple):
     told: tuple[str, ...] = ()
     drawn: tuple[str, ...] = ()
     row_lists: tuple[str, ...] = ()
+    linear: bool = True
 
 
 _ROM = {"alpha": NOT_NEGATIVE, "beta": NOT_NEGATIVE, "gamma": NOT_NEGATIVE}
@@ -119,11 +123,11 @@ _NETWORK = ("network", "rounds")
 
 TABLE = {
     "Perceptron": Entry("perceptron", {"eta": 1.0}, {"eta": FINITE}),
-    "PassiveAggressive": Entry("passive_aggressive", {}, {"C": POSITIVE}),
+    "PassiveAggressive": Entry("passive_aggressive", {"C": 1.0}, {"C": POSITIVE}),
     "GradientDescent": Entry("gradient", {"eta": 1.0}, {"eta": FINITE}),
     "AdaGrad": Entry("adagrad", {"eta": 0.1}, {"eta": FINITE}),
     "AROW": Entry("arow", {"r": 1.0}, {"r": FINITE}),
-    "Majority": Entry("majority"),
+    "Majority": Entry("majority", linear=False),
     "MultiPerceptron": Entry("cavallanti", {"b": 1.0}, {"b": RELATION, "eta": FINITE}),
     "COML": Entry("coml", {"C": 1.0, "mu": 0.5}, {"C": POSITIVE, "mu": BELOW_ONE}),
     "OMTLCovariance": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
@@ -159,6 +163,7 @@ TABLE = {
         {"lam": FINITE, "shift": NOT_NEGATIVE, "epsilon_factor": NOT_NEGATIVE, "alpha_last": SHARE},
         ("n_examples", "random_state"),
         drawn=("alpha_sum", "column", "n_begun", "random"),
+        linear=False,
     ),
 }
 """The estimators by name. A default is a value that the grids of the papers have."""
