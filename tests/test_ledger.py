@@ -311,6 +311,25 @@ def test_what_is_too_dear_is_left_out(
     assert "left out" not in capsys.readouterr().out
 
 
+def test_tables_of_times_are_made_by_their_own_rule_alone(
+    fakes: dict[str, Make], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The honest rule is for tables that compare a paper's own algorithms with others."""
+    own = {"rom-table1": {"proposed": ["ROM-PGD"]}, "rom-table2": {}, "rom-fig1": {}}
+    shared = {"paper": "rom", "selection": "oracle"}
+    monkeypatch.setattr(plan, "describe", lambda _kind, name: {**shared, **own[name]})
+    whole, honest = fakes["table"], set()
+
+    def table(name: str, wanted: Any, *_: Any) -> Any:
+        if wanted.selection == "prefix":
+            honest.add(name)
+        return whole()
+
+    fakes["table"] = table
+    assert _main.main(["reproduce", "--jobs", "1"]) == 0
+    assert honest == {"rom-table1"}
+
+
 def test_units_that_fail_are_a_failure(
     fakes: dict[str, Make], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,9 +79,14 @@ def honest_rule(own: str, reading: Mapping[str, Any] | None = None) -> str:
     return own if is_honest(rule) else HONEST_OF.get(rule["rule"], HONEST)
 
 
+def compares(description: Mapping[str, Any]) -> bool:
+    """Whether a table compares its paper's own algorithms with others by more than time."""
+    return "proposed" in description
+
+
 def tables() -> list[str]:
-    """Return the tables that compare a paper's own algorithms with others by more than time."""
-    return [name for name in descriptions("table") if "proposed" in describe("table", name)]
+    """Return the tables with such a comparison."""
+    return [name for name in descriptions("table") if compares(describe("table", name))]
 
 
 def fixed_by(reading: Mapping[str, Any], column: str) -> list[str]:

@@ -16,7 +16,7 @@ from rich.console import Console
 from omtl.compute.independent_jobs import Ended, Job, attempt, side_by_side
 from omtl.compute.store import Store
 from omtl.evidence import ledger
-from omtl.evidence.hindsight_gap import honest_rule, write_honesty
+from omtl.evidence.hindsight_gap import compares, honest_rule, write_honesty
 from omtl.evidence.summary import Summary
 from omtl.experiment.naming import READINGS
 from omtl.experiment.selection import HONEST
@@ -76,7 +76,7 @@ def reproduce_everything(
             if any(scored.values.size for scored in done.scored):
                 later.append(statistics(name, under))
             own = description["selection"]
-            if wanted.selection is None and honest_rule(own) != own:
+            if wanted.selection is None and compares(description) and honest_rule(own) != own:
                 fair = replace(under, selection=HONEST)
                 here(f"{what}, {HONEST}", reproduce.reproduce_table, name, fair, store, console)
     if wanted.selection is None and wanted.seed == 0:
