@@ -39,6 +39,7 @@ from omtl.learners.majority import Majority
 from omtl.learners.multitask_arow import MultiTaskAROW
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
+from omtl.learners.selective import SelectivePerceptron
 from omtl.reference import Rounds, Step, Steps, conformance
 from omtl.reference.conformance import Recorded, recorded
 from omtl.reference.transcriptions import rounds_of, steps_of
@@ -246,6 +247,12 @@ BASELINES = {
     "Majority": st.builds(Majority),
     "MultiTaskAROW": st.builds(
         MultiTaskAROW, st.floats(-3.0, 3.0).map(lambda power: 10.0**power), st.floats(0.0, 1.0)
+    ),
+    "SelectivePerceptron": st.builds(
+        SelectivePerceptron,
+        st.one_of(st.just(INFINITY), st.floats(0.01, 10.0)),
+        st.one_of(st.just(INFINITY), st.floats(0.0, 9.0)),
+        st.booleans(),
     ),
     "HedgedMultiTask": st.builds(HedgedMultiTask, etas, st.integers(2, 9)),
 }

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from omtl.reference import Rounds, Step, Steps
-from omtl.reference.network import compound
+from omtl.reference.lifelong import first_word, xorshift
+from omtl.reference.network import compound, inverse_relation
 
 
 def hedged_multi_task(
@@ -73,3 +74,40 @@ def multitask_arow(rounds: Rounds, n_tasks: int, n_features: int, r: float, c: f
                 mu = mu + max(0.0, 1.0 - y * m) * beta * y * (sigma @ z)
                 sigma = np.diag(np.diag(sigma - beta * np.outer(sigma @ z, sigma @ z)))
             yield Step(m, fired, abs(y * m - 1.0))
+
+
+def selective_perceptron(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    a: float,
+    b: float,
+    at_random: bool,
+    seed: int = 0,
+) -> Steps:
+    """Yield the steps of the multi-task perceptron that asks with probability a / (a + |r|).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    a, b : float
+    at_random : bool
+    seed : int
+    """
+    pooled = np.full((n_tasks, n_tasks), 1.0 / n_tasks)
+    A = pooled if math.isinf(b) else inverse_relation(n_tasks, b)
+    word = first_word(seed)
+    w = np.zeros(n_tasks * n_features)
+    for given in rounds:
+        for x, y, k, _ in given:
+            phi = compound(x, k, n_tasks)
+            score = float(w @ phi)
+            gap, fired = abs(y * score), False
+            if x.any():
+                word, u = xorshift(word)
+                p = 0.5 if at_random else 1.0 if math.isinf(a) else a / (a + abs(score))
+                gap, fired = min(gap, abs(u - p)), u <= p and y * score <= 0.0
+            if fired:
+                w = w + y * np.kron(A, np.eye(n_features)) @ phi
+            yield Step(score, fired, gap)

@@ -26,6 +26,7 @@ from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD, ROMRDA
+from omtl.learners.selective import SelectivePerceptron
 from omtl.reference import (
     Given,
     Rounds,
@@ -68,6 +69,7 @@ TRANSCRIPTIONS: dict[type, Callable[..., Steps]] = {
     Majority: baselines.majority,
     HedgedMultiTask: later.hedged_multi_task,
     MultiTaskAROW: later.multitask_arow,
+    SelectivePerceptron: later.selective_perceptron,
 }
 
 

@@ -128,6 +128,9 @@ TABLE = {
     "MultiTaskAROW": Entry("multitask_arow", {"r": 1.0, "c": 0.5}, {"r": FINITE, "c": SHARE}),
     "HedgedMultiTask": Entry("hedge", {"eta": 1.0}, {"eta": FINITE, "n_experts": MANY}),
     "MultiPerceptron": Entry("cavallanti", {"b": 1.0}, {"b": RELATION, "eta": FINITE}),
+    "SelectivePerceptron": Entry(
+        "selective", {"a": 1.0}, {"a": POSITIVE, "b": RELATION}, ("random_state",)
+    ),
     "COML": Entry("coml", {"C": 1.0, "mu": 0.5}, {"C": POSITIVE, "mu": BELOW_ONE}),
     "OMTLCovariance": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
     "OMTLBatchOpt": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
