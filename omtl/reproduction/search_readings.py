@@ -26,7 +26,7 @@ from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_files
 from omtl.tables.halving import play
 from omtl.tables.luck import FARTHEST, write_luck
-from omtl.tables.plan import describe, plan_table
+from omtl.tables.plan import Cell, Table, describe, plan_table
 from omtl.tables.proofread import suspect_means
 from omtl.tables.reading_importance import page
 from omtl.tables.scoring import score_table
@@ -284,6 +284,26 @@ def _departures(asked: dict[str, Any], answers: dict[str, str]) -> dict[str, str
     return {name: a for name, a in answers.items() if a != asked[name]["literal"]}
 
 
+def looked_at(table: Table, column: str) -> list[Cell]:
+    """Return the cells of a column that a search looks at, with large grids searched.
+
+    They are the paper's judged cells, without rows that take too long (`searched_without`) and
+    numbers that may be a slip of the print.
+    """
+    unseen = table.description.get("searched_without", ())
+    suspect = suspect_means(table.id)
+    halving = load_option("search", "halving")  # large grids in full would make trials too dear
+    return [
+        replace(cell, search=cell.search or halving)
+        for cell in table.cells
+        if cell.dataset == column
+        and not cell.is_ours
+        and cell.kind != TIMING
+        and cell.place not in suspect
+        and cell.algorithm not in unseen
+    ]
+
+
 def _try(
     table: str,
     paper: str,
@@ -296,19 +316,7 @@ def _try(
 ) -> Trial:
     reading = {"name": "trial", "paper": paper, "answers": answers}
     plan = plan_table(table, reading, plays=1)
-    suspect = suspect_means(table)  # nothing is brought close to what may be a slip of the print
-    halving = load_option("search", "halving")  # large grids in full would make trials too dear
-    plan = replace(
-        plan,
-        cells=[
-            replace(cell, search=cell.search or halving)
-            for cell in plan.cells
-            if cell.dataset == column
-            and not cell.is_ours
-            and cell.kind != TIMING
-            and cell.place not in suspect
-        ],
-    )
+    plan = replace(plan, cells=looked_at(plan, column))
     outcome = play(plan, store, parallel, seed, n_repeats, plan.description["selection"])
     scored = score_table(plan, store, seed, n_repeats, outcome.failed)
     gaps = [
