@@ -71,9 +71,10 @@ def checked(path: Path) -> None:
         found = part[["dataset", "algorithm", "task", "metric"]].itertuples(index=False, name=None)
         assert list(found) == cells, reading
         kept = path.with_name(f"{by_reading(path.stem, str(reading))}.repeats.csv")
-        repeats = dict(list(pd.read_csv(kept).groupby(PLACE)["value"]))
+        repeats = pd.read_csv(kept).set_index(PLACE)["values"]
         for row in part[part["verdict"] != MISSING].to_dict("records"):
-            recomputed(row, repeats[tuple(row[name] for name in PLACE)].to_numpy())
+            values = str(repeats[tuple(row[name] for name in PLACE)]).split()
+            recomputed(row, np.array(values, dtype=float))
 
 
 def recomputed(row: dict[Any, str], values: np.ndarray) -> None:

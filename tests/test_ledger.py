@@ -191,6 +191,7 @@ def test_theory_audit(tmp_path: Path) -> None:
         "x_label",
         "x",
         "y",
+        "y_std",
         "n_repeats",
     )
     at = ("dom-figtheorem4", "a", "ring", "as_published")
@@ -201,11 +202,11 @@ def test_theory_audit(tmp_path: Path) -> None:
         ("theory", "examples"): (10.0, 20.0),
     }
     rows = [
-        (*at, *line, "rounds T", str(x), str(y), "5")
+        (*at, *line, "rounds T", str(x), str(y), "", "5")
         for line, values in lines.items()
         for x, y in zip((10, 20), values, strict=True)
     ]
-    rows.append((*at, "note", "C = 1", "", "", "", ""))
+    rows.append((*at, "note", "C = 1", "", "", "", "", ""))
     write_rows(tmp_path / "figures/dom-figtheorem4.csv", pd.DataFrame(rows, columns=names))
     (row,) = theory_audit(tmp_path).to_dict("records")
     assert (row["dataset"], row["theorem"], row["measure"]) == ("Synthetic", "bound", "regret")

@@ -20,6 +20,7 @@ from selenium.webdriver.common.keys import Keys
 from omtl.commands._main import main
 from omtl.compute.store import Store
 from omtl.experiment.config import named_reading, options
+from omtl.figures.numbers import drawn_rows
 from omtl.reproduction.provenance import names_of
 from omtl.site import charts, text
 from omtl.site.build import build
@@ -600,7 +601,7 @@ def test_charts_are_read_by_keyboard_and_lines_hidden(visit: Browser) -> None:
     chart = panel.find_element(By.CSS_SELECTOR, "svg.lines")
     browser.execute_script("arguments[0].focus()", chart)
     browser.switch_to.active_element.send_keys(Keys.END)
-    drawn = pd.read_csv(RESULTS / "figures" / "dom-fig2.csv", dtype=str, keep_default_na=False)
+    drawn = pd.DataFrame(drawn_rows(RESULTS / "figures" / "dom-fig2.csv"))
     last = drawn[(drawn["panel"] == "a") & (drawn["label"] == "PM")].iloc[-2]
     told = panel.find_element(By.CSS_SELECTOR, ".readout").text
     assert told.startswith("examples 8,000")

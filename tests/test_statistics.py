@@ -243,7 +243,6 @@ def test_statistics_of_a_table(
         "dom-table1.claims.csv",
         "dom-table1.csv",
         "dom-table1.as_written.svg",
-        "dom-table1.as_written.png",
     ]
     # With so many ranks within the critical difference there is nothing to draw.
     (ranked,) = statistics.rankings(numbers)

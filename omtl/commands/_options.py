@@ -56,6 +56,15 @@ def add_draw_option(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_times_option(command: argparse.ArgumentParser) -> None:
+    """Add whether times in the results are replaced."""
+    command.add_argument(
+        "--times",
+        action="store_true",
+        help="write the times just taken to results/; default: the times there stay",
+    )
+
+
 def parallel_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the config of how units are computed in parallel."""
     from omtl.experiment.config import load_option, resolve_jobs
@@ -77,6 +86,7 @@ def wanted_of(options: argparse.Namespace) -> Any:
         selection=options.selection,
         parallel=parallel_of(options),
         one_draw=getattr(options, "one_draw", False),
+        times=getattr(options, "times", False),
     )
 
 

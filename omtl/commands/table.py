@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_draw_option, add_run_options, tell_written, wanted_of
+from omtl.commands._options import (
+    add_draw_option,
+    add_run_options,
+    add_times_option,
+    tell_written,
+    wanted_of,
+)
 from omtl.util.status import DONE, FAILED
 
 HELP = "reproduce a table and compare it with the published one"
@@ -23,6 +29,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     add_run_options(command)
     add_draw_option(command)
+    add_times_option(command)
 
 
 def run(options: argparse.Namespace) -> int:

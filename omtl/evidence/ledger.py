@@ -18,6 +18,7 @@ import pandas as pd
 from omtl.evidence.claims import Comparison, claims_of, in_print, judge_claim, outcome_of
 from omtl.evidence.scoreboard import write_scoreboard
 from omtl.experiment.naming import READINGS
+from omtl.figures.numbers import drawn_rows
 from omtl.tables.plan import describe, descriptions
 from omtl.util.files import write_whole
 from omtl.util.paths import EXPERIMENTS, RESULTS, results_to_read
@@ -209,7 +210,7 @@ def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
         if not path.exists():
             continue
         panels = {panel["label"]: panel for panel in describe("figure", name)["panels"]}
-        drawn = pd.read_csv(path, dtype=str, keep_default_na=False)
+        drawn = pd.DataFrame(drawn_rows(path))
         for (reading, label, part), lines in drawn.groupby(
             ["reading", "panel", "part"], sort=False
         ):

@@ -17,7 +17,7 @@ from omtl.experiment.naming import by_reading
 from omtl.figures.numbers import Shown, show_figure
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import as_chosen
-from omtl.tables.committed import stored_or_kept
+from omtl.tables.committed import keep_times, stored_or_kept
 from omtl.tables.plan import describe, descriptions, plan_table
 from omtl.tables.scoring import Scored
 from omtl.tables.writing import write_rows
@@ -33,6 +33,7 @@ def make_statistics(
     n_repeats: int | None = None,
     selection: str | None = None,
     folder: Path,
+    kept_times: bool = False,
 ) -> list[Path]:
     """Write the statistics of a table or figure; return the paths.
 
@@ -56,6 +57,8 @@ def make_statistics(
         As the description says by default.
     folder : Path
         Where the files go.
+    kept_times : bool
+        Whether times are those that are kept, not those of the store.
 
     Raises
     ------
@@ -73,6 +76,8 @@ def make_statistics(
     if kind == "table":
         table = plan_table(name, reading)
         numbers, _ = stored_or_kept(table, store, selection, seed, n_repeats)
+        if kept_times:
+            numbers = keep_times(table, numbers, selection, seed, n_repeats)
         ranked = rankings(numbers)
         if "proposed" in description:
             alike = equivalence_rows(name, reading["name"], description["proposed"], numbers)

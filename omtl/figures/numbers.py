@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from omtl.compute.store import Store
 from omtl.figures.panels import kind_of
 from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedPanel, Played
 from omtl.figures.plan import Figure
+from omtl.tables.committed import rows
 from omtl.tables.plan import rule_of
+from omtl.util.folding import unfold
 
 COLUMNS = (
     "figure",
@@ -32,6 +35,15 @@ COLUMNS = (
     "n_repeats",
     "params",
 )
+
+
+FOLDED = ("x", "y", "y_std")
+"""Columns of which a row of the kept csv has those of a whole line."""
+
+
+def drawn_rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a figure's kept csv, a row a point; none where it is not there."""
+    return unfold(rows(path), FOLDED)
 
 
 @dataclass(frozen=True)
@@ -134,12 +146,12 @@ def frame(figure: Figure, shown: Sequence[Shown], selection: str) -> pd.DataFram
     def number(value: float) -> str:
         return f"{value:.{DIGITS}g}"
 
-    rows: list[tuple[str, ...]] = []
+    found: list[tuple[str, ...]] = []
     for panel in shown:
 
         def add(kind: str, part: str, *more: str, panel: str = panel.label) -> None:
             row = (figure.id, panel, part, figure.reading["name"], selection, kind, *more)
-            rows.append(row + ("",) * (len(COLUMNS) - len(row)))
+            found.append(row + ("",) * (len(COLUMNS) - len(row)))
 
         for part in panel.parts:
             if isinstance(part, HeatMap):
@@ -168,4 +180,4 @@ def frame(figure: Figure, shown: Sequence[Shown], selection: str) -> pd.DataFram
                 add("note", part.title, note)
         for why in panel.missing:
             add("missing", "", why)
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(found, columns=COLUMNS)

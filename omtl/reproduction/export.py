@@ -25,7 +25,7 @@ from omtl.tables import plan
 from omtl.tables.committed import source, stored_or_kept
 from omtl.tables.layout import counts, lay_out, plural
 from omtl.tables.render import latex, markdown
-from omtl.tables.scoring import frame, raw_repeats
+from omtl.tables.scoring import frame, long_repeats
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS
@@ -56,8 +56,8 @@ def export(name: str, wanted: Wanted, store: Store, folder: Path) -> Exported:
     Returns
     -------
     Exported
-        Of a table csv, md, tex, parquet, its repeats as csv and parquet; of a figure svg, png and
-        csv, and pdf where it is drawn from the store; and of both the BibTeX of all that they use.
+        Of a table csv, md, tex, parquet, its repeats as csv and parquet; of a figure svg and csv,
+        with png and pdf where it is drawn from the store; of both the BibTeX of all that they use.
 
     Raises
     ------
@@ -87,16 +87,13 @@ def _table(name: str, wanted: Wanted, store: Store) -> Parts:
     scored, run = stored_or_kept(table, store, selection, wanted.seed, n_repeats)
     if not any(s.values.size for s in scored):
         raise _nothing(name, f"omtl table {name}", wanted, n_repeats)
-    repeats = raw_repeats(table, scored, wanted.seed)
-    if run is None:
-        layout = lay_out(table, scored, selection, wanted.seed, n_repeats)
-        rows, texts = frame(table, scored, selection), (markdown(layout), latex(layout))
-    else:
-        rows, texts = pd.DataFrame(run.rows), (run.text("md"), run.text("tex"))
+    repeats = long_repeats(table, scored, wanted.seed)
+    layout = lay_out(table, scored, selection, wanted.seed, n_repeats)
+    rows = frame(table, scored, selection) if run is None else pd.DataFrame(run.rows)
     contents: Contents = {
         "csv": _csv(rows),
-        "md": texts[0],
-        "tex": texts[1],
+        "md": markdown(layout) if run is None else run.text("md"),
+        "tex": latex(layout),
         "parquet": _parquet(rows),
         "repeats.csv": _csv(repeats),
         "repeats.parquet": _parquet(repeats),
@@ -115,11 +112,11 @@ def _figure(name: str, wanted: Wanted, store: Store) -> Parts:
     experiments = [Experiment(u.algorithm, u.dataset, u.protocol, u.network) for u in units]
     bib = _bib(description["paper"], experiments)
     folder = RESULTS / "figures"
-    kept = {form: folder / f"{stem}.{form}" for form in ("svg", "png", "csv")}
+    kept = {form: folder / f"{stem}.{form}" for form in ("svg", "csv")}
     lacking = wanted.is_full(description) and not all(map(store.has, units))
     if lacking and all(path.exists() for path in kept.values()):
         files: Contents = {form: path.read_bytes() for form, path in kept.items()}
-        told = f"no pdf, which needs `omtl figure {name}` first"
+        told = f"no pdf and png, which need `omtl figure {name}` first"
         return {**files, "bib": bib}, stem, told, str(folder.relative_to(RESULTS.parent))
     shown = numbers.show_figure(figure, store, wanted.seed, n_repeats, {}, selection)
     if not any(panel.parts for panel in shown):

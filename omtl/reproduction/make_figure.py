@@ -13,12 +13,13 @@ from omtl.compute.store import Store
 from omtl.evidence.claims import ledger_of_figure
 from omtl.experiment.naming import by_reading, by_rule
 from omtl.figures.drawing import draw
-from omtl.figures.numbers import Shown, frame, show_figure
+from omtl.figures.numbers import FOLDED, Shown, frame, show_figure
 from omtl.figures.pictures import render
 from omtl.figures.plan import Figure, plan_figure
 from omtl.figures.play import play_figure
 from omtl.tables.writing import write_rows
 from omtl.util.files import write_whole
+from omtl.util.folding import fold
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Made:
 def write_figure(
     figure: Figure, shown: Sequence[Shown], selection: str, seed: int, n_repeats: int, folder: Path
 ) -> list[Path]:
-    """Write a figure's svg, png and csv; return their paths.
+    """Write a figure's svg and csv; return their paths.
 
     The same numbers give the same bytes. Like a table's files, they carry the name of another
     selection rule than the figure's own, and the reading's unless it is the one that comes closest
@@ -45,7 +46,8 @@ def write_figure(
     reading = figure.reading["name"]
     stem = by_reading(by_rule(figure.id, selection, figure.description["selection"]), reading)
     subtitle = f"reading {reading}, selection {selection}, repeats {n_repeats}, seed {seed}"
-    table = frame(figure, shown, selection).to_csv(index=False, lineterminator="\n")
+    rows = fold(frame(figure, shown, selection), FOLDED)
+    table = rows.to_csv(index=False, lineterminator="\n")
     pictures = render(lambda: draw(figure, shown, subtitle), figure.id)
     paths = []
     for form, content in {**pictures, "csv": table.encode()}.items():

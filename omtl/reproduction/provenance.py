@@ -146,7 +146,7 @@ def _of_units(
     if run is None:
         stored = [result for unit in units if (result := store.load(unit)) is not None]
         fed = sorted({result.facts["data_sha256"] for result in stored})
-    hosts: list[Any] = [] if run is None else [run.meta["host"]]
+    hosts: list[Any] = [] if run is None else [run.machine.get("host", {"cpu": run.meta["cpu"]})]
     for result in stored:
         host = result.facts.get("host", "not recorded: stored before hosts were")
         if host not in hosts:

@@ -17,17 +17,17 @@ from omtl.evidence.claims import ledger
 from omtl.evidence.hindsight_gap import honest_rule
 from omtl.evidence.statistics import make_statistics
 from omtl.experiment.config import named_reading
-from omtl.experiment.naming import by_rule
 from omtl.experiment.selection import HONEST
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import play_figure
 from omtl.reproduction.make_figure import Made, make_figure
 from omtl.tables import plan
+from omtl.tables.committed import keep_times
 from omtl.tables.halving import play, record
 from omtl.tables.layout import lay_out
 from omtl.tables.render import show
-from omtl.tables.scoring import Scored, frame, score_table
-from omtl.tables.writing import folder_for, write_rows, write_table
+from omtl.tables.scoring import Scored, score_table
+from omtl.tables.writing import Written, folder_for, write_rows
 from omtl.util.errors import UserError
 
 
@@ -48,6 +48,8 @@ class Wanted:
         An option of ``conf/parallel``.
     one_draw : bool
         Whether all repeats on synthetic data shuffle one draw, as the papers' do.
+    times : bool
+        Whether times that were just taken replace those that are kept.
     """
 
     reading: str
@@ -56,6 +58,7 @@ class Wanted:
     selection: str | None
     parallel: Mapping[str, Any]
     one_draw: bool = False
+    times: bool = False
 
     def planned(self, table: str) -> plan.Table:
         """Return a table's plan.
@@ -148,9 +151,15 @@ def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -
     memory.begin()
     outcome = play(table, store, wanted.parallel, wanted.seed, n_repeats, selection)
     scored = score_table(table, store, wanted.seed, n_repeats, outcome.failed, selection)
-    layout = lay_out(table, scored, selection, wanted.seed, n_repeats)
-    show(layout, console)
-    claims = ledger(description["paper"], table.id, wanted.reading, scored)
+
+    def written(scored: list[Scored]) -> Written:
+        layout = lay_out(table, scored, selection, wanted.seed, n_repeats)
+        claims = ledger(description["paper"], table.id, wanted.reading, scored)
+        return Written(table, selection, wanted.seed, n_repeats, scored, layout, claims)
+
+    made = written(scored)
+    show(made.layout, console)
+    claims = made.claims
     for claim in claims.to_dict("records"):
         console.print(
             f"claim in print {claim['in_print']}, ours {claim['outcome']}: {claim['says']} "
@@ -166,15 +175,18 @@ def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -
         "peak_mib": None if outcome.peak_mib is None else round(outcome.peak_mib),
         "parallel": dict(wanted.parallel),
     }
-    facts = {"repeats": n_repeats, "seed": wanted.seed, "selection": selection}
-    rows = frame(table, scored, selection)
     kept = wanted.is_kept(description)
-    named = by_rule(name, selection, description["selection"])
-    folder, took = folder_for(kept), outcome.seconds
-    paths = write_table(table, rows, scored, layout, claims, facts, took, last_run, folder, named)
+    folder = folder_for(kept)
+    if kept and not wanted.times:
+        earlier = keep_times(table, scored, selection, wanted.seed, n_repeats)
+        if earlier is not scored:
+            console.print("times in results/ stay as they are: --times replaces them by these")
+            made = written(earlier)
+    paths = made.write(folder)
+    made.write_machine(folder, outcome.seconds, last_run)
     if any(cell.search for cell in table.cells):
         points = record(table, store, wanted.seed, n_repeats, selection)
-        path = folder_for(kept, "search") / f"{named}.points.csv"
+        path = folder_for(kept, "search") / f"{made.stem}.points.csv"
         write_rows(path, points)
         paths.append(path)
     broken = any(not failure.missing_data for failure in outcome.failed.values())
@@ -219,4 +231,5 @@ def reproduce_statistics(name: str, wanted: Wanted, store: Store) -> list[Path]:
     folder = folder_for(wanted.is_full(description), "statistics", apart=True)
     asked = wanted.asked(description)
     del asked["parallel"]  # nothing is computed
-    return make_statistics(name, store=store, folder=folder, **asked)
+    keep = wanted.is_full(description) and not wanted.times
+    return make_statistics(name, store=store, folder=folder, kept_times=keep, **asked)

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from omtl.experiment.config import option_files, read_yaml
+from omtl.figures.numbers import drawn_rows
 from omtl.tables.committed import Run, rows, runs, text_of
 from omtl.tables.plan import descriptions
 from omtl.util.paths import EXPERIMENTS
@@ -59,9 +60,13 @@ class Sources:
         for name in self.figures:
             paths = [
                 self.results / "figures" / f"{name}.csv",
-                *sorted((self.results / "figures").glob(f"{name}.*.csv")),
+                *sorted(
+                    path
+                    for path in (self.results / "figures").glob(f"{name}.*.csv")
+                    if not path.name.endswith(".claims.csv")
+                ),
             ]
-            each = [row for path in paths for row in rows(path) if "panel" in row]
+            each = [row for path in paths for row in drawn_rows(path)]
             found[name] = list({tuple(row.values()): row for row in each}.values())
         return found
 

@@ -100,17 +100,25 @@ class Run:
         return json.loads(text) if text else {}
 
     @property
+    def machine(self) -> dict[str, Any]:
+        """What the run took, and on what machine; nothing where that was not here."""
+        text = self.text("machine.json")
+        return json.loads(text) if text else {}
+
+    @cached_property
     def experiments(self) -> dict[str, dict[str, Any]]:
         """The resolved configs, by algorithm and data set."""
-        return self.meta.get("experiments", {})
+        configs = self.meta.get("configs", {})
+        return {
+            name: one | {group: blocks[one[group]] for group, blocks in configs.items()}
+            for name, one in self.meta.get("experiments", {}).items()
+        }
 
     @cached_property
     def repeats(self) -> dict[Place, np.ndarray]:
         """Our number in each repeat, with all digits, by place."""
-        values: dict[Place, list[float]] = {}
-        for row in csv.DictReader(io.StringIO(self.text("repeats.csv"))):
-            values.setdefault(place_of(row), []).append(float(row["value"]))
-        return {place: np.array(each) for place, each in values.items()}
+        found = csv.DictReader(io.StringIO(self.text("repeats.csv")))
+        return {place_of(row): np.array(row["values"].split(), dtype=float) for row in found}
 
 
 def runs(results: Path, table: str) -> list[Run]:
@@ -171,6 +179,27 @@ def _spread(row: Mapping[str, str]) -> tuple[float, float] | None:
     if not row.get("spread_ratio"):
         return None
     return float(row["spread_ratio"]), float(row["spread_p"])
+
+
+def keep_times(
+    table: Table, scored: list[Scored], selection: str, seed: int, n_repeats: int
+) -> list[Scored]:
+    """Return cells with the kept times in place of those just taken, which no two runs have alike.
+
+    A kept time stays if it is of the same hyper-parameters and data.
+    """
+    taken = any(METRICS[s.cell.metric].timing and s.values.size for s in scored)
+    run = kept_run(table, selection, seed, n_repeats) if taken else None
+    if run is None:
+        return scored
+    return [
+        was
+        if METRICS[now.cell.metric].timing
+        and was.values.size
+        and (was.params, was.data_sha256) == (now.params, now.data_sha256)
+        else now
+        for now, was in zip(scored, kept_scored(run, table), strict=True)
+    ]
 
 
 def stored_or_kept(

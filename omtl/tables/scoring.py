@@ -68,8 +68,8 @@ over the published ±, and `spread_p` the p of an F test (`omtl.tables.verdict.s
 SHARED = ("examples", "seen", "seen_by_task")
 """Arrays of a result that are not by point, but the same for all learners."""
 
-REPEATS = ("table", "dataset", "algorithm", "task", "metric", "reading", "seed", "repeat", "value")
-"""Columns of the raw repeats."""
+OF_REPEATS = ("table", "dataset", "algorithm", "task", "metric", "reading", "seed")
+"""What the raw repeats of a cell have in common."""
 
 
 @dataclass(frozen=True)
@@ -352,13 +352,23 @@ def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
 
 
 def raw_repeats(table: Table, scored: list[Scored], seed: int) -> pd.DataFrame:
+    """Return a row for each cell that was run: its numbers in all repeats, with all digits.
+
+    The numbers stand in the column `values`, with spaces between them.
+    """
+    rows = [
+        (*(table.id, *s.cell.place, table.reading["name"], seed), " ".join(map(repr, values)))
+        for s in scored
+        if (values := s.values.tolist())
+    ]
+    return pd.DataFrame(rows, columns=[*OF_REPEATS, "values"])
+
+
+def long_repeats(table: Table, scored: list[Scored], seed: int) -> pd.DataFrame:
     """Return a row for each repeat of each cell that was run, with all digits."""
     rows = [
-        (
-            *(table.id, s.cell.dataset, s.cell.algorithm, s.cell.task, s.cell.metric),
-            *(table.reading["name"], seed, repeat, value),
-        )
+        (*(table.id, *s.cell.place, table.reading["name"], seed), repeat, value)
         for s in scored
         for repeat, value in enumerate(s.values.tolist())
     ]
-    return pd.DataFrame(rows, columns=REPEATS)
+    return pd.DataFrame(rows, columns=[*OF_REPEATS, "repeat", "value"])
