@@ -15,13 +15,12 @@ from test_harness import small_table
 from omtl.compute.store import Store
 from omtl.experiment.host import host
 from omtl.reproduction import reproduce
-from omtl.reproduction.reproduce import Wanted
 from omtl.tables import committed
 from omtl.tables.plan import Table
+from omtl.tables.request import Request
 from omtl.util.folding import fold, unfold
 
 SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
-WANTED = Wanted("as_published", None, 0, None, SERIAL)
 
 
 @pytest.fixture
@@ -45,9 +44,10 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return results
 
 
-def made(results: Path, store: Store, wanted: Wanted = WANTED) -> dict[str, bytes]:
+def made(results: Path, store: Store, times: bool = False) -> dict[str, bytes]:
     """Make the table from nothing; return the files that git keeps."""
-    reproduce.reproduce_table("dom-table1", wanted, store, Console(quiet=True))
+    asked = Request(parallel=SERIAL, store=store, times=times)
+    reproduce.reproduce_table("dom-table1", asked, Console(quiet=True))
     return {
         path.name: path.read_bytes()
         for path in sorted((results / "reproduced").iterdir())
@@ -60,7 +60,7 @@ def test_made_twice_a_table_is_the_same_bytes(here: Path, tmp_path: Path) -> Non
     first = made(here, Store(tmp_path / "one"))
     assert set(first) >= {"dom-table1.csv", "dom-table1.md", "dom-table1.repeats.csv"}
     assert made(here, Store(tmp_path / "two")) == first
-    again = made(here, Store(tmp_path / "three"), replace(WANTED, times=True))
+    again = made(here, Store(tmp_path / "three"), times=True)
     assert {name for name in first if again[name] != first[name]} >= {"dom-table1.repeats.csv"}
     [run] = committed.runs(here, "dom-table1")
     was = pd.DataFrame(run.rows)

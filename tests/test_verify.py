@@ -26,6 +26,7 @@ from omtl.reproduction.verify import CLOSE, DIFFERENT, NOT_COMPARABLE, SAME, che
 from omtl.tables import committed
 from omtl.tables.committed import kept_scored, runs
 from omtl.tables.plan import Cell, Table, descriptions
+from omtl.tables.request import Request
 from omtl.tables.scoring import Scored, frame, raw_repeats, score_table
 from omtl.tables.writing import write_rows
 from omtl.util.errors import UserError
@@ -64,7 +65,7 @@ def keep(table: Table, scored: list[Scored], results: Path, selection: str = "or
 def results(table: Table, store: Store, tmp_path: Path) -> Path:
     """Return a folder of results with the table, and no store."""
     parallel_jobs.run(table.units(0, 3), store, SERIAL, quiet=True)
-    keep(table, score_table(table, store, 0, 3), tmp_path / "results")
+    keep(table, score_table(table, Request(repeats=3, store=store)), tmp_path / "results")
     for path in store.folder.rglob("*.unit"):
         path.unlink()
     return tmp_path / "results"
@@ -139,7 +140,7 @@ def test_what_is_chosen_for_each_repeat_is_chosen_again(
     if own_draws:
         table.cells[:] = two_rows(small_table())
     parallel_jobs.run(table.units(0, 3), store, SERIAL, quiet=True)
-    scored = score_table(table, store, 0, 3, selection=selection)
+    scored = score_table(table, Request(repeats=3, selection=selection, store=store))
     keep(table, scored, tmp_path / "results", selection)
     [run] = runs(tmp_path / "results", "dom-table1")
     for was, now in zip(scored, kept_scored(run, table), strict=True):
@@ -163,7 +164,12 @@ def test_points_that_a_search_left_are_read_from_its_record(
     cells = [replace(cell, experiment=cell.experiment.only(left)) for cell in table.cells]
     part = replace(table, cells=cells)
     parallel_jobs.run(part.units(0, 3), store, SERIAL, quiet=True)
-    keep(part, score_table(part, store, 0, 3, selection="prefix"), tmp_path, "prefix")
+    keep(
+        part,
+        score_table(part, Request(repeats=3, selection="prefix", store=store)),
+        tmp_path,
+        "prefix",
+    )
     halving = {**load_option("search", "halving"), "from_points": 2}
     table.cells[:] = [replace(cell, search=halving) for cell in table.cells]
     run, row = drawn(tmp_path, DOM, 1, 0)[0]

@@ -72,14 +72,14 @@ def parallel_of(options: argparse.Namespace) -> dict[str, Any]:
     return resolve_jobs(load_option("parallel", options.parallel), options.jobs)
 
 
-def wanted_of(options: argparse.Namespace) -> Any:
-    """Return how the options want a table or figure (`omtl.reproduction.reproduce.Wanted`)."""
+def request_of(options: argparse.Namespace) -> Any:
+    """Return what the options ask for (`omtl.tables.request.Request`)."""
     from omtl.experiment.config import load_option
-    from omtl.reproduction.reproduce import Wanted
+    from omtl.tables.request import Request
 
     if options.selection is not None:
         load_option("selection", options.selection)  # a wrong name is told before all is computed
-    return Wanted(
+    return Request(
         reading=options.reading,
         repeats=options.repeats,
         seed=options.seed,

@@ -16,12 +16,13 @@ import numpy as np
 import pandas as pd
 
 from omtl.compute.parallel_jobs import Outcome, run
-from omtl.compute.store import Loaded, Store
+from omtl.compute.store import Loaded
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.selection import costs
 from omtl.experiment.unit import Result, Unit
 from omtl.measures.metrics import METRICS
 from omtl.tables.plan import Cell, Table, rule_of
+from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
 RECORD = (
@@ -98,35 +99,25 @@ def searched(
     return replace(cell, experiment=found[-1][0], search=None)
 
 
-def play(
-    table: Table,
-    store: Store,
-    parallel: Mapping[str, Any],
-    seed: int,
-    n_repeats: int,
-    selection: str,
-) -> Outcome:
+def play(table: Table, request: Request) -> Outcome:
     """Compute the units of a table that the store lacks, rung by rung where a grid is searched.
 
     Parameters
     ----------
     table : Table
-    store, parallel
-        Where units are, and how they are computed.
-    seed, n_repeats : int
-        Which repeats.
-    selection : str
-        The rule by which points are kept.
+    request : Request
+        Which repeats, and the rule by which points of a search are kept.
     """
+    seed, n_repeats = request.seed, request.n_repeats(table.description)
     large = [cell for cell in table.cells if is_searched(cell.experiment, cell.search)]
     whole = [cell for cell in table.cells if not is_searched(cell.experiment, cell.search)]
     units = replace(table, cells=whole).units(seed, n_repeats)
     outcome = Outcome()
     asked: set[str] = set()
     while True:
-        load = Loaded(store)
+        load = Loaded(request.store)
         for cell in large:
-            rule = cell.rule(selection)
+            rule = cell.rule(request.rule(table.description))
             experiment, repeats = stages(cell, load, rule, seed, n_repeats)[-1]
             units += experiment.repeats(seed, repeats)
             if repeats == n_repeats and "share" not in experiment.protocol:
@@ -135,22 +126,23 @@ def play(
         units = [unit for unit in units if unit.key not in asked]
         if not units:
             return outcome
-        outcome.add(run(units, store, parallel))
+        outcome.add(run(units, request.store, request.parallel))
         asked |= {unit.key for unit in units}
 
 
-def record(table: Table, store: Store, seed: int, n_repeats: int, selection: str) -> pd.DataFrame:
+def record(table: Table, request: Request) -> pd.DataFrame:
     """Return which points of searched grids were run, a row for each rung.
 
     `points` numbers the points of the whole grid, last hyper-parameter fastest; it is empty where
     all of them were run.
     """
-    load, rows = Loaded(store), []
+    load, rows = Loaded(request.store), []
+    n_repeats = request.n_repeats(table.description)
     for cell in table.cells:
         if not is_searched(cell.experiment, cell.search):
             continue
-        rule = cell.rule(selection)
-        for experiment, repeats in stages(cell, load, rule, seed, n_repeats):
+        rule = cell.rule(request.rule(table.description))
+        for experiment, repeats in stages(cell, load, rule, request.seed, n_repeats):
             share = experiment.protocol.get("share", 1.0)
             numbers = " ".join(map(str, experiment.algorithm.get("only", [])))
             rows.append(
@@ -162,15 +154,7 @@ def record(table: Table, store: Store, seed: int, n_repeats: int, selection: str
     return pd.DataFrame(rows, columns=RECORD)
 
 
-def cost_of(
-    table: Table,
-    search: Mapping[str, Any],
-    store: Store,
-    parallel: Mapping[str, Any],
-    seed: int,
-    n_repeats: int,
-    selection: str,
-) -> pd.DataFrame:
+def cost_of(table: Table, search: Mapping[str, Any], request: Request) -> pd.DataFrame:
     """Return what a search would cost a table whose large grids are played in full.
 
     A row for each data set and algorithm with a large grid: how many plays of the whole stream the
@@ -178,6 +162,7 @@ def cost_of(
     or of the worst one where that is what the rule minimises.
     """
     rows = []
+    seed, n_repeats = request.seed, request.n_repeats(table.description)
     for cell in {(c.dataset, c.experiment.algorithm["name"]): c for c in table.cells}.values():
         if not is_searched(cell.experiment, search):
             continue
@@ -187,10 +172,11 @@ def cost_of(
             table,
             cells=[full, halved],
         )
-        outcome = play(pair, store, parallel, seed, n_repeats, selection)
+        outcome = play(pair, request)
         if outcome.failed:
             raise UserError(f"{table.id}: {next(iter(outcome.failed.values())).reason}")
-        load, rule = Loaded(store), rule_of(selection, cell.reading)
+        load = Loaded(request.store)
+        rule = rule_of(request.rule(table.description), cell.reading)
         n_tasks = load(full.experiment.repeats(seed, 1))[0].arrays["examples"].size
         minimised = range(n_tasks) if rule.get("target") == "worst_task" else (None,)
         ends = []

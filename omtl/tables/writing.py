@@ -17,6 +17,7 @@ from omtl.tables import trends
 from omtl.tables.layout import Layout, counts
 from omtl.tables.plan import Table
 from omtl.tables.render import claims_markdown, markdown
+from omtl.tables.request import Request
 from omtl.tables.scoring import Scored, frame, raw_repeats
 from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS
@@ -140,8 +141,7 @@ class Written:
     Parameters
     ----------
     table : Table
-    selection : str
-    seed, n_repeats : int
+    request : Request
     scored : list of Scored
     layout : Layout
     claims : DataFrame
@@ -149,9 +149,7 @@ class Written:
     """
 
     table: Table
-    selection: str
-    seed: int
-    n_repeats: int
+    request: Request
     scored: list[Scored]
     layout: Layout
     claims: pd.DataFrame
@@ -159,7 +157,8 @@ class Written:
     @property
     def stem(self) -> str:
         """What the files of all readings are called, before their endings."""
-        return by_rule(self.table.id, self.selection, self.table.description["selection"])
+        own = self.table.description
+        return by_rule(self.table.id, self.request.rule(own), own["selection"])
 
     def write(self, folder: Path) -> list[Path]:
         """Write the table's csv, md, raw repeats and meta.json, its trends and claims.
@@ -169,13 +168,15 @@ class Written:
         reading, and carry its name unless it is the one that comes closest.
         """
         table, reading = self.table, self.table.reading["name"]
+        seed, selection = self.request.seed, self.request.rule(table.description)
         of_all = {
-            "csv": frame(table, self.scored, self.selection),
-            "trends.csv": trends.frame(table.id, reading, self.selection, self.scored),
+            "csv": frame(table, self.scored, selection),
+            "trends.csv": trends.frame(table.id, reading, selection, self.scored),
             "claims.csv": self.claims,
         }
-        facts = {"repeats": self.n_repeats, "seed": self.seed, "selection": self.selection}
-        repeats = raw_repeats(table, self.scored, self.seed)
+        n_repeats = self.request.n_repeats(table.description)
+        facts = {"repeats": n_repeats, "seed": seed, "selection": selection}
+        repeats = raw_repeats(table, self.scored, seed)
         of_this = {
             "md": markdown(self.layout) + claims_markdown(self.claims),
             "repeats.csv": repeats.to_csv(index=False, lineterminator="\n"),
