@@ -199,6 +199,7 @@ def test_what_is_not_true_in_print() -> None:
         ("aklo", "knowledge-helps"),
         ("aklo", "unif-sample-worse-than-itol"),
         ("dom", "dom-below-da-everywhere"),
+        ("omtl", "von-neumann-above-baselines"),
         ("osmtl", "losses-help"),
         ("rom", "multitask-improves-on-both"),
         ("rom", "pgd-robust-to-the-outlier"),

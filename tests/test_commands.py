@@ -213,7 +213,7 @@ def test_what_code_changed_is_told(
     said = capsys.readouterr().err
     assert "learner omtl.learners.perceptron.Perceptron changed: 2 stored units are" in said
     assert "passive" not in said
-    assert code_log.changed(store.folder, small("pm").repeats(0, 3)[2:]) == []
+    assert code_log.changed(store, small("pm").repeats(0, 3)[2:]) == []
 
 
 def test_compared_learners_are_sorted_and_tested(store: Store) -> None:

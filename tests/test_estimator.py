@@ -31,7 +31,7 @@ import omtl.learners
 from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Stream, Tasks, lifelong, rounds
-from omtl.experiment.config import load_option, options
+from omtl.experiment.config import load_option, options, patched, questions
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
 from omtl.sklearn import AKLO, DA, DOM1, NS, ROMPGD, PassiveAggressive, base, progressive_validation
@@ -199,6 +199,27 @@ def test_prediction_is_what_learning_sees(variant: str) -> None:
         assert ahead == model.decision_one(x, k) == model.learn_one(x, y, k)
 
 
+@pytest.mark.usefixtures("slowly")
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+@pytest.mark.parametrize("name", TABLE)
+def test_coefficients_are_the_weights(name: str, layout: str) -> None:
+    """Where the score is w·x, `coef_` is w; it asks for no more than predictions do."""
+    tasks = data(layout)
+    model = ESTIMATORS[name]()
+    with pytest.raises(AttributeError, match="has no"):
+        model.coef_  # noqa: B018
+    model.fit(tasks.X, tasks.y, tasks.task)
+    if not model.entry.linear:
+        assert not hasattr(model, "coef_")
+        return
+    W = model.coef_
+    assert W.shape == (3, 37)
+    expected = np.asarray((tasks.X @ W.T)[np.arange(tasks.y.size), tasks.task])
+    got = model.decision_function(tasks.X, tasks.task)
+    np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
+    assert np.any(W != 0.0)
+
+
 def test_an_outlier_part_that_ends_late_is_forgotten() -> None:
     """Compiled, ROM-PGD sets q to zero by the rows that it learnt from, long gone here."""
     model = ROMPGD(eta=1.0, gamma=0.2, beta=0.0, alpha=0.0, every_round=True)
@@ -244,22 +265,31 @@ def test_every_online_learner_has_an_estimator() -> None:
 
 
 def test_defaults_are_values_of_the_grids() -> None:
-    """What the table adds to the rules, `conf/algorithm` has too, where it has the learner.
+    """What the table adds to the rules, a config of the family has, by itself or under an answer.
 
-    But for OMTL's `epoch`, a share of a stream whose length an estimator need not know.
+    OMTL's `epoch` is 0 under an answer: an estimator need not know how long its stream is.
     """
+    papers = {name.partition("/")[0] for name in options("reading") if "/" in name}
+    answers = [
+        sets
+        for paper in sorted(papers)
+        for question in questions(paper).values()
+        for sets in question["options"].values()
+    ]
     grids: dict[str, dict[str, set[float]]] = {}
     for name in options("algorithm"):
-        config = load_option("algorithm", name)
-        values = {k: [v] for k, v in config["fixed"].items()} | config["grid"]
-        known = grids.setdefault(config["learner"].rpartition(".")[2], {})
-        for parameter, numbers in values.items():
-            known.setdefault(parameter, set()).update(numbers)
+        config = {"algorithm": load_option("algorithm", name)}
+        for changed in ({}, *answers):
+            found = patched(config, changed)["algorithm"]
+            values = {k: [v] for k, v in found["fixed"].items()} | found["grid"]
+            known = grids.setdefault(found["learner"].split(".")[2], {})
+            for parameter, numbers in values.items():
+                known.setdefault(parameter, set()).update(numbers)
     compared = 0
     for name, entry in TABLE.items():
         for parameter, default in entry.defaults.items():
-            if parameter != "epoch" and parameter in grids.get(name, {}):
-                assert default in grids[name][parameter], (name, parameter)
+            if parameter in grids.get(entry.module, {}):
+                assert default in grids[entry.module][parameter], (name, parameter)
                 compared += 1
     assert compared > 20
 
@@ -277,9 +307,6 @@ def test_the_rules_alone_need_no_scikit_learn() -> None:
 # scikit-learn
 
 FAILING = {
-    "PassiveAggressive": {
-        "check_classifiers_train": "C=inf turns to each example, whatever was learnt before"
-    },
     "Majority": {"check_classifiers_train": "it looks at no feature"},
 }
 """The checks that an estimator at its defaults cannot pass, with the reason."""

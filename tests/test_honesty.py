@@ -244,7 +244,8 @@ def test_which_rules_are_honest() -> None:
         ("COML-2", "oracle", {"name": "oracle_related", "tasks": [1, 2, 3, 4]}),
         ("COML-2", "prefix", {"name": "prefix_related", "tasks": [1, 2, 3, 4]}),
         ("COML-2", "fixed", {"name": "fixed"}),
-        ("ROM-PGD", "prefix", {"name": "prefix", "target": "worst_task"}),
+        ("ROM-PGD", "prefix", {"name": "prefix_pgd", "target": "total"}),
+        ("ROM-RDA", "prefix", {"name": "prefix", "target": "worst_task"}),
     ],
 )
 def test_rows_keep_their_target(row: str, asked: str, rule: dict[str, Any]) -> None:

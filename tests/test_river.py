@@ -5,13 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from river import compose, evaluate, metrics, preprocessing
+from river import (
+    compose,
+    datasets,
+    ensemble,
+    evaluate,
+    linear_model,
+    metrics,
+    multiclass,
+    preprocessing,
+)
 from river.checks import yield_checks
 from scipy import sparse
 
 from omtl.river import FIRST_COLUMNS, MultiTask
-from omtl.sklearn import PassiveAggressive, base
+from omtl.sklearn import ROMPGD, PassiveAggressive, base
 from omtl.sklearn.base import MultiTaskClassifier, arrays_of
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.following import follow_slowly
@@ -120,3 +130,52 @@ def test_the_learner_is_not_touched() -> None:
     assert not hasattr(learner, "classes_")
     assert model.predict_one({"f": 1.0}) is True
     assert model.clone().predict_one({"f": 1.0}) is False
+
+
+def test_many_are_one_after_the_other() -> None:
+    """`learn_many` leaves the bits of `learn_one`; predictions agree, also as probabilities."""
+    examples = stream()
+    frame = pd.DataFrame([x for x, _ in examples]).fillna(0.0)
+    labels = pd.Series([y for _, y in examples])
+    many = MultiTask(ROMPGD(), tasks=("a", "b", "c"))
+    one = many.clone()
+    many.learn_many(frame[:31], labels[:31])
+    many.learn_many(frame[31:], labels[31:])
+    rows = frame.to_dict("records")
+    for x, y in zip(rows, labels, strict=True):
+        one.learn_one(x, y)
+    assert many._model is not None and one._model is not None
+    in_many = {name: many._model.coef_[:, j] for name, j in many._column.items()}
+    in_one = {name: one._model.coef_[:, j] for name, j in one._column.items()}
+    for name in in_many:
+        np.testing.assert_allclose(in_many[name], in_one[name], rtol=1e-12)
+    probabilities = many.predict_proba_many(frame)
+    assert probabilities.columns.tolist() == [False, True]
+    for i, x in enumerate(rows):
+        assert probabilities[True][i] == pytest.approx(one.predict_proba_one(x)[True])
+        assert many.predict_many(frame)[i] == one.predict_one(x)
+    assert many.predict_many(frame[:0]).empty
+    many.learn_many(frame[:0], labels[:0])
+    with pytest.raises(ValueError, match="no feature 'task'"):
+        many.predict_many(frame.drop(columns="task"))
+
+
+def test_tools_that_ask_for_probabilities() -> None:
+    """river's ROC AUC, one-vs-rest and bagging take it; a default task passes its checks."""
+    model = MultiTask(PassiveAggressive(), tasks=("a", "b", "c"))
+    assert evaluate.progressive_val_score(stream(300), model, metrics.ROCAUC()).get() > 0.7
+    bagged = ensemble.BaggingClassifier(model, n_models=2, seed=1)
+    assert evaluate.progressive_val_score(stream(100), bagged, metrics.Accuracy()).get() > 0.5
+    accuracy = [
+        evaluate.progressive_val_score(
+            datasets.ImageSegments().take(200),
+            preprocessing.StandardScaler() | multiclass.OneVsRestClassifier(each),
+            metrics.Accuracy(),
+        ).get()
+        for each in (
+            MultiTask(PassiveAggressive()),
+            linear_model.PAClassifier(learn_intercept=False),
+        )
+    ]
+    assert accuracy[0] == accuracy[1] > 0.3
+    assert checks(MultiTask(PassiveAggressive(), tasks=("a", "b"), default_task="a"))

@@ -66,7 +66,7 @@ def results(table: Table, store: Store, tmp_path: Path) -> Path:
     """Return a folder of results with the table, and no store."""
     parallel_jobs.run(table.units(0, 3), store, SERIAL, quiet=True)
     keep(table, score_table(table, Request(repeats=3, store=store)), tmp_path / "results")
-    for path in store.folder.rglob("*.unit"):
+    for path in store.folder.glob("*.units"):
         path.unlink()
     return tmp_path / "results"
 

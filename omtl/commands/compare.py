@@ -46,12 +46,15 @@ def run(options: argparse.Namespace) -> int:
     from omtl.experiment.config import choose, load_option
     from omtl.measures.metrics import METRICS
     from omtl.tables.layout import plural
+    from omtl.util.errors import UserError
 
     choose("metric", options.metric, list(METRICS))
     overrides = list(options.overrides)
     if not any(word.startswith("selection=") for word in overrides):
         overrides.append(f"selection={default_selection(options.metric)}")
     config = composed(overrides)
+    if config["metric"] is not None:
+        raise UserError(f"metric={config['metric']} is for omtl run; here write --metric NAME")
     known = load_option("comparison", "default")
     names = _names(options.only) or baselines(config["protocol"], known["algorithms"])
     others = [*names, *_names(options.more)]

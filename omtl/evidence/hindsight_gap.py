@@ -73,9 +73,14 @@ Means = Mapping[str, Mapping[Place, Any]]
 """By algorithm and place, a mean or an array of means."""
 
 
+def compares(description: Mapping[str, Any]) -> bool:
+    """Whether a table compares its paper's own algorithms with others by more than time."""
+    return "proposed" in description
+
+
 def tables() -> list[str]:
-    """Return the tables that compare a paper's own algorithms with others by more than time."""
-    return [name for name in descriptions("table") if "proposed" in describe("table", name)]
+    """Return the tables with such a comparison."""
+    return [name for name in descriptions("table") if compares(describe("table", name))]
 
 
 def fixed_by(reading: Mapping[str, Any], column: str) -> list[str]:

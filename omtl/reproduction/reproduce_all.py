@@ -15,7 +15,7 @@ from rich.console import Console
 
 from omtl.compute.independent_jobs import Ended, Job, attempt, side_by_side
 from omtl.evidence import ledger
-from omtl.evidence.hindsight_gap import write_honesty
+from omtl.evidence.hindsight_gap import compares, write_honesty
 from omtl.evidence.summary import Summary
 from omtl.experiment.naming import READINGS
 from omtl.experiment.selection import HONEST
@@ -73,7 +73,7 @@ def reproduce_everything(request: Request, console: Console, dear: bool = False)
             if any(scored.values.size for scored in done.scored):
                 later.append(statistics(name, under))
             own = description["selection"]
-            if request.selection is None and honest_rule(own) != own:
+            if request.selection is None and compares(description) and honest_rule(own) != own:
                 fair = replace(under, selection=HONEST)
                 here(f"{what}, {HONEST}", reproduce.reproduce_table, name, fair, console)
     if request.selection is None and request.seed == 0:

@@ -7,11 +7,14 @@ that features which an example does not have cost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from river import base
+from scipy import sparse
+from scipy.special import expit
 from sklearn.base import clone
 
 from omtl.data.rows import SparseRows
@@ -22,7 +25,7 @@ FIRST_COLUMNS = 16
 """Columns that there is room for at first; when they are used up, there will be twice as many."""
 
 
-class MultiTask(base.Classifier):
+class MultiTask(base.MiniBatchClassifier):
     """An estimator of `omtl.sklearn` as a classifier of river.
 
     Cost per example: that of the learner on sparse rows, and O(f log f) of its f features to put
@@ -38,6 +41,8 @@ class MultiTask(base.Classifier):
     task_key : hashable
         The feature that tells the task of an example.
     classes : tuple of two labels
+    default_task : hashable, optional
+        The task of an example that does not tell it.
     """
 
     def __init__(
@@ -46,11 +51,13 @@ class MultiTask(base.Classifier):
         tasks: tuple[Hashable, ...] | None = None,
         task_key: Hashable = "task",
         classes: tuple[Any, Any] = (False, True),
+        default_task: Hashable = None,
     ) -> None:
         self.learner = learner
         self.tasks = tasks
         self.task_key = task_key
         self.classes = classes
+        self.default_task = default_task
         self._model: MultiTaskClassifier | None = None
         self._column: dict[Hashable, int] = {}
 
@@ -84,6 +91,73 @@ class MultiTask(base.Classifier):
         task, features = self._split(x)
         return self._one(features, task, 0.0)
 
+    def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:  # noqa: ARG002
+        """Return 1 / (1 + e^(−score)) for the second class, as river's linear models do.
+
+        It has the order of the scores, and is not calibrated.
+        """
+        positive = float(expit(self.decision_one(x)))
+        return dict(zip(self._begun().classes_.tolist(), (1.0 - positive, positive), strict=True))
+
+    def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
+        """Learn from the rows of a frame, in their order; the bits are those of `learn_one`.
+
+        Parameters
+        ----------
+        X : DataFrame
+            A column per feature, and one of tasks where there are tasks.
+        y : Series of labels
+        """
+        rows, task = self._rows_of(X, learns=True)
+        if rows.shape[0]:
+            self._begun().partial_fit(rows, np.asarray(y), task)
+
+    def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Return what `predict_proba_one` does, a row per example."""
+        positive = expit(self._decide_many(X))
+        names = self._begun().classes_.tolist()
+        return pd.DataFrame(np.column_stack([1.0 - positive, positive]), X.index, names)
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """Return the predicted class of each row."""
+        classes = self._begun().classes_
+        return pd.Series(classes[(self._decide_many(X) > 0.0).astype(int)], X.index)
+
+    def _decide_many(self, X: pd.DataFrame) -> np.ndarray:
+        """Return the scores of the rows of a frame."""
+        rows, task = self._rows_of(X, learns=False)
+        if not rows.shape[0]:
+            return np.zeros(0)
+        return self._begun().decision_function(rows, task)
+
+    def _rows_of(self, X: pd.DataFrame, learns: bool) -> tuple[sparse.csr_array, Any]:
+        """Return the rows of a frame in the learner's columns, and their tasks."""
+        model, task = self._begun(), None
+        if self.tasks is not None:
+            if self.task_key in X.columns:
+                X, task = X.drop(columns=self.task_key), X[self.task_key].tolist()
+            elif self.default_task is not None:
+                task = [self.default_task] * len(X)
+            else:
+                raise self._no_task()
+        if learns:
+            self._give_columns(X.columns)
+        names = sorted(filter(self._column.__contains__, X.columns), key=self._column.__getitem__)
+        values = X[names].to_numpy(dtype=np.float64)
+        n, f = values.shape
+        at = np.tile(np.array([self._column[name] for name in names], dtype=np.int32), n)
+        return sparse.csr_array(
+            (values.ravel(), at, np.arange(n + 1) * f), shape=(n, model.n_features_in_)
+        ), task
+
+    def _give_columns(self, features: Iterable[Hashable]) -> None:
+        """Give a column to each feature that has none, in an order that is not that of the dict."""
+        column, model = self._column, self._begun()
+        for name in sorted((name for name in features if name not in column), key=repr):
+            column[name] = len(column)
+        if len(column) > model.n_features_in_:
+            model._widen(2 * len(column))
+
     def _begun(self) -> MultiTaskClassifier:
         """Return what learns."""
         if self._model is None:
@@ -96,19 +170,19 @@ class MultiTask(base.Classifier):
         features = dict(x)
         if self.tasks is None:
             return None, features
-        if self.task_key not in features:
-            raise ValueError(f"the example has no feature {self.task_key!r}, which tells its task")
-        return features.pop(self.task_key), features
+        task = features.pop(self.task_key, self.default_task)
+        if task is None:
+            raise self._no_task()
+        return task, features
+
+    def _no_task(self) -> ValueError:
+        return ValueError(f"the example has no feature {self.task_key!r}, which tells its task")
 
     def _one(self, features: dict[Hashable, Any], task: Hashable, sign: float) -> float:
         """Score an example, and learn from it if `sign` is a label, not 0."""
         model, column = self._begun(), self._column
         if sign != 0.0:
-            # In an order of their own: that of the dictionary must not matter.
-            for name in sorted((name for name in features if name not in column), key=repr):
-                column[name] = len(column)
-            if len(column) > model.n_features_in_:
-                model._widen(2 * len(column))
+            self._give_columns(features)
         entries = sorted(
             (column[name], value) for name, value in features.items() if name in column
         )

@@ -27,6 +27,7 @@ from omtl.data.networks import mixing_matrix
 from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
 from omtl.data.validation import sound_rows
 from omtl.kernel.rules import Shape, findings
+from omtl.sklearn.coefficients import coefficients
 from omtl.sklearn.following import Batch, Clock, Manner, follow, new_clock, new_window, with_room
 from omtl.sklearn.parameters import ANY, NUMBERS, Entry
 from omtl.util.errors import UserError
@@ -55,6 +56,9 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
     tasks_ : tuple
         The tasks' labels, in the order of their numbers.
     n_features_in_ : int
+    coef_ : ndarray of shape (n_tasks, n_features)
+        The weights of each task as they are now, where the score is w·x; computed when it is asked
+        for (`omtl.sklearn.coefficients`).
     """
 
     rules: ClassVar[Any]
@@ -266,6 +270,14 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
     def predict_one(self, x: Any, task: Hashable = None, node: int | None = None) -> Any:
         """Return the predicted class of one example; `x`, `task`, `node` as in `learn_one`."""
         return self._label_of(self.decision_one(x, task, node))
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Return the weights of each task, shape (n_tasks, n_features)."""
+        if not self.entry.linear or not self.__sklearn_is_fitted__():
+            why = "has not learnt yet" if self.entry.linear else "has no weights"
+            raise AttributeError(f"coef_: this {type(self).__name__} {why}")
+        return coefficients(self)
 
     def findings(self) -> dict[str, np.ndarray]:
         """Return what is learnt besides weights, by name: relations of tasks, which are outliers.

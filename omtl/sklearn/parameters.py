@@ -21,6 +21,7 @@ SHARE: Values = ("from 0 to 1", lambda value: 0.0 <= value <= 1.0)
 PART: Values = ("above 0 and at most 1", lambda value: 0.0 < value <= 1.0)
 BELOW_ONE: Values = ("at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
 AT_LEAST_ONE: Values = ("at least 1 and finite", lambda value: 1.0 <= value < math.inf)
+MANY: Values = ("at least 2 and finite", lambda value: 2 <= value < math.inf)
 ANY: Values = ("a number", lambda value: True)  # noqa: ARG005
 
 NUMBERS: dict[type, tuple[str, type | UnionType]] = {
@@ -96,6 +97,9 @@ class Entry(NamedTuple):
     row_lists : tuple of str
         Arrays of the state that list rows for longer than the next round. They are kept empty:
         what they would save the learner, it then finds in O(n_features).
+    linear : bool
+        Whether the score of an example is a product w·x with weights that the example does not
+        change.
     """
 
     module: str
@@ -104,6 +108,7 @@ class Entry(NamedTuple):
     told: tuple[str, ...] = ()
     drawn: tuple[str, ...] = ()
     row_lists: tuple[str, ...] = ()
+    linear: bool = True
 
 
 _ROM = {"alpha": NOT_NEGATIVE, "beta": NOT_NEGATIVE, "gamma": NOT_NEGATIVE}
@@ -119,12 +124,17 @@ _NETWORK = ("network", "rounds")
 
 TABLE = {
     "Perceptron": Entry("perceptron", {"eta": 1.0}, {"eta": FINITE}),
-    "PassiveAggressive": Entry("passive_aggressive", {}, {"C": POSITIVE}),
+    "PassiveAggressive": Entry("passive_aggressive", {"C": 1.0}, {"C": POSITIVE}),
     "GradientDescent": Entry("gradient", {"eta": 1.0}, {"eta": FINITE}),
     "AdaGrad": Entry("adagrad", {"eta": 0.1}, {"eta": FINITE}),
     "AROW": Entry("arow", {"r": 1.0}, {"r": FINITE}),
-    "Majority": Entry("majority"),
+    "Majority": Entry("majority", linear=False),
+    "MultiTaskAROW": Entry("multitask_arow", {"r": 1.0, "c": 0.5}, {"r": FINITE, "c": SHARE}),
+    "HedgedMultiTask": Entry("hedge", {"eta": 1.0}, {"eta": FINITE, "n_experts": MANY}),
     "MultiPerceptron": Entry("cavallanti", {"b": 1.0}, {"b": RELATION, "eta": FINITE}),
+    "SelectivePerceptron": Entry(
+        "selective", {"a": 1.0}, {"a": POSITIVE, "b": RELATION}, ("random_state",)
+    ),
     "COML": Entry("coml", {"C": 1.0, "mu": 0.5}, {"C": POSITIVE, "mu": BELOW_ONE}),
     "OMTLCovariance": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
     "OMTLBatchOpt": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
@@ -159,6 +169,7 @@ TABLE = {
         {"lam": FINITE, "shift": NOT_NEGATIVE, "epsilon_factor": NOT_NEGATIVE, "alpha_last": SHARE},
         ("n_examples", "random_state"),
         drawn=("alpha_sum", "column", "n_begun", "random"),
+        linear=False,
     ),
 }
 """The estimators by name. A default is a value that the grids of the papers have."""

@@ -1,0 +1,136 @@
+"""A classifier whose examples have their task in a column, for tools that know only X and y."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from omtl.sklearn.base import MultiTaskClassifier
+
+
+def _has_weights(model: TaskColumn) -> bool:
+    return model.estimator.entry.linear
+
+
+class TaskColumn(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """An estimator of many tasks whose examples have their task in a column of X.
+
+    Scikit-learn passes the task on as metadata to few of its tools, and to no scorer. Where the
+    task is a column, all of them work: named scorers, ``cross_val_predict``, calibration, stacking.
+
+    Parameters
+    ----------
+    estimator : MultiTaskClassifier
+        What learns; a clone of it does, from the other columns.
+    column : int or str
+        The place of the column, or its name in a data frame. By default the last one.
+    tasks : iterable of hashable, optional
+        All tasks. If left out, those of the examples of `fit`, or of the first `partial_fit`: then
+        a fold must not leave out a whole task.
+
+    Attributes
+    ----------
+    estimator_ : MultiTaskClassifier
+        The estimator that has learnt.
+    classes_ : ndarray of shape (2,)
+    """
+
+    def __init__(
+        self,
+        estimator: MultiTaskClassifier,
+        column: int | str = -1,
+        tasks: Iterable[Hashable] | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.column = column
+        self.tasks = tasks
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from examples in their order, once.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_examples, n_features + 1)
+        y : array-like of shape (n_examples,)
+        """
+        features, task = self._split(X)
+        self.estimator_ = clone(self.estimator).fit(features, y, task, tasks=self.tasks)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Go on learning from examples in their order; `classes` as in the estimator."""
+        features, task = self._split(X)
+        if not hasattr(self, "estimator_"):
+            self.estimator_ = clone(self.estimator)
+        self.estimator_.partial_fit(features, y, task, classes=classes, tasks=self.tasks)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the signed scores of examples, shape (n_examples,)."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.decision_function(*self._split(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predicted classes of examples, shape (n_examples,)."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.predict(*self._split(X))
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Return the two classes."""
+        return self.estimator_.classes_
+
+    @available_if(_has_weights)
+    def weights(self) -> dict[Hashable, np.ndarray]:
+        """Return the weight vector of each task, by task."""
+        check_is_fitted(self, "estimator_")
+        return dict(zip(self.estimator_.tasks_, self.estimator_.coef_, strict=True))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether anything has been learnt."""
+        return hasattr(self, "estimator_")
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what scikit-learn's tools ask: those of the estimator."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+    def _split(self, X: Any) -> tuple[Any, Any]:
+        """Return the other columns, and that of the task."""
+        if hasattr(X, "columns") and hasattr(X, "drop"):
+            if isinstance(self.column, int):
+                name = X.columns[self._place(len(X.columns))]
+            elif self.column in list(X.columns):
+                name = self.column
+            else:
+                raise ValueError(f"X has no column {self.column!r}, which was to tell the task")
+            return X.drop(columns=[name]) if hasattr(X, "iloc") else X.drop(name), X[name].to_list()
+        if not isinstance(self.column, int):
+            raise ValueError(f"column={self.column!r} is a name, but X is not a data frame")
+        if sparse.issparse(X):
+            by_column = sparse.csc_array(X)
+            place = self._place(by_column.shape[1])
+            task = by_column[:, [place]].toarray().ravel()
+            rest = np.delete(np.arange(by_column.shape[1]), place)
+            return sparse.csr_array(by_column[:, rest]), task
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise ValueError(f"X must have two axes, and has the shape {X.shape}")
+        place = self._place(X.shape[1])
+        rest = np.delete(X, place, axis=1)
+        return rest if rest.dtype != object else rest.astype(np.float64), X[:, place]
+
+    def _place(self, n_columns: int) -> int:
+        """Return the number of the task's column, counted from the left."""
+        place = int(self.column) + (n_columns if int(self.column) < 0 else 0)
+        if not 0 <= place < n_columns:
+            raise ValueError(f"column={self.column} is none of the {n_columns} columns of X")
+        return place

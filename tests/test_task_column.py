@@ -1,0 +1,79 @@
+"""The task as a column: scikit-learn's tools that pass on no metadata."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import StackingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from omtl.sklearn import ROMPGD, Majority
+from omtl.sklearn.task_column import TaskColumn
+
+N_TASKS = 3
+
+
+def data() -> tuple[np.ndarray, np.ndarray]:
+    """Return examples of three tasks with different teachers, the task's number last."""
+    rng = np.random.default_rng(0)
+    task = rng.permutation(np.repeat(np.arange(N_TASKS), 60))
+    X = rng.normal(size=(task.size, 6))
+    teachers = rng.normal(size=(N_TASKS, 6))
+    y = np.where(np.einsum("ij,ij->i", X, teachers[task]) > 0.0, "yes", "no")
+    return np.column_stack([X, task]), y
+
+
+def model(**options: Any) -> TaskColumn:
+    """Return an estimator that knows all tasks."""
+    return TaskColumn(ROMPGD(), tasks=range(N_TASKS), **options)
+
+
+def test_it_is_the_estimator_with_the_task() -> None:
+    """The same scores to the bit, of arrays, sparse matrices and frames, whole or in parts."""
+    X, y = data()
+    expected = ROMPGD().fit(X[:, :-1], y, X[:, -1]).decision_function(X[:, :-1], X[:, -1])
+    np.testing.assert_array_equal(model().fit(X, y).decision_function(X), expected)
+    frame = pd.DataFrame(X[:, :-1]).rename(columns=str).assign(who=X[:, -1].astype(int))
+    for column in (-1, "who"):
+        got = model(column=column).fit(frame, y).decision_function(frame)
+        np.testing.assert_array_equal(got, expected)
+    parts = model().partial_fit(X[:9], y[:9], classes=["no", "yes"]).partial_fit(X[9:], y[9:])
+    parts.estimator_.end_round()
+    np.testing.assert_array_equal(parts.decision_function(X), expected)
+    rows = sparse.csr_array(X)
+    np.testing.assert_allclose(model().fit(rows, y).decision_function(rows), expected, rtol=1e-9)
+    assert set(model().fit(X, y).weights()) == {0, 1, 2}
+    assert not hasattr(TaskColumn(Majority()), "weights")
+
+
+def test_tools_that_pass_on_no_metadata() -> None:
+    """Named scorers, predictions by folds, searches, calibration and stacking."""
+    X, y = data()
+    assert cross_val_score(model(), X, y, scoring="roc_auc").mean() > 0.8
+    assert np.mean(cross_val_predict(model(), X, y) == y) > 0.7
+    search = GridSearchCV(model(), {"estimator__eta": [0.01, 0.1]}, scoring="roc_auc").fit(X, y)
+    assert search.decision_function(X).shape == y.shape
+    calibrated = CalibratedClassifierCV(model()).fit(X, y)
+    assert calibrated.predict_proba(X).shape == (y.size, 2)
+    stacked = StackingClassifier([("rom", model())], LogisticRegression()).fit(X, y)
+    assert stacked.score(X, y) > 0.7
+    assert make_pipeline("passthrough", model()).fit(X, y).score(X, y) > 0.7
+
+
+def test_wrong_columns_are_told() -> None:
+    """A column that is not there, or a name where there are none."""
+    X, y = data()
+    for column, text in {7: "none of the 7 columns", "who": "not a data frame"}.items():
+        with pytest.raises(ValueError, match=text):
+            TaskColumn(ROMPGD(), column).fit(X, y)
+    with pytest.raises(ValueError, match="no column 'who'"):
+        TaskColumn(ROMPGD(), "who").fit(pd.DataFrame(X), y)
+    with pytest.raises(ValueError, match="two axes"):
+        TaskColumn(ROMPGD()).fit(X[0], y)
