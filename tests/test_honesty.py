@@ -36,6 +36,7 @@ from omtl.reproduction import reproduce
 from omtl.tables import halving
 from omtl.tables.layout import GROUP_OF_OURS, counts, lay_out
 from omtl.tables.plan import Table, describe, descriptions, plan_table, published
+from omtl.tables.play import play as play_table
 from omtl.tables.render import latex, markdown, show
 from omtl.tables.request import Request
 from omtl.tables.scoring import Scored, frame, score_table, together
@@ -311,7 +312,7 @@ def test_a_search_without_hindsight_looks_at_the_first_part(store: Store) -> Non
     """No rung plays more of the stream than the rule may look at."""
     table = table_of(SEARCH)
     table = replace(table, description={**table.description, "selection": HONEST})
-    halving.play(table, Request(repeats=2, selection=HONEST, parallel=SERIAL, store=store))
+    play_table(table, Request(repeats=2, selection=HONEST, parallel=SERIAL, store=store))
     rows = halving.record(table, Request(repeats=2, selection=HONEST, store=store))
     assert rows["share"].tolist() == ["0.1", "0.1", "1"]
     found = halving.searched(table.cells[0], Loaded(store), load_option("selection", HONEST), 0, 2)

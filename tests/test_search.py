@@ -13,10 +13,12 @@ from omtl.compute import parallel_jobs
 from omtl.compute.store import Loaded, Store
 from omtl.experiment.config import grid_points
 from omtl.experiment.unit import Result, Unit
-from omtl.tables.halving import COST, cost_of, play, record, searched, stages
+from omtl.tables.halving import record, searched, stages
 from omtl.tables.plan import Cell, Table
+from omtl.tables.play import play
 from omtl.tables.request import Request
 from omtl.tables.scoring import score_table
+from omtl.tables.search_cost import COST, cost_of
 from omtl.util.errors import UserError
 
 SERIAL = {"backend": "sequential", "jobs": 1}

@@ -26,8 +26,8 @@ from omtl.site import charts, text
 from omtl.site.build import build
 from omtl.site.gather import Sources
 from omtl.site.tables import table_page
-from omtl.tables.halving import play
 from omtl.tables.plan import descriptions, plan_table
+from omtl.tables.play import play
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS, ROOT

@@ -31,7 +31,7 @@ LONG = {
     "omtl/sklearn": "follow_slowly partial_fit",
     "omtl/tables": "_finding luck",
 }
-"""Functions with more parameters, by folder: the list only shrinks. Compiled loops call `scored`."""
+"""Functions with more parameters, by folder: the list only shrinks. Loops call `scored`."""
 
 
 def floor(parts: tuple[str, ...]) -> int | None:

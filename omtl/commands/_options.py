@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Iterable
 from typing import Any
 
+from omtl.experiment.naming import CLOSEST, READINGS
+
 
 def positive(text: str) -> int:
     """Return a positive whole number.
@@ -37,8 +39,8 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
     """Add what says how something is to be run."""
     command.add_argument(
         "--reading",
-        default="as_published",
-        help="as_written, as_read, as_published (default), or a name in conf/reading",
+        default=CLOSEST,
+        help=f"{', '.join(READINGS)}, or a name in conf/reading; default: {CLOSEST}",
     )
     command.add_argument("--repeats", type=positive, help="default: as many as published")
     command.add_argument("--jobs", type=positive, help="default: one a core")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import add_run_options, natural, parallel_of, tell_written
-from omtl.experiment.naming import READINGS
+from omtl.experiment.naming import LITERAL, READINGS
 from omtl.util.status import DONE
 
 HELP = "search what a table's paper leaves open; write the readings as_read and as_published"
@@ -28,9 +28,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--begin",
-        default="as_written",
+        default=LITERAL,
         metavar="READING",
-        help="the reading that the search begins from; default: as_written",
+        help="the reading that the search begins from; default: the literal one",
     )
     command.add_argument(
         "--only",

@@ -21,8 +21,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Search the grids of a table that is played in full; print and write the differences."""
     from omtl.experiment.config import load_option, named_reading
-    from omtl.tables.halving import cost_of
     from omtl.tables.plan import describe, plan_table
+    from omtl.tables.search_cost import cost_of
     from omtl.tables.writing import folder_for, write_rows
     from omtl.util.errors import UserError
 

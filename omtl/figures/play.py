@@ -7,8 +7,8 @@ from dataclasses import replace
 from omtl.compute import parallel_jobs
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel
 from omtl.figures.plan import Figure
-from omtl.tables.halving import play
 from omtl.tables.plan import plan_table
+from omtl.tables.play import play
 from omtl.tables.request import Request
 from omtl.tables.scoring import score_table
 

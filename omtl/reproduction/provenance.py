@@ -13,9 +13,9 @@ from omtl.compute.parallel_jobs import Failure
 from omtl.experiment.config import did_you_mean
 from omtl.experiment.unit import Result
 from omtl.tables.committed import Run, source, stored_or_kept
-from omtl.tables.halving import play
 from omtl.tables.layout import lay_out, reason_of
 from omtl.tables.plan import Cell, Table
+from omtl.tables.play import play
 from omtl.tables.proofread import suspects
 from omtl.tables.render import show
 from omtl.tables.request import Request

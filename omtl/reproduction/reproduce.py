@@ -19,8 +19,9 @@ from omtl.figures.play import play_figure
 from omtl.reproduction.make_figure import Made, make_figure
 from omtl.tables import plan
 from omtl.tables.committed import keep_times
-from omtl.tables.halving import play, record
+from omtl.tables.halving import record
 from omtl.tables.layout import lay_out
+from omtl.tables.play import play
 from omtl.tables.render import show
 from omtl.tables.request import Request
 from omtl.tables.scoring import Scored, score_table

@@ -21,11 +21,11 @@ import pandas as pd
 import yaml
 
 from omtl.experiment.config import load_option, named_reading, options, questions, support_of
-from omtl.experiment.naming import READINGS
+from omtl.experiment.naming import LITERAL, READINGS
 from omtl.experiment.papers import paper_files
-from omtl.tables.halving import play
 from omtl.tables.luck import FARTHEST, write_luck
 from omtl.tables.plan import describe, plan_table
+from omtl.tables.play import play
 from omtl.tables.proofread import suspect_means
 from omtl.tables.reading_importance import page
 from omtl.tables.request import Request
@@ -119,7 +119,7 @@ def search(
         The standard readings that are searched for.
     """
     paper = describe("table", table)["paper"]
-    plan = plan_table(table, named_reading(paper, "as_written"))
+    plan = plan_table(table, named_reading(paper, LITERAL))
     # Stand-in data are not to be brought close to what other data gave.
     columns = [
         column["published"]

@@ -104,11 +104,6 @@ class Sources:
         """The configs of the data sets, by name."""
         return _group("dataset")
 
-    def outcomes(self, name: str, kind: str) -> list[dict[str, str]]:
-        """Return the outcomes of the claims of a table or figure, of all readings."""
-        folder = {"table": "reproduced", "figure": "figures"}[kind]
-        return rows(self.results / folder / f"{name}.claims.csv")
-
     def tests(self, name: str) -> list[dict[str, str]]:
         """Return the tests of the comparisons of a table's or figure's claims."""
         return rows(self.results / "statistics" / f"{name}.claims.csv")

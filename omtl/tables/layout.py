@@ -9,7 +9,7 @@ from typing import Any
 
 from omtl.experiment.config import for_column, named_reading, options
 from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET
-from omtl.experiment.naming import READINGS
+from omtl.experiment.naming import LITERAL, READINGS
 from omtl.measures.metrics import METRICS
 from omtl.tables import luck
 from omtl.tables.diagnosis import diagnosis_of
@@ -188,7 +188,7 @@ def _of_reading(table: Table, selection: str) -> list[str]:
     def answers(reading: Mapping[str, Any]) -> list[dict[str, Any]]:
         return [for_column(reading, column)["answers"] for column in columns]
 
-    there = ("as_written", *options("reading"))  # a new paper has no other yet
+    there = (LITERAL, *options("reading"))  # a new paper has no other yet
     others = [one for one in READINGS if one != name and {one, f"{paper}/{one}"} & set(there)]
     same = [o for o in others if answers(named_reading(paper, o)) == answers(table.reading)]
     told = [f"reading — the answers for this table are also those of {' and '.join(same)}"]
