@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -49,8 +48,7 @@ from omtl.tables import plan
 from omtl.tables.layout import lay_out
 from omtl.tables.render import latex, markdown
 from omtl.tables.scoring import frame, score_table
-from omtl.util import user_folder
-from omtl.util.compile_cache import use_compile_cache
+from omtl.util import compile_cache, user_folder
 from omtl.util.errors import UserError
 from omtl.util.files import IN_WORK
 from omtl.util.paths import EXPERIMENTS, ROOT
@@ -144,11 +142,10 @@ def test_only_modules_are_sources_of_an_own_folder(
     (tmp_path / "link.py").symlink_to("nothing.py")
     (tmp_path / "folder.py").mkdir()
     assert user_folder.sources() == [tmp_path / "mine.py"]
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
+    assert compile_cache.folder() == next((tmp_path / "home" / "compiled_own").iterdir())
     monkeypatch.setattr(user_folder, "sources", lambda: [tmp_path / "gone.py"])
-    use_compile_cache()
-    assert "NUMBA_CACHE_DIR" not in os.environ
+    assert compile_cache.folder() is None
 
 
 def small_table(monkeypatch: pytest.MonkeyPatch) -> plan.Table:

@@ -18,6 +18,7 @@ from omtl.reproduction.record import frame, play
 from omtl.reproduction.reproduce import Wanted
 from omtl.tables import scoring
 from omtl.tables.halving import play as play_table
+from omtl.util import user_folder
 from omtl.util.errors import UserError
 
 
@@ -44,6 +45,7 @@ def run(*overrides: str, by_repeat: bool = False) -> pd.DataFrame:
     UserError
         If an override is wrong, or all runs failed.
     """
+    user_folder.find()
     words = spelt_out(overrides)
     choices = [
         [f"{each.get_key_element()}={value}" for value in each.sweep_string_iterator()]
@@ -96,6 +98,7 @@ def table(
     UserError
         If there is no such table, reading or rule.
     """
+    user_folder.find()
     if selection is not None:
         load_option("selection", selection)
     parallel = resolve_jobs(load_option("parallel", "threads"))
@@ -137,6 +140,7 @@ def compare(
     UserError
         If an override is wrong, or the learner cannot be played.
     """
+    user_folder.find()
     found, _ = compare_as_asked(overrides, metric, only, more)
     rows = []
     for row in found.rows:
