@@ -16,7 +16,7 @@ from omtl.util.paths import ROOT
 
 SEEN = """
 import json, os, sys
-import numba, numpy, threadpoolctl
+import numba, numpy, sklearn, threadpoolctl
 
 def seen():
     threads = {each["filepath"]: each["num_threads"] for each in threadpoolctl.threadpool_info()}
