@@ -19,6 +19,7 @@ work="$(mktemp -d)"
 chmod 755 "$work"
 started=()
 finish() {
+    [ "$?" = 0 ] || cat "$work/told" >&2 2>/dev/null || true
     scancel --user=root >/dev/null 2>&1 || true
     for pid in "${started[@]}"; do kill "$pid" 2>/dev/null || true; done
     sleep 1
@@ -78,7 +79,7 @@ worker() { # a worker is a job with one core
 }
 what=(algorithm=dom1 network=ring "repeats=$repeats" dataset.options.n_examples=2000)
 begun=$SECONDS
-OMTL_HOME="$work/slurm" "$python" -m omtl.run "${what[@]}" parallel=dask \
+OMTL_HOME="$work/slurm" "$python" -m omtl run "${what[@]}" parallel=dask \
     "parallel.address=tcp://127.0.0.1:$port" > "$work/line" 2> "$work/told" &
 run=$!
 stored() { find "$work/slurm/store" -name '*.units' -size +0 2>/dev/null | head -1; }
@@ -98,7 +99,7 @@ scancel "$first"
 third="$(worker)"
 wait "$run"
 seconds=$((SECONDS - begun))
-OMTL_HOME="$work/alone" "$python" -m omtl.run "${what[@]}" parallel=serial > "$work/alone.line"
+OMTL_HOME="$work/alone" "$python" -m omtl run "${what[@]}" parallel=serial > "$work/alone.line"
 cmp "$work/line" "$work/alone.line"
 "$python" - "$file" "$work" <<PY
 import json, sys
