@@ -254,7 +254,8 @@ def as_done(
 
     def still_wanted(dispatch: Dispatch, workers: int) -> Asked | None:
         while given := dispatch.take(workers):
-            stored = [unit for unit in given if store.has(unit)]
+            store.refresh()
+            stored = [unit for unit in given if store.knows(unit) and store.has(unit)]
             for unit in stored:
                 elsewhere.append(unit.key)
                 dispatch.meet(unit)
@@ -319,7 +320,12 @@ def run(
         If the engine cannot be had, or its workers die again and again.
     """
     wanted = list({unit.key: unit for unit in units}.values())
-    stored = {unit.key: facts for unit in wanted if (facts := store.facts(unit)) is not None}
+    store.refresh()
+    stored = {
+        unit.key: facts
+        for unit in wanted
+        if store.knows(unit) and (facts := store.facts(unit)) is not None
+    }
     missing = [unit for unit in wanted if unit.key not in stored]
     outcome = Outcome(reused=len(stored))
     for told in code_log.changed(store, missing) if missing else []:
