@@ -34,7 +34,16 @@ from omtl.data.streams import Stream, Tasks, lifelong, rounds
 from omtl.experiment.config import load_option, options
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
-from omtl.sklearn import AKLO, DA, DOM1, NS, ROMPGD, PassiveAggressive, engine, progressive_validation
+from omtl.sklearn import (
+    AKLO,
+    DA,
+    DOM1,
+    NS,
+    ROMPGD,
+    PassiveAggressive,
+    engine,
+    progressive_validation,
+)
 from omtl.sklearn.base import MultiTaskClassifier, arrays_of, norms_of
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.parameters import TABLE

@@ -10,6 +10,7 @@ Everything private to numba that this takes is in this file.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,15 @@ def _fill(box, value):
 fill = loop(_fill)
 
 
+@cache
+def form_of(kind: types.Type) -> tuple[Boxed, int, Callable]:
+    """Return the type of a box, the bytes that it needs, and what fills it."""
+    context = cpu_target.target_context
+    boxed = Boxed(kind)
+    size = context.get_abi_sizeof(context.get_data_type(kind))
+    return boxed, size, fill.compile((boxed, kind))
+
+
 class Box:
     """A value in its unpacked form; it keeps the arrays of the value alive.
 
@@ -89,15 +99,12 @@ class Box:
     """
 
     def __init__(self, value: Any) -> None:
-        kind = typeof(value)
-        context = cpu_target.target_context
-        size = context.get_abi_sizeof(context.get_data_type(kind))
-        self.kind = Boxed(kind)
+        self.kind, size, put = form_of(typeof(value))
         self._value = value
         self._memory = np.zeros(-(-size // 64) * 8 + 8)  # aligned below
         begin = self._memory.__array_interface__["data"][0]
         self.address = -(-begin // 64) * 64
-        fill.compile((self.kind, kind))(self.address, value)
+        put(self.address, value)
 
     def entry(self, function: Any, *kinds: types.Type) -> Callable:
         """Return a compiled function's entry point for this box and arguments of these types.

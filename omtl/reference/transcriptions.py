@@ -11,6 +11,7 @@ from scipy import sparse
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.rules import Shape
 from omtl.learners.adagrad import AdaGrad
+from omtl.learners.alma import ALMA
 from omtl.learners.arow import AROW
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.coml import COML
@@ -21,9 +22,11 @@ from omtl.learners.majority import Majority
 from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.osgl import OSGL, OSGLImplicit
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
-from omtl.learners.passive_aggressive import PassiveAggressive
+from omtl.learners.passive_aggressive import PassiveAggressive, PassiveAggressiveII
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD, ROMRDA
+from omtl.learners.second_order import SecondOrderPerceptron
+from omtl.learners.soft_confidence import SCW
 from omtl.reference import (
     Given,
     Rounds,
@@ -34,6 +37,7 @@ from omtl.reference import (
     lifelong,
     network,
     osmtl,
+    rivals,
     rom,
 )
 
@@ -63,6 +67,10 @@ TRANSCRIPTIONS: dict[type, Callable[..., Steps]] = {
     AdaGrad: baselines.adagrad,
     AROW: baselines.arow,
     Majority: baselines.majority,
+    PassiveAggressiveII: rivals.pa_ii,
+    ALMA: rivals.alma,
+    SCW: rivals.scw,
+    SecondOrderPerceptron: rivals.second_order,
 }
 
 

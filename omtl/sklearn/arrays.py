@@ -8,6 +8,7 @@ scikit-learn's validation, which converts what can be converted and names what c
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from numba import njit
 from scipy import sparse
 
 from omtl.data.rows import DenseRows, Rows, SparseRows
-from omtl.sklearn.engine import RUNAWAY, UNSOUND
+from omtl.data.validation import WIDEST
+from omtl.sklearn.engine import SOUND, UNSOUND
 from omtl.sklearn.following import Batch
 
 if TYPE_CHECKING:
@@ -23,9 +25,17 @@ if TYPE_CHECKING:
 
 FLOAT = np.dtype(np.float64)
 INT32 = np.dtype(np.int32)
+INTEGERS = (INT32, np.dtype(np.int64))
 
-BLOCK_BYTES = 2**19
-"""Rows that are checked and then learnt from are about so large: they are still in the cache."""
+FEW = 1024
+"""Rows that are all checked before any is learnt from. Of more, some are checked and learnt from at
+a time, while they are in the processor's cache, and a copy of the state is kept until all are."""
+
+STEP = 16
+"""Rows that are then checked at a time."""
+
+NARROWED = 2**16
+"""Indices of 64 bits that are narrowed to 32 at a time."""
 
 MOST_NAMES = 4096
 """Tasks that are whole numbers in a range of this size are looked up in a table."""
@@ -42,7 +52,7 @@ def plain_rows(X: Any) -> Rows | None:
     if not sparse.issparse(X) or X.format != "csr" or X.ndim != 2 or not X.shape[0]:
         return None
     values, indices, indptr = X.data, X.indices, X.indptr
-    for array, kinds in ((values, (FLOAT,)), (indices, (INT32,)), (indptr, INDPTR)):
+    for array, kinds in ((values, (FLOAT,)), (indices, INTEGERS), (indptr, INTEGERS)):
         if not isinstance(array, np.ndarray) or array.dtype not in kinds or array.ndim != 1:
             return None
         if not array.flags.c_contiguous:
@@ -52,19 +62,21 @@ def plain_rows(X: Any) -> Rows | None:
     return SparseRows(indptr.astype(np.int64, copy=False), indices, values)
 
 
-INDPTR = (INT32, np.dtype(np.int64))
+@njit(cache=True)
+def _signs(y, negative, positive, out):
+    strange = False
+    for i in range(out.size):
+        strange |= (y[i] != positive) & (y[i] != negative)
+        out[i] = 1.0 if y[i] == positive else -1.0
+    return not strange
 
 
 @njit(cache=True)
-def _signs(y, negative, positive, out):
-    for i in range(out.size):
-        label = y[i]
-        if label == positive:
-            out[i] = 1.0
-        elif label == negative:
-            out[i] = -1.0
-        else:
+def _narrow(indices, out):
+    for k in range(out.size):
+        if indices[k] < 0 or indices[k] >= WIDEST:
             return False
+        out[k] = indices[k]
     return True
 
 
@@ -79,14 +91,13 @@ def _look_up(task, first, table, out):
 
 
 def two_labels(y: Any) -> np.ndarray | None:
-    """Return the two whole numbers that are the labels, else None; without sorting them."""
+    """Return the two whole numbers between which all labels are, else None; without sorting."""
     if not isinstance(y, np.ndarray) or y.ndim != 1 or y.dtype.kind not in "biuf" or not y.size:
         return None
     low, high = y.min(), y.max()
     if low == high or not (float(low).is_integer() and float(high).is_integer()):
         return None
-    found = np.array([low, high], dtype=y.dtype)
-    return found if _signs(y, low, high, np.empty(y.size)) else None
+    return np.array([low, high], dtype=y.dtype)
 
 
 def signs_of(y: Any, n: int, classes: np.ndarray) -> np.ndarray | None:
@@ -132,12 +143,6 @@ def numbers_of(
     return out if table is not None and _look_up(task, *table, out) else None
 
 
-def rows_at_once(rows: Rows, n: int) -> int:
-    """Return how many rows are a block."""
-    size = rows.X.nbytes if isinstance(rows, DenseRows) else 12 * rows.values.size
-    return max(1, n * BLOCK_BYTES // max(size, 1))
-
-
 def learn(
     estimator: MultiTaskClassifier, rows: Rows, y: np.ndarray, number: np.ndarray, ends: bool
 ) -> int:
@@ -145,19 +150,38 @@ def learn(
     estimator._make_room(rows)
     engine = estimator._compiled()
     n = y.size
-    batch = Batch(rows, y, number, number, np.empty(n))
-    scores = np.empty(n)
-    step = rows_at_once(rows, n)
-    if n <= step:
-        return engine.many(batch, scores, (0, n), (False, True, ends))
-    before = [(array, array.copy()) for array in engine.arrays()]
-    worst = 0
-    for begin in range(0, n, step):
-        end = min(begin + step, n)
-        code = engine.many(batch, scores, (begin, end), (False, True, ends and end == n))
+    at_once = n if n <= FEW else STEP
+    before = [] if n <= FEW else [(array, array.copy()) for array in engine.arrays()]
+    worst = SOUND
+    for begin, end, part in parts_of(rows, n):
+        batch = Batch(
+            part, y[begin:end], number[begin:end], number[begin:end], np.empty(end - begin)
+        )
+        flags = (True, ends and end == n)
+        code = UNSOUND
+        if part is not None:
+            code = engine.many(batch, np.empty(end - begin), (0, end - begin, at_once), flags)
         if code == UNSOUND:
             for array, kept in before:
                 array[...] = kept
             return UNSOUND
         worst = max(worst, code)
-    return worst if worst == RUNAWAY else 0
+    return worst
+
+
+def parts_of(rows: Rows, n: int) -> Iterator[tuple[int, int, Rows | None]]:
+    """Yield rows with 32-bit indices, part by part where they have others; None if they cannot."""
+    if isinstance(rows, DenseRows) or rows.indices.dtype is INT32:
+        yield 0, n, rows
+        return
+    begin = 0
+    while begin < n:
+        start = rows.indptr[begin]
+        end = int(np.searchsorted(rows.indptr, start + NARROWED, side="right")) - 1
+        end = min(max(end, begin + 1), n)
+        stop = rows.indptr[end]
+        narrow = np.empty(max(stop - start, 0), dtype=np.int32)
+        fits = 0 <= start <= stop <= rows.indices.size and _narrow(rows.indices[start:stop], narrow)
+        indptr = rows.indptr[begin : end + 1] - start
+        yield begin, end, SparseRows(indptr, narrow, rows.values[start:stop]) if fits else None
+        begin = end

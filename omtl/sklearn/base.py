@@ -28,8 +28,8 @@ from omtl.data.networks import mixing_matrix
 from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
 from omtl.data.validation import sound_rows
 from omtl.kernel.rules import Shape, findings
-from omtl.sklearn.coefficients import coefficients
 from omtl.sklearn import arrays, engine
+from omtl.sklearn.coefficients import coefficients
 from omtl.sklearn.engine import RUNAWAY, UNSOUND, Engine
 from omtl.sklearn.following import (
     Batch,
@@ -599,7 +599,7 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
         n = batch.task.size
         scores = np.empty(n)
         if engine.COMPILED:
-            self._compiled().many(batch, scores, (0, n), (True, learns, ends))
+            self._compiled().many(batch, scores, (0, n, 0), (learns, ends))
         else:
             manner = Manner(self._by_task, self._holds, learns, 0, n, ends)
             parts = self._learner, self._state, self._window

@@ -1,4 +1,4 @@
-"""The compiled code of one estimator: its stream kept in a box, its loop called with flat arguments.
+"""The compiled code of one estimator: its stream in a box, its loop called with flat arguments.
 
 Three calls do all: `one_dense` and `one_sparse` for an example at a time, and `many` for arrays,
 which checks rows and takes their norms, and learns from them.
@@ -30,8 +30,8 @@ COMPILED = True
 """Whether estimators run compiled code; tests of the rules as plain Python set it to False."""
 
 SOUND, UNSOUND, RUNAWAY = 0, 1, 2
-"""What `many` returns: all is well; rows that it does not take, of which nothing was learnt in
-this block; scores that are not finite."""
+"""What `many` returns: all is well; a row that it does not take, and what was learnt before it is
+to be forgotten; scores that are not finite."""
 
 
 class Stream(NamedTuple):
@@ -117,34 +117,37 @@ def sound(stream: Any, rows: Any, begin: int, end: int, n_features: int, square_
 
 
 @inlined
-def _many(stream, batch, manner, n_features, checked, scores):
-    if not checked and not sound(
-        stream, batch.rows, manner.begin, manner.end, n_features, batch.square_norm
-    ):
-        return UNSOUND
-    follow_inlined(
-        stream.learner, stream.state, stream.window, batch, stream.clock, manner, scores
-    )
+def _many(stream, batch, manner, n_features, step, scores):
     total = 0.0
-    for i in range(manner.begin, manner.end):
-        total += scores[i] - scores[i]
+    size = step if step > 0 else max(manner.end - manner.begin, 1)
+    for begin in range(manner.begin, max(manner.end, manner.begin + 1), size):
+        end = min(begin + size, manner.end)
+        if step > 0 and not sound(stream, batch.rows, begin, end, n_features, batch.square_norm):
+            return UNSOUND
+        last = manner.ends and end == manner.end
+        part = Manner(manner.by_task, manner.holds, manner.learns, begin, end, last)
+        follow_inlined(
+            stream.learner, stream.state, stream.window, batch, stream.clock, part, scores
+        )
+        for i in range(begin, end):
+            total += scores[i] - scores[i]
     return SOUND if total == 0.0 else RUNAWAY
 
 
-def _many_dense(box, X, y, task, node, norm, scores, begin, end, checked, learns, ends):
+def _many_dense(box, X, y, task, node, norm, scores, begin, end, step, learns, ends):
     stream = contents(box)
     batch = Batch(DenseRows(X), y, task, node, norm)
     manner = Manner(stream.by_task, stream.holds, learns, begin, end, ends)
-    return _many(stream, batch, manner, X.shape[1], checked, scores)
+    return _many(stream, batch, manner, X.shape[1], step, scores)
 
 
 def _many_sparse(
-    box, indptr, indices, values, d, y, task, node, norm, scores, begin, end, checked, learns, ends
+    box, indptr, indices, values, d, y, task, node, norm, scores, begin, end, step, learns, ends
 ):
     stream = contents(box)
     batch = Batch(SparseRows(indptr, indices, values), y, task, node, norm)
     manner = Manner(stream.by_task, stream.holds, learns, begin, end, ends)
-    return _many(stream, batch, manner, d, checked, scores)
+    return _many(stream, batch, manner, d, step, scores)
 
 
 # For an example or two, giving Python's lock away takes longer than learning.
@@ -156,7 +159,7 @@ many_sparse = loop(_many_sparse)
 VECTOR, MATRIX = types.float64[::1], types.float64[:, ::1]
 NUMBERS, INDICES = types.int64[::1], types.int32[::1]
 ARRAYS = (VECTOR, NUMBERS, NUMBERS, VECTOR, VECTOR)
-FLAGS = (types.int64, types.int64, types.boolean, types.boolean, types.boolean)
+FLAGS = (types.int64, types.int64, types.int64, types.boolean, types.boolean)
 EXAMPLE = (types.float64, types.int64, types.int64)
 
 
@@ -219,7 +222,7 @@ class Engine:
         return same_as_numpy(self.n_features if self.room is None else 0, self.room is not None)
 
     def many(
-        self, batch: Batch, scores: np.ndarray, part: tuple[int, int], flags: tuple[bool, ...]
+        self, batch: Batch, scores: np.ndarray, part: tuple[int, int, int], flags: tuple[bool, bool]
     ) -> int:
         """Go on with a part of a batch; return `SOUND`, `UNSOUND` or `RUNAWAY`.
 
@@ -229,9 +232,10 @@ class Engine:
             Its arrays C-ordered, of the types of `ARRAYS`.
         scores : ndarray
         part : tuple of int
-            The first example, and the one before which to stop.
+            The first example, the one before which to stop, and how many rows are checked before
+            they are learnt from; 0 if they are checked already and their norms known.
         flags : tuple of bool
-            Whether the rows are checked and their norms known, `learns` and `ends` of `Manner`.
+            `learns` and `ends` of `Manner`.
         """
         rows = batch.rows
         if isinstance(rows, DenseRows):
@@ -241,6 +245,4 @@ class Engine:
         if self._many is None:
             kinds = (NUMBERS, INDICES, VECTOR, types.int64)
             self._many = self._box.entry(many_sparse, *kinds, *ARRAYS, *FLAGS)
-        return self._many(
-            self.address, *rows, self.n_features, *batch[1:], scores, *part, *flags
-        )
+        return self._many(self.address, *rows, self.n_features, *batch[1:], scores, *part, *flags)
