@@ -11,6 +11,7 @@ from scipy import sparse
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.rules import Shape
 from omtl.learners.adagrad import AdaGrad
+from omtl.learners.alma import ALMA
 from omtl.learners.arow import AROW
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.coml import COML
@@ -23,10 +24,12 @@ from omtl.learners.multitask_arow import MultiTaskAROW
 from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.osgl import OSGL, OSGLImplicit
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
-from omtl.learners.passive_aggressive import PassiveAggressive
+from omtl.learners.passive_aggressive import PassiveAggressive, PassiveAggressiveII
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD, ROMRDA
+from omtl.learners.second_order import SecondOrderPerceptron
 from omtl.learners.selective import SelectivePerceptron
+from omtl.learners.soft_confidence import SCW
 from omtl.reference import (
     Given,
     Rounds,
@@ -38,6 +41,7 @@ from omtl.reference import (
     lifelong,
     network,
     osmtl,
+    rivals,
     rom,
 )
 
@@ -70,6 +74,10 @@ TRANSCRIPTIONS: dict[type, Callable[..., Steps]] = {
     HedgedMultiTask: later.hedged_multi_task,
     MultiTaskAROW: later.multitask_arow,
     SelectivePerceptron: later.selective_perceptron,
+    PassiveAggressiveII: rivals.pa_ii,
+    ALMA: rivals.alma,
+    SCW: rivals.scw,
+    SecondOrderPerceptron: rivals.second_order,
 }
 
 
