@@ -38,6 +38,7 @@ from omtl.learners.hedge import HedgedMultiTask
 from omtl.learners.majority import Majority
 from omtl.learners.multitask_arow import MultiTaskAROW
 from omtl.learners.passive_aggressive import PassiveAggressive
+from omtl.learners.peers import Humble, Peer
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.selective import SelectivePerceptron
 from omtl.reference import Rounds, Step, Steps, conformance
@@ -248,6 +249,15 @@ BASELINES = {
     "MultiTaskAROW": st.builds(
         MultiTaskAROW, st.floats(-3.0, 3.0).map(lambda power: 10.0**power), st.floats(0.0, 1.0)
     ),
+    "Peer": st.builds(
+        Peer,
+        st.floats(0.1, 10.0),
+        st.floats(0.1, 10.0),
+        st.one_of(st.just(0.0), st.floats(0.1, 50.0)),
+        st.booleans(),
+        st.booleans(),
+    ),
+    "Humble": st.builds(Humble, st.floats(0.1, 10.0), st.floats(0.0, 4.0), st.booleans()),
     "SelectivePerceptron": st.builds(
         SelectivePerceptron,
         st.one_of(st.just(INFINITY), st.floats(0.01, 10.0)),

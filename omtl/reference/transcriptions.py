@@ -24,6 +24,7 @@ from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVon
 from omtl.learners.osgl import OSGL, OSGLImplicit
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.learners.passive_aggressive import PassiveAggressive
+from omtl.learners.peers import Humble, Peer
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.learners.selective import SelectivePerceptron
@@ -69,6 +70,8 @@ TRANSCRIPTIONS: dict[type, Callable[..., Steps]] = {
     Majority: baselines.majority,
     HedgedMultiTask: later.hedged_multi_task,
     MultiTaskAROW: later.multitask_arow,
+    Peer: later.peer,
+    Humble: later.humble,
     SelectivePerceptron: later.selective_perceptron,
 }
 

@@ -131,6 +131,15 @@ TABLE = {
     "SelectivePerceptron": Entry(
         "selective", {"a": 1.0}, {"a": POSITIVE, "b": RELATION}, ("random_state",)
     ),
+    "Peer": Entry(
+        "peers",
+        {"b1": 1.0, "b2": 1.0},
+        {"b1": FINITE, "b2": FINITE, "lam": NOT_NEGATIVE},
+        ("random_state",),
+    ),
+    "Humble": Entry(
+        "peers", {"b": 1.0, "C": 3.4}, {"b": FINITE, "C": NOT_NEGATIVE}, ("random_state",)
+    ),
     "COML": Entry("coml", {"C": 1.0, "mu": 0.5}, {"C": POSITIVE, "mu": BELOW_ONE}),
     "OMTLCovariance": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
     "OMTLBatchOpt": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
