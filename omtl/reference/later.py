@@ -214,3 +214,79 @@ def humble(
                 tau[k] *= np.exp(-C * losses)
                 if tau[k].sum() > 0.0:
                     tau[k] *= total / tau[k].sum()
+
+
+def parameter_free(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    lipschitz: float,
+    wealth: float,
+    loss: int,
+    shared: bool,
+) -> Steps:
+    """Yield the steps of algorithm 4 of Denevi, Stamos and Pontil (2020), hinge loss.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    lipschitz, wealth : float
+    loss : int
+        0, the hinge loss.
+    shared : bool
+    """
+    assert loss == 0
+    C = lipschitz
+    v, V = np.zeros((n_tasks, n_features)), np.zeros(n_features)
+    b, u, B, U = np.zeros(n_tasks), np.full(n_tasks, wealth), 0.0, wealth
+    i, k = np.zeros(n_tasks), 0
+    for given in rounds:
+        for x, y, t, _ in given:
+            p, P = b[t] * u[t], B * U if shared else 0.0
+            score = float((p * v[t] + P * V) @ x)
+            fired = y * score < 1.0 and bool(x.any())
+            yield Step(score, fired, abs(y * score - 1.0))
+            if not x.any():
+                continue
+            g = -y * x if fired else 0.0 * x
+            i[t], k = i[t] + 1, k + 1
+            u[t], U = u[t] - g @ v[t] * p / C, U - g @ V * P / C
+            b[t] = ((i[t] - 1) * b[t] - g @ v[t] / C) / i[t]
+            B = ((k - 1) * B - g @ V / C) / k
+            v[t] = v[t] - math.sqrt(2 / i[t]) / C * g
+            V = V - math.sqrt(2 / k) / C * g
+            v[t], V = v[t] / max(1.0, np.linalg.norm(v[t])), V / max(1.0, float(np.linalg.norm(V)))
+
+
+def neighbourhood_mt(
+    rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, b: float
+) -> Steps:
+    """Yield the steps of neighbourhoods that run MT-OGD each, with weights of its own.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    A : ndarray of shape (n_tasks, n_tasks)
+        Combination weights a_ij.
+    eta, b : float
+    """
+    X = np.zeros((n_tasks, n_tasks, n_features))  # X[j, i]: what neighbourhood j tells agent i
+    seen = np.zeros(n_tasks)
+    inverses = []
+    for j in range(n_tasks):
+        member = (A[:, j] > 0.0).astype(float)
+        inverses.append((np.diag(member) + b * np.outer(member, member) / member.sum()) / (1.0 + b))
+    each = [sum(A[i, j] ** 2 * inverses[j][i, i] for j in range(n_tasks)) for i in range(n_tasks)]
+    scale = np.mean(each)
+    for given in rounds:
+        for x, y, i, _ in given:
+            score = float(A[i] @ X[:, i] @ x)
+            fired = y * score < 1.0 and bool(x.any())
+            yield Step(score, fired, abs(y * score - 1.0))
+            seen[i] += bool(x.any())
+            if fired:
+                for j in range(n_tasks):
+                    phi = np.outer(inverses[j][:, i], A[i, j] * y * x) / scale
+                    X[j] = X[j] + eta * seen[i] ** -0.5 * phi

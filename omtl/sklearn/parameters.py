@@ -131,6 +131,7 @@ TABLE = {
     "SelectivePerceptron": Entry(
         "selective", {"a": 1.0}, {"a": POSITIVE, "b": RELATION}, ("random_state",)
     ),
+    "ParameterFree": Entry("parameter_free", {}, {"lipschitz": FINITE, "wealth": FINITE}),
     "Peer": Entry(
         "peers",
         {"b1": 1.0, "b2": 1.0},
@@ -163,6 +164,9 @@ TABLE = {
         ("rounds",),
     ),
     "NS": Entry("dom", {"eta": 0.1}, {"eta": FINITE, "strength": PART}, _NETWORK),
+    "NeighbourhoodMT": Entry(
+        "neighbours", {"eta": 0.1, "b": 4.0}, {"eta": FINITE, "b": NOT_NEGATIVE}, _NETWORK
+    ),
     "DST": Entry("dom", {"eta": 0.1}, {"eta": FINITE}, _NETWORK),
     "DOM1": Entry("dom", {"eta": 0.1, "b": 4.0}, {"eta": FINITE, "b": NOT_NEGATIVE}, _NETWORK),
     "DOM2": Entry("dom", {"eta": 0.1, "alpha": 0.4}, {"eta": FINITE, "alpha": SHARE}, _NETWORK),
