@@ -15,9 +15,9 @@ PROGRAM = [
     *(3.56160515117, 2.57119211227, 2.23023095915, 2.0096223209, 1.85960165943),
     *(1.75050353542, 1.67614010634, 1.62913646706, 1.56870678482, 1.52849703664),
 ]
-"""Mean absolute errors of the first 100, 200, ... examples in dstamos/Parameter-free-MTL at 75e27e0.
+"""Mean absolute errors of the first 100, 200, ... examples (dstamos/Parameter-free-MTL, 75e27e0).
 
-``ParameterFreeAggressiveClassic().fit`` of src/parameter_free_aggressive_mtl.py (SHA-256 a9e0e3dc…291)
+``ParameterFreeAggressiveClassic().fit`` of src/parameter_free_aggressive_mtl.py (SHA-256 a9e0e3dc…)
 was run on the stream of the test below, task after task, and its second result read.
 """
 

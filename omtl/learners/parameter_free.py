@@ -47,8 +47,14 @@ class Biased(NamedTuple):
 def bets(shape: Shape, wealth: float) -> Bets:
     """Return zero vectors."""
     n = shape.n_tasks
-    zeros = [np.zeros(n) for _ in range(3)]
-    return Bets(scaled(shape), *zeros, np.full(n, wealth), np.zeros(n))
+    return Bets(
+        v=scaled(shape),
+        square=np.zeros(n),
+        product=np.zeros(n),
+        b=np.zeros(n),
+        u=np.full(n, wealth),
+        seen=np.zeros(n),
+    )
 
 
 @inlined

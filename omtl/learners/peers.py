@@ -46,9 +46,15 @@ class Trusted(NamedTuple):
 def trusted(shape: Shape, tau: np.ndarray) -> Trusted:
     """Return zero weights."""
     K, rng = shape.n_tasks, np.random.default_rng(shape.seed)
-    counts = [np.zeros(K, dtype=np.int64) for _ in range(3)]
-    random = rng.integers(1, 2**64, size=1, dtype=np.uint64)
-    return Trusted(np.zeros((K, shape.n_features)), tau, np.zeros(K), *counts, random)
+    return Trusted(
+        w=np.zeros((K, shape.n_features)),
+        tau=tau,
+        p=np.zeros(K),
+        asked=np.zeros(K, dtype=np.int64),
+        peers=np.zeros(K, dtype=np.int64),
+        wrong=np.zeros(K, dtype=np.int64),
+        random=rng.integers(1, 2**64, size=1, dtype=np.uint64),
+    )
 
 
 @inlined

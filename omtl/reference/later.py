@@ -239,7 +239,8 @@ def parameter_free(
     assert loss == 0
     C = lipschitz
     v, V = np.zeros((n_tasks, n_features)), np.zeros(n_features)
-    b, u, B, U = np.zeros(n_tasks), np.full(n_tasks, wealth), 0.0, wealth
+    b, u = np.zeros(n_tasks), np.full(n_tasks, wealth)
+    B, U = 0.0, wealth
     i, k = np.zeros(n_tasks), 0
     for given in rounds:
         for x, y, t, _ in given:
@@ -251,9 +252,9 @@ def parameter_free(
                 continue
             g = -y * x if fired else 0.0 * x
             i[t], k = i[t] + 1, k + 1
-            u[t], U = u[t] - g @ v[t] * p / C, U - g @ V * P / C
+            u[t], U = u[t] - g @ v[t] * p / C, U - float(g @ V) * P / C
             b[t] = ((i[t] - 1) * b[t] - g @ v[t] / C) / i[t]
-            B = ((k - 1) * B - g @ V / C) / k
+            B = ((k - 1) * B - float(g @ V) / C) / k
             v[t] = v[t] - math.sqrt(2 / i[t]) / C * g
             V = V - math.sqrt(2 / k) / C * g
             v[t], V = v[t] / max(1.0, np.linalg.norm(v[t])), V / max(1.0, float(np.linalg.norm(V)))
