@@ -21,10 +21,13 @@ from omtl.learners.hedge import HedgedMultiTask
 from omtl.learners.lifelong import AKLO, OGD
 from omtl.learners.majority import Majority
 from omtl.learners.multitask_arow import MultiTaskAROW
+from omtl.learners.neighbours import NeighbourhoodMT
 from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.osgl import OSGL, OSGLImplicit
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
+from omtl.learners.parameter_free import ParameterFree
 from omtl.learners.passive_aggressive import PassiveAggressive, PassiveAggressiveII
+from omtl.learners.peers import Humble, Peer
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.learners.second_order import SecondOrderPerceptron
@@ -73,6 +76,10 @@ TRANSCRIPTIONS: dict[type, Callable[..., Steps]] = {
     Majority: baselines.majority,
     HedgedMultiTask: later.hedged_multi_task,
     MultiTaskAROW: later.multitask_arow,
+    Peer: later.peer,
+    ParameterFree: later.parameter_free,
+    NeighbourhoodMT: later.neighbourhood_mt,
+    Humble: later.humble,
     SelectivePerceptron: later.selective_perceptron,
     PassiveAggressiveII: rivals.pa_ii,
     ALMA: rivals.alma,

@@ -140,6 +140,16 @@ TABLE = {
     "SelectivePerceptron": Entry(
         "selective", {"a": 1.0}, {"a": POSITIVE, "b": RELATION}, ("random_state",)
     ),
+    "ParameterFree": Entry("parameter_free", {}, {"lipschitz": FINITE, "wealth": FINITE}),
+    "Peer": Entry(
+        "peers",
+        {"b1": 1.0, "b2": 1.0},
+        {"b1": FINITE, "b2": FINITE, "lam": NOT_NEGATIVE},
+        ("random_state",),
+    ),
+    "Humble": Entry(
+        "peers", {"b": 1.0, "C": 3.4}, {"b": FINITE, "C": NOT_NEGATIVE}, ("random_state",)
+    ),
     "COML": Entry("coml", {"C": 1.0, "mu": 0.5}, {"C": POSITIVE, "mu": BELOW_ONE}),
     "OMTLCovariance": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
     "OMTLBatchOpt": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
@@ -163,6 +173,9 @@ TABLE = {
         ("rounds",),
     ),
     "NS": Entry("dom", {"eta": 0.1}, {"eta": FINITE, "strength": PART}, _NETWORK),
+    "NeighbourhoodMT": Entry(
+        "neighbours", {"eta": 0.1, "b": 4.0}, {"eta": FINITE, "b": NOT_NEGATIVE}, _NETWORK
+    ),
     "DST": Entry("dom", {"eta": 0.1}, {"eta": FINITE}, _NETWORK),
     "DOM1": Entry("dom", {"eta": 0.1, "b": 4.0}, {"eta": FINITE, "b": NOT_NEGATIVE}, _NETWORK),
     "DOM2": Entry("dom", {"eta": 0.1, "alpha": 0.4}, {"eta": FINITE, "alpha": SHARE}, _NETWORK),
