@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import omtl.commands
 from omtl.util.errors import UserError
+from omtl.util.raised import debug
 from omtl.util.signals import ended
 from omtl.util.status import WRONG_USE
 from omtl.util.user_folder import refuse_missing
@@ -78,6 +79,9 @@ def parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.add_options(command)
+        command.add_argument(
+            "--debug", action="store_true", help="show the traceback of what goes wrong"
+        )
         command.set_defaults(run=module.run)
     return top
 
@@ -104,6 +108,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def command() -> int:
         options = parse(arguments)
+        if options.debug:
+            debug()
         refuse_missing()
         try:
             return options.run(options)

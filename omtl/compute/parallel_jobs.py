@@ -31,6 +31,7 @@ from omtl.experiment.unit import Result, Unit, compute
 from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
 from omtl.util.paths import kept
+from omtl.util.raised import describe
 from omtl.util.user_folder import VARIABLE, own_module
 
 DEAD = {
@@ -167,7 +168,7 @@ def worker(unit: Unit) -> Done:
     except Exception as fault:  # any fault of one unit must leave the others alone
         if isinstance(fault, OSError) and fault.errno in FULL:
             raise cannot_write(fault.filename or kept(), fault) from fault
-        failure = Failure(f"{unit.name}: {type(fault).__name__}: {fault}")
+        failure = Failure(f"{unit.name}: {describe(fault)}")
     peak = memory.peak_since()
     return Done(unit, result, failure, this_process(), peak, loading.times_loaded())
 

@@ -23,6 +23,7 @@ UNHASHED = {
     "omtl.kernel.not_compiled": "how faults of learners are worded",
     "omtl.util.user_folder": "where files are",
     "omtl.util.paths": "where files are",
+    "omtl.util.raised": "how faults of learners are worded",
 }
 """Modules that units load and that make no number, each with what it is for."""
 

@@ -15,17 +15,17 @@ from importlib import import_module
 from typing import Any, get_type_hints
 
 import numpy as np
-from numba.core.errors import NumbaError
 
 from omtl.data.preparation import read_only
 from omtl.experiment.code import code_version, package_versions
 from omtl.experiment.config import grid_points
 from omtl.experiment.host import host
 from omtl.experiment.loading import files_of, load_fed, module_of
-from omtl.kernel.not_compiled import why
+from omtl.kernel.not_compiled import REFUSALS, why
 from omtl.protocols.setting import Setting
 from omtl.sklearn.parameters import ANY, TABLE
 from omtl.util.errors import UserError
+from omtl.util.raised import place_in_own
 from omtl.util.seeds import generator
 from omtl.util.user_folder import own_module
 
@@ -141,7 +141,9 @@ class Result:
 def import_fault(what: str, fault: Exception) -> UserError:
     """Return why something cannot be imported, in one line."""
     kind = "" if isinstance(fault, ImportError | AttributeError) else f"{type(fault).__name__}: "
-    return UserError(f"{what} cannot be imported: {kind}{' '.join(str(fault).split())}")
+    place = place_in_own(fault)
+    at = f" ({place})" if place else ""
+    return UserError(f"{what} cannot be imported: {kind}{' '.join(str(fault).split())}{at}")
 
 
 def learner_class(path: str) -> type:
@@ -234,7 +236,7 @@ def compute(unit: Unit) -> Result:
     learners = (new_learner(unit.algorithm, point) for point in points)
     try:
         arrays = protocol.play_grid(learners, setting)
-    except NumbaError as fault:
+    except REFUSALS as fault:
         if not issubclass(kind, tuple):
             raise UserError(
                 f"algorithm {unit.algorithm['name']} is a plain class, and protocol "
