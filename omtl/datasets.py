@@ -82,7 +82,7 @@ class DataSet:
         """
         number = {name: k for k, name in enumerate(self.task_names)}
         task = np.array([number[name] for name in self.task], dtype=np.int64)
-        axes = {"dataset": self.name, "repeat": repeat, "draw": 0}
+        axes: dict[str, Any] = {"dataset": self.name, "repeat": repeat, "draw": 0}
         shuffle = generator(seed, of="shuffle", **axes)
         tasks = Tasks(self.X, self.y, task, self.task_names)
         return rounds(tasks, shuffle, np.random.default_rng(0)).example
