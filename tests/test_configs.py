@@ -124,7 +124,7 @@ def test_an_option_without_a_label_is_refused(
     asked = {"literal": "short", "options": {"short": {}, "long": {}}, **question}
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "readings.yaml").write_text(yaml.safe_dump({"questions": {"step": asked}}))
-    monkeypatch.setattr("omtl.experiment.config.EXPERIMENTS", tmp_path)
+    monkeypatch.setattr("omtl.experiment.papers.EXPERIMENTS", tmp_path)
     with pytest.raises(UserError) as told:
         questions("mine")
     assert all(word in str(told.value) for word in [str(tmp_path), *words])

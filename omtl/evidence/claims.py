@@ -13,13 +13,13 @@ import yaml
 from scipy import stats
 
 from omtl.experiment.config import choose
+from omtl.experiment.papers import paper_file
 from omtl.experiment.schema import check_claims
 from omtl.figures.numbers import Shown
 from omtl.measures.metrics import METRICS
 from omtl.tables.plan import describe, label_of, published
 from omtl.tables.scoring import Scored
 from omtl.util.errors import UserError
-from omtl.util.paths import EXPERIMENTS
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 
@@ -67,7 +67,7 @@ def claims_of(paper: str) -> list[dict[str, Any]]:
     UserError
         If a key is wrong, or a table has no row or column that is named.
     """
-    path = EXPERIMENTS / paper / "claims.yaml"
+    path = paper_file(paper, "claims.yaml")
     claims = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
     check_claims(claims, path)
     for claim in claims:

@@ -18,9 +18,10 @@ import pandas as pd
 from omtl.evidence.claims import Comparison, claims_of, in_print, judge_claim, outcome_of
 from omtl.evidence.scoreboard import write_scoreboard
 from omtl.experiment.naming import READINGS
+from omtl.experiment.papers import paper_files
 from omtl.tables.plan import describe, descriptions
 from omtl.util.files import write_whole
-from omtl.util.paths import EXPERIMENTS, RESULTS, results_to_read
+from omtl.util.paths import RESULTS, results_to_read
 
 NOT_RUN = "not run"
 
@@ -87,7 +88,7 @@ SIDES = {"lower": "below", "higher": "above", "ratio": "over"}
 
 def papers() -> list[str]:
     """Return the papers that have claims."""
-    return sorted(path.parent.name for path in EXPERIMENTS.glob("*/claims.yaml"))
+    return [path.parent.name for path in paper_files("claims.yaml")]
 
 
 def predicate(claim: Mapping[str, Any]) -> str:

@@ -23,6 +23,7 @@ import yaml
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, named_reading, options, questions, support_of
 from omtl.experiment.naming import READINGS
+from omtl.experiment.papers import paper_files
 from omtl.tables.halving import play
 from omtl.tables.luck import FARTHEST, write_luck
 from omtl.tables.plan import describe, plan_table
@@ -33,7 +34,7 @@ from omtl.tables.verdict import JUDGED, TIMING
 from omtl.tables.writing import folder_for
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
-from omtl.util.paths import CONF, EXPERIMENTS, RESULTS
+from omtl.util.paths import CONF, RESULTS
 from omtl.util.seeds import generator
 
 SEARCHES = {reading: taken for reading, taken in READINGS.items() if taken}
@@ -266,7 +267,7 @@ def looks() -> pd.DataFrame:
             ", ".join(f"{option}: {label}" for option, label in question["support"].items()),
             " ".join(question["found"].split()),
         )
-        for path in sorted(EXPERIMENTS.glob("*/readings.yaml"))
+        for path in paper_files("readings.yaml")
         for name, question in questions(path.parent.name).items()
         if "found" in question
     ]

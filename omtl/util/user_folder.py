@@ -16,7 +16,7 @@ from omtl.util.paths import CONF
 
 VARIABLE = "OMTL_OWN"
 
-GROUPS = ("algorithm", "dataset")
+GROUPS = ("algorithm", "dataset", "experiments")
 """Folders of which a folder of one's own has at least one."""
 
 
@@ -53,7 +53,9 @@ def find() -> None:
             here = Path.cwd()
         except OSError:
             return  # the current folder is gone
-        if here == CONF or not any(any((here / group).glob("*.yaml")) for group in GROUPS):
+        if here in (CONF, CONF.parent) or not any(
+            any((here / group).rglob("*.yaml")) for group in GROUPS
+        ):
             return
         folder = here
     use(folder)
