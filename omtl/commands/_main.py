@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from importlib import import_module
 from pkgutil import iter_modules
@@ -110,6 +111,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parse(arguments)
         if options.debug:
             debug()
+        if getattr(options, "dry_run", False):
+            os.environ["OMTL_DRY_RUN"] = "1"
         refuse_missing()
         try:
             return options.run(options)

@@ -56,6 +56,15 @@ def add_draw_option(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_dry_run_option(command: argparse.ArgumentParser) -> None:
+    """Add whether to tell only what would be computed."""
+    command.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="show how many units would be computed and roughly how long that takes; compute none",
+    )
+
+
 def parallel_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the config of how units are computed in parallel."""
     from omtl.experiment.config import load_option, resolve_jobs

@@ -39,7 +39,7 @@ LOOK: dict[str, Any] = {
     "axes.unicode_minus": True,
     "lines.linewidth": 1.4,
     "lines.markersize": 4.0,
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",
     "figure.dpi": 100,
     "figure.constrained_layout.w_pad": 0.07,
 }

@@ -124,6 +124,14 @@ def runs(results: Path, table: str) -> list[Run]:
     return found
 
 
+def seconds_a_unit(table: str) -> float | None:
+    """Return how long a unit of a table took on average in its kept run; None without one."""
+    for run in runs(results_to_read(), table):
+        if run.meta.get("seconds") and run.meta.get("units"):
+            return float(run.meta["seconds"]) / float(run.meta["units"])
+    return None
+
+
 def kept_run(table: Table, selection: str, seed: int, n_repeats: int) -> Run | None:
     """Return the run in ``results/`` of a table as it is wanted, or None where there is none."""
     other = "" if selection == table.description["selection"] else selection
