@@ -34,9 +34,12 @@ from omtl.learners.arow import AROW
 from omtl.learners.coml import COML
 from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
 from omtl.learners.gradient import GradientDescent
+from omtl.learners.hedge import HedgedMultiTask
 from omtl.learners.majority import Majority
+from omtl.learners.multitask_arow import MultiTaskAROW
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
+from omtl.learners.selective import SelectivePerceptron
 from omtl.reference import Rounds, Step, Steps, conformance
 from omtl.reference.conformance import Recorded, recorded
 from omtl.reference.transcriptions import rounds_of, steps_of
@@ -242,6 +245,16 @@ BASELINES = {
     "AdaGrad": st.builds(AdaGrad, etas, st.booleans()),
     "AROW": st.builds(AROW, st.floats(-3.0, 3.0).map(lambda power: 10.0**power), st.booleans()),
     "Majority": st.builds(Majority),
+    "MultiTaskAROW": st.builds(
+        MultiTaskAROW, st.floats(-3.0, 3.0).map(lambda power: 10.0**power), st.floats(0.0, 1.0)
+    ),
+    "SelectivePerceptron": st.builds(
+        SelectivePerceptron,
+        st.one_of(st.just(INFINITY), st.floats(0.01, 10.0)),
+        st.one_of(st.just(INFINITY), st.floats(0.0, 9.0)),
+        st.booleans(),
+    ),
+    "HedgedMultiTask": st.builds(HedgedMultiTask, etas, st.integers(2, 9)),
 }
 
 

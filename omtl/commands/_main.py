@@ -10,6 +10,7 @@ from pkgutil import iter_modules
 from typing import Any, NoReturn
 
 import omtl.commands
+from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.raised import debug
 from omtl.util.signals import ended
@@ -108,6 +109,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status."""
 
     def command() -> int:
+        # Units run in parallel; threads of the linear algebra would wait for each other's cores.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        user_folder.find()
         options = parse(arguments)
         if options.debug:
             debug()

@@ -53,47 +53,34 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compute what the store lacks, and print the learner beside the others, the best first."""
     from omtl.compute.dry_run import Planned
-    from omtl.compute.store import Store
-    from omtl.evidence.comparison import baselines, compared, default_selection
     from omtl.evidence.many_data_sets import Study, write
-    from omtl.experiment.composition import composed
-    from omtl.experiment.config import choose, load_option
-    from omtl.measures.metrics import METRICS
-    from omtl.util.errors import UserError
+    from omtl.reproduction.frames import compare_as_asked
 
-    choose("metric", options.metric, list(METRICS))
-    overrides = list(options.overrides)
-    if not any(word.startswith("selection=") for word in overrides):
-        overrides.append(f"selection={default_selection(options.metric)}")
-    names, rest = _data_sets(overrides)
-    configs = [composed([*rest, f"dataset={name}"]) for name in names] or [composed(rest)]
-    config = configs[0]
-    if config["metric"] is not None:
-        raise UserError(f"metric={config['metric']} is for omtl run; here write --metric NAME")
-    known = load_option("comparison", "default")
-    named = _names(options.only) or baselines(config["protocol"], known["algorithms"])
-    others = [*named, *_names(options.more)]
-    store, tuned = Store.default(), known["tuned"]
-    on = {}
-    for each in configs:
-        label = each["dataset"]["label"]
+    names, rest = _data_sets(options.overrides)
+    study, configs = None, []
+    for overrides in [[*rest, f"dataset={name}"] for name in names] or [rest]:
         try:
-            on[label] = compared(each, others, store, options.metric, tuned)
+            found, config = compare_as_asked(
+                overrides, options.metric, _names(options.only), _names(options.more)
+            )
         except Planned as plan:
-            say(f"{label}: {plan.told()}")
-    if options.dry_run:
+            say(f"{overrides[-1]}: {plan.told()}")
+            continue
+        configs.append(config)
+        study = study or Study(config, {})
+        study.on[config["dataset"]["label"]] = found
+    if study is None:
         return DONE
-    study = Study(config, on)
     if options.json:
         told = [
             _of_all(found, each) | {"rows": [_as_data(found, row) for row in found.rows]}
-            for each, found in zip(configs, on.values(), strict=True)
+            for each, found in zip(configs, study.on.values(), strict=True)
         ]
         print_json(told if len(told) > 1 else told[0])
-    elif len(on) > 1:
+    elif len(study.on) > 1:
         _print_study(study)
     else:
-        _print_one(study.first, config)
+        _print_one(study.first, study.config)
     if options.to is not None:
         paths = write(study, options.to)
         if not options.json:

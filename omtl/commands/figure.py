@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_dry_run_option, add_run_options, tell_written, wanted_of
+from omtl.commands._options import add_dry_run_option, add_run_options, request_of, tell_written
 from omtl.util.screen import say
 from omtl.util.status import DONE, FAILED
 
@@ -22,11 +22,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compute what a figure lacks, draw it, write its files."""
     from omtl.compute.dry_run import Planned
-    from omtl.compute.store import Store
     from omtl.reproduction.reproduce import reproduce_figure
 
     try:
-        made = reproduce_figure(options.figure, wanted_of(options), Store.default())
+        made = reproduce_figure(options.figure, request_of(options))
     except Planned as plan:
         say(f"{options.figure}: {plan.told()}")
         return DONE

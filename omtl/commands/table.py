@@ -8,8 +8,9 @@ from omtl.commands._options import (
     add_draw_option,
     add_dry_run_option,
     add_run_options,
+    add_times_option,
+    request_of,
     tell_written,
-    wanted_of,
 )
 from omtl.util.screen import say
 from omtl.util.status import DONE, FAILED
@@ -31,6 +32,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_run_options(command)
     add_draw_option(command)
     add_dry_run_option(command)
+    add_times_option(command)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,19 +40,16 @@ def run(options: argparse.Namespace) -> int:
     from rich.console import Console
 
     from omtl.compute.dry_run import Planned
-    from omtl.compute.store import Store
     from omtl.reproduction.reproduce import reproduce_table
     from omtl.tables.committed import seconds_a_unit
 
     if options.cell is not None:
         from omtl.reproduction.provenance import make_cell
 
-        failed = make_cell(
-            options.table, options.cell, wanted_of(options), Store.default(), Console()
-        )
+        failed = make_cell(options.table, options.cell, request_of(options), Console())
         return FAILED if any(not one.missing_data for one in failed.values()) else DONE
     try:
-        done = reproduce_table(options.table, wanted_of(options), Store.default(), Console())
+        done = reproduce_table(options.table, request_of(options), Console())
     except Planned as plan:
         say(f"{options.table}: {plan.told(seconds_a_unit(options.table))}")
         return DONE

@@ -77,7 +77,7 @@ def draw_ranking(one: Ranking, on: Drawn) -> None:
 
 
 def write_diagrams(
-    found: Sequence[Ranking], stem: Path, subtitle: str, forms: Sequence[str] = ("svg", "png")
+    found: Sequence[Ranking], stem: Path, subtitle: str, forms: Sequence[str] = ("svg",)
 ) -> list[Path]:
     """Write critical-difference diagrams in some forms; return their paths.
 

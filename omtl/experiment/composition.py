@@ -67,7 +67,7 @@ def spelt_out(words: Sequence[str]) -> list[str]:
     parser = OverridesParser.create()
     mine = [word for word in words if word.startswith(("algorithm=", "algorithm."))]
     try:
-        found = {word: parser.parse_override(word) for word in mine}
+        found = dict(zip(mine, parser.parse_overrides(mine), strict=True))
     except HydraException as fault:
         raise mistake(fault) from fault
     named = [name for o in found.values() if o.key_or_group == "algorithm" for name in _named(o)]

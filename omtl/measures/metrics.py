@@ -63,10 +63,24 @@ def auc(arrays: Arrays, point: int, task: int | None) -> float:
     return float(np.nanmean(areas) if task is None else areas[task])
 
 
-def nsv(arrays: Arrays, point: int, task: int | None) -> float:
-    """Return the number of support vectors: examples that changed the weights."""
-    updates = arrays["updates"][point]
-    return float(np.sum(updates) if task is None else updates[task])
+def total(name: str) -> Callable[[Arrays, int, int | None], float]:
+    """Return the metric that adds up an array over the tasks."""
+
+    def of(arrays: Arrays, point: int, task: int | None) -> float:
+        return float(np.sum(arrays[name][point, slice(None) if task is None else task]))
+
+    return of
+
+
+def accuracy(arrays: Arrays, point: int, task: int | None) -> float:
+    """Return the share of the test examples whose label is predicted."""
+    part = slice(None) if task is None else task
+    return float(100.0 * np.sum(arrays["right"][point, part]) / np.sum(arrays["tested"][part]))
+
+
+def correlation(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG001
+    """Return the correlation of the weights that two tasks have learnt."""
+    return float(arrays["correlation"][point])
 
 
 def seconds(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG001
@@ -75,6 +89,7 @@ def seconds(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG
 
 
 COUNTS = ("mistakes", "examples")
+TESTED = ("right", "tested")
 
 METRICS = {
     metric.name: metric
@@ -82,7 +97,16 @@ METRICS = {
         Metric("error", "%", lower_is_better=True, worst=100.0, of=error, needs=COUNTS),
         Metric("ace", "%", lower_is_better=True, worst=100.0, of=ace, needs=COUNTS),
         Metric("auc", "", lower_is_better=False, worst=0.0, of=auc, needs=("auc",)),
-        Metric("nsv", "examples", lower_is_better=True, worst=np.inf, of=nsv, needs=("updates",)),
+        Metric("accuracy", "%", lower_is_better=False, worst=0.0, of=accuracy, needs=TESTED),
+        Metric("correlation", "", False, worst=0.0, of=correlation, needs=("correlation",)),
+        *(
+            Metric(name, unit, lower_is_better=True, worst=np.inf, of=total(array), needs=(array,))
+            for name, unit, array in (
+                ("nsv", "examples", "updates"),  # support vectors: they changed the weights
+                ("mistakes", "examples", "mistakes"),
+                ("queries", "labels", "queries"),
+            )
+        ),
         *(
             Metric(
                 name,

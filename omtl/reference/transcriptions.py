@@ -16,14 +16,17 @@ from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.coml import COML
 from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
 from omtl.learners.gradient import GradientDescent
+from omtl.learners.hedge import HedgedMultiTask
 from omtl.learners.lifelong import AKLO, OGD
 from omtl.learners.majority import Majority
+from omtl.learners.multitask_arow import MultiTaskAROW
 from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.osgl import OSGL, OSGLImplicit
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD, ROMRDA
+from omtl.learners.selective import SelectivePerceptron
 from omtl.reference import (
     Given,
     Rounds,
@@ -31,6 +34,7 @@ from omtl.reference import (
     baselines,
     centralised,
     interaction,
+    later,
     lifelong,
     network,
     osmtl,
@@ -63,6 +67,9 @@ TRANSCRIPTIONS: dict[type, Callable[..., Steps]] = {
     AdaGrad: baselines.adagrad,
     AROW: baselines.arow,
     Majority: baselines.majority,
+    HedgedMultiTask: later.hedged_multi_task,
+    MultiTaskAROW: later.multitask_arow,
+    SelectivePerceptron: later.selective_perceptron,
 }
 
 

@@ -21,6 +21,7 @@ SHARE: Values = ("from 0 to 1", lambda value: 0.0 <= value <= 1.0)
 PART: Values = ("above 0 and at most 1", lambda value: 0.0 < value <= 1.0)
 BELOW_ONE: Values = ("at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
 AT_LEAST_ONE: Values = ("at least 1 and finite", lambda value: 1.0 <= value < math.inf)
+MANY: Values = ("at least 2 and finite", lambda value: 2 <= value < math.inf)
 ANY: Values = ("a number", lambda value: True)  # noqa: ARG005
 
 NUMBERS: dict[type, tuple[str, type | UnionType]] = {
@@ -128,7 +129,12 @@ TABLE = {
     "AdaGrad": Entry("adagrad", {"eta": 0.1}, {"eta": FINITE}),
     "AROW": Entry("arow", {"r": 1.0}, {"r": FINITE}),
     "Majority": Entry("majority", linear=False),
+    "MultiTaskAROW": Entry("multitask_arow", {"r": 1.0, "c": 0.5}, {"r": FINITE, "c": SHARE}),
+    "HedgedMultiTask": Entry("hedge", {"eta": 1.0}, {"eta": FINITE, "n_experts": MANY}),
     "MultiPerceptron": Entry("cavallanti", {"b": 1.0}, {"b": RELATION, "eta": FINITE}),
+    "SelectivePerceptron": Entry(
+        "selective", {"a": 1.0}, {"a": POSITIVE, "b": RELATION}, ("random_state",)
+    ),
     "COML": Entry("coml", {"C": 1.0, "mu": 0.5}, {"C": POSITIVE, "mu": BELOW_ONE}),
     "OMTLCovariance": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
     "OMTLBatchOpt": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
