@@ -19,6 +19,8 @@ from omtl.tables.committed import stored_or_kept
 from omtl.tables.layout import lay_out
 from omtl.tables.plan import descriptions, plan_table
 from omtl.tables.render import show
+from omtl.tables.request import Request
+from omtl.tables.scoring import score_table
 from omtl.util.screen import say
 
 
@@ -38,9 +40,11 @@ def widest(text: str) -> int:
 def test_papers_tables_fit(table: str, store: Store) -> None:
     """In parts where they are wider; every column is in one of them, and no line is blank."""
     planned = plan_table(table, named_reading(table.partition("-")[0], "as_published"))
-    selection, n_repeats = planned.description["selection"], planned.description["repeats"]
-    scored, _ = stored_or_kept(planned, store, selection, 0, n_repeats)
-    layout = lay_out(planned, scored, selection, 0, n_repeats)
+    request = Request(store=store)
+    scored = score_table(planned, request)
+    if table == "dom-table1":  # with numbers of ours, the widest
+        scored, _ = stored_or_kept(planned, request)
+    layout = lay_out(planned, scored, request)
     text = io.StringIO()
     show(layout, Console(file=text, width=80))
     lines = text.getvalue().splitlines()
@@ -108,7 +112,7 @@ def test_a_dry_run_computes_nothing(
     assert main(["table", "dom-table1", "--repeats", "2", "--dry-run"]) == 0
     shown = capsys.readouterr().out
     assert "units, " in shown
-    assert "of them to compute: about " in shown
+    assert "of them to compute" in shown
     assert Planned(4, 4, None, 2).told().endswith("nothing like it is stored yet")
     assert Planned(4, 2, 60.0, 2).told() == "4 units, 2 of them to compute: about 60 seconds"
     assert Planned(4, 0, None, 2).told() == "4 units, 0 of them to compute"

@@ -133,10 +133,10 @@ def runs(results: Path, table: str) -> list[Run]:
 
 
 def seconds_a_unit(table: str) -> float | None:
-    """Return how long a unit of a table took on average in its kept run; None without one."""
+    """Return how long a unit took on average when a table was run here; None if it never was."""
     for run in runs(results_to_read(), table):
-        if run.meta.get("seconds") and run.meta.get("units"):
-            return float(run.meta["seconds"]) / float(run.meta["units"])
+        if run.machine.get("seconds") and run.machine.get("units"):
+            return float(run.machine["seconds"]) / float(run.machine["units"])
     return None
 
 
