@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from omtl.util.screen import width
+
 
 def print_rows(
     heads: Sequence[str],
     rows: Sequence[Sequence[str]],
     right: Sequence[str] = (),
     colours: Sequence[str] = (),
+    spare: Sequence[str] = (),
 ) -> None:
-    """Print rows under their heads, as wide as they are.
+    """Print rows under their heads, as wide as they are, or as the terminal is.
 
     Parameters
     ----------
@@ -22,17 +25,41 @@ def print_rows(
         Heads whose columns are set to the right.
     colours : sequence of str
         A colour for each row; none where it is empty.
+    spare : sequence of str
+        Heads whose columns are left out where the terminal is too narrow, the first one first. If
+        all are still too wide then, texts are broken.
     """
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for head in heads:
-        grid.add_column(head, justify="right" if head in right else "left", no_wrap=True)
-    for number, row in enumerate(rows):
-        grid.add_row(*map(Text, row), style=colours[number] if colours else "")
-    console = Console()
-    console.width = max(console.width, Console(width=10_000).measure(grid).maximum)
-    console.print(grid)
+    def grid(kept: list[str], wraps: bool) -> Table:
+        made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=not wraps)
+        for head in kept:
+            side = "right" if head in right else "left"
+            made.add_column(head, justify=side, no_wrap=not wraps, overflow="fold")  # type: ignore[arg-type]
+        places = [list(heads).index(head) for head in kept]
+        for number, row in enumerate(rows):
+            texts = [Text(row[place]) for place in places]
+            made.add_row(*texts, style=colours[number] if colours else "")
+        return made
+
+    def wide(made: Table) -> int:
+        return Console(width=10_000).measure(made).maximum
+
+    console, limit, kept = Console(), width(), list(heads)
+    table = grid(kept, wraps=False)
+    if limit is None:
+        limit = max(console.width, wide(table))
+    for head in spare:
+        if wide(table) > limit and head in kept:
+            kept.remove(head)
+            table = grid(kept, wraps=False)
+    if wide(table) > limit:
+        table = grid(kept, wraps=True)
+    console.width = limit
+    console.print(table)
+    if left_out := [head.strip() for head in heads if head not in kept]:
+        names = ", ".join(dict.fromkeys(left_out))
+        console.print(Text(f"not shown here: {names} (--json has all)"))

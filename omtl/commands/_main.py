@@ -115,6 +115,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parse(arguments)
         if options.debug:
             debug()
+        if getattr(options, "dry_run", False):
+            os.environ["OMTL_DRY_RUN"] = "1"
         refuse_missing()
         try:
             return options.run(options)

@@ -66,6 +66,15 @@ def add_draw_option(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_dry_run_option(command: argparse.ArgumentParser) -> None:
+    """Add whether to tell only what would be computed."""
+    command.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="show how many units would be computed and roughly how long that takes; compute none",
+    )
+
+
 def add_times_option(command: argparse.ArgumentParser) -> None:
     """Add whether times in the results are replaced."""
     command.add_argument(

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import argparse
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omtl.commands._grid import print_rows
 from omtl.commands._json import add_json_option, print_json
+from omtl.commands._options import add_dry_run_option, tell_written
+from omtl.util.screen import say
 from omtl.util.status import DONE
 
 if TYPE_CHECKING:
     from omtl.evidence.comparison import Compared, Row
+    from omtl.evidence.many_data_sets import Study
 
 HELP = "play a learner beside every baseline, with intervals and tests"
 EXAMPLES = (
     "compare algorithm=my_learner dataset=landmine",
     "compare algorithm=coml dataset=my_data --only pa,pm repeats=20",
+    "compare algorithm=my_learner dataset=landmine,spam,sentiment --to paper/",
     "compare algorithm=my_learner dataset=landmine --with rom_rda_rates --json",
 )
 
@@ -35,36 +40,116 @@ def add_options(command: argparse.ArgumentParser) -> None:
         default="error",
         help="default: error, with selection=prefix; auc comes with selection=cv5",
     )
+    command.add_argument(
+        "--to",
+        type=Path,
+        metavar="FOLDER",
+        help="also write the comparison there: csv, LaTeX, learning curves, ranks",
+    )
+    add_dry_run_option(command)
     add_json_option(command)
 
 
 def run(options: argparse.Namespace) -> int:
     """Compute what the store lacks, and print the learner beside the others, the best first."""
+    from omtl.compute.dry_run import Planned
+    from omtl.evidence.many_data_sets import Study, write
     from omtl.reproduction.frames import compare_as_asked
+
+    names, rest = _data_sets(options.overrides)
+    study, configs = None, []
+    for overrides in [[*rest, f"dataset={name}"] for name in names] or [rest]:
+        try:
+            found, config = compare_as_asked(
+                overrides, options.metric, _names(options.only), _names(options.more)
+            )
+        except Planned as plan:
+            say(f"{overrides[-1]}: {plan.told()}")
+            continue
+        configs.append(config)
+        study = study or Study(config, {})
+        study.on[config["dataset"]["label"]] = found
+    if study is None:
+        return DONE
+    if options.json:
+        told = [
+            _of_all(found, each) | {"rows": [_as_data(found, row) for row in found.rows]}
+            for each, found in zip(configs, study.on.values(), strict=True)
+        ]
+        print_json(told if len(told) > 1 else told[0])
+    elif len(study.on) > 1:
+        _print_study(study)
+    else:
+        _print_one(study.first, study.config)
+    if options.to is not None:
+        paths = write(study, options.to)
+        if not options.json:
+            tell_written(paths)
+    return DONE
+
+
+def _data_sets(overrides: list[str]) -> tuple[list[str], list[str]]:
+    """Return the data sets where there are several, and the other overrides."""
+    given = next((word for word in overrides if word.startswith("dataset=")), "")
+    names = _names(given.partition("=")[2])
+    if len(names) < 2:
+        return [], overrides
+    return list(dict.fromkeys(names)), [word for word in overrides if word != given]
+
+
+def _heading(config: dict[str, Any]) -> str:
     from omtl.tables.layout import plural
 
-    found, config = compare_as_asked(
-        options.overrides, options.metric, _names(options.only), _names(options.more)
-    )
-    if options.json:
-        print_json(_of_all(found, config) | {"rows": [_as_data(found, row) for row in found.rows]})
-        return DONE
-    heads = ["", f"{found.metric.name} {found.metric.unit}".strip(), "95 % interval"]
-    heads += [f"{found.mine.label} − it", "95 % interval ", "p (Holm)", f"{found.mine.label} is"]
-    print(
-        f"{config['dataset']['label']}: protocol {config['protocol']['name']}, "
+    return (
+        f"protocol {config['protocol']['name']}, "
         f"{plural(config['repeats'], 'repeat')}, seed {config['seed']}, "
         f"selection {config['selection']['name']}, reading {config['reading']['name']}"
     )
+
+
+def _print_one(found: Compared, config: dict[str, Any]) -> None:
+    """Print the learner beside the others on one data set."""
+    heads = ["", f"{found.metric.name} {found.metric.unit}".strip(), "95 % interval"]
+    heads += [f"{found.mine.label} − it", "95 % interval ", "p (Holm)", f"{found.mine.label} is"]
+    say(f"{config['dataset']['label']}: {_heading(config)}")
     print_rows(
         heads,
         [_as_text(found, row) for row in found.rows],
         right=heads[1:-1],
+        spare=["95 % interval ", "95 % interval", "p (Holm)"],
         colours=[COLOURS[found.outcome(row)] if row.values.size else "dim" for row in found.rows],
     )
     for note in found.notes():
-        print(note)
-    return DONE
+        say(note)
+
+
+def _print_study(study: Study) -> None:
+    """Print a column for each data set, with ranks, and wins, ties and losses."""
+    from omtl.evidence.many_data_sets import rank_of, spread
+
+    metric, mine = study.first.metric, study.first.mine.algorithm
+    say(f"{metric.name} {metric.unit}".strip() + f": {_heading(study.config)}")
+    heads = ["", *study.on, *(["rank"] if study.ranking else []), "win/tie/loss"]
+    rows = []
+    for name in study.algorithms:
+        cells = [study.row(data, name) for data in study.on]
+        counts = study.outcomes(name)
+        rows.append(
+            [
+                study.label(name),
+                *(spread(row) if row.values.size else "none" for row in cells),
+                *([rank_of(study.ranking, name)] if study.ranking else []),
+                "" if name == mine else f"{counts['win']}/{counts['tie']}/{counts['loss']}",
+            ]
+        )
+    colours = ["bold" if name == mine else "" for name in study.algorithms]
+    print_rows(heads, rows, right=heads[1:], colours=colours)
+    for data, found in study.on.items():
+        for row in found.rows:
+            if row.why:
+                say(f"{row.label} on {data}: {row.why}")
+    for note in study.notes():
+        say(note)
 
 
 def _names(given: str | None) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_run_options, request_of, tell_written
+from omtl.commands._options import add_dry_run_option, add_run_options, request_of, tell_written
+from omtl.util.screen import say
 from omtl.util.status import DONE, FAILED
 
 HELP = "reproduce a figure"
@@ -15,12 +16,18 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add which figure, and how."""
     command.add_argument("figure", metavar="FIGURE")
     add_run_options(command)
+    add_dry_run_option(command)
 
 
 def run(options: argparse.Namespace) -> int:
     """Compute what a figure lacks, draw it, write its files."""
+    from omtl.compute.dry_run import Planned
     from omtl.reproduction.reproduce import reproduce_figure
 
-    made = reproduce_figure(options.figure, request_of(options))
+    try:
+        made = reproduce_figure(options.figure, request_of(options))
+    except Planned as plan:
+        say(f"{options.figure}: {plan.told()}")
+        return DONE
     tell_written(made.paths)
     return FAILED if made.broken else DONE

@@ -71,5 +71,6 @@ def run(options: argparse.Namespace) -> int:
     for kind, rows in content.items():
         heads = [key for key in ("name", *SHOWN, "own") if any(key in row for row in rows)]
         print(kind)
-        print_rows(heads, [[str(row.get(head, "")) for head in heads] for row in rows])
+        shown = [[str(row.get(head, "")) for head in heads] for row in rows]
+        print_rows(heads, shown, spare=("backend", "module", "learner", "own"))
     return DONE

@@ -6,11 +6,13 @@ import argparse
 
 from omtl.commands._options import (
     add_draw_option,
+    add_dry_run_option,
     add_run_options,
     add_times_option,
     request_of,
     tell_written,
 )
+from omtl.util.screen import say
 from omtl.util.status import DONE, FAILED
 
 HELP = "reproduce a table and compare it with the published one"
@@ -29,6 +31,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     add_run_options(command)
     add_draw_option(command)
+    add_dry_run_option(command)
     add_times_option(command)
 
 
@@ -36,13 +39,19 @@ def run(options: argparse.Namespace) -> int:
     """Compute what a table lacks, print it beside the published one, write its files."""
     from rich.console import Console
 
+    from omtl.compute.dry_run import Planned
     from omtl.reproduction.reproduce import reproduce_table
+    from omtl.tables.committed import seconds_a_unit
 
     if options.cell is not None:
         from omtl.reproduction.provenance import make_cell
 
         failed = make_cell(options.table, options.cell, request_of(options), Console())
         return FAILED if any(not one.missing_data for one in failed.values()) else DONE
-    done = reproduce_table(options.table, request_of(options), Console())
+    try:
+        done = reproduce_table(options.table, request_of(options), Console())
+    except Planned as plan:
+        say(f"{options.table}: {plan.told(seconds_a_unit(options.table))}")
+        return DONE
     tell_written(done.paths)
     return FAILED if done.broken else DONE

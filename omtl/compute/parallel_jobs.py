@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from tqdm import tqdm
-
 from data_fetchers.fetch import DataMissing
 from omtl.compute import code_log, memory
+from omtl.compute.dry_run import Planned, is_dry
 from omtl.compute.engines import results
 from omtl.compute.one_thread import one_thread
 from omtl.compute.own_process import Apart, Lost
+from omtl.compute.progress import Progress
 from omtl.compute.queue import Dispatch
 from omtl.compute.store import Store
 from omtl.experiment import loading
@@ -330,13 +330,11 @@ def run(
     outcome = Outcome(reused=len(stored))
     for told in code_log.changed(store, missing) if missing else []:
         print(f"omtl: {told}", file=sys.stderr)
-    bar = tqdm(
-        total=len(missing),
-        unit="unit",
-        disable=quiet or not missing or None,
-        file=sys.stderr,
-        smoothing=0.05,
-    )
+    if is_dry():
+        times = [facts["seconds"] for facts in stored.values() if facts]
+        each = sum(times) / len(times) if times else None
+        raise Planned(len(wanted), len(missing), each, int(parallel["jobs"]))
+    bar = Progress(len(missing), quiet)
     saved: list[Done] = []
     synced = time.monotonic()
 
@@ -348,7 +346,7 @@ def run(
             assert done.result is not None
             stored[done.unit.key] = done.result.facts
         outcome.computed += len(saved)
-        bar.update(len(saved))
+        bar.done(len(saved), saved[-1].unit.name if saved else "")
         saved.clear()
         synced = time.monotonic()
 
@@ -368,9 +366,8 @@ def run(
                         outcome.note_peak(done.worker, done.peak_mib)
                         outcome.loads[done.worker] = done.loads
                     if done is None or done.result is None:
-                        bar.update()
+                        bar.done()
                 if saved and (not ended or time.monotonic() - synced > SYNC_SECONDS):
-                    bar.set_postfix_str(saved[-1].unit.name, refresh=False)
                     report()
         finally:
             report()

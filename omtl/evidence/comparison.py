@@ -46,6 +46,9 @@ class Row:
     against : Comparison or None
         The paired difference of the learner that was asked for and this one; None for itself, and
         where either has no numbers.
+    seen, curves : ndarray
+        Examples up to each checkpoint, and the cumulative error rate (%) there in each repeat, of
+        shapes (n_checkpoints,) and (n_repeats, n_checkpoints); empty where none was kept.
     p : float
         Of that difference being none, corrected for all that are compared (Holm).
     """
@@ -59,6 +62,8 @@ class Row:
     high: float = np.nan
     against: Comparison | None = None
     p: float = np.nan
+    seen: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
+    curves: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), repr=False)
 
     @property
     def mean(self) -> float:
@@ -240,6 +245,10 @@ def _score(
         return
     row.values = values
     row.params = [experiment.points[point] for point in chosen]
+    if "checkpoint_mistakes" in results[0].arrays and results[0].arrays["seen"].size > 1:
+        row.seen = results[0].arrays["seen"]
+        made = [r.arrays["checkpoint_mistakes"][p] for r, p in zip(results, chosen, strict=True)]
+        row.curves = 100.0 * np.array(made) / row.seen
     own = compare(row.label, values, np.zeros_like(values), (-np.inf, 0.0), ratio=False)
     row.low, row.high = own.low, own.high
 

@@ -76,13 +76,15 @@ def draw_ranking(one: Ranking, on: Drawn) -> None:
     )
 
 
-def write_diagrams(found: Sequence[Ranking], stem: Path, subtitle: str) -> list[Path]:
-    """Write critical-difference diagrams as svg; return their paths.
+def write_diagrams(
+    found: Sequence[Ranking], stem: Path, subtitle: str, forms: Sequence[str] = ("svg",)
+) -> list[Path]:
+    """Write critical-difference diagrams in some forms; return their paths.
 
     The same rankings give the same bytes.
     """
     paths = []
-    for form, content in render(lambda: draw(found, subtitle), stem.name).items():
+    for form, content in render(lambda: draw(found, subtitle), stem.name, forms).items():
         paths.append(stem.with_name(f"{stem.name}.{form}"))
         write_whole(paths[-1], content)
     return paths

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from omtl.figures.colours import colours_of
 from omtl.figures.numbers import Shown
 from omtl.figures.panels.axes import Axes, HeatMap, Line, Reference
 from omtl.figures.pictures import LOOK, SMALL
@@ -62,6 +63,8 @@ STYLES: tuple[dict[str, Any], ...] = (
 )
 
 THEORY_STYLES: tuple[dict[str, Any], ...] = (
+    {"color": "#56b4e9", "linestyle": (0, (3, 1.2))},
+    {"color": "#7f7f7f", "linestyle": (0, (5, 1.5))},
     {"color": "#000000", "linestyle": (0, (1, 1.2))},
     {"color": "#cc79a7", "linestyle": (0, (6, 1.2, 1, 1.2))},
     {"color": "#009e73", "linestyle": (0, (5, 1.5))},
@@ -89,15 +92,26 @@ def draw(figure: Figure, shown: Sequence[Shown], subtitle: str) -> Canvas:
 
 
 def styles_of(shown: Sequence[Shown]) -> dict[str, dict[str, Any]]:
-    """Return how each line of a figure is drawn, by its label; the strongest styles come last."""
+    """Return how each line of a figure is drawn, by its label; learners have their own styles."""
     lines = [line for panel in shown for part in panel.axes for line in part.lines]
-    styles: dict[str, dict[str, Any]] = {}
-    for is_theory, kinds in ((False, STYLES), (True, THEORY_STYLES)):
-        labels = list(dict.fromkeys(line.label for line in lines if line.is_theory == is_theory))
-        first = max(0, len(kinds) - len(labels))
-        for i, label in enumerate(labels):
-            styles[label] = kinds[(first + i) % len(kinds)]
+    played = colours_of([line.label for line in lines if not line.is_theory])
+    styles = {
+        label: STYLES[colour] if colour < len(STYLES) else _again(colour)
+        for label, colour in played.items()
+    }
+    theory = list(dict.fromkeys(line.label for line in lines if line.is_theory))
+    taken = {style["color"] for style in styles.values()}
+    free = [kind for kind in THEORY_STYLES if kind["color"] not in taken] or list(THEORY_STYLES)
+    for i, label in enumerate(theory):
+        styles[label] = free[i % len(free)]
     return styles
+
+
+def _again(colour: int) -> dict[str, Any]:
+    """Return the style of a colour that is used again: with the dash and marker of another."""
+    turn, place = divmod(colour, len(STYLES))
+    other = STYLES[(place + 3 * turn) % len(STYLES)]
+    return {**STYLES[place], "linestyle": other["linestyle"], "marker": other["marker"]}
 
 
 def draw_panel(panel: Shown, place: SubFigure, styles: Mapping[str, dict[str, Any]]) -> None:

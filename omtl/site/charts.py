@@ -15,8 +15,13 @@ import numpy as np
 from markupsafe import Markup, escape
 from matplotlib.ticker import LogLocator, MaxNLocator
 
+from omtl.figures.colours import colours_of
+
 N_COLOURS = 8
 """How many colours of lines the style sheet has; a dash tells the next lines apart."""
+
+PAGE_COLOURS = (5, 7, 4, 6, 3, 2, 1, 0)
+"""The style sheet's number of each colour of `omtl.figures.colours`."""
 
 DOT = 3.2
 """Radius of the dot of a repeat."""
@@ -264,10 +269,12 @@ def lines(
     def place(value: float) -> float:
         return min(max(sy(value), top), bottom)
 
+    looks = looks_of([c.label for c in curves])
     for number, c in enumerate(curves):
+        colour, turn = looks[number]
         parts.append(
             Markup('<g class="line c{} d{} {}" data-line="{}">').format(
-                number % N_COLOURS, number // N_COLOURS, c.kind, number
+                colour, turn, c.kind, number
             )
         )
         if c.kind == "published":
@@ -315,6 +322,12 @@ def lines(
         top,
         bottom,
     )
+
+
+def looks_of(labels: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the style sheet's numbers of the colour and the dash of each line."""
+    found = colours_of(labels)
+    return [(PAGE_COLOURS[found[one] % N_COLOURS], found[one] // N_COLOURS) for one in labels]
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:

@@ -47,6 +47,11 @@ class Part:
     lines: list[tuple[str, str]]
     notes: list[str]
 
+    @property
+    def looks(self) -> list[tuple[int, int]]:
+        """The numbers of each line's colour and dash."""
+        return charts.looks_of([label for label, _ in self.lines])
+
 
 @dataclass(frozen=True)
 class Panel:

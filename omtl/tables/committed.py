@@ -132,6 +132,14 @@ def runs(results: Path, table: str) -> list[Run]:
     return found
 
 
+def seconds_a_unit(table: str) -> float | None:
+    """Return how long a unit took on average when a table was run here; None if it never was."""
+    for run in runs(results_to_read(), table):
+        if run.machine.get("seconds") and run.machine.get("units"):
+            return float(run.machine["seconds"]) / float(run.machine["units"])
+    return None
+
+
 def kept_run(table: Table, request: Request) -> Run | None:
     """Return the run in ``results/`` of a table as it is wanted, or None where there is none."""
     selection = request.rule(table.description)

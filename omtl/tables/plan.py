@@ -133,7 +133,9 @@ def describe(kind: str, name: str) -> dict[str, Any]:
     description = read_yaml(path)
     check_description(kind, description, path)
     if kind == "table" and description.get("baselines") != "none":
-        description["rows"] += load_option("comparison", "beside_papers")["rows"]
+        listed = any("ours" in row for row in description["rows"])
+        ours = [] if listed else load_option("comparison", "beside_papers")["rows"]
+        description["rows"] += ours
     return description
 
 

@@ -21,6 +21,7 @@ from omtl.tables.verdict import (
     SUBSTITUTE,
     TIMING,
 )
+from omtl.util.screen import width
 
 COLOURS = {
     MATCH: "green",
@@ -67,15 +68,50 @@ def _published(layout: Layout, scored: Scored) -> str:
 
 def show(layout: Layout, console: Console) -> None:
     """Print a table to a terminal: published, ours and a mark, coloured where there is colour."""
+    limit = width()
+    console.print(Text(layout.title, style="bold"))
+    console.print(Text(layout.subtitle))
+    for grid in _fitting(layout, limit):
+        console.width = max(limit or console.width, _wide(grid))
+        console.print(grid)
+    console.width = limit or console.width
+    legend = Text()
+    for verdict, mark in MARKS.items():
+        legend.append(f"{mark} {verdict}  ", style=COLOURS[verdict])
+    if layout.suspects:
+        legend.append(f"{SUSPECT} suspect in print")
+    console.print(legend)
+    for note in layout.notes:
+        console.print(Text(note), soft_wrap=limit is None)
+
+
+def _wide(grid: RichTable) -> int:
+    return Console(width=WIDEST).measure(grid).maximum
+
+
+def _fitting(layout: Layout, limit: int | None) -> list[RichTable]:
+    """Return the table in as many parts as the width asks for, each with some of its columns."""
+    parts: list[list[int]] = []
+    for column in range(len(layout.heads)):
+        wider = [*parts[-1], column] if parts else [column]
+        if parts and (limit is None or _wide(_grid(layout, wider)) <= limit):
+            parts[-1] = wider
+        else:
+            parts.append([column])
+    return [_grid(layout, part) for part in parts]
+
+
+def _grid(layout: Layout, columns: list[int]) -> RichTable:
+    """Return some columns of a table."""
     grid = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     grid.add_column("", no_wrap=True)
-    for head in layout.heads:
-        grid.add_column(head.replace(" ", "\n"), justify="right", no_wrap=True)
+    for column in columns:
+        grid.add_column(layout.heads[column].replace(" ", "\n"), justify="right", no_wrap=True)
         grid.add_column("ours", justify="right", no_wrap=True)
         grid.add_column("", no_wrap=True)
     for line in layout.lines:
         shown = [Text(line.label, style="italic" if line.is_group else "")]
-        for scored in line.cells:
+        for scored in [line.cells[column] for column in columns if line.cells]:
             if scored is None:
                 shown += [Text("-"), Text(""), Text("")]
                 continue
@@ -86,18 +122,7 @@ def show(layout: Layout, console: Console) -> None:
                 Text(MARKS[scored.verdict], style=colour),
             ]
         grid.add_row(*shown)
-    console.width = max(console.width, Console(width=WIDEST).measure(grid).maximum)
-    console.print(Text(layout.title, style="bold"))
-    console.print(Text(layout.subtitle))
-    console.print(grid)
-    legend = Text()
-    for verdict, mark in MARKS.items():
-        legend.append(f"{mark} {verdict}  ", style=COLOURS[verdict])
-    if layout.suspects:
-        legend.append(f"{SUSPECT} suspect in print")
-    console.print(legend)
-    for note in layout.notes:
-        console.print(Text(note), soft_wrap=True)
+    return grid
 
 
 def markdown(layout: Layout) -> str:
@@ -139,7 +164,7 @@ def claims_markdown(claims: pd.DataFrame) -> str:
 
 
 def latex(layout: Layout) -> str:
-    """Return a table in LaTeX (booktabs): published and ours, our matches in bold."""
+    """Return a table in LaTeX (booktabs): published and ours, our matches in bold, as it says."""
     width = 1 + 2 * len(layout.heads)
     heads = " & ".join(rf"\multicolumn{{2}}{{c}}{{{for_latex(head)}}}" for head in layout.heads)
     pairs = " & ".join(["published & ours"] * len(layout.heads))
@@ -166,4 +191,6 @@ def latex(layout: Layout) -> str:
                 rf"\textbf{{{ours}}}" if s.verdict == MATCH else ours,
             ]
         lines.append(f"{for_latex(line.label)} & " + " & ".join(cells) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines.append(r"\par\smallskip\footnotesize Bold: our number matches the published one.")
+    return "\n".join(lines) + "\n"

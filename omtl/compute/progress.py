@@ -1,0 +1,81 @@
+"""How far a run has come: a bar on a terminal, a plain line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Self
+
+from tqdm import tqdm
+
+EVERY = 30.0
+"""Seconds between two plain lines."""
+
+STARTING = "new code is compiled first"
+
+
+class Progress:
+    """Progress of a number of units on standard error.
+
+    Parameters
+    ----------
+    total : int
+        How many units there are.
+    quiet : bool
+        Whether to show nothing.
+    """
+
+    def __init__(self, total: int, quiet: bool = False) -> None:
+        self._total, self._done = total, 0
+        self._quiet = quiet or not total
+        self._started = self._told = time.monotonic()
+        self._bar = tqdm(
+            total=total,
+            unit="unit",
+            desc=STARTING,
+            disable=self._quiet or None,
+            file=sys.stderr,
+            smoothing=0.05,
+        )
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the bar."""
+        self._bar.close()
+
+    def done(self, n: int = 1, name: str = "") -> None:
+        """Count units that are done; `name` is that of the last one."""
+        if n == 0:
+            return
+        if not self._done:
+            self._bar.set_description_str("", refresh=False)
+        self._done += n
+        if name:
+            self._bar.set_postfix_str(name, refresh=False)
+        self._bar.update(n)
+        now = time.monotonic()
+        if self._bar.disable and not self._quiet and now - self._told >= EVERY:
+            self._told = now
+            print(f"omtl: {self.line(now - self._started)}", file=sys.stderr, flush=True)
+
+    def line(self, seconds: float) -> str:
+        """Return how far the run has come after some seconds, as a sentence."""
+        left = seconds / self._done * (self._total - self._done)
+        return f"{self._done} of {self._total} units done, about {duration(left)} left"
+
+
+def duration(seconds: float) -> str:
+    """Return a rough time in words."""
+    for size, unit in ((3600.0, "hours"), (60.0, "minutes")):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(1.0, seconds):.0f} seconds"

@@ -1,0 +1,319 @@
+"""A learner beside others on several data sets: wins and losses, ranks, and a paper's files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from omtl.evidence.claims import compare
+from omtl.evidence.comparison import Compared, Row
+from omtl.evidence.equivalence import BETTER, EQUIVALENT, REGION, UNDECIDED, WORSE, outcome_of
+from omtl.evidence.rank_diagrams import write_diagrams
+from omtl.evidence.ranks import Ranking, critical_difference, friedman
+from omtl.experiment.experiment import ONE_DATA_SET
+from omtl.figures.drawing import draw
+from omtl.figures.numbers import Shown
+from omtl.figures.panels.axes import Axes, line_of
+from omtl.figures.pictures import render
+from omtl.figures.plan import Figure
+from omtl.tables.escape import for_latex
+from omtl.util.files import write_whole
+
+DRAWN = 6
+"""Learners that have a learning curve: the one that was asked for, and the best of the others."""
+
+WORDS = {BETTER: "win", EQUIVALENT: "tie", WORSE: "loss", UNDECIDED: "undecided"}
+
+
+@dataclass(frozen=True)
+class Study:
+    """A learner beside others on several data sets.
+
+    Parameters
+    ----------
+    config : dict
+        A composed config, for what all data sets have in common.
+    on : dict of str to Compared
+        The comparison on each data set, by its label.
+    """
+
+    config: dict[str, Any]
+    on: dict[str, Compared]
+
+    @property
+    def first(self) -> Compared:
+        """The comparison on the first data set."""
+        return next(iter(self.on.values()))
+
+    def row(self, dataset: str, algorithm: str) -> Row:
+        """Return an algorithm's row on a data set."""
+        return next(row for row in self.on[dataset].rows if row.algorithm == algorithm)
+
+    @cached_property
+    def ranking(self) -> Ranking | None:
+        """Average ranks of all that have numbers on all data sets; None for less than two."""
+        complete = [
+            row.algorithm
+            for row in self.first.rows
+            if all(self.row(data, row.algorithm).values.size for data in self.on)
+        ]
+        if len(self.on) < 2 or len(complete) < 2:
+            return None
+        sign = 1.0 if self.first.metric.lower_is_better else -1.0
+        means = [[sign * self.row(data, name).mean for name in complete] for data in self.on]
+        ranks = stats.rankdata(means, axis=1)
+        return Ranking(
+            *(self.first.metric.name, tuple(self.on), tuple(complete), ranks, ranks),
+            *friedman(ranks),
+            critical_difference(len(complete), len(self.on)),
+        )
+
+    @cached_property
+    def algorithms(self) -> list[str]:
+        """The algorithms, the best average rank first, those without one last."""
+        average = {}
+        if self.ranking is not None:
+            average = dict(zip(self.ranking.algorithms, self.ranking.average, strict=True))
+        names = [row.algorithm for row in self.first.rows]
+        return sorted(names, key=lambda name: average.get(name, np.inf))
+
+    def equivalence(self, dataset: str, algorithm: str) -> tuple[str, float, float, float]:
+        """Return how the learner stands beside an algorithm, and the ratio with its interval.
+
+        `equivalent` where the 95 % interval of the ratio lies within 5 % of 1.
+        """
+        mine, row = self.on[dataset].mine, self.row(dataset, algorithm)
+        return _beside(mine, row, self.first.metric.lower_is_better)
+
+    def outcomes(self, algorithm: str) -> dict[str, int]:
+        """Return on how many data sets the learner wins, ties, loses, or cannot be told apart."""
+        found = dict.fromkeys(WORDS.values(), 0)
+        for data in self.on:
+            if self.row(data, algorithm).values.size:
+                found[WORDS[self.equivalence(data, algorithm)[0]]] += 1
+        return found
+
+    def label(self, algorithm: str) -> str:
+        """Return what an algorithm is called."""
+        return next(row.label for row in self.first.rows if row.algorithm == algorithm)
+
+    def best(self, dataset: str) -> Row | None:
+        """Return the row of a data set with the best mean."""
+        rows = [row for row in self.on[dataset].rows if row.values.size]
+        sign = 1.0 if self.first.metric.lower_is_better else -1.0
+        return min(rows, key=lambda row: sign * row.mean) if rows else None
+
+    def notes(self) -> list[str]:
+        """Return what a reader must know before believing the numbers, a sentence each."""
+        told = [
+            f"win, tie and loss are {self.first.mine.label}'s: a tie is within "
+            f"{100 * REGION:.0f} %, and undecided where the 95 % interval of the ratio reaches "
+            "over a border"
+        ]
+        for dataset, found in self.on.items():
+            told += [f"{dataset}: {note}" for note in found.notes() if note.startswith("warning")]
+        return told
+
+
+def _beside(one: Row, other: Row, lower_is_better: bool) -> tuple[str, float, float, float]:
+    """Return the outcome of a ratio of two rows, the ratio and its interval."""
+    if other is one:
+        return EQUIVALENT, 1.0, 1.0, 1.0
+    if not np.all(other.values > 0.0) or not np.all(one.values > 0.0):
+        return UNDECIDED, np.nan, np.nan, np.nan
+    found = compare("", one.values, other.values, (0.0, np.inf), ratio=True)
+    ratio = float(np.exp(found.differences.mean()))
+    return outcome_of(found.low, found.high, lower_is_better), ratio, found.low, found.high
+
+
+def frame(study: Study) -> pd.DataFrame:
+    """Return a row for each algorithm on each data set."""
+    rows = []
+    for dataset, found in study.on.items():
+        for name in study.algorithms:
+            row = study.row(dataset, name)
+            about: dict[str, Any] = {
+                "dataset": dataset,
+                "algorithm": name,
+                "label": row.label,
+                "metric": found.metric.name,
+                "n_repeats": row.values.size,
+                "mean": row.mean,
+                "std": _std(row),
+                "low": row.low,
+                "high": row.high,
+            }
+            if row.against is not None:
+                about |= {"difference": float(row.against.differences.mean()), "p_holm": row.p}
+                about |= {"difference_low": row.against.low, "difference_high": row.against.high}
+                about["significance"] = found.outcome(row)
+                outcome, ratio, low, high = study.equivalence(dataset, name)
+                about |= {"ratio": ratio, "ratio_low": low, "ratio_high": high}
+                about["outcome"] = WORDS[outcome]
+            rows.append(about | {"why": row.why})
+    return pd.DataFrame(rows)
+
+
+def repeats(study: Study) -> pd.DataFrame:
+    """Return a row for each repeat of each algorithm on each data set."""
+    return pd.DataFrame(
+        [
+            {
+                "dataset": dataset,
+                "algorithm": row.algorithm,
+                "repeat": repeat,
+                "value": value,
+                **{f"param_{key}": one for key, one in params.items()},
+            }
+            for dataset, found in study.on.items()
+            for row in found.rows
+            for repeat, (value, params) in enumerate(zip(row.values, row.params, strict=True))
+        ]
+    )
+
+
+def rank_frame(study: Study, ranking: Ranking) -> pd.DataFrame:
+    """Return the average ranks with the wins, ties and losses, the best first."""
+    at = {name: i for i, name in enumerate(ranking.algorithms)}
+    return pd.DataFrame(
+        [
+            {
+                "algorithm": name,
+                "label": study.label(name),
+                "average_rank": ranking.average[at[name]],
+                **dict(zip(ranking.datasets, ranking.ranks[:, at[name]], strict=True)),
+                **({} if name == study.first.mine.algorithm else study.outcomes(name)),
+            }
+            for name in study.algorithms
+            if name in at
+        ]
+    )
+
+
+def latex(study: Study) -> str:
+    """Return the table in LaTeX (booktabs), with a caption that says what its marks mean."""
+    metric, config = study.first.metric, study.config
+    unit = f" ({metric.unit})" if metric.unit else ""
+    many = " over draws and shuffles"
+    if study.first.repeats_are_of == ONE_DATA_SET:
+        many = " over shuffles of the data"
+    caption = (
+        f"{metric.name[0].upper()}{metric.name[1:]}{unit}: mean ± standard deviation of "
+        f"{config['repeats']} repeats{many}; hyper-parameters chosen by "
+        f"{config['selection']['name']}. Bold: the best mean of a column. Underlined: a tie with "
+        f"it, within {100 * REGION:.0f} % (95 % interval of the paired ratio). Win, tie, loss: of "
+        f"{study.first.mine.label} beside the algorithm, in numbers of data sets; the rest are "
+        "undecided."
+    )
+    heads = [for_latex(name) for name in study.on] + (["rank"] if study.ranking else [])
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{for_latex(caption)}}}",
+        rf"\begin{{tabular}}{{l{'r' * (len(heads) + 1)}}}",
+        r"\toprule",
+        " & ".join(["", *heads, r"win/tie/loss"]) + r" \\",
+        r"\midrule",
+    ]
+    best = {data: study.best(data) for data in study.on}
+    for name in study.algorithms:
+        cells = [_latex_cell(study, study.row(data, name), best[data]) for data in study.on]
+        if study.ranking is not None:
+            cells.append(rank_of(study.ranking, name))
+        counts = study.outcomes(name)
+        is_mine = name == study.first.mine.algorithm
+        cells.append("" if is_mine else f"{counts['win']}/{counts['tie']}/{counts['loss']}")
+        lines.append(" & ".join([for_latex(study.label(name)), *cells]) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
+
+
+def _latex_cell(study: Study, row: Row, best: Row | None) -> str:
+    if not row.values.size or best is None:
+        return "--"
+    shown = for_latex(spread(row))
+    if row is best:
+        return rf"\textbf{{{shown}}}"
+    lower = study.first.metric.lower_is_better
+    return rf"\underline{{{shown}}}" if _beside(best, row, lower)[0] == EQUIVALENT else shown
+
+
+def rank_of(ranking: Ranking, algorithm: str) -> str:
+    """Return an algorithm's average rank as text."""
+    if algorithm not in ranking.algorithms:
+        return "--"
+    return f"{ranking.average[ranking.algorithms.index(algorithm)]:.1f}"
+
+
+def spread(row: Row) -> str:
+    """Return a row's mean and standard deviation."""
+    digits = 2 if row.mean >= 1.0 else 4
+    std = _std(row)
+    return f"{row.mean:.{digits}f}" + ("" if np.isnan(std) else f" ± {std:.{digits}f}")
+
+
+def _std(row: Row) -> float:
+    return float(row.values.std(ddof=1)) if row.values.size > 1 else np.nan
+
+
+def curves(study: Study) -> list[Shown]:
+    """Return a panel of learning curves for each data set that has some."""
+    mine = study.first.mine.algorithm
+    named = [mine, *[name for name in study.algorithms if name != mine][: DRAWN - 1]]
+    panels: list[Shown] = []
+    for dataset in study.on:
+        rows = [study.row(dataset, name) for name in reversed(named)]
+        lines = tuple(line_of(r.label, r.seen, r.curves) for r in rows if r.curves.size)
+        if lines:
+            axes = Axes("examples", "cumulative error rate (%)", lines)
+            panels.append(Shown(chr(ord("a") + len(panels)), dataset, (axes,)))
+    return panels
+
+
+def write(study: Study, folder: Path) -> list[Path]:
+    """Write the tables, ranks and learning curves of a study; return the paths."""
+    texts: Mapping[str, str | bytes] = {
+        "comparison.csv": _csv(frame(study)),
+        "comparison.tex": latex(study),
+        "repeats.csv": _csv(repeats(study)),
+    }
+    ranking = study.ranking
+    subtitle = (
+        f"{study.config['repeats']} repeats, seed {study.config['seed']}, selection "
+        f"{study.config['selection']['name']}"
+    )
+    if ranking is not None:
+        texts = {**texts, "ranks.csv": _csv(rank_frame(study, ranking))}
+    if panels := curves(study):
+        figure = Figure({"id": "curves", "columns": min(3, len(panels))}, {}, ())
+        drawn = render(lambda: draw(figure, panels, subtitle), "curves", ("svg", "pdf"))
+        texts = {**texts, **{f"curves.{form}": content for form, content in drawn.items()}}
+        texts = {**texts, "curves.csv": _csv(_curve_frame(panels))}
+    paths = []
+    for name, content in texts.items():
+        paths.append(folder / name)
+        write_whole(paths[-1], content)
+    if ranking is not None and ranking.tells:
+        paths += write_diagrams([ranking], folder / "ranks", subtitle, ("svg", "pdf"))
+    return paths
+
+
+def _curve_frame(panels: list[Shown]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"dataset": panel.title, "label": line.label, "examples": x, "mean": mean, "std": std}
+            for panel in panels
+            for line in panel.axes[0].lines
+            for x, mean, std in zip(line.x, line.mean, line.std, strict=True)
+        ]
+    )
+
+
+def _csv(rows: pd.DataFrame) -> str:
+    return rows.to_csv(index=False, lineterminator="\n", float_format="%.10g")

@@ -1,0 +1,81 @@
+"""Which colour a learner has: the same in every figure and chart, wherever its line stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+BLACK, GREY, ORANGE, SKY, PINK, GREEN, VERMILION, BLUE = range(8)
+"""Numbers of the colours (`omtl.figures.drawing.STYLES`), the strongest last."""
+
+OWN = {
+    "AKLO Sample": BLUE,
+    "AKLO Sum": VERMILION,
+    "AROW": SKY,
+    "AdaGrad": PINK,
+    "COML": GREEN,
+    "DA": SKY,
+    "DOM-I": VERMILION,
+    "DOM-II": BLUE,
+    "DST": PINK,
+    "ITOL": BLACK,
+    "Majority": GREY,
+    "Multi-P": PINK,
+    "NS": ORANGE,
+    "OGRSL": GREY,
+    "OMTL": SKY,
+    "OMTRSL": VERMILION,
+    "OMTRSL-Active": BLUE,
+    "OMTRSL-Random": SKY,
+    "OSMTL-e": VERMILION,
+    "OSMTL-t": BLUE,
+    "OSTRSL": GREEN,
+    "PA": GREY,
+    "PM": BLACK,
+    "PT": BLACK,
+    "ROM-PGD": VERMILION,
+    "ROM-RDA": BLUE,
+    "SHAMO": PINK,
+    "SMTL-e": VERMILION,
+    "SMTL-t": BLUE,
+    "TOL": GREY,
+    "Unif Sample": SKY,
+    "Unif Sum": ORANGE,
+    "mtLMNN": BLACK,
+}
+"""Colours of learners. A label that goes on after a learner's name, as "PA-global" does, has its
+colour."""
+
+FIRST_FREE = (ORANGE, SKY, PINK, GREEN, BLACK, GREY, BLUE, VERMILION)
+"""In this order other lines take what no learner of their figure has."""
+
+
+def own_colour(label: str) -> int | None:
+    """Return the colour of the learner that a label names; None where it names none."""
+    for name in sorted(OWN, key=len, reverse=True):
+        rest = label.removeprefix("mistakes of ").removeprefix(name)
+        if rest != label.removeprefix("mistakes of ") and not rest[:1].isalnum():
+            return OWN[name]
+    return None
+
+
+def colours_of(labels: Sequence[str]) -> dict[str, int]:
+    """Return the colour of each line of a figure, by its label.
+
+    Learners have their own, but for one whose colour another line of the figure has already; it,
+    like lines of no learner, takes one that is free. A number of 8 or more is a colour that is used
+    again: it differs by its dash.
+    """
+    found: dict[str, int] = {}
+    for label in dict.fromkeys(labels):
+        colour = own_colour(label)
+        if colour is not None and colour not in found.values():
+            found[label] = colour
+    n = len(FIRST_FREE)
+    for label in dict.fromkeys(labels):
+        if label not in found:
+            turn = 0
+            while all(turn * n + colour in found.values() for colour in FIRST_FREE):
+                turn += 1
+            free = (turn * n + c for c in FIRST_FREE if turn * n + c not in found.values())
+            found[label] = next(free)
+    return {label: found[label] for label in dict.fromkeys(labels)}

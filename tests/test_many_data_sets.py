@@ -1,0 +1,92 @@
+"""A learner beside others on several data sets: the table, its marks, the files of a paper."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from omtl.commands._main import main
+from omtl.evidence.comparison import Compared, Row
+from omtl.evidence.many_data_sets import Study, latex, rank_frame, repeats
+from omtl.measures.metrics import METRICS
+
+CONFIG = {"repeats": 4, "seed": 0, "selection": {"name": "prefix"}}
+WIGGLE = 1.0 + 0.001 * np.array([-1.0, 0.5, 1.0, -0.5])
+
+
+def compared(**means: float) -> Compared:
+    """Return a comparison whose learners have these means, the first being the one asked for."""
+    rows = [
+        Row(name, f"The {name}", mean * np.roll(WIGGLE, k), params=[{"eta": mean}] * 4)
+        for k, (name, mean) in enumerate(means.items())
+    ]
+    return Compared(rows[0], sorted(rows, key=lambda row: row.mean), METRICS["error"], "")
+
+
+STUDY = Study(
+    CONFIG,
+    {
+        "One": compared(mine=10.0, near=10.1, far=20.0),
+        "Two": compared(mine=10.0, near=9.9, far=5.0),
+        "Three": compared(mine=10.0, near=30.0, far=30.5),
+    },
+)
+
+
+def test_wins_ties_and_losses_are_by_practical_equivalence() -> None:
+    """Within 5 % is a tie, whatever a test of significance says."""
+    assert STUDY.outcomes("near") == {"win": 1, "tie": 2, "loss": 0, "undecided": 0}
+    assert STUDY.outcomes("far") == {"win": 2, "tie": 0, "loss": 1, "undecided": 0}
+
+
+def test_ranks() -> None:
+    """By the means on each data set; the best average first."""
+    ranking = STUDY.ranking
+    assert ranking is not None
+    found = dict(zip(ranking.algorithms, ranking.average.round(3).tolist(), strict=True))
+    assert found == {"mine": 1.667, "near": 2.0, "far": 2.333}
+    assert rank_frame(STUDY, ranking)["algorithm"].tolist() == ["mine", "near", "far"]
+
+
+def test_the_best_is_bold_and_ties_are_underlined() -> None:
+    """And the caption says so."""
+    lines = {line.split(" & ")[0]: line for line in latex(STUDY).splitlines() if " & " in line}
+    mine, near = lines["The mine"].split(" & "), lines["The near"].split(" & ")
+    assert mine[1].startswith(r"\textbf{10.00")
+    assert near[1].startswith(r"\underline{10.10")
+    assert near[3].startswith("30.00")
+    assert near[-1].strip() == r"1/2/0 \\"
+    assert "Bold: the best mean" in latex(STUDY)
+
+
+def test_repeats_have_their_hyper_parameters() -> None:
+    assert set(repeats(STUDY)["param_eta"]) == {10.0, 10.1, 20.0, 9.9, 5.0, 30.0, 30.5}
+    assert len(repeats(STUDY)) == 3 * 3 * 4
+
+
+def test_by_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One table over the data sets, and a folder with all that a paper needs."""
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "80")
+    small = [f"dataset.options.{name}={n}" for name, n in (("n_examples", 40), ("n_features", 8))]
+    words = ["compare", "algorithm=pa", "dataset=random_walk,outlier_walk_small", *small]
+    words += ["repeats=2", "--only", "pm,majority", "--to", str(tmp_path / "paper")]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "win/tie/loss" in out
+    assert max(map(len, out.partition("win, tie")[0].splitlines())) <= 80
+    written = {path.name for path in (tmp_path / "paper").iterdir()}
+    tables = {"comparison.csv", "comparison.tex", "repeats.csv", "ranks.csv"}
+    assert written >= tables | {"curves.svg", "curves.pdf", "curves.csv"}
+    with (tmp_path / "paper" / "comparison.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * 3
+    assert main([*words[:-2], "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [len(one["rows"]) for one in told] == [3, 3]

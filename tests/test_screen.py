@@ -1,0 +1,118 @@
+"""What is printed fits 80 columns; a long run says how far it is, and a dry run what it needs."""
+
+from __future__ import annotations
+
+import io
+from itertools import pairwise
+
+import pytest
+from rich.console import Console
+
+from omtl.commands._grid import print_rows
+from omtl.commands._main import main
+from omtl.compute import progress
+from omtl.compute.dry_run import Planned
+from omtl.compute.progress import Progress, duration
+from omtl.compute.store import Store
+from omtl.experiment.config import named_reading
+from omtl.tables.committed import stored_or_kept
+from omtl.tables.layout import lay_out
+from omtl.tables.plan import descriptions, plan_table
+from omtl.tables.render import show
+from omtl.tables.request import Request
+from omtl.tables.scoring import score_table
+from omtl.util.screen import say
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def widest(text: str) -> int:
+    """Return the length of the longest line, without blanks at its end."""
+    return max(len(line.rstrip()) for line in text.splitlines())
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("table", descriptions("table"))
+def test_papers_tables_fit(table: str, store: Store) -> None:
+    """In parts where they are wider; every column is in one of them, and no line is blank."""
+    planned = plan_table(table, named_reading(table.partition("-")[0], "as_published"))
+    request = Request(store=store)
+    scored = score_table(planned, request)
+    if table == "dom-table1":  # with numbers of ours, the widest
+        scored, _ = stored_or_kept(planned, request)
+    layout = lay_out(planned, scored, request)
+    text = io.StringIO()
+    show(layout, Console(file=text, width=80))
+    lines = text.getvalue().splitlines()
+    assert widest(text.getvalue()) <= 80
+    assert sum(line.count("ours ") for line in lines) >= len(layout.heads)
+    assert not any(one == two == "" for one, two in pairwise(lines))
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("words", [["list"], ["doctor"], ["list", "algorithms"]])
+def test_commands_tables_fit(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    main(words)
+    assert widest(capsys.readouterr().out) <= 80
+
+
+@pytest.mark.usefixtures("narrow")
+def test_columns_are_dropped_before_texts_are_broken(capsys: pytest.CaptureFixture[str]) -> None:
+    """And what was left out is named."""
+    print_rows(["name", "long", "short"], [["a", "x" * 90, "b"]], spare=["long"])
+    shown = capsys.readouterr().out
+    assert "x" not in shown
+    assert "not shown here: long" in shown
+    print_rows(["name", "long"], [["a", "x" * 90]])
+    assert widest(capsys.readouterr().out) <= 80
+
+
+@pytest.mark.usefixtures("narrow")
+def test_sentences_are_broken_between_words(capsys: pytest.CaptureFixture[str]) -> None:
+    say("word " * 40)
+    shown = capsys.readouterr().out
+    assert widest(shown) <= 80
+    assert set(shown.split()) == {"word"}
+
+
+def test_without_a_terminal_a_line_comes_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for each unit, and none of a quiet run."""
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    for quiet in (False, True):
+        with Progress(90, quiet) as run:
+            for _ in range(40):
+                now[0] += 2.0
+                run.done()
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("omtl")]
+    assert lines == [
+        "omtl: 15 of 90 units done, about 2 minutes left",
+        "omtl: 30 of 90 units done, about 2 minutes left",
+    ]
+
+
+def test_durations() -> None:
+    assert [duration(s) for s in (0.2, 80, 100, 7000)] == [
+        *("1 seconds", "80 seconds", "2 minutes", "2 hours"),
+    ]
+
+
+def test_a_dry_run_computes_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, store: Store
+) -> None:
+    """It tells how many units, and how long where something like it was run."""
+    monkeypatch.setattr("omtl.compute.store.Store.default", lambda: store)
+    monkeypatch.setenv("OMTL_DRY_RUN", "1")  # put back afterwards
+    assert main(["table", "dom-table1", "--repeats", "2", "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert "units, " in shown
+    assert "of them to compute" in shown
+    assert Planned(4, 4, None, 2).told().endswith("nothing like it is stored yet")
+    assert Planned(4, 2, 60.0, 2).told() == "4 units, 2 of them to compute: about 60 seconds"
+    assert Planned(4, 0, None, 2).told() == "4 units, 0 of them to compute"
