@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -31,7 +30,7 @@ from omtl.evidence.comparison import (
     default_selection,
 )
 from omtl.experiment import citations, code, doctor
-from omtl.experiment.composition import composed
+from omtl.experiment.composition import composed, experiment_of
 from omtl.experiment.config import (
     grid_points,
     load_option,
@@ -49,8 +48,7 @@ from omtl.tables.layout import lay_out
 from omtl.tables.render import latex, markdown
 from omtl.tables.request import Request
 from omtl.tables.scoring import frame, score_table
-from omtl.util import user_folder
-from omtl.util.compile_cache import use_compile_cache
+from omtl.util import compile_cache, user_folder
 from omtl.util.errors import UserError
 from omtl.util.files import IN_WORK
 from omtl.util.paths import EXPERIMENTS, ROOT
@@ -144,11 +142,10 @@ def test_only_modules_are_sources_of_an_own_folder(
     (tmp_path / "link.py").symlink_to("nothing.py")
     (tmp_path / "folder.py").mkdir()
     assert user_folder.sources() == [tmp_path / "mine.py"]
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
+    assert compile_cache.folder() == next((tmp_path / "home" / "compiled_own").iterdir())
     monkeypatch.setattr(user_folder, "sources", lambda: [tmp_path / "gone.py"])
-    use_compile_cache()
-    assert "NUMBA_CACHE_DIR" not in os.environ
+    assert compile_cache.folder() is None
 
 
 def small_table(monkeypatch: pytest.MonkeyPatch) -> plan.Table:
@@ -372,15 +369,15 @@ def test_a_hyper_parameter_is_set_in_one_way(
     words: tuple[str, ...], point: dict[str, list[float]]
 ) -> None:
     """Whether the config fixes it, searches it or leaves it at its default."""
-    config = composed(words)["algorithm"]
-    assert point.items() <= config["grid"].items()
-    assert not set(config["fixed"]) & set(config["grid"])
+    points = experiment_of(composed(words)).points
+    for name, values in point.items():
+        assert {each[name] for each in points} == set(values)
 
 
 def test_a_hyper_parameter_is_swept(told) -> None:
     """As Hydra's users type it; each value is played, and the line says which."""
     words = ("algorithm=dom1", "algorithm.eta=0.1,1", *SMALL)
-    lines = told("run", "-m", *words).splitlines()
+    lines = [line for line in told("run", "-m", *words).splitlines() if "reading" in line]
     assert [("'eta': 0.1," in line, "'eta': 1," in line) for line in lines] == [
         (True, False),
         (False, True),
@@ -403,9 +400,9 @@ def test_a_hyper_parameter_is_swept(told) -> None:
 def test_values_that_are_not_played(word: str, what: str) -> None:
     """A key in both places, a name that is none, a value out of the declared range."""
     with pytest.raises(UserError, match=re.escape(what)):
-        config = composed(["algorithm=dom1", "selection=prefix", *SMALL, word])["algorithm"]
-        for point in grid_points(config):
-            new_learner(config, point)
+        experiment = experiment_of(composed(["algorithm=dom1", "selection=prefix", *SMALL, word]))
+        for point in experiment.points:
+            new_learner(experiment.algorithm, point)
 
 
 @pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*/readings.yaml")))

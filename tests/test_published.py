@@ -15,7 +15,7 @@ from omtl.util.paths import RESULTS
 PUBLISHED = RESULTS / "published"
 COLUMNS = ["table", "dataset", "algorithm", "task", "metric", "mean", "std"]
 METRICS = {"error", "auc", "nsv", "ace", "seconds", "time"} | {
-    *("accuracy", "correlation", "mistakes", "queries"),
+    *("accuracy", "correlation", "mistakes", "queries", "right", "wrong"),
 }
 COUNTS = {
     "rom-table1": 115,
@@ -29,8 +29,9 @@ COUNTS = {
     "omtl-table3": 21,
     "omtl-table4": 42,
     "omtl-table5": 21,
+    "amtl-table1": 6,
 }
-TOTAL = 415
+TOTAL = 421
 TABLES = sorted(path.stem for path in PUBLISHED.glob("*.csv"))
 
 
@@ -136,6 +137,10 @@ CELLS: dict[str, list[Key]] = {
     "omtl-table3": _omtl("accuracy"),
     "omtl-table4": _omtl("accuracy", "queries"),
     "omtl-table5": _omtl("mistakes"),
+    "amtl-table1": [
+        Key("Spam", a, "all", m)
+        for a, m in product(["PEER", "HUMBLE"], ["right", "queries", "wrong"])
+    ],
 }
 
 # How a mean and a spread are printed, by table and metric; an empty spread is none printed.
@@ -155,6 +160,9 @@ PRINTED: dict[tuple[str, str], tuple[str, str]] = {
     ("omtl-table4", "accuracy"): (TWO, TWO),
     ("omtl-table4", "queries"): (r"\d+", ""),
     ("omtl-table5", "mistakes"): (r"\d+", ""),
+    ("amtl-table1", "right"): (r"0\.\d{4}", r"0\.\d{3}"),
+    ("amtl-table1", "queries"): (r"\d+\.\d", TWO),
+    ("amtl-table1", "wrong"): (r"0\.\d{4}", r"0\.\d{3}"),
 }
 
 # By table and metric: the sum of the means, of the spreads, and of the means and of the spreads
@@ -174,6 +182,9 @@ SUMS: dict[tuple[str, str], tuple[str, str, str, str]] = {
     ("omtl-table4", "accuracy"): ("1618.98", "30.36", "18251.19", "312.69"),
     ("omtl-table4", "queries"): ("387124", "0", "4088920", "0"),
     ("omtl-table5", "mistakes"): ("193089", "0", "2057214", "0"),
+    ("amtl-table1", "right"): ("1.7364", "0.038", "2.6231", "0.069"),
+    ("amtl-table1", "queries"): ("2155.4", "46.84", "3202.0", "61.58"),
+    ("amtl-table1", "wrong"): ("0.3990", "0.011", "0.5725", "0.017"),
 }
 
 SPOT: list[tuple[str, Key, str, str]] = [
@@ -207,6 +218,7 @@ SPOT: list[tuple[str, Key, str, str]] = [
     ("omtl-table3", Key("Sentiment", "OMTL-Log", "all", "accuracy"), "73.49", "0.53"),
     ("omtl-table4", Key("Spam", "OMTL-Von", "all", "accuracy"), "89.14", "1.66"),
     ("omtl-table4", Key("20newsgroups", "CMTL", "all", "queries"), "10171", ""),
+    ("amtl-table1", Key("Spam", "HUMBLE", "all", "right"), "0.8867", "0.031"),
     ("omtl-table5", Key("Spam", "OMTL-Cov", "all", "mistakes"), "337", ""),
 ]
 

@@ -46,7 +46,15 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--jobs", type=positive, help="default: one a core")
     command.add_argument("--seed", type=natural, default=0, help="default: 0")
     command.add_argument("--selection", help="default: the table's own")
-    command.add_argument("--parallel", default="threads", help="a name in conf/parallel")
+    command.add_argument(
+        "--parallel",
+        default="threads",
+        help="threads (default), processes, serial, dask, ray, or a name in conf/parallel",
+    )
+    command.add_argument(
+        "--address",
+        help="of a cluster's scheduler, for --parallel dask or ray; see docs/cluster.md",
+    )
 
 
 def add_draw_option(command: argparse.ArgumentParser) -> None:
@@ -70,8 +78,17 @@ def add_times_option(command: argparse.ArgumentParser) -> None:
 def parallel_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the config of how units are computed in parallel."""
     from omtl.experiment.config import load_option, resolve_jobs
+    from omtl.util.errors import UserError
 
-    return resolve_jobs(load_option("parallel", options.parallel), options.jobs)
+    parallel = load_option("parallel", options.parallel)
+    if options.address is not None:
+        if "address" not in parallel:
+            raise UserError(
+                f"--parallel {options.parallel} has no workers elsewhere, so it takes no "
+                "--address; use --parallel dask or ray"
+            )
+        parallel["address"] = options.address
+    return resolve_jobs(parallel, options.jobs)
 
 
 def request_of(options: argparse.Namespace) -> Any:

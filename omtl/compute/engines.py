@@ -330,8 +330,9 @@ def open_dask(address: str, jobs: int) -> Any:
     from distributed import Client, LocalCluster
 
     dask.config.set({"distributed.scheduler.allowed-failures": RETRIES})
-    for name in ("distributed", "tornado.application"):  # faults are told in a sentence of ours
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    for name in logging.root.manager.loggerDict:  # faults are told in a sentence of ours
+        if name.partition(".")[0] in ("distributed", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         if address:
             client = Client(address, timeout=10)

@@ -23,6 +23,7 @@ from tqdm import tqdm
 from data_fetchers.fetch import DataMissing
 from omtl.compute import code_log, memory
 from omtl.compute.engines import results
+from omtl.compute.one_thread import one_thread
 from omtl.compute.own_process import Apart, Lost
 from omtl.compute.queue import Dispatch
 from omtl.compute.store import Store
@@ -32,7 +33,7 @@ from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
 from omtl.util.paths import kept
 from omtl.util.raised import describe
-from omtl.util.user_folder import VARIABLE, own_module
+from omtl.util.user_folder import VARIABLE, make_importable, own_module
 
 DEAD = {
     "builtins": ("ConnectionError", "TimeoutError"),
@@ -160,7 +161,9 @@ def worker(unit: Unit) -> Done:
                 f"{this_process()} has other code or files than the process that asks it for "
                 f"{unit.name}; bring its checkout and its data to the same state"
             )
-        result = compute(unit)
+        make_importable()
+        with one_thread():
+            result = compute(unit)
     except UserError as fault:
         failure = Failure(str(fault), missing_data=isinstance(fault, DataMissing))
     except SystemExit as end:
@@ -251,7 +254,8 @@ def as_done(
 
     def still_wanted(dispatch: Dispatch, workers: int) -> Asked | None:
         while given := dispatch.take(workers):
-            stored = [unit for unit in given if store.has(unit)]
+            store.refresh()
+            stored = [unit for unit in given if store.knows(unit) and store.has(unit)]
             for unit in stored:
                 elsewhere.append(unit.key)
                 dispatch.meet(unit)
@@ -316,7 +320,12 @@ def run(
         If the engine cannot be had, or its workers die again and again.
     """
     wanted = list({unit.key: unit for unit in units}.values())
-    stored = {unit.key: facts for unit in wanted if (facts := store.facts(unit)) is not None}
+    store.refresh()
+    stored = {
+        unit.key: facts
+        for unit in wanted
+        if store.knows(unit) and (facts := store.facts(unit)) is not None
+    }
     missing = [unit for unit in wanted if unit.key not in stored]
     outcome = Outcome(reused=len(stored))
     for told in code_log.changed(store, missing) if missing else []:

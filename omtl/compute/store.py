@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,11 @@ from omtl.compute.segments import (
 from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import UserError
 from omtl.util.paths import kept
+
+OLD_LOG = "code.log"
+"""A file of stores of an earlier format, which had one file for each unit."""
+
+_told: set[Path] = set()
 
 
 class Store:
@@ -70,7 +75,9 @@ class Store:
             If it cannot be written.
         """
         key = bytes.fromhex(unit.key)
-        if self._found(key) is None:
+        if not self._scanned:
+            self.refresh()
+        if key not in self._records:
             self.add(packed(key, unit.question, unit.code, _payload_of(result)))
 
     def add(self, content: bytes) -> None:
@@ -116,9 +123,13 @@ class Store:
         """Whether the unit is stored whole."""
         return self._payload(unit) is not None
 
+    def knows(self, unit: Unit) -> bool:
+        """Whether the unit was stored at the last `refresh`."""
+        return bytes.fromhex(unit.key) in self._records
+
     def records(self) -> Iterator[Record]:
         """Yield what is stored, of each unit what was found last."""
-        self._refresh()
+        self.refresh()
         yield from list(self._records.values())
 
     def _payload(self, unit: Unit) -> bytes | None:
@@ -134,7 +145,7 @@ class Store:
             try:
                 payload = record.payload()
             except FileNotFoundError:
-                self._refresh()  # another process has rewritten the file
+                self.refresh()  # another process has rewritten the file
                 continue
             except OSError as fault:
                 raise _unreadable(record.path, fault) from fault
@@ -147,10 +158,10 @@ class Store:
     def _found(self, key: bytes) -> Record | None:
         """Return where a unit is; where it is not known yet, look at what others have written."""
         if key not in self._records:
-            self._refresh()
+            self.refresh()
         return self._records.get(key)
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
         """Read what was appended since, and forget files that are gone.
 
         Raises
@@ -162,6 +173,13 @@ class Store:
         try:
             with os.scandir(self.folder) as entries:
                 for entry in entries:
+                    if entry.name == OLD_LOG and self.folder not in _told:
+                        _told.add(self.folder)
+                        print(
+                            f"omtl: units of an earlier format in {self.folder} are not read; "
+                            "omtl prune removes them",
+                            file=sys.stderr,
+                        )
                     if entry.name.endswith(SUFFIX):
                         with suppress(FileNotFoundError):
                             sizes[entry.name] = entry.stat().st_size
@@ -231,10 +249,16 @@ def _payload_of(result: Result) -> bytes:
     record = np.zeros((), dtype=np.dtype(fields, align=True))
     for name, array in result.arrays.items():
         record[name] = array
+    return json.dumps(result.facts).encode() + b"\n" + _header(record.dtype) + record.tobytes()
+
+
+@lru_cache(256)
+def _header(kind: np.dtype) -> bytes:
+    """Return how a NumPy file begins that has one record of a kind."""
     content = io.BytesIO()
-    content.write(json.dumps(result.facts).encode() + b"\n")
+    record = np.zeros((), kind)
     np.save(content, record, allow_pickle=False)
-    return content.getvalue()
+    return content.getvalue()[: -record.nbytes or None]
 
 
 class Loaded:

@@ -100,7 +100,8 @@ def package_versions(modules: Iterable[str]) -> str:
 
     Random generators, sums and compilers are theirs: another version may give other bits.
     """
-    return _versions(frozenset().union(*(code_of(module).packages for module in modules)))
+    folder = own()
+    return _versions(frozenset().union(*(_code_of(name, folder).packages for name in modules)))
 
 
 @lru_cache

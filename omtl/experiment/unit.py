@@ -109,21 +109,35 @@ class Unit:
     @cached_property
     def question(self) -> bytes:
         """Hash of what is asked, whatever the code that answers."""
-        asked = {name: value for name, value in self.identity.items() if name != "code"}
-        text = json.dumps(asked, sort_keys=True, default=str)
-        return hashlib.sha256(text.encode()).digest()[:16]
+        return question_of(self.identity)
 
     @cached_property
     def code(self) -> bytes:
         """Hashes of the parts of the code, `PARTS`, eight bytes each."""
-        code = self.identity["code"]
-        return b"".join(bytes.fromhex(code[part][:16]) for part in PARTS)
+        return code_of_parts(self.identity)
 
     @cached_property
     def key(self) -> str:
         """Hash of the identity."""
-        text = json.dumps(self.identity["code"], sort_keys=True)
-        return hashlib.sha256(self.question + text.encode()).hexdigest()
+        return key_of(self.identity, self.question)
+
+
+def question_of(identity: dict[str, Any]) -> bytes:
+    """Return a hash of all of an identity but the code."""
+    asked = {name: value for name, value in identity.items() if name != "code"}
+    text = json.dumps(asked, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).digest()[:16]
+
+
+def code_of_parts(identity: dict[str, Any]) -> bytes:
+    """Return hashes of the parts of an identity's code, `PARTS`, eight bytes each."""
+    return b"".join(bytes.fromhex(identity["code"][part][:16]) for part in PARTS)
+
+
+def key_of(identity: dict[str, Any], question: bytes) -> str:
+    """Return the hash of an identity, whose question is known."""
+    code = "".join(identity["code"][part] for part in PARTS)
+    return hashlib.sha256(question + code.encode()).hexdigest()
 
 
 @dataclass(frozen=True)

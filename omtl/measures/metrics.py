@@ -41,13 +41,6 @@ class Metric:
     timing: bool = False
 
 
-def error(arrays: Arrays, point: int, task: int | None) -> float:
-    """Return the cumulative error rate: mistakes per hundred predictions."""
-    part = slice(None) if task is None else task
-    mistakes = np.sum(arrays["mistakes"][point, part])
-    return float(100.0 * mistakes / np.sum(arrays["examples"][part]))
-
-
 def ace(arrays: Arrays, point: int, task: int | None) -> float:
     """Return the average cumulative error: the mean of the tasks' error rates (AKLO paper)."""
     rates = 100.0 * arrays["mistakes"][point] / arrays["examples"]
@@ -72,10 +65,14 @@ def total(name: str) -> Callable[[Arrays, int, int | None], float]:
     return of
 
 
-def accuracy(arrays: Arrays, point: int, task: int | None) -> float:
-    """Return the share of the test examples whose label is predicted."""
-    part = slice(None) if task is None else task
-    return float(100.0 * np.sum(arrays["right"][point, part]) / np.sum(arrays["tested"][part]))
+def share(some: str, of_all: str, times: float = 1.0) -> Callable[[Arrays, int, int | None], float]:
+    """Return the metric that is one array's share of another, each added up over the tasks."""
+
+    def of(arrays: Arrays, point: int, task: int | None) -> float:
+        part = slice(None) if task is None else task
+        return float(times * np.sum(arrays[some][point, part]) / np.sum(arrays[of_all][part]))
+
+    return of
 
 
 def correlation(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG001
@@ -91,13 +88,18 @@ def seconds(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG
 COUNTS = ("mistakes", "examples")
 TESTED = ("right", "tested")
 
+error = share(*COUNTS, times=100.0)
+"""The cumulative error rate: mistakes per hundred predictions."""
+
 METRICS = {
     metric.name: metric
     for metric in (
         Metric("error", "%", lower_is_better=True, worst=100.0, of=error, needs=COUNTS),
         Metric("ace", "%", lower_is_better=True, worst=100.0, of=ace, needs=COUNTS),
         Metric("auc", "", lower_is_better=False, worst=0.0, of=auc, needs=("auc",)),
-        Metric("accuracy", "%", lower_is_better=False, worst=0.0, of=accuracy, needs=TESTED),
+        Metric("accuracy", "%", False, worst=0.0, of=share(*TESTED, times=100.0), needs=TESTED),
+        Metric("right", "", False, worst=0.0, of=share(*TESTED), needs=TESTED),
+        Metric("wrong", "", lower_is_better=True, worst=1.0, of=share(*COUNTS), needs=COUNTS),
         Metric("correlation", "", False, worst=0.0, of=correlation, needs=("correlation",)),
         *(
             Metric(name, unit, lower_is_better=True, worst=np.inf, of=total(array), needs=(array,))

@@ -1,7 +1,7 @@
 """Learn on a part of the examples and count the labels asked for, then test on the others.
 
 All tasks' examples are mixed, a share of them is held out, and the others come in random order (the
-OMTL paper, section 5).
+OMTL paper, section 5); or so many of each task are learnt from, in random order (the AMTL paper).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from omtl.kernel.rules import Shape, findings
 from omtl.protocols.cumulative import zero_score
 from omtl.protocols.heldout import Part, part_of, scores_of
 from omtl.protocols.setting import Setting
+from omtl.protocols.splits import split
 from omtl.util.errors import UserError
 
 NEEDS = ("score", "update")
@@ -32,6 +33,9 @@ def part_to_learn(setting: Setting) -> Part:
     UserError
         If the share leaves nothing to learn from, or nothing for the test.
     """
+    if setting.protocol["per_task"] is not None:
+        per_task, rng = setting.protocol["per_task"], setting.rng("split")
+        return part_of(setting, 0, *split(setting.tasks, per_task, "plain", rng))
     share, n = setting.protocol["test_share"], setting.tasks.y.size
     n_test = round(share * n)
     if not 0 < n_test < n:
@@ -59,7 +63,8 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     Returns
     -------
     dict of str to ndarray
-        With P learners and K tasks: ``mistakes`` and ``updates`` (P, K) while learning,
+        With P learners and K tasks: ``mistakes`` and ``updates`` (P, K) while learning, mistakes
+        being those of answers that peers may have given where the protocol says `with_peers`;
         ``queries`` (P, K): labels asked for, all of them by a learner that tells of none;
         ``right`` (P, K): test examples that the sign of the score is right on, of ``tested`` (K,);
         ``diverged`` (P,), ``examples`` (K,); ``found_<name>`` (P, ...): what else the learners tell
@@ -85,7 +90,8 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         scores, wild = scores_of(learner, state, part)
         told = findings(learner, state)
         right = part.y * np.where(scores == 0.0, zero, scores) > 0.0
-        arrays["mistakes"].append(trace.mistakes)
+        answers = told.pop("wrong", trace.mistakes)
+        arrays["mistakes"].append(answers if setting.protocol["with_peers"] else trace.mistakes)
         arrays["updates"].append(trace.updates)
         arrays["queries"].append(told.pop("asked", np.array(shape.n_examples)))
         arrays["right"].append(np.bincount(part.task, weights=right, minlength=K))
