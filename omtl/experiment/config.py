@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from copy import deepcopy
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import product
@@ -31,10 +30,17 @@ def text_of(path: Path) -> str:
         ) from fault
 
 
+def copied(value: Any) -> Any:
+    """Return a config's value with mappings and lists of its own."""
+    if isinstance(value, dict):
+        return {key: copied(one) for key, one in value.items()}
+    return [copied(one) for one in value] if isinstance(value, list) else value
+
+
 def read_yaml(path: Path) -> dict[str, Any]:
     """Return a YAML file's mapping; raise UserError where it cannot be read."""
     try:
-        content = deepcopy(_parsed(text_of(path)))
+        content = copied(_parsed(text_of(path)))
     except yaml.YAMLError as fault:
         raise UserError(f"{path}: is not valid YAML: {' '.join(str(fault).split())}") from fault
     if not isinstance(content, dict):
@@ -263,7 +269,7 @@ def apply_reading(parts: Mapping[str, Any], reading: Mapping[str, Any]) -> dict[
 
 def patched(parts: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
     """Return configs with values set in them, by ``group.name.path.to.value``."""
-    changed = deepcopy(dict(parts))
+    changed = copied(dict(parts))
     for key, value in patch.items():
         group, name, *path = key.split(".")
         target = changed.get(group)
@@ -271,7 +277,7 @@ def patched(parts: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any
             continue
         for step in path[:-1]:
             target = target[step]
-        target[path[-1]] = deepcopy(value)
+        target[path[-1]] = copied(value)
         if group == "algorithm" and path[0] == "grid":  # what is searched is not fixed any more
             config = changed[group]
             config["fixed"] = {k: v for k, v in config["fixed"].items() if k not in config["grid"]}

@@ -258,7 +258,7 @@ def _view(run: Run, sources: Sources, singly: dict[Place, Repeats]) -> View:
         counts,
         charts.agreement(points, f"How far our numbers are from the published ones: {told}."),
         _table_command(run),
-        meta,
+        meta | run.machine,
         {key: str(value) for key, value in table.reading.get("answers", {}).items()},
         sum(1 for row in run.rows if row["ours_mean"] and place_of(row) not in singly),
     )

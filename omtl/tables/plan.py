@@ -208,6 +208,8 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
     rows = {label_of(row): row for row in description["rows"] if "group" not in row}
     columns = {column["published"]: column for column in description["columns"]}
     chooser = description.get("chosen_by")
+    read = {column: for_column(reading, column) for column in columns}
+    made: dict[tuple[str, str | None, str], Experiment] = {}
     cells = []
     for number in [*published(name), *places_of_ours(name, description)]:
         row, column = rows.get(number["algorithm"]), columns.get(number["dataset"])
@@ -218,7 +220,7 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
             )
         names = row["algorithm"] if isinstance(row["algorithm"], list) else [row["algorithm"]]
 
-        here = for_column(reading, column["published"])
+        here = read[column["published"]]
 
         def compose(
             algorithm: str,
@@ -226,15 +228,18 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
             column: dict[str, Any] = column,
             here: dict[str, Any] = here,
         ) -> Experiment:
-            return Experiment.compose(
-                algorithm,
-                column["dataset"],
-                column.get("protocol", description["protocol"]),
-                row.get("network"),
-                here,
-                column.get("patch"),
-                description.get("plays", 1),
-            )
+            name = algorithm, row.get("network"), column["published"]
+            if name not in made:  # tasks and metrics are of the same experiment
+                made[name] = Experiment.compose(
+                    algorithm,
+                    column["dataset"],
+                    column.get("protocol", description["protocol"]),
+                    row.get("network"),
+                    here,
+                    column.get("patch"),
+                    description.get("plays", 1),
+                )
+            return made[name]
 
         kind = TIMING if METRICS[number["metric"]].timing else column.get("kind", "value")
 
