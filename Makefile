@@ -87,7 +87,7 @@ audit: $(VENV)/test ## check hashes, licences and known vulnerabilities of what 
 	@$(PYTHON) scripts/audit.py
 
 docs: $(VENV)/test ## build the documentation in .omtl/docs
-	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs --quiet build --strict
+	@$(PYTHON) -m zensical build --strict
 
 lock: $(VENV)/test ## resolve the requirements anew and lock them by hash
 	@$(PYTHON) scripts/lock.py

@@ -1,17 +1,18 @@
 """The reproduction harness for online multi-task learning."""
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
-if TYPE_CHECKING:
-    from omtl.reproduction.frames import compare, run, table
-
-__all__ = ["compare", "run", "table"]
+FRAMES = ("compare", "run", "table")
+"""What the harness offers here (`omtl.reproduction.frames`); the learners do without it."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import what the harness offers here only where it is used: the learners do without it."""
-    if name not in __all__:
+    """Import the harness only where it is used."""
+    if name not in FRAMES:
         raise AttributeError(f"module 'omtl' has no attribute {name!r}")
-    from omtl.reproduction import frames
+    return getattr(import_module("omtl.reproduction.frames"), name)
 
-    return getattr(frames, name)
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *FRAMES])

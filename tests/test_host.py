@@ -12,6 +12,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from omtl.compute.one_thread import one_thread
+from omtl.experiment.code import code_of
 from omtl.util.paths import ROOT
 
 SEEN = """
@@ -94,3 +95,10 @@ def test_units_side_by_side_have_one_thread_each() -> None:
     assert set(threads()) == {1}
     second.__exit__(None, None, None)
     assert threads() == before
+
+
+def test_what_the_package_offers_is_in_no_units_key() -> None:
+    """Else each change of the harness would make all units anew."""
+    modules = code_of("omtl.learners.passive_aggressive").modules
+    assert "omtl" in modules
+    assert not any(name.startswith("omtl.reproduction") for name in modules)

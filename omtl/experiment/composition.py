@@ -164,6 +164,9 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
         found = OverridesParser.create().parse_overrides(overrides=list(overrides))
         for override in found:
             if override.key_or_group in GROUPS:
+                if override.is_delete():
+                    group = override.key_or_group
+                    raise UserError(f"an experiment needs {group}; leave ~{group} out")
                 files = option_files(override.key_or_group)
                 if isinstance(glob := override.value(), Glob) and not glob.filter(list(files)):
                     raise UserError(

@@ -52,21 +52,3 @@ def two_clusters(eta: np.ndarray) -> np.ndarray:
     first /= np.linalg.norm(first) or 1.0
     _, vectors = linalg.eigh(laplacian + 2.0 * np.outer(first, first))
     return (vectors[:, 0] * scale > 0.0).astype(np.int64)
-
-
-def adjusted_rand(found: np.ndarray, group: np.ndarray) -> float:
-    """Return the adjusted Rand index of two partitions (Hubert, Arabie, 1985).
-
-    1 for the same partition, 0 on average for one that is found by chance.
-    """
-    table = np.array(
-        [[np.sum((found == a) & (group == b)) for b in set(group)] for a in set(found)]
-    )
-
-    def pairs(counts: np.ndarray) -> float:
-        return float(np.sum(counts * (counts - 1)) / 2.0)
-
-    both, mine, its = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
-    chance = mine * its / pairs(np.array([found.size]))
-    most = (mine + its) / 2.0
-    return 1.0 if most == chance else (both - chance) / (most - chance)

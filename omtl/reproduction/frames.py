@@ -102,10 +102,9 @@ def table(
     if selection is not None:
         load_option("selection", selection)
     parallel = resolve_jobs(load_option("parallel", "threads"))
-    request = Request(reading, repeats, seed, selection, parallel)
+    request = Request(reading, repeats, seed, selection, parallel, Store.default())
     plan = request.planned(name)
-    outcome = play_table(plan, request)
-    scored = scoring.score_table(plan, request, outcome.failed)
+    scored = scoring.score_table(plan, request, play_table(plan, request).failed)
     text = scoring.frame(plan, scored, request.rule(plan.description)).to_csv(index=False)
     return pd.read_csv(io.StringIO(text))  # cells are texts; read again, they have their types
 

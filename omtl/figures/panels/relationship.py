@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import adjusted_rand_score
 
 from omtl.experiment.selection import select
 from omtl.figures.panels.axes import HeatMap, PlannedPanel, Played, rounded
-from omtl.measures.clusters import adjusted_rand, contrast, two_clusters
+from omtl.measures.clusters import contrast, two_clusters
 from omtl.util.errors import UserError
 
 
@@ -49,9 +50,9 @@ def map_of(one: Played, groups: dict[str, int], rule: Mapping[str, Any]) -> Heat
     seen = {"contrast": np.array([contrast(each, group) for each in eta])}
     if len(groups) == 2:
         seen["adjusted Rand index"] = np.array(
-            [adjusted_rand(two_clusters(each), group) for each in eta]
+            [adjusted_rand_score(group, two_clusters(each)) for each in eta]
         )
-    seen_in_mean = adjusted_rand(two_clusters(eta.mean(axis=0)), group)
+    seen_in_mean = float(adjusted_rand_score(group, two_clusters(eta.mean(axis=0))))
     std = eta.std(axis=0, ddof=1) if n_repeats > 1 else np.zeros_like(eta[0])
     return HeatMap(
         title=label,
