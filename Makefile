@@ -13,7 +13,7 @@ OPTIONS = --reading '$(READING)' --seed '$(SEED)' $(if $(REPEATS),--repeats '$(R
 	$(if $(SELECTION),--selection '$(SELECTION)')
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics honesty verify report data bench test lint faults mutants fuzz engines audit docs lock clean distclean
+.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics honesty verify report data bench test lint faults elastic simulation slurm mutants fuzz engines audit docs lock clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -64,6 +64,15 @@ lint: $(VENV)/test ## check style and types
 
 faults: $(VENV)/test ## kill runs at 200 random moments, resume them, compare the bytes
 	@$(PYTHON) -m scripts.faults
+
+elastic: $(VENV)/test ## break runs on clusters at 200 random moments on each engine
+	@$(PYTHON) -m scripts.elastic
+
+simulation: $(VENV)/test ## measure what handing out 100,000 units costs, with simulated workers
+	@$(PYTHON) -m scripts.simulation
+
+slurm: $(VENV)/test ## compute units by workers that are jobs of a Slurm on this machine (Debian, root)
+	@bash scripts/slurm.sh
 
 mutants: $(VENV)/test ## change the code a little, 66 times, and see that quick tests notice
 	@$(PYTHON) -m scripts.mutants

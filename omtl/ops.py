@@ -5,6 +5,20 @@ Each works in plain Python and in compiled rules, for dense and for sparse rows 
 """
 
 from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
-from omtl.kernel.products import axpy, dot, row_dot
+from omtl.kernel.inlining import inlined
+from omtl.kernel.nonzeros import nonzeros
+from omtl.kernel.products import axpy, dot, row_dot, row_sum
 
-__all__ = ["DenseRows", "Rows", "SparseRows", "axpy", "dot", "row_dot", "rows_of", "square_norms"]
+__all__ = [
+    "DenseRows",
+    "Rows",
+    "SparseRows",
+    "axpy",
+    "dot",
+    "inlined",
+    "nonzeros",
+    "row_dot",
+    "row_sum",
+    "rows_of",
+    "square_norms",
+]

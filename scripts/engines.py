@@ -66,8 +66,9 @@ def seconds_of(parallel: dict[str, Any], count: int) -> float:
     """Return the time that so many units take, in seconds."""
     given = list(units(count))
     started = time.perf_counter()
-    with closing(results(nothing, iter(given), parallel, count)) as stream:
-        returned = sum(1 for _ in stream)
+    waiting = iter(given)
+    with closing(results(nothing, lambda _: next(waiting, None), parallel, count)) as stream:
+        returned = sum(map(len, stream))
     assert returned == count
     return time.perf_counter() - started
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import hashlib
 import io
 import json
 import os
@@ -31,7 +30,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from omtl.compute.store import HASH_LENGTH
+from omtl.compute.segments import SUFFIX, Damage, scan
 from omtl.util.files import IN_WORK, write_whole
 from scripts.in_page import fill, table
 
@@ -171,8 +170,8 @@ class Place:
         run.wait()
         return run
 
-    def stored(self) -> dict[str, tuple[int, int]]:
-        """Return the units that are stored whole, each with what changes if it is written again.
+    def stored(self) -> dict[str, tuple[str, int]]:
+        """Return the units that are stored, each with what changes if it is written again.
 
         Raises
         ------
@@ -180,24 +179,28 @@ class Place:
             If one is not whole.
         """
         found = {}
-        for path in self.folder.glob("home/store/*/*.unit"):
-            content = path.read_bytes()
-            if hashlib.sha256(content[HASH_LENGTH:]).hexdigest().encode() != content[:HASH_LENGTH]:
-                raise BrokenError(f"{path.name} is half-written")
-            found[path.name] = path.stat().st_ino, path.stat().st_mtime_ns
+        for path in self.segments():
+            for record in scan(path):
+                if isinstance(record, Damage) or record.payload() is None:
+                    raise BrokenError(f"{path.name} is damaged at byte {record.begin}")
+                found[record.key.hex()] = path.name, record.begin
         return found
+
+    def segments(self) -> list[Path]:
+        """Return the files of the store."""
+        return sorted(self.folder.glob(f"home/store/*{SUFFIX}"))
 
     def results(self) -> dict[str, bytes]:
         """Return the files of the table."""
         return {
             path.name: path.read_bytes()
             for path in sorted((self.folder / "results" / "partial").iterdir())
-            if "meta" not in path.name
+            if "machine" not in path.name
         }
 
     def facts(self) -> dict[str, Any]:
         """Return what the last run says of itself."""
-        (meta,) = (self.folder / "results" / "partial").glob("*.meta.json")
+        (meta,) = (self.folder / "results" / "partial").glob("*.machine.json")
         return json.loads(meta.read_text(encoding="utf-8"))
 
     def computed(self) -> int:
@@ -375,7 +378,7 @@ def attempt(kind: str, place: Place, moments: random.Random, calm: Calm) -> Tria
     TooLateError
         If the run had ended before.
     """
-    kept: dict[str, tuple[int, int]] = {}
+    kept: dict[str, tuple[str, int]] = {}
     computed = again = 0
     try:
         FAULTS[kind][1](place, moments, calm)
@@ -480,7 +483,7 @@ def undisturbed(folder: Path, server: subprocess.Popen[str]) -> Calm:
             results = place.results()
             paths = [path for path in place.folder.rglob("*") if path.is_file()]
             pages = sum(1 + path.stat().st_size // 4096 for path in paths)
-            largest = max(path.stat().st_size for path in place.folder.glob("home/store/*/*.unit"))
+            largest = max(path.stat().st_size for path in place.segments())
     return Calm(
         results,
         seconds=min(seconds[1:]),
@@ -590,7 +593,7 @@ def damaged(on: Ground, drawn: random.Random) -> tuple[int, int]:
     """
     with place_in(on.folder, on.servers[0]) as place:
         place.run()
-        path = drawn.choice(sorted(place.folder.glob("home/store/*/*.unit")))
+        path = drawn.choice(place.segments())
         content = bytearray(path.read_bytes())
         content[drawn.randrange(len(content))] ^= 1 << drawn.randrange(8)
         path.write_bytes(content)

@@ -215,7 +215,7 @@ def test_workers_end_when_the_run_is_killed(name: str, tmp_path: Path) -> None:
     )
     try:
         until = time.monotonic() + 300
-        while not any((tmp_path / "store").glob("*/*.unit")):
+        while not any((tmp_path / "store").glob("*.units")):
             assert run.poll() is None
             assert time.monotonic() < until
             time.sleep(0.1)

@@ -11,10 +11,10 @@ import pytest
 import yaml
 from hydra import compose, initialize_config_dir
 from miniature import SMALL_WALK, small
-from omegaconf import OmegaConf
 
 from omtl.compute.parallel_jobs import run
 from omtl.compute.store import Store
+from omtl.experiment.composition import composed
 from omtl.experiment.config import (
     load_option,
     named_reading,
@@ -27,7 +27,7 @@ from omtl.experiment.config import (
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.naming import READINGS
 from omtl.experiment.unit import compute, learner_class
-from omtl.run import answer
+from omtl.reproduction.record import line, play
 from omtl.tables.plan import descriptions, plan_table
 from omtl.util.errors import UserError
 from omtl.util.paths import CONF, EXPERIMENTS, ROOT
@@ -62,20 +62,16 @@ def test_every_option_composes_with_hydra(group: str) -> None:
     """Each file of a group is found by its own name."""
     with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
         for name in options(group):
-            composed = compose("config", overrides=[f"{group}={name}"])
-            assert composed[group]["name"] == name
+            assert compose("config", overrides=[f"{group}={name}"])[group]["name"] == name
 
 
 @pytest.mark.parametrize("reading", options("reading"))
 def test_every_reading_runs_by_hydra(reading: str, store: Store, monkeypatch) -> None:
     """A reading composes, and an experiment under it gives a line of text."""
-    monkeypatch.setattr("omtl.run.Store.default", lambda: store)
+    monkeypatch.setattr("omtl.reproduction.record.Store.default", lambda: store)
     small_walk = [f"dataset.options.{key}={value}" for key, value in SMALL_WALK.items()]
-    with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
-        config = compose("config", overrides=[f"reading={reading}", "repeats=2", *small_walk])
-    plain = OmegaConf.to_container(config, resolve=True)
-    assert isinstance(plain, dict)
-    assert "PM, Synthetic: error" in answer(plain)
+    config = composed([f"reading={reading}", "repeats=2", *small_walk])
+    assert "PM, Synthetic: error" in line(play(config))
 
 
 @pytest.mark.parametrize(
@@ -89,16 +85,12 @@ def test_what_a_protocol_measures_is_shown(
     overrides: list[str], shown: list[str], store: Store, monkeypatch
 ) -> None:
     """Each metric that can be had of what was measured, and no other."""
-    monkeypatch.setattr("omtl.run.Store.default", lambda: store)
+    monkeypatch.setattr("omtl.reproduction.record.Store.default", lambda: store)
     walk = {**SMALL_WALK, "n_examples": 60}
     small_walk = [f"dataset.options.{key}={value}" for key, value in walk.items()]
-    with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
-        config = compose("config", overrides=["algorithm=pm", *overrides, "repeats=1", *small_walk])
-    plain = OmegaConf.to_container(config, resolve=True)
-    assert isinstance(plain, dict)
-    line = answer(plain)
-    assert all(word in line for word in shown)
-    assert ("error" in line) == ("error" in shown)
+    told = line(play(composed(["algorithm=pm", *overrides, "repeats=1", *small_walk])))
+    assert all(word in told for word in shown)
+    assert ("error" in told) == ("error" in shown)
 
 
 @pytest.mark.parametrize(("paper", "question", "option"), ANSWERS)
@@ -132,7 +124,7 @@ def test_an_option_without_a_label_is_refused(
     asked = {"literal": "short", "options": {"short": {}, "long": {}}, **question}
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "readings.yaml").write_text(yaml.safe_dump({"questions": {"step": asked}}))
-    monkeypatch.setattr("omtl.experiment.config.EXPERIMENTS", tmp_path)
+    monkeypatch.setattr("omtl.experiment.papers.EXPERIMENTS", tmp_path)
     with pytest.raises(UserError) as told:
         questions("mine")
     assert all(word in str(told.value) for word in [str(tmp_path), *words])
@@ -193,10 +185,10 @@ def test_wrong_names_list_the_right_ones(call, words: list[str]) -> None:
         (["omtl", "table", "dom-table1", "--reading", "nobody"], "as_written"),
         (["omtl", "table", "dom-table1", "--repeats", "0"], "positive"),
         (["omtl", "table", "dom-table1", "--parallel", "cluster"], "threads"),
-        (["omtl.run", "algorithm.grid.eta=[x]", "repeats=1"], "does not fit"),
-        (["omtl.run", "algorithm.learner=omtl.nothing.X", "repeats=1"], "cannot be imported"),
-        (["omtl.run", "dataset.options.increment_is=sd", "repeats=1"], "variance, std"),
-        (["omtl.run", "algorithm=dom1", "+network.edges=[[0,1]]", "repeats=1"], "reached"),
+        (["omtl", "run", "algorithm.grid.eta=[x]", "repeats=1"], "does not fit"),
+        (["omtl", "run", "algorithm.learner=omtl.nothing.X", "repeats=1"], "cannot be imported"),
+        (["omtl", "run", "dataset.options.increment_is=sd", "repeats=1"], "variance, std"),
+        (["omtl", "run", "algorithm=dom1", "+network.edges=[[0,1]]", "repeats=1"], "reached"),
     ],
 )
 def test_commands_end_a_mistake_with_status_2_and_one_sentence(

@@ -207,7 +207,7 @@ def test_the_line_that_cannot_be_compiled_is_the_users(tmp_path: Path) -> None:
     mine = tmp_path / "omtl" / "examples" / "mine.py"
     ours = PACKAGE / "rules.py"
     text = "".join(f'File "{path}", line 7:\ncode\n^\n' for path in (ours, mine))
-    assert why(NumbaError(f"no such thing\n{text}")).endswith("; mine.py, line 7 on: code")
+    assert why(NumbaError(f"no such thing\n{text}")).endswith("; mine.py, line 7: code")
     assert why(NumbaError('no such thing\nFile "' + str(ours) + '", line 7:')) == "no such thing"
 
 

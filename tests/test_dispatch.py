@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from miniature import small
 
-from omtl.compute.queue import Dispatch, kind_of
+from omtl.compute.queue import MOST, TASKS_A_SECOND, Dispatch, kind_of
 from omtl.experiment.unit import Unit
 
 
@@ -13,19 +15,25 @@ def units_of(*algorithms: str, repeats: int) -> list[Unit]:
     return [small(name).unit(0, repeat) for repeat in range(repeats) for name in algorithms]
 
 
+def tasks(dispatch: Dispatch, workers: int = 1) -> Iterator[list[Unit]]:
+    """Yield all tasks."""
+    while task := dispatch.take(workers):
+        yield task
+
+
 def test_all_units_come_once_whatever_is_met_when() -> None:
     """Also where nothing is ever met, and where the units are of one kind."""
     units = units_of("pm", "pa", "gd", repeats=4)
     for meets in (0, 1, 2, 3):
         dispatch = Dispatch(units)
         given = []
-        for n, unit in enumerate(dispatch):
+        for n, (unit,) in enumerate(tasks(dispatch)):
             given.append(unit.key)
             if meets and n % meets == 0:
                 dispatch.meet(unit)
         assert sorted(given) == sorted(unit.key for unit in units)
     alone = units_of("pm", repeats=3)
-    assert list(Dispatch(alone)) == alone
+    assert [unit for (unit,) in tasks(Dispatch(alone))] == alone
 
 
 def test_a_new_kind_goes_to_one_worker_while_others_have_met_ones() -> None:
@@ -33,7 +41,7 @@ def test_a_new_kind_goes_to_one_worker_while_others_have_met_ones() -> None:
     units = units_of("pm", "pa", "gd", repeats=3)
     pm, pa, gd = (kind_of(unit) for unit in units[:3])
     dispatch = Dispatch(units)
-    worker = iter(dispatch)
+    worker = (unit for (unit,) in tasks(dispatch))
     first = next(worker)
     assert kind_of(first) == pm
     dispatch.meet(first)
@@ -46,10 +54,29 @@ def test_a_new_kind_goes_to_one_worker_while_others_have_met_ones() -> None:
 
 
 def test_of_what_has_been_met_long_units_come_first() -> None:
-    """So no worker ends with one alone; else units come in the order that they are wanted in."""
+    """So no worker ends with one alone."""
     units = units_of("pm", "pa", "gd", repeats=3)
     dispatch = Dispatch(units)
-    worker = iter(dispatch)
-    for seconds in (1.0, 2.0, 1.0):
-        dispatch.meet(next(worker), seconds)
-    assert list(worker) == [*units[4::3], *(unit for unit in units[3:] if unit not in units[4::3])]
+    for seconds in (1.0, 2.0, 0.5):
+        dispatch.meet(*dispatch.take(1), seconds)
+    rest = [unit for (unit,) in tasks(dispatch)]
+    assert rest == [*units[4::3], *units[3::3], *units[5::3]]
+
+
+def test_short_units_are_handed_out_together() -> None:
+    """As many as keep the central process from handing out more than it can, but not the last."""
+    units = small("pm").repeats(0, 24_000)
+    dispatch = Dispatch(units)
+    (first,) = dispatch.take(1000)
+    assert len(dispatch.take(1000)) == 1  # how long one takes is not known yet
+    dispatch.meet(first, 1.0)
+    sizes = [len(task) for task in tasks(dispatch, 1000)]
+    assert sizes[0] == 1000 / TASKS_A_SECOND
+    assert sizes[-1] == 1
+    assert sum(sizes) == len(units) - 2
+    dispatch = Dispatch(units[:2000])
+    dispatch.meet(*dispatch.take(2), 1e-9)
+    assert max(len(task) for task in tasks(dispatch, 2)) <= MOST
+    slow = Dispatch(units[:100])
+    slow.meet(*slow.take(2), 1.0)
+    assert {len(task) for task in tasks(slow, 2)} == {1}

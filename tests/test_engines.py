@@ -6,9 +6,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -60,20 +60,21 @@ def test_units_are_done_by_workers_of_which_one_is_killed(
     name: str, alone: list[dict[str, bytes]], store: Store
 ) -> None:
     """Results come as they end, each worker loads the data once, and a killed one is replaced."""
+    given = iter(UNITS)
     taken: list[Unit] = []
 
-    def counted() -> Iterator[Unit]:
-        for unit in UNITS:
-            taken.append(unit)
-            yield unit
+    def take(_: int) -> Unit | None:
+        taken.extend(unit := [*islice(given, 1)])
+        return unit[0] if unit else None
 
-    with closing(results(parallel_jobs.worker, counted(), parallel(name), len(UNITS))) as stream:
-        next(stream)
+    with closing(results(parallel_jobs.worker, take, parallel(name), len(UNITS))) as stream:
+        while not next(stream):
+            pass
     assert len(taken) < len(UNITS)
 
     workers: list[str] = []
     with closing(parallel_jobs.as_done(UNITS, store, parallel(name))) as stream:
-        for done in stream:
+        for done in (done for ended in stream for done in ended):
             assert done is not None
             assert done.result is not None
             assert done.loads == 1
@@ -95,10 +96,10 @@ def test_ray_is_never_asked_to_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
     cancelled: list[Any] = []
     monkeypatch.setattr(ray, "cancel", lambda *what, **how: cancelled.append((what, how)))
     for n_taken in (1, 2, 3):
-        with closing(
-            results(parallel_jobs.worker, iter(UNITS), parallel("ray"), len(UNITS))
-        ) as stream:
-            done = [next(stream) for _ in range(n_taken)]
+        given = iter(UNITS)
+        take = lambda _, given=given: next(given, None)  # noqa: E731
+        with closing(results(parallel_jobs.worker, take, parallel("ray"), len(UNITS))) as stream:
+            done = [*islice((each for ended in stream for each in ended), n_taken)]
         assert len({each.unit.key for each in done}) == n_taken
     assert not cancelled
 
@@ -121,7 +122,7 @@ def test_an_engine_needs_no_address(
 ) -> None:
     """As with parallel.backend=ray on an option that has none: it opens on this machine."""
 
-    def opened(address: str, jobs: int) -> int:
+    def opened(address: str, jobs: int) -> None:
         raise UserError(f"address {address!r}, {jobs} workers")
 
     monkeypatch.setattr(engines, f"open_{name}", opened)
@@ -151,7 +152,7 @@ def test_hydras_launchers_fill_the_store(launcher: str, tmp_path: Path) -> None:
 
     def run(*words: str) -> str:
         done = subprocess.run(
-            [sys.executable, "-m", "omtl.run", "-m", *words, *sweep],
+            [sys.executable, "-m", "omtl", "run", "-m", *words, *sweep],
             cwd=ROOT,
             env={**os.environ, "OMTL_HOME": str(tmp_path)},
             capture_output=True,
@@ -162,7 +163,7 @@ def test_hydras_launchers_fill_the_store(launcher: str, tmp_path: Path) -> None:
         return done.stdout
 
     run(f"hydra/launcher={launcher}")
-    stored = {path: path.stat().st_mtime_ns for path in tmp_path.glob("store/*/*.unit")}
+    stored = list(Store(tmp_path / "store").records())
     assert len(stored) == 6
     assert run().count("3 repeats") == 2
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("store/*/*.unit")} == stored
+    assert sorted(Store(tmp_path / "store").records()) == sorted(stored)

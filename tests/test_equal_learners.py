@@ -189,13 +189,15 @@ class Wild(NamedTuple):
 
 
 def test_a_score_that_is_no_number_is_a_mistake_whose_loss_is_no_number() -> None:
-    """As plain Python: kept compiled code would be of a learner that only tests can import."""
+    """Compiled and not."""
     case = integers()
     case = case.with_labels(np.ones_like(case.tasks.y))
-    trace, _ = play(Wild(2.0), examples_of(case.tasks), case.stream, case.shape, compiled=False)
-    assert trace.mistakes.sum() == 400 - 134
-    assert trace.diverged[0] == 133
-    assert np.isnan(trace.checkpoint_loss[-1])
+    for compiled in (True, False):
+        examples = examples_of(case.tasks)
+        trace, _ = play(Wild(2.0), examples, case.stream, case.shape, compiled=compiled)
+        assert trace.mistakes.sum() == 400 - 134
+        assert trace.diverged[0] == 133
+        assert np.isnan(trace.checkpoint_loss[-1])
 
 
 def test_shared_points_count_it_so_too() -> None:

@@ -31,7 +31,7 @@ import omtl.learners
 from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Stream, Tasks, lifelong, rounds
-from omtl.experiment.config import load_option, options
+from omtl.experiment.config import load_option, options, patched, questions
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
 from omtl.sklearn import (
@@ -273,22 +273,31 @@ def test_every_online_learner_has_an_estimator() -> None:
 
 
 def test_defaults_are_values_of_the_grids() -> None:
-    """What the table adds to the rules, `conf/algorithm` has too, where it has the learner.
+    """What the table adds to the rules, a config of the family has, by itself or under an answer.
 
-    But for OMTL's `epoch`, a share of a stream whose length an estimator need not know.
+    OMTL's `epoch` is 0 under an answer: an estimator need not know how long its stream is.
     """
+    papers = {name.partition("/")[0] for name in options("reading") if "/" in name}
+    answers = [
+        sets
+        for paper in sorted(papers)
+        for question in questions(paper).values()
+        for sets in question["options"].values()
+    ]
     grids: dict[str, dict[str, set[float]]] = {}
     for name in options("algorithm"):
-        config = load_option("algorithm", name)
-        values = {k: [v] for k, v in config["fixed"].items()} | config["grid"]
-        known = grids.setdefault(config["learner"].rpartition(".")[2], {})
-        for parameter, numbers in values.items():
-            known.setdefault(parameter, set()).update(numbers)
+        config = {"algorithm": load_option("algorithm", name)}
+        for changed in ({}, *answers):
+            found = patched(config, changed)["algorithm"]
+            values = {k: [v] for k, v in found["fixed"].items()} | found["grid"]
+            known = grids.setdefault(found["learner"].split(".")[2], {})
+            for parameter, numbers in values.items():
+                known.setdefault(parameter, set()).update(numbers)
     compared = 0
     for name, entry in TABLE.items():
         for parameter, default in entry.defaults.items():
-            if parameter != "epoch" and parameter in grids.get(name, {}):
-                assert default in grids[name][parameter], (name, parameter)
+            if parameter in grids.get(entry.module, {}):
+                assert default in grids[entry.module][parameter], (name, parameter)
                 compared += 1
     assert compared > 20
 

@@ -25,6 +25,7 @@ TOLD = {
     "omtl doctor": "numba",
     "omtl run": "(2 repeats, reading as_written, oracle:",
     "omtl compare": "PA-global",
+    "omtl new": "written: ",
     "omtl list": "my_data",
     "python make_data.py": "",
 }
@@ -59,7 +60,13 @@ def ended(command: str, folder: Path, home: Path) -> subprocess.CompletedProcess
 
 @pytest.mark.parametrize(
     ("page", "example"),
-    [("tutorial.md", None), ("own_learner.md", "my_learner"), ("own_data.md", "my_data")],
+    [
+        ("tutorial.md", None),
+        ("own_learner.md", "my_learner"),
+        ("own_data.md", "my_data"),
+        ("rows.md", "feature_by_feature"),
+        ("adding.md", None),
+    ],
 )
 def test_the_commands_of_a_page_run(page: str, example: str | None, tmp_path: Path) -> None:
     """In the order of the page, in a copy of the example's folder if it has one."""

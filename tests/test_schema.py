@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,18 @@ import pytest
 
 from omtl.evidence.claims import check_names, claims_of
 from omtl.experiment.config import questions, read_yaml
-from omtl.experiment.schema import check_all, check_claims, check_description, check_questions
+from omtl.experiment.schema import (
+    FILES,
+    check_all,
+    check_claims,
+    check_description,
+    check_questions,
+    json_schema,
+)
 from omtl.tables.diagnosis import diagnoses
 from omtl.tables.plan import columns_of, describe
 from omtl.util.errors import UserError
-from omtl.util.paths import EXPERIMENTS
+from omtl.util.paths import EXPERIMENTS, ROOT
 
 PAPERS = sorted(path.parent.name for path in EXPERIMENTS.glob("*/readings.yaml"))
 PLACE = Path("here.yaml")
@@ -104,3 +112,15 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
     merged = tmp_path / "merged.yaml"
     merged.write_text("x: &x {b: 1}\ny:\n  <<: *x\n  b: 2\n", encoding="utf-8")
     assert read_yaml(merged)["y"] == {"b": 2}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_editors_get_the_schema_that_is_checked(file: str) -> None:
+    """The files in the documentation are what the schema gives, and allow what papers have."""
+    path = ROOT / "docs" / "schema" / f"{file}.json"
+    told = json_schema(file)
+    assert path.read_text(encoding="utf-8") == json.dumps(told, indent=2) + "\n"
+    if file == "table":
+        assert set(describe("table", "dom-table1")) <= set(told["properties"])
+        assert told["properties"]["spread"] == {"enum": ["std", "standard_error", "unstated"]}
+        assert told["properties"]["columns"]["items"]["required"] == ["dataset", "published"]

@@ -18,7 +18,7 @@ from omtl.compute.store import Store
 from omtl.data.rows import rows_of
 from omtl.experiment import loading
 from omtl.experiment.code import _code_of, code_version
-from omtl.experiment.unit import setting_of
+from omtl.experiment.unit import Result, setting_of
 from omtl.kernel.rules import Event, Shape
 from omtl.learners.perceptron import Perceptron
 from omtl.util import compile_cache, files
@@ -65,10 +65,13 @@ def test_a_file_in_work_that_was_taken_for_left_over_is_made_anew(
 
 
 def test_a_unit_is_stored_under_its_own_key(store: Store) -> None:
-    """No two units have a file in common."""
+    """Each comes back as its own, and no two are one record."""
     units = [*small("pm").repeats(0, 2), *small("dom2").repeats(0, 2)]
-    assert len({store.path(unit) for unit in units}) == len(units)
-    assert all(unit.key in store.path(unit).name for unit in units)
+    for number, unit in enumerate(units):
+        store.save(unit, Result({"number": np.array(number)}, {}))
+    assert {record.key.hex() for record in store.records()} == {unit.key for unit in units}
+    loaded = [store.load(unit) for unit in units]
+    assert [int(each.arrays["number"]) for each in loaded if each] == [0, 1, 2, 3]
 
 
 def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,8 +141,8 @@ def test_attempts_are_counted_anew_when_a_unit_is_done(
     """Three deaths with units done in between do not end the run."""
     died = []
 
-    def dies_after_one(function: Any, items: Any, *_: Any) -> Any:
-        yield function(next(items))
+    def dies_after_one(function: Any, take: Any, *_: Any) -> Any:
+        yield [function(take(1))]
         died.append(None)
         raise ConnectionError("gone")
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, NoReturn
 
 import omtl.commands
+from omtl.util import user_folder
 from omtl.util.errors import UserError
+from omtl.util.raised import debug
 from omtl.util.signals import ended
 from omtl.util.status import WRONG_USE
 from omtl.util.user_folder import refuse_missing
@@ -78,6 +81,9 @@ def parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.add_options(command)
+        command.add_argument(
+            "--debug", action="store_true", help="show the traceback of what goes wrong"
+        )
         command.set_defaults(run=module.run)
     return top
 
@@ -103,7 +109,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status."""
 
     def command() -> int:
+        # Units run in parallel; threads of the linear algebra would wait for each other's cores.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        user_folder.find()
         options = parse(arguments)
+        if options.debug:
+            debug()
         refuse_missing()
         try:
             return options.run(options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 HELP = "run one experiment, or a sweep of them"
 EXAMPLES = (
@@ -12,16 +13,21 @@ EXAMPLES = (
     "run --cfg job algorithm=coml",
 )
 
+INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
+
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add Hydra's overrides, and the two of its options that are needed here."""
-    command.add_argument("-m", "--multirun", action="store_true", help="sweep over lists of values")
-    command.add_argument(
-        "--cfg",
-        choices=("job", "hydra", "all"),
-        help="print the config that is composed, in place of running it",
-    )
-    command.add_argument(
+    """Add Hydra's overrides, and its own options."""
+    add = command.add_argument
+    add("-m", "--multirun", action="store_true", help="sweep over lists of values")
+    add("--cfg", choices=("job", "hydra", "all"), help="print the config that would run")
+    add("--resolve", action="store_true", help="print --cfg with interpolations resolved")
+    add("-p", "--package", metavar="NAME", help="the part of --cfg to print, such as algorithm")
+    add("--info", nargs="?", const="all", choices=INFO, help="print how Hydra composes it")
+    add("--config-dir", type=Path, metavar="FOLDER", help="a folder of your own, as OMTL_OWN names")
+    add("--hydra-help", action="store_true", help="print Hydra's own help")
+    add("--shell-completion", action="store_true", help="Hydra's: install=bash, query=bash, ...")
+    add(
         "overrides",
         nargs="*",
         metavar="NAME=VALUE",
@@ -31,9 +37,15 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Hand the overrides to Hydra, and run what it composes."""
-    from omtl.run import main
+    from omtl.commands._hydra import main
+    from omtl.util import user_folder
 
-    switches = ["--multirun"] if options.multirun else []
-    if options.cfg:
-        switches += ["--cfg", options.cfg]
-    return main([*switches, *options.overrides])
+    if options.config_dir is not None:
+        user_folder.use(options.config_dir)
+    words = []
+    for name in ("multirun", "resolve", "hydra_help", "shell_completion"):
+        words += [f"--{name.replace('_', '-')}"] * bool(getattr(options, name))
+    for name in ("cfg", "package", "info"):
+        value = getattr(options, name)
+        words += [] if value is None else [f"--{name}", value]
+    return main([*words, *options.overrides])

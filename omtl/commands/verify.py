@@ -9,7 +9,11 @@ from omtl.commands._options import natural, positive, tell_written
 from omtl.util.status import DONE, FAILED
 
 HELP = "play random cells again and compare all digits with the repeats in results/"
-EXAMPLES = ("verify --cells 10", "verify --table rom-table1 --seed 7")
+EXAMPLES = (
+    "verify --cells 10",
+    "verify --table rom-table1 --seed 7",
+    "verify --cells 3 --sign 'Ada Lovelace'",
+)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -17,6 +21,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--cells", type=positive, help="how many; default: one of each table")
     command.add_argument("--seed", type=natural, default=0, help="of the draw; default: 0")
     command.add_argument("--table", help="draw of this table's cells; default: of all tables'")
+    command.add_argument(
+        "--sign",
+        metavar="NAME",
+        help="add a line to results/reproductions.csv under this name, for a pull request",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
         append,
         check,
         drawn,
+        signature,
         signed_off,
     )
     from omtl.tables.plan import describe, descriptions
@@ -46,6 +56,9 @@ def run(options: argparse.Namespace) -> int:
         raise UserError("no cell could be compared, for the reasons above; nothing was signed off")
     append(RESULTS / "verify.csv", signed_off(checks, options.seed))
     tell_written([RESULTS / "verify.csv"])
+    if options.sign is not None:
+        append(RESULTS / "reproductions.csv", signature(checks, options.sign, options.seed))
+        tell_written([RESULTS / "reproductions.csv"])
     different = sum(done.result == DIFFERENT for done in checks)
     if different:
         print(

@@ -1,68 +1,33 @@
 """Which code changed since a unit was stored.
 
 A unit's key depends on the code that makes its result, so units of changed code are not found and
-are computed again, and no others. The store keeps a line for each unit that is saved: what was
-asked, and by which code it was answered. So a run can say which code it was that changed.
+are computed again, and no others. The store has of each unit what was asked, and by which code it
+was answered. So a run can say which code it was that changed.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
-from omtl.experiment.unit import Unit
-
-NAME = "code.log"
-"""The file in the store's folder."""
-
-PARTS = ("learner", "data", "protocol", "harness", "packages")
-"""The parts of the code that a unit's identity has."""
+from omtl.compute.store import Store
+from omtl.experiment.unit import PARTS, Unit
 
 
-def question(unit: Unit) -> str:
-    """Return a hash of all that a unit asks, whatever the code that answers."""
-    asked = {name: value for name, value in unit.identity.items() if name != "code"}
-    text = json.dumps(asked, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def line_of(unit: Unit) -> str:
-    """Return the line that a saved unit leaves."""
-    code = unit.identity["code"]
-    return " ".join([question(unit), *(code[part][:16] for part in PARTS)]) + "\n"
-
-
-def note(folder: Path, unit: Unit) -> None:
-    """Add the line of a saved unit; one that cannot be written is left out, as it only informs."""
-    try:
-        with (folder / NAME).open("a", encoding="ascii") as log:
-            log.write(line_of(unit))
-    except OSError:
-        pass
-
-
-def changed(folder: Path, missing: Sequence[Unit]) -> list[str]:
+def changed(store: Store, missing: Sequence[Unit]) -> list[str]:
     """Return which code changed since missing units were last stored, a sentence for each.
 
     Parameters
     ----------
-    folder : Path
-        The store's.
+    store : Store
     missing : sequence of Unit
         Units that the store lacks.
     """
-    try:
-        lines = (folder / NAME).read_text(encoding="ascii", errors="replace").splitlines()
-    except OSError:
-        return []
-    last = {words[0]: words[1:] for words in map(str.split, lines) if len(words) == 1 + len(PARTS)}
+    last = {record.question: record.code for record in store.records()}
     found = Counter(
         name
         for unit in missing
-        if (earlier := last.get(question(unit))) is not None
+        if last and (earlier := last.get(unit.question)) is not None
         for name in _differing(unit, earlier)
     )
     return [
@@ -72,7 +37,7 @@ def changed(folder: Path, missing: Sequence[Unit]) -> list[str]:
     ]
 
 
-def _differing(unit: Unit, earlier: Sequence[str]) -> Iterable[str]:
+def _differing(unit: Unit, earlier: bytes) -> Iterable[str]:
     """Yield what to call each part of the code that was another one."""
     called = {
         "learner": f"learner {unit.algorithm['learner']}",
@@ -81,6 +46,8 @@ def _differing(unit: Unit, earlier: Sequence[str]) -> Iterable[str]:
         "harness": "the harness",
         "packages": "installed packages",
     }
-    for part, before in zip(PARTS, earlier, strict=True):
-        if not unit.identity["code"][part].startswith(before):
+    size = len(earlier) // len(PARTS)
+    for number, part in enumerate(PARTS):
+        place = slice(size * number, size * (number + 1))
+        if unit.code[place] != earlier[place]:
             yield called[part]

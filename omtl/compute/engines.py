@@ -1,7 +1,9 @@
-"""The engines that units are computed by: joblib's own, and clusters of dask and ray.
+"""The engines that compute tasks: threads, processes, and clusters of dask and ray.
 
-An engine opens once a process, when it is first needed, and closes when the process ends. Without
-an address it starts workers on this machine that listen to nobody else.
+An engine is a pool: it says how many tasks it can work on, takes tasks, and returns what has ended.
+It is asked for its capacity at every turn, so workers may join and leave a cluster at any time.
+Clusters open once per process and close when it ends; without an address, they start workers on
+this machine that listen to nobody else.
 """
 
 from __future__ import annotations
@@ -9,10 +11,14 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping
+import sys
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing
 from functools import lru_cache
-from typing import Any
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, Protocol
 
 import joblib
 
@@ -21,23 +27,312 @@ from omtl.experiment.config import choose
 from omtl.util.errors import UserError
 
 LOOPBACK = "127.0.0.1"
+
 RETRIES = 3
-"""How often a cluster gives a unit to another worker after one has died of it."""
+"""How often a cluster gives a task to another worker after one has died of it."""
+
+LOOK = 0.5
+"""Seconds between two looks at a cluster's capacity."""
+
+BACKLOG = 16
+"""Tasks that a cluster is given at least, so that one that grows by need sees the need."""
+
+IDLE = 300
+"""Seconds after which worker processes without work end."""
+
+ONE_THREAD = {
+    f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
+}
+"""Environment of worker processes, whose number is that of the cores."""
 
 Function = Callable[[Any], Any]
-Results = Generator[Any, None, None]
+Take = Callable[[int], Any]
+Results = Generator[list[Any], None, None]
 
-# In batches of more than one, units that are done would wait for others to be stored.
-AS_THEY_END: dict[str, Any] = {"return_as": "generator_unordered", "batch_size": 1}
+
+class Pool(Protocol):
+    """What computes tasks."""
+
+    def capacity(self) -> int:
+        """Return how many tasks it can work on at a time, now."""
+
+    def backlog(self) -> int:
+        """Return how many tasks it is given at least."""
+
+    def submit(self, task: Any) -> None:
+        """Take a task."""
+
+    def ended(self) -> list[Any]:
+        """Return what tasks returned that have ended since; wait a moment where none has.
+
+        Where one raised, what others returned comes first, and the fault with the next call.
+        """
+
+    def close(self) -> None:
+        """Let go of the tasks that have not ended."""
+
+
+class Alone:
+    """This process itself, which works on one task at a time."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self._tasks: list[Any] = []
+
+    def capacity(self) -> int:
+        """One."""
+        return 1
+
+    def backlog(self) -> int:
+        """One: a task is chosen when the one before has ended."""
+        return 1
+
+    def submit(self, task: Any) -> None:
+        """Take a task."""
+        self._tasks.append(task)
+
+    def ended(self) -> list[Any]:
+        """Work on what was taken."""
+        tasks, self._tasks = self._tasks, []
+        return [self._function(task) for task in tasks]
+
+    def close(self) -> None:
+        """Nothing is under way."""
+
+
+class _Local:
+    """Workers of this machine, each of which puts what has ended into a queue."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._ended: SimpleQueue[Any] = SimpleQueue()
+        self._fault: BaseException | None = None
+
+    def capacity(self) -> int:
+        """As many as there are workers."""
+        return self._jobs
+
+    def backlog(self) -> int:
+        """Two for each worker, so that none waits."""
+        return 2 * self._jobs
+
+    def _unpacked(self, end: Any) -> Any:
+        raise NotImplementedError
+
+    def ended(self) -> list[Any]:
+        """Return what has ended."""
+        if self._fault is not None:
+            raise self._fault
+        returned: list[Any] = []
+        try:
+            returned.append(self._unpacked(self._ended.get(timeout=LOOK)))
+            while True:
+                returned.append(self._unpacked(self._ended.get_nowait()))
+        except Empty:
+            return returned
+        except Exception as fault:
+            if not returned:
+                raise
+            self._fault = fault
+            return returned
+
+
+class Threads(_Local):
+    """Threads of this process, which end with it."""
+
+    def __init__(self, function: Function, jobs: int) -> None:
+        super().__init__(jobs)
+        self._tasks: SimpleQueue[Any] = SimpleQueue()
+        for _ in range(jobs):
+            Thread(target=self._work, args=(function,), daemon=True).start()
+
+    def _work(self, function: Function) -> None:
+        while (given := self._tasks.get()) is not None:
+            try:
+                self._ended.put((function(given[0]), None))
+            except BaseException as fault:  # whoever waits for the task is to know
+                self._ended.put((None, fault))
+
+    def submit(self, task: Any) -> None:
+        """Take a task."""
+        self._tasks.put((task,))
+
+    def _unpacked(self, end: tuple[Any, BaseException | None]) -> Any:
+        if end[1] is not None:
+            raise end[1]
+        return end[0]
+
+    def close(self) -> None:
+        """Let threads end after the task that each works on."""
+        while not self._tasks.empty():
+            self._tasks.get()
+        for _ in range(self._jobs):
+            self._tasks.put(None)
+
+
+class Processes(_Local):
+    """Processes of this machine, by loky; they serve the next pool too, and end with this one."""
+
+    def __init__(self, function: Function, jobs: int) -> None:
+        from joblib.externals.loky import get_reusable_executor
+        from joblib.externals.loky.backend import get_context
+
+        super().__init__(jobs)
+        self._function = function
+        self._under_way = 0
+        self._executor = get_reusable_executor(
+            jobs,
+            context=get_context("loky"),  # which does not run the user's script again
+            timeout=IDLE,
+            initializer=end_with,
+            initargs=(os.getpid(),),
+            env=ONE_THREAD,
+        )
+
+    def submit(self, task: Any) -> None:
+        """Take a task."""
+        self._under_way += 1
+        self._executor.submit(self._function, task).add_done_callback(self._ended.put)
+
+    def _unpacked(self, end: Any) -> Any:
+        self._under_way -= 1
+        return end.result()
+
+    def close(self) -> None:
+        """End the workers where they work on something."""
+        if self._under_way:
+            self._executor.shutdown(kill_workers=True)
+
+
+class _Cluster:
+    """Workers of other machines, which may come and go."""
+
+    def __init__(self, function: Function, address: str) -> None:
+        self._function, self._address = function, address
+        self._capacity = 0
+        self._looked = -LOOK
+
+    def capacity(self) -> int:
+        """Return how many workers there are, looked for twice a second."""
+        if time.monotonic() - self._looked >= LOOK:
+            self._capacity = self._now()
+            self._looked = time.monotonic()
+        return self._capacity
+
+    def backlog(self) -> int:
+        """Two for each worker, so that none waits; more where the cluster may grow."""
+        return max(2 * self._capacity, BACKLOG if self._address else 1)
+
+    def _now(self) -> int:
+        raise NotImplementedError
+
+
+class Dask(_Cluster):
+    """The workers of a dask scheduler, which gives the task of one that dies to another."""
+
+    def __init__(self, function: Function, address: str, jobs: int) -> None:
+        super().__init__(function, address)
+        self._client = open_dask(address, jobs)
+        from distributed import as_completed
+
+        self._under_way = as_completed(loop=self._client.loop)
+        self._failed: list[Any] = []
+
+    def _now(self) -> int:
+        try:
+            return sum(self._client.nthreads().values())
+        except (OSError, ValueError, TypeError, AttributeError) as fault:
+            raise _gone("dask", self._address) from fault
+
+    def submit(self, task: Any) -> None:
+        """Take a task."""
+        if self._client.status != "running":
+            raise _gone("dask", self._address)
+        self._under_way.add(self._client.submit(self._function, task, pure=False))
+
+    def ended(self) -> list[Any]:
+        """Return what has ended."""
+        condition = self._under_way.thread_condition
+        with condition:
+            if not self._under_way.has_ready():
+                condition.wait(LOOK)
+        futures = self._under_way.next_batch(block=False)
+        good = [future for future in futures if future.status == "finished"]
+        self._failed += [future for future in futures if future.status != "finished"]
+        if self._client.status != "running":
+            raise _gone("dask", self._address)
+        if self._failed and not good:
+            self._failed[0].result()
+        return self._client.gather(good)
+
+    def close(self) -> None:
+        """Cancel what has not ended."""
+        if self._under_way.futures and self._client.status == "running":
+            self._client.cancel(list(self._under_way.futures), force=True)
+
+
+class Ray(_Cluster):
+    """The workers of a ray cluster, which gives the task of one that dies to another.
+
+    Where it is closed, what was handed out runs to its end and is thrown away: `ray.cancel` of a
+    task that is just being sent to a worker aborts this process (ray 2.60, "Tried to complete task
+    that was not pending").
+    """
+
+    def __init__(self, function: Function, address: str, jobs: int) -> None:
+        open_ray(address, jobs)
+        super().__init__(function, address)
+        import ray
+
+        self._ray = ray
+        self._task = ray.remote(max_retries=RETRIES)(function)
+        self._under_way: list[Any] = []
+        self._failed: list[Any] = []
+
+    def _now(self) -> int:
+        return int(self._ray.cluster_resources().get("CPU", 0))
+
+    def submit(self, task: Any) -> None:
+        """Take a task."""
+        self._under_way.append(self._task.remote(task))
+
+    def ended(self) -> list[Any]:
+        """Return what has ended."""
+        wait = self._ray.wait
+        first, rest = wait(self._under_way, timeout=LOOK)
+        others, self._under_way = wait(rest, num_returns=len(rest), timeout=0) if rest else ([], [])
+        returned = []
+        for end in first + others:
+            try:
+                returned.append(self._ray.get(end))
+            except self._ray.exceptions.RayError as fault:
+                self._failed.append(fault)
+        if self._failed and not returned:
+            first_fault = self._failed[0]
+            raise getattr(first_fault, "cause", None) or first_fault
+        return returned
+
+    def close(self) -> None:
+        """Forget what has not ended."""
+        self._under_way.clear()
 
 
 @lru_cache
-def open_dask(address: str, jobs: int) -> int:
-    """Connect to a scheduler of dask, or start one with so many workers; return how many it has."""
+def open_dask(address: str, jobs: int) -> Any:
+    """Return a client of a scheduler of dask; without an address, start one with so many workers.
+
+    Raises
+    ------
+    UserError
+        If it does not answer or cannot start.
+    """
     import dask
     from distributed import Client, LocalCluster
 
     dask.config.set({"distributed.scheduler.allowed-failures": RETRIES})
+    for name in logging.root.manager.loggerDict:  # faults are told in a sentence of ours
+        if name.partition(".")[0] in ("distributed", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         if address:
             client = Client(address, timeout=10)
@@ -54,17 +349,22 @@ def open_dask(address: str, jobs: int) -> int:
     except (OSError, ValueError, RuntimeError) as fault:
         raise _unreachable("dask", address, fault) from fault
     atexit.register(client.close)
-    return max(1, sum(client.nthreads().values()))
+    return client
 
 
 @lru_cache
-def open_ray(address: str, jobs: int) -> int:
-    """Connect to a cluster of ray, or start one with so many workers; return how many it has."""
+def open_ray(address: str, jobs: int) -> None:
+    """Connect to a cluster of ray; without an address, start one with so many workers.
+
+    Raises
+    ------
+    UserError
+        If it does not answer or cannot start.
+    """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
     if not address:  # as on systems for which it makes no clusters: it then listens to nobody else
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
     import ray
-    from ray.util.joblib import register_ray
 
     where: dict[str, Any] = (
         {"address": address}
@@ -76,8 +376,6 @@ def open_ray(address: str, jobs: int) -> int:
     except (OSError, ValueError, RuntimeError) as fault:
         raise _unreachable("ray", address, fault) from fault
     atexit.register(ray.shutdown)
-    register_ray()
-    return max(1, int(ray.cluster_resources().get("CPU", jobs)))
 
 
 def _unreachable(engine: str, address: str, fault: Exception) -> UserError:
@@ -85,116 +383,83 @@ def _unreachable(engine: str, address: str, fault: Exception) -> UserError:
     return UserError(f"{what} ({' '.join(str(fault).split())[:200]}); see docs/cluster.md")
 
 
-def by_joblib(
-    function: Function, items: Iterator[Any], parallel: Mapping[str, Any], n_items: int
-) -> Results:
-    """Compute by threads or processes of this machine."""
-    jobs = min(joblib.effective_n_jobs(int(parallel["jobs"])), n_items)
-    given = AS_THEY_END
-    if parallel["backend"] == "loky":  # those of dask and ray end with their parents by themselves
-        given = given | {"initializer": end_with, "initargs": (os.getpid(),)}
-    return _by_pool(joblib.Parallel(jobs, parallel["backend"], **given), function, items)
+def _gone(engine: str, address: str) -> UserError:
+    open_dask.cache_clear()
+    where = f" at {address}" if address else ""
+    return UserError(
+        f"the scheduler of {engine}{where} is gone; start it again, then run the same command: "
+        "finished units are kept"
+    )
 
 
-def by_dask(
-    function: Function,
-    items: Iterator[Any],
-    parallel: Mapping[str, Any],
-    n_items: int,  # noqa: ARG001
-) -> Results:
-    """Compute by the workers of a cluster of dask, which gives the units of one that dies again."""
-    jobs = open_dask(parallel.get("address", ""), _workers(parallel))
-    with joblib.parallel_config("dask"):
-        pool = joblib.Parallel(jobs, **AS_THEY_END)
-    return _by_pool(pool, function, items)
-
-
-def _by_pool(pool: joblib.Parallel, function: Function, items: Iterator[Any]) -> Results:
-    stream = pool(joblib.delayed(function)(item) for item in items)
-    try:
-        for returned in stream:  # noqa: UP028 -- `yield from` would close the stream, and warn
-            yield returned
-    finally:
-        with warnings.catch_warnings(action="ignore"):  # of work that a stop throws away
-            stream.close()
-
-
-def by_ray(
-    function: Function,
-    items: Iterator[Any],
-    parallel: Mapping[str, Any],
-    n_items: int,  # noqa: ARG001
-) -> Results:
-    """Compute by the workers of a cluster of ray, which gives the units of one that dies again.
-
-    Ray's backend for joblib returns results only when all have ended; these come one by one. Where
-    the stream is closed, what was handed out runs to its end and is thrown away: `ray.cancel` of a
-    task that is just being sent to a worker aborts this process (ray 2.60, "Tried to complete task
-    that was not pending").
-    """
-    jobs = open_ray(parallel.get("address", ""), _workers(parallel))
-    import ray
-
-    task = ray.remote(max_retries=RETRIES)(function)
-    waiting: list[Any] = []
-
-    def next_ended() -> Any:
-        (ended,), waiting[:] = ray.wait(waiting)
-        return ray.get(ended)
-
-    try:
-        for item in items:
-            waiting.append(task.remote(item))
-            if len(waiting) > 2 * jobs:  # enough that no worker waits
-                yield next_ended()
-        while waiting:
-            yield next_ended()
-    except ray.exceptions.RayTaskError as fault:
-        raise fault.cause from fault
-
-
-def _workers(parallel: Mapping[str, Any]) -> int:
-    """Return how many workers to start where there is no cluster."""
+def _jobs(parallel: Mapping[str, Any]) -> int:
     jobs = int(parallel["jobs"])
     return joblib.cpu_count() if jobs < 1 else jobs
 
 
-ENGINES: dict[str, Callable[[Function, Iterator[Any], Mapping[str, Any], int], Results]] = {
-    "sequential": by_joblib,
-    "threading": by_joblib,
-    "loky": by_joblib,
-    "dask": by_dask,
-    "ray": by_ray,
+ENGINES: dict[str, Callable[[Function, Mapping[str, Any], int], Pool]] = {
+    "sequential": lambda function, _, __: Alone(function),
+    "threading": lambda function, how, most: Threads(function, min(_jobs(how), most)),
+    "loky": lambda function, how, most: Processes(function, min(_jobs(how), most)),
+    "dask": lambda function, how, _: Dask(function, how.get("address", ""), _jobs(how)),
+    "ray": lambda function, how, _: Ray(function, how.get("address", ""), _jobs(how)),
 }
-"""What computes items by a function, and yields what it returns in whatever order they end."""
+"""How each pool is opened: for a function, a config, and as many tasks as there are at most."""
 
 
-def results(
-    function: Function, items: Iterator[Any], parallel: Mapping[str, Any], n_items: int
-) -> Results:
-    """Yield what a function returns for each of the items, in whatever order they end.
+def results(function: Function, take: Take, parallel: Mapping[str, Any], most: int) -> Results:
+    """Yield what a function returns for tasks, in lists of what has ended, in whatever order.
+
+    A list is empty where nothing has ended for a moment.
 
     Parameters
     ----------
     function : callable
         Of a module of the package: workers import it.
-    items : iterator
-        Taken only as workers become free.
+    take : callable
+        Given how many workers there are now, returns the next task; None where there is none left.
     parallel : mapping
         An option of ``conf/parallel``.
-    n_items : int
-        How many items there are at most: more threads or processes are not started.
+    most : int
+        How many tasks there are at most: more threads or processes are not started.
 
     Raises
     ------
     UserError
-        If the engine is unknown or not installed, or its cluster cannot be reached.
+        If the engine is unknown or not installed, or its cluster cannot be reached or is gone.
     """
     engine = ENGINES[choose("parallel.backend", parallel["backend"], list(ENGINES))]
     try:
-        yield from engine(function, items, parallel, n_items)
+        pool = engine(function, parallel, most)
     except ImportError as fault:
         raise UserError(
             f"parallel={parallel['backend']} needs a package that is not installed ({fault}); "
             "install it with: pip install 'omtl[engines]'"
         ) from fault
+    with closing(pool):
+        yield from _turns(pool, take, parallel)
+
+
+def _turns(pool: Pool, take: Take, parallel: Mapping[str, Any]) -> Results:
+    """Hand out as much as there is room for now, yield what has ended, and begin again."""
+    under_way, more, told = 0, True, False
+    while True:
+        workers = pool.capacity()
+        while more and under_way < pool.backlog():
+            task = take(workers)
+            more = task is not None
+            if more:
+                pool.submit(task)
+                under_way += 1
+        if not under_way:
+            return
+        if not workers and not told:
+            where = f" at {parallel['address']}" if parallel.get("address") else ""
+            print(
+                f"omtl: {parallel['backend']}{where} has no workers now; waiting for one",
+                file=sys.stderr,
+            )
+        told = not workers
+        ended = pool.ended()
+        under_way -= len(ended)
+        yield ended

@@ -68,8 +68,12 @@ def side_by_side(jobs: Sequence[Job], parallel: Mapping[str, Any]) -> list[Ended
     ends: dict[int, Ended] = {}
     try:
         if jobs:
-            with closing(results(_attempt_numbered, enumerate(jobs), engine, len(jobs))) as stream:
-                ends.update(stream)
+            waiting = enumerate(jobs)
+            with closing(
+                results(_attempt_numbered, lambda _: next(waiting, None), engine, len(jobs))
+            ) as stream:
+                for ended in stream:
+                    ends.update(ended)
     except BrokenExecutor:
         died = "a process died meanwhile; give it more memory or fewer jobs, then run it again"
         ends |= {n: Ended(job.what, None, died) for n, job in enumerate(jobs) if n not in ends}

@@ -11,10 +11,11 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Generator, Iterator, Mapping, Sequence
+import time
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from tqdm import tqdm
@@ -22,6 +23,7 @@ from tqdm import tqdm
 from data_fetchers.fetch import DataMissing
 from omtl.compute import code_log, memory
 from omtl.compute.engines import results
+from omtl.compute.one_thread import one_thread
 from omtl.compute.own_process import Apart, Lost
 from omtl.compute.queue import Dispatch
 from omtl.compute.store import Store
@@ -30,7 +32,8 @@ from omtl.experiment.unit import Result, Unit, compute
 from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
 from omtl.util.paths import kept
-from omtl.util.user_folder import VARIABLE, own_module
+from omtl.util.raised import describe
+from omtl.util.user_folder import VARIABLE, make_importable, own_module
 
 DEAD = {
     "builtins": ("ConnectionError", "TimeoutError"),
@@ -52,6 +55,9 @@ DEAD = {
 
 ATTEMPTS = 3
 """How often in a row workers may die without any unit done in between."""
+
+SYNC_SECONDS = 0.2
+"""Seconds after which what was saved is brought to the disk, and reported."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -155,7 +161,9 @@ def worker(unit: Unit) -> Done:
                 f"{this_process()} has other code or files than the process that asks it for "
                 f"{unit.name}; bring its checkout and its data to the same state"
             )
-        result = compute(unit)
+        make_importable()
+        with one_thread():
+            result = compute(unit)
     except UserError as fault:
         failure = Failure(str(fault), missing_data=isinstance(fault, DataMissing))
     except SystemExit as end:
@@ -163,7 +171,7 @@ def worker(unit: Unit) -> Done:
     except Exception as fault:  # any fault of one unit must leave the others alone
         if isinstance(fault, OSError) and fault.errno in FULL:
             raise cannot_write(fault.filename or kept(), fault) from fault
-        failure = Failure(f"{unit.name}: {type(fault).__name__}: {fault}")
+        failure = Failure(f"{unit.name}: {describe(fault)}")
     peak = memory.peak_since()
     return Done(unit, result, failure, this_process(), peak, loading.times_loaded())
 
@@ -173,15 +181,15 @@ class Asked(NamedTuple):
 
     Parameters
     ----------
-    unit : Unit
+    units : list of Unit
     mark : str
         Since when the worker's memory is measured (`omtl.compute.memory`).
     seconds : float or None
     mib : int or None
-        Limits of the unit.
+        Limits of each unit.
     """
 
-    unit: Unit
+    units: list[Unit]
     mark: str
     seconds: float | None
     mib: int | None
@@ -190,25 +198,30 @@ class Asked(NamedTuple):
 _local = threading.local()
 
 
-def asked(work: Asked) -> Done:
-    """Compute a unit in a worker; apart, where its learner is the user's or it has a limit."""
-    learner = work.unit.modules["learner"]
+def asked(work: Asked) -> list[Done]:
+    """Compute units in a worker, one after the other."""
+    return [one(unit, work) for unit in work.units]
+
+
+def one(unit: Unit, work: Asked) -> Done:
+    """Compute a unit; apart, where its learner is the user's or it has a limit."""
+    learner = unit.modules["learner"]
     if work.seconds is None and work.mib is None and own_module(learner) is None:
-        return here(work)
+        return here(unit, work.mark)
     kind = work.mib, os.environ.get(VARIABLE)
     if getattr(_local, "kind", None) != kind or _local.apart.is_lost():
         _local.kind, _local.apart = kind, Apart(work.mib)
     try:
-        return _local.apart.ask(here, work, seconds=work.seconds)
+        return _local.apart.ask(here, unit, work.mark, seconds=work.seconds)
     except Lost as fault:
-        failure = Failure(f"{work.unit.name}: {fault}")
-        return Done(work.unit, None, failure, this_process(), memory.peak_since(), 0)
+        failure = Failure(f"{unit.name}: {fault}")
+        return Done(unit, None, failure, this_process(), memory.peak_since(), 0)
 
 
-def here(work: Asked) -> Done:
+def here(unit: Unit, mark: str) -> Done:
     """Compute a unit in this process, whose peak is measured since the mark that comes with it."""
-    memory.follow(work.mark)
-    return worker(work.unit)
+    memory.follow(mark)
+    return worker(unit)
 
 
 def _deaths() -> tuple[type[Exception], ...]:
@@ -223,8 +236,8 @@ def _deaths() -> tuple[type[Exception], ...]:
 
 def as_done(
     units: Sequence[Unit], store: Store, parallel: Mapping[str, Any]
-) -> Generator[Done | None, None, None]:
-    """Compute units and yield each as it is done; None for one that another run has stored.
+) -> Generator[list[Done | None], None, None]:
+    """Compute units and yield those that have ended since; None for one that another run stored.
 
     Where a worker dies, what it worked on is computed by another.
 
@@ -236,29 +249,34 @@ def as_done(
         Whatever else the engine raises, as it is: computing again would not mend it.
     """
     left = {unit.key: unit for unit in units}
+    limits = {name: parallel.get(f"unit_{name}") for name in ("seconds", "mib")}
     elsewhere: list[str] = []
 
-    limits = {name: parallel.get(f"unit_{name}") for name in ("seconds", "mib")}
-
-    def still_wanted(dispatch: Dispatch) -> Iterator[Asked]:
-        for unit in dispatch:
-            if store.has(unit):
+    def still_wanted(dispatch: Dispatch, workers: int) -> Asked | None:
+        while given := dispatch.take(workers):
+            store.refresh()
+            stored = [unit for unit in given if store.knows(unit) and store.has(unit)]
+            for unit in stored:
                 elsewhere.append(unit.key)
                 dispatch.meet(unit)
-            else:
-                yield Asked(unit, memory.mark(), **limits)
+            if wanted := [unit for unit in given if unit not in stored] if stored else given:
+                return Asked(wanted, memory.mark(), **limits)
+        return None
 
     attempts = 0
     while left:
         dispatch = Dispatch(left.values())
+        take = partial(still_wanted, dispatch)
         try:
-            with closing(results(asked, still_wanted(dispatch), parallel, len(left))) as stream:
-                for done in stream:
-                    attempts = 0
-                    del left[done.unit.key]
-                    facts = done.result.facts if done.result else {"seconds": 0.0}
-                    dispatch.meet(done.unit, facts["seconds"])
-                    yield done
+            with closing(results(asked, take, parallel, len(left))) as stream:
+                for ended in stream:
+                    dones = [done for task in ended for done in task]
+                    for done in dones:
+                        attempts = 0
+                        del left[done.unit.key]
+                        took = done.result.facts["seconds"] if done.result else None
+                        dispatch.meet(done.unit, took)
+                    yield dones
         except Exception as fault:  # `worker` catches those of units: this is the engine's
             if not isinstance(fault, _deaths()):
                 raise
@@ -273,7 +291,7 @@ def as_done(
             print(f"omtl: a worker died ({told}); its units are begun again", file=sys.stderr)
         for key in elsewhere:
             del left[key]
-            yield None
+        yield [None] * len(elsewhere)
         elsewhere.clear()
 
 
@@ -302,10 +320,15 @@ def run(
         If the engine cannot be had, or its workers die again and again.
     """
     wanted = list({unit.key: unit for unit in units}.values())
-    stored = {unit.key: facts for unit in wanted if (facts := store.facts(unit)) is not None}
+    store.refresh()
+    stored = {
+        unit.key: facts
+        for unit in wanted
+        if store.knows(unit) and (facts := store.facts(unit)) is not None
+    }
     missing = [unit for unit in wanted if unit.key not in stored]
     outcome = Outcome(reused=len(stored))
-    for told in code_log.changed(store.folder, missing) if missing else []:
+    for told in code_log.changed(store, missing) if missing else []:
         print(f"omtl: {told}", file=sys.stderr)
     bar = tqdm(
         total=len(missing),
@@ -314,22 +337,43 @@ def run(
         file=sys.stderr,
         smoothing=0.05,
     )
+    saved: list[Done] = []
+    synced = time.monotonic()
+
+    def report() -> None:
+        """Count what was saved, when it is on the disk."""
+        nonlocal synced
+        store.sync()
+        for done in saved:
+            assert done.result is not None
+            stored[done.unit.key] = done.result.facts
+        outcome.computed += len(saved)
+        bar.update(len(saved))
+        saved.clear()
+        synced = time.monotonic()
+
     with bar, closing(as_done(missing, store, parallel)) as stream:
-        for done in stream:
-            if done is None:
-                outcome.reused += 1
-            elif done.result is None:
-                assert done.failure is not None
-                outcome.failed[done.unit.key] = done.failure
-            else:
-                store.save(done.unit, done.result)
-                stored[done.unit.key] = done.result.facts
-                outcome.computed += 1
-            if done is not None:
-                outcome.note_peak(done.worker, done.peak_mib)
-                outcome.loads[done.worker] = done.loads
-                bar.set_postfix_str(done.unit.name, refresh=False)
-            bar.update()
+        try:
+            for ended in stream:
+                for done in ended:
+                    if done is None:
+                        outcome.reused += 1
+                    elif done.result is None:
+                        assert done.failure is not None
+                        outcome.failed[done.unit.key] = done.failure
+                    else:
+                        store.save(done.unit, done.result)
+                        saved.append(done)
+                    if done is not None:
+                        outcome.note_peak(done.worker, done.peak_mib)
+                        outcome.loads[done.worker] = done.loads
+                    if done is None or done.result is None:
+                        bar.update()
+                if saved and (not ended or time.monotonic() - synced > SYNC_SECONDS):
+                    bar.set_postfix_str(saved[-1].unit.name, refresh=False)
+                    report()
+        finally:
+            report()
     for unit in missing:
         if unit.key not in stored and unit.key not in outcome.failed:  # another run was faster
             stored[unit.key] = store.facts(unit) or {}

@@ -1,66 +1,108 @@
-"""The store: one file a finished unit, named by its key.
+"""The store: finished units, found by their keys.
 
-A file is written whole or not at all, and begins with the hash of the rest, so a half-written or
-damaged one is never taken for a result: it is set aside and the unit is computed again. After the
-hash comes a line of JSON with the facts, then one NumPy record that has all arrays as its fields: a
-table reads thousands of files, and an archive of single arrays takes twice as long to read.
+A unit is a record of a file that is only appended to (`omtl.compute.segments`). Its payload is a
+line of JSON with the facts, then one NumPy record that has all arrays as its fields: a table reads
+thousands of units, and an archive of single arrays takes twice as long to read. A damaged record is
+never taken for a result: its file is set aside, the others of it are kept, and the unit is computed
+again.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
+import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from omtl.compute import code_log
+from omtl.compute.segments import (
+    SUFFIX,
+    Damage,
+    Record,
+    Writer,
+    packed,
+    record_of,
+    rewrite,
+    scan,
+)
 from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import UserError
-from omtl.util.files import cannot_write, write_whole
 from omtl.util.paths import kept
 
-HASH_LENGTH = 64
+OLD_LOG = "code.log"
+"""A file of stores of an earlier format, which had one file for each unit."""
+
+_told: set[Path] = set()
 
 
-@dataclass(frozen=True)
 class Store:
     """Finished units in a folder.
 
     Parameters
     ----------
     folder : Path
-        Where the files are; made when the first is written.
+        Where the files are; made when the first unit is written.
     """
 
-    folder: Path
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._records: dict[bytes, Record] = {}
+        self._scanned: dict[str, int] = {}
 
     @staticmethod
     def default() -> Store:
         """Return the store of this checkout."""
         return Store(kept() / "store")
 
-    def path(self, unit: Unit) -> Path:
-        """Return the place of a unit's file."""
-        return self.folder / unit.key[:2] / f"{unit.key}.unit"
+    @cached_property
+    def _writer(self) -> Writer:
+        return Writer(self.folder)
 
     def save(self, unit: Unit, result: Result) -> None:
-        """Write a unit's result, atomically; the first one stays where another run was faster.
+        """Append a unit's result; the first one stays where another run was faster.
+
+        It survives the end of this process at once, and that of the machine after `sync`.
 
         Raises
         ------
         WriteError
             If it cannot be written.
         """
-        if self.has(unit):
-            return
-        content = _packed(result)
-        write_whole(self.path(unit), hashlib.sha256(content).hexdigest().encode() + content)
-        code_log.note(self.folder, unit)
+        key = bytes.fromhex(unit.key)
+        if not self._scanned:
+            self.refresh()
+        if key not in self._records:
+            self.add(packed(key, unit.question, unit.code, _payload_of(result)))
+
+    def add(self, content: bytes) -> None:
+        """Append a record.
+
+        Raises
+        ------
+        WriteError
+            If it cannot be written.
+        """
+        path, begin = self._writer.append(content, self._whole)
+        record = record_of(content, path, begin)
+        self._records[record.key] = record
+        if self._scanned.get(path.name, 0) == begin:
+            self._scanned[path.name] = record.end
+
+    def sync(self) -> None:
+        """Bring all that was saved to the disk.
+
+        Raises
+        ------
+        WriteError
+            If it cannot be brought there.
+        """
+        self._writer.sync()
 
     def load(self, unit: Unit) -> Result | None:
         """Return a unit's result, or None if it is not stored whole."""
@@ -81,42 +123,142 @@ class Store:
         """Whether the unit is stored whole."""
         return self._payload(unit) is not None
 
-    def _payload(self, unit: Unit) -> bytes | None:
-        """Return what follows the hash in a unit's file, or None where there is no whole file.
+    def knows(self, unit: Unit) -> bool:
+        """Whether the unit was stored at the last `refresh`."""
+        return bytes.fromhex(unit.key) in self._records
 
-        A damaged file is renamed to end in ``.damaged`` and reported on standard error.
+    def records(self) -> Iterator[Record]:
+        """Yield what is stored, of each unit what was found last."""
+        self.refresh()
+        yield from list(self._records.values())
+
+    def _payload(self, unit: Unit) -> bytes | None:
+        """Return what is stored of a unit, or None where nothing whole is.
+
+        Raises
+        ------
+        UserError
+            If its file cannot be read.
         """
-        path = self.path(unit)
-        try:
-            content = path.read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as fault:
-            raise UserError(f"{path} cannot be read ({fault.strerror})") from fault
-        stated, payload = content[:HASH_LENGTH], content[HASH_LENGTH:]
-        if hashlib.sha256(payload).hexdigest().encode() == stated:
-            return payload
-        aside = path.with_suffix(".damaged")
-        try:
-            path.replace(aside)
-        except FileNotFoundError:
-            return None  # another process was faster
-        except OSError as fault:
-            raise cannot_write(aside, fault) from fault
-        print(f"{path}: damaged, set aside as {aside.name}; to be computed again", file=sys.stderr)
+        key = bytes.fromhex(unit.key)
+        while (record := self._found(key)) is not None:
+            try:
+                payload = record.payload()
+            except FileNotFoundError:
+                self.refresh()  # another process has rewritten the file
+                continue
+            except OSError as fault:
+                raise _unreadable(record.path, fault) from fault
+            if payload is not None:
+                return payload
+            del self._records[key]
+            self._set_aside(Damage(record.path, record.begin, record.end))
         return None
 
+    def _found(self, key: bytes) -> Record | None:
+        """Return where a unit is; where it is not known yet, look at what others have written."""
+        if key not in self._records:
+            self.refresh()
+        return self._records.get(key)
 
-def _packed(result: Result) -> bytes:
-    """Return what a result's file holds after the hash."""
+    def refresh(self) -> None:
+        """Read what was appended since, and forget files that are gone.
+
+        Raises
+        ------
+        UserError
+            If a file cannot be read.
+        """
+        sizes: dict[str, int] = {}
+        try:
+            with os.scandir(self.folder) as entries:
+                for entry in entries:
+                    if entry.name == OLD_LOG and self.folder not in _told:
+                        _told.add(self.folder)
+                        print(
+                            f"omtl: units of an earlier format in {self.folder} are not read; "
+                            "omtl prune removes them",
+                            file=sys.stderr,
+                        )
+                    if entry.name.endswith(SUFFIX):
+                        with suppress(FileNotFoundError):
+                            sizes[entry.name] = entry.stat().st_size
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError as fault:
+            raise _unreadable(self.folder, fault) from fault
+        if gone := self._scanned.keys() - sizes.keys():
+            for name in gone:
+                del self._scanned[name]
+            self._records = {
+                key: record for key, record in self._records.items() if record.path.name not in gone
+            }
+        for name, size in sizes.items():
+            begin = self._scanned.get(name, 0)
+            if size > begin:
+                self._read(self.folder / name, begin)
+
+    def _read(self, path: Path, begin: int) -> None:
+        """Note the records of a file from a place on."""
+        damages = []
+        try:
+            for found in scan(path, begin):
+                self._scanned[path.name] = found.end
+                if isinstance(found, Damage):
+                    damages.append(found)
+                else:
+                    self._records[found.key] = found
+        except FileNotFoundError:
+            return
+        except OSError as fault:
+            raise _unreadable(path, fault) from fault
+        for damage in damages[:1]:
+            in_work = damage.end == self._scanned[path.name]
+            if not self._set_aside(damage, told=not in_work) and in_work:
+                self._scanned[path.name] = damage.begin  # another process may be writing it
+
+    def _whole(self, path: Path) -> int:
+        """Return up to where a file is known to be whole."""
+        self._read(path, self._scanned.get(path.name, 0))
+        return self._scanned.get(path.name, 0)
+
+    def _set_aside(self, damage: Damage, told: bool = True) -> bool:
+        """Move a damaged file out of the way if nobody appends to it, and keep its other units.
+
+        Returns whether it is out of the way; where it is not, it is told of if `told`.
+        """
+        aside = damage.path.with_suffix(".damaged")
+        done = rewrite(damage.path, bool, aside)
+        if done or told:
+            moved = f", set aside as {aside.name}" * done
+            print(
+                f"{damage.path}: damaged at byte {damage.begin}{moved}; what is lost is computed "
+                "again",
+                file=sys.stderr,
+            )
+        return done
+
+
+def _unreadable(path: Path, fault: OSError) -> UserError:
+    return UserError(f"{path} cannot be read ({fault.strerror})")
+
+
+def _payload_of(result: Result) -> bytes:
+    """Return what is stored of a result."""
     fields = [(name, array.dtype, array.shape) for name, array in result.arrays.items()]
     record = np.zeros((), dtype=np.dtype(fields, align=True))
     for name, array in result.arrays.items():
         record[name] = array
+    return json.dumps(result.facts).encode() + b"\n" + _header(record.dtype) + record.tobytes()
+
+
+@lru_cache(256)
+def _header(kind: np.dtype) -> bytes:
+    """Return how a NumPy file begins that has one record of a kind."""
     content = io.BytesIO()
-    content.write(json.dumps(result.facts).encode() + b"\n")
+    record = np.zeros((), kind)
     np.save(content, record, allow_pickle=False)
-    return content.getvalue()
+    return content.getvalue()[: -record.nbytes or None]
 
 
 class Loaded:

@@ -13,13 +13,13 @@ import yaml
 from scipy import stats
 
 from omtl.experiment.config import choose
+from omtl.experiment.papers import paper_file
 from omtl.experiment.schema import check_claims
 from omtl.figures.numbers import Shown
 from omtl.measures.metrics import METRICS
 from omtl.tables.plan import describe, label_of, published
 from omtl.tables.scoring import Scored
 from omtl.util.errors import UserError
-from omtl.util.paths import EXPERIMENTS
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 
@@ -29,7 +29,8 @@ TRUE, FALSE, NO_NUMBERS = "true", "false", "no numbers"
 CONFIDENCE = 0.95
 """Level of the interval of a mean difference over shared repeats."""
 
-COLUMNS = ("paper", "claim", "place", "says", "in_print", "reading", "outcome", "comparisons")
+COLUMNS = ("paper", "claim", "place", "says", "in_print", "reading", "outcome")
+"""Columns of ``<table or figure>.claims.csv``; its comparisons are in ``results/statistics``."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,6 @@ class Comparison:
     ratio: bool = field(default=False, compare=False, repr=False)
     repeats_are_of: str = field(default="", compare=False, repr=False)
 
-    def __str__(self) -> str:
-        """Return the comparison as text."""
-        if np.isnan(self.low):
-            return f"{self.relation} {self.outcome} (not run)"
-        return f"{self.relation} {self.outcome} [{self.low:.3f}, {self.high:.3f}]"
-
 
 def claims_of(paper: str) -> list[dict[str, Any]]:
     """Return a paper's claims.
@@ -67,7 +62,7 @@ def claims_of(paper: str) -> list[dict[str, Any]]:
     UserError
         If a key is wrong, or a table has no row or column that is named.
     """
-    path = EXPERIMENTS / paper / "claims.yaml"
+    path = paper_file(paper, "claims.yaml")
     claims = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
     check_claims(claims, path)
     for claim in claims:
@@ -341,9 +336,7 @@ def _ledger(
     rows = []
     for claim in claims_of(paper):
         if claim.get(kind) == name:
-            parts = judge(claim)
-            text = "; ".join(str(part) for part in parts)
             says = " ".join(claim["says"].split())
             told = (paper, claim["id"], claim["place"], says, in_print(claim)[0])
-            rows.append((*told, reading, outcome_of(parts), text))
+            rows.append((*told, reading, outcome_of(judge(claim))))
     return pd.DataFrame(rows, columns=COLUMNS)

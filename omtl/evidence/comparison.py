@@ -14,7 +14,7 @@ from omtl.compute.store import Store
 from omtl.evidence.claims import Comparison, compare
 from omtl.evidence.paired_tests import LEVEL, p_value
 from omtl.experiment.composition import experiment_of
-from omtl.experiment.config import load_option, resolve_jobs
+from omtl.experiment.config import apply_reading, load_option, resolve_jobs
 from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET, Experiment
 from omtl.experiment.selection import HONEST
 from omtl.experiment.unit import Result, import_fault, learner_class
@@ -184,7 +184,11 @@ def compared(
     mine = config["algorithm"]
     configs = {mine["name"]: mine}
     check_metric(config["selection"], METRICS[metric])
-    configs |= {name: tuned(name, grids or {}) for name in others if name not in configs}
+    configs |= {
+        name: apply_reading({"algorithm": tuned(name, grids or {})}, config["reading"])["algorithm"]
+        for name in others
+        if name not in configs
+    }
     experiments = {
         name: experiment_of({**config, "algorithm": algorithm})
         for name, algorithm in configs.items()

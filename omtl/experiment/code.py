@@ -23,6 +23,7 @@ UNHASHED = {
     "omtl.kernel.not_compiled": "how faults of learners are worded",
     "omtl.util.user_folder": "where files are",
     "omtl.util.paths": "where files are",
+    "omtl.util.raised": "how faults of learners are worded",
 }
 """Modules that units load and that make no number, each with what it is for."""
 
@@ -99,7 +100,8 @@ def package_versions(modules: Iterable[str]) -> str:
 
     Random generators, sums and compilers are theirs: another version may give other bits.
     """
-    return _versions(frozenset().union(*(code_of(module).packages for module in modules)))
+    folder = own()
+    return _versions(frozenset().union(*(_code_of(name, folder).packages for name in modules)))
 
 
 @lru_cache

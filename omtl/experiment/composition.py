@@ -20,14 +20,18 @@ from omtl.experiment.config import (
     choose,
     load_option,
     option_files,
+    options,
     read_yaml,
     text_of,
     whole,
 )
 from omtl.experiment.experiment import Experiment
+from omtl.experiment.read_options import store_readings
 from omtl.experiment.unit import learner_class
 from omtl.util.errors import UserError
-from omtl.util.paths import CONF
+from omtl.util.paths import CONF, kept
+
+OmegaConf.register_new_resolver("omtl_home", lambda: str(kept()), replace=True)
 
 FAULTS = (HydraException, OmegaConfBaseException, yaml.YAMLError)
 """What Hydra raises where an override or a config is wrong."""
@@ -50,7 +54,7 @@ def mistake(fault: Exception) -> UserError:
 
 
 def spelt_out(words: Sequence[str]) -> list[str]:
-    """Return a command line with each ``algorithm.NAME=VALUE`` as an override of the grid.
+    """Return a command line with each ``algorithm.NAME=VALUE`` as an override of its place.
 
     NAME is a hyper-parameter of the algorithm, whether its config fixes it or searches it; a list
     of values is a grid for the selection rule to choose from. Other words stay as they are.
@@ -63,18 +67,59 @@ def spelt_out(words: Sequence[str]) -> list[str]:
     parser = OverridesParser.create()
     mine = [word for word in words if word.startswith(("algorithm=", "algorithm."))]
     try:
-        found = {word: parser.parse_override(word) for word in mine}
+        found = dict(zip(mine, parser.parse_overrides(mine), strict=True))
     except HydraException as fault:
         raise mistake(fault) from fault
     named = [name for o in found.values() if o.key_or_group == "algorithm" for name in _named(o)]
+    readings = readings_of(words)
     spelt: list[str] = []
     for word in words:
         name = found[word].key_or_group.partition(".")[2] if word in found else ""
         if not name or "." in name or name in _read_too("algorithm"):
             spelt.append(word)
         else:
-            spelt += _in_grid(found[word], name, named or [_default("algorithm")])
+            algorithms = named or [_default("algorithm")]
+            configs = [
+                apply_reading({"algorithm": load_option("algorithm", one)}, reading)["algorithm"]
+                for one in algorithms
+                for reading in readings.values()
+            ]
+            spelt += _in_place(found[word], name, configs)
     return spelt
+
+
+def readings_of(words: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the readings that a command line names, with the answers that are typed in it.
+
+    Raises
+    ------
+    UserError
+        If a word cannot be read, a reading is not there, or answers are swept.
+    """
+    parser = OverridesParser.create()
+    mine = [word for word in words if word.lstrip("+~").startswith(("reading=", "reading."))]
+    try:
+        found = [parser.parse_override(word) for word in mine]
+    except HydraException as fault:
+        raise mistake(fault) from fault
+    chosen = [override for override in found if override.key_or_group == "reading"]
+    typed = [override for override in found if override not in chosen]
+    if swept := [override for override in typed if override.is_sweep_override()]:
+        raise UserError(
+            f"{swept[0].input_line} sweeps an answer; write each reading in a file of reading/, "
+            "and sweep by reading=A,B"
+        )
+    known = options("reading")
+    names = [choose("reading", name, known) for override in chosen for name in _named(override)]
+    if not names:  # the default, or a glob
+        names = [_default("reading")] if not chosen else known
+    if not typed:
+        return {name: load_option("reading", name) for name in names}
+    lines = [str(override.input_line) for override in typed]
+    return {
+        name: OmegaConf.to_container(_composed([f"reading={name}", *lines]).reading)  # type: ignore[misc]
+        for name in names
+    }
 
 
 def _default(group: str) -> str:
@@ -83,36 +128,32 @@ def _default(group: str) -> str:
     return next(each[group] for each in defaults if isinstance(each, dict) and group in each)
 
 
-def _in_grid(override: Override, name: str, algorithms: Sequence[str]) -> list[str]:
+def _in_place(override: Override, name: str, algorithms: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the overrides that give a hyper-parameter of algorithms the values of one."""
-    if override.is_interval_sweep():
-        raise UserError(f"{override.input_line} is a sweep of numbers; name the values")
     places = set()
-    for algorithm in algorithms:
-        config = load_option("algorithm", algorithm)
+    for config in algorithms:
         place = next((part for part in ("fixed", "grid") if name in config[part]), "")
         if not place:
             known = get_type_hints(learner_class(config["learner"]))
-            choose(f"hyper-parameter of algorithm {algorithm}", name, list(known))
+            choose(f"hyper-parameter of algorithm {config['name']}", name, list(known))
         places.add(place)
     if len(places) > 1:
+        names = ", ".join(dict.fromkeys(config["name"] for config in algorithms))
         raise UserError(
             f"{override.input_line}: {name} is not in the same place of the configs of "
-            f"{', '.join(algorithms)}; sweep one algorithm at a time"
+            f"{names}; sweep one algorithm and one reading at a time"
         )
-    if override.is_sweep_override():
-        values = list(override.sweep_string_iterator())
-    else:
-        values = [override.get_value_element_as_str()]
-    lists = ",".join(value if value.startswith("[") else f"[{value}]" for value in values)
     (place,) = places
-    add = "" if place == "grid" else "+"
-    gone = ["~algorithm.fixed." + name] if place == "fixed" else []
-    return [*gone, f"{add}algorithm.grid.{name}={lists}"]
+    typed = str(override.input_line).partition("=")[2]
+    if place == "fixed" and typed.startswith("["):  # values to choose from
+        return [f"~algorithm.fixed.{name}", f"+algorithm.grid.{name}={typed}"]
+    return [f"{'' if place else '+'}algorithm.{place or 'fixed'}.{name}={typed}"]
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:
     """Return overrides as Hydra reads them, once it is sure that they name what there is.
+
+    The configs of the readings that they name are Hydra's from then on.
 
     Raises
     ------
@@ -124,10 +165,16 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
         for override in found:
             if override.key_or_group in GROUPS:
                 files = option_files(override.key_or_group)
+                if isinstance(glob := override.value(), Glob) and not glob.filter(list(files)):
+                    raise UserError(
+                        f"{override.input_line} matches no {override.key_or_group}; choose from "
+                        f"{', '.join(files)}"
+                    )
                 for name in _named(override):
                     text_of(files[choose(override.key_or_group, name, list(files))])
     except HydraException as fault:
         raise mistake(fault) from fault
+    store_readings(readings_of(overrides))
     _check_keys(found)
     return found
 
@@ -257,9 +304,11 @@ def _composed(overrides: Sequence[str]) -> DictConfig:
 
 
 def experiment_of(config: dict[str, Any]) -> Experiment:
-    """Return the experiment of a composed config, its reading's answers set."""
+    """Return the experiment of a composed config; a single value in a grid is a grid of one."""
+    algorithm = config["algorithm"]
+    grid = {k: v if isinstance(v, list) else [v] for k, v in algorithm["grid"].items()}
+    config = {**config, "algorithm": {**algorithm, "grid": grid}}
     groups = ["algorithm", "dataset", "protocol"]
     if config["algorithm"]["networked"]:
         groups.append("network")
-    parts = apply_reading({group: config[group] for group in groups}, config["reading"])
-    return Experiment(**({"network": None} | parts))
+    return Experiment(**({"network": None} | {group: config[group] for group in groups}))

@@ -13,8 +13,9 @@ from typing import Any
 import yaml
 
 from omtl.experiment.naming import SUPPORT
+from omtl.experiment.papers import paper_file
 from omtl.util.errors import UserError
-from omtl.util.paths import CONF, EXPERIMENTS
+from omtl.util.paths import CONF
 from omtl.util.user_folder import own
 
 
@@ -176,7 +177,7 @@ def questions(paper: str) -> dict[str, Any]:
     UserError
         If an option that is not the literal one has no label of `SUPPORT`, or another has one.
     """
-    path = EXPERIMENTS / paper / "readings.yaml"
+    path = paper_file(paper, "readings.yaml")
     asked = read_yaml(path)["questions"]
     for name, question in asked.items():
         labels = {str(option): label for option, label in question.get("support", {}).items()}

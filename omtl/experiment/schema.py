@@ -24,7 +24,7 @@ NEEDED: Mapping[str, str] = {
 """Keys that a mapping of a kind must have."""
 
 ALSO: Mapping[str, str] = {
-    "table": "print plays proposed too_dear chosen_by findings blocks same_row",
+    "table": "baselines print plays proposed too_dear chosen_by findings blocks same_row",
     "row": "group algorithm published ours network selection",
     "column": "patch kind search protocol",
     "figure": "caption protocol columns legend_columns panel_size published chosen_in",
@@ -42,9 +42,65 @@ ALSO: Mapping[str, str] = {
 VALUES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("table", "spread"): ("std", "standard_error", "unstated"),
     ("table", "blocks"): ("dataset",),
+    ("table", "baselines"): ("none",),
     ("column", "kind"): ("value", "substitute"),
 }
 """What values must be one of."""
+
+
+LISTS: Mapping[str, Mapping[str, str]] = {
+    "table": {"rows": "row", "columns": "column"},
+    "figure": {"panels": "panel"},
+    "panel": {"lines": "line"},
+    "claim": {"all": "part"},
+}
+"""Keys that hold lists of mappings, each with the kind of these."""
+
+FILES: Mapping[str, str] = {
+    "table": "table",
+    "figure": "figure",
+    "claims": "claim",
+    "diagnoses": "diagnosis",
+    "readings": "question",
+}
+"""What the files of a paper hold."""
+
+
+def json_schema(file: str) -> dict[str, Any]:
+    """Return the JSON Schema of a file of a paper, by which editors complete and check it.
+
+    Parameters
+    ----------
+    file : str
+        A key of `FILES`.
+    """
+    kind = FILES[file]
+    content = _object(kind)
+    if file in ("claims", "diagnoses"):
+        content = {"type": "array", "items": content}
+    elif file == "readings":
+        each = {"type": "object", "additionalProperties": content}
+        content = {"type": "object", "required": ["questions"], "properties": {"questions": each}}
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"omtl {file}"}
+    return head | content
+
+
+def _object(kind: str) -> dict[str, Any]:
+    """Return the schema of a mapping of a kind."""
+    properties: dict[str, Any] = {}
+    for key in (*NEEDED[kind].split(), *ALSO.get(kind, "").split()):
+        if key in LISTS.get(kind, {}):
+            properties[key] = {"type": "array", "items": _object(LISTS[kind][key])}
+        elif (kind, key) in VALUES:
+            properties[key] = {"enum": list(VALUES[kind, key])}
+        else:
+            properties[key] = {}
+    return {
+        "type": "object",
+        "required": NEEDED[kind].split(),
+        "properties": properties,
+        "additionalProperties": False,
+    }
 
 
 def check(kind: str, content: Any, where: str) -> None:

@@ -99,8 +99,9 @@ def fixed(
     wanted = dict(rule["point"])
     hits = [i for i, point in enumerate(points) if all(point.get(k) == wanted[k] for k in wanted)]
     if len(hits) != 1:
+        those = "1 point" if len(points) == 1 else f"{len(points)} points"
         raise UserError(
-            f"selection.point={wanted} fits {len(hits)} of the grid's {len(points)} points; "
+            f"selection.point={wanted} fits {len(hits)} of the grid's {those}; "
             "name one value of each hyper-parameter"
         )
     return np.full(len(results), hits[0])

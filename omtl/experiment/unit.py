@@ -15,22 +15,25 @@ from importlib import import_module
 from typing import Any, get_type_hints
 
 import numpy as np
-from numba.core.errors import NumbaError
 
 from omtl.data.preparation import read_only
 from omtl.experiment.code import code_version, package_versions
 from omtl.experiment.config import grid_points
 from omtl.experiment.host import host
 from omtl.experiment.loading import files_of, load_fed, module_of
-from omtl.kernel.not_compiled import why
+from omtl.kernel.not_compiled import REFUSALS, why
 from omtl.protocols.setting import Setting
 from omtl.sklearn.parameters import ANY, TABLE
 from omtl.util.errors import UserError
+from omtl.util.raised import place_in_own
 from omtl.util.seeds import generator
 from omtl.util.user_folder import own_module
 
 FORMAT = 2
 """Version of what a unit's result holds; part of its key."""
+
+PARTS = ("learner", "data", "protocol", "harness", "packages")
+"""The parts of the code that a unit's identity has."""
 
 
 @dataclass(frozen=True)
@@ -104,10 +107,37 @@ class Unit:
         return all(here[part] == self.identity[part] for part in ("code", "files"))
 
     @cached_property
+    def question(self) -> bytes:
+        """Hash of what is asked, whatever the code that answers."""
+        return question_of(self.identity)
+
+    @cached_property
+    def code(self) -> bytes:
+        """Hashes of the parts of the code, `PARTS`, eight bytes each."""
+        return code_of_parts(self.identity)
+
+    @cached_property
     def key(self) -> str:
         """Hash of the identity."""
-        text = json.dumps(self.identity, sort_keys=True, default=str)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return key_of(self.identity, self.question)
+
+
+def question_of(identity: dict[str, Any]) -> bytes:
+    """Return a hash of all of an identity but the code."""
+    asked = {name: value for name, value in identity.items() if name != "code"}
+    text = json.dumps(asked, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).digest()[:16]
+
+
+def code_of_parts(identity: dict[str, Any]) -> bytes:
+    """Return hashes of the parts of an identity's code, `PARTS`, eight bytes each."""
+    return b"".join(bytes.fromhex(identity["code"][part][:16]) for part in PARTS)
+
+
+def key_of(identity: dict[str, Any], question: bytes) -> str:
+    """Return the hash of an identity, whose question is known."""
+    code = "".join(identity["code"][part] for part in PARTS)
+    return hashlib.sha256(question + code.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -125,7 +155,9 @@ class Result:
 def import_fault(what: str, fault: Exception) -> UserError:
     """Return why something cannot be imported, in one line."""
     kind = "" if isinstance(fault, ImportError | AttributeError) else f"{type(fault).__name__}: "
-    return UserError(f"{what} cannot be imported: {kind}{' '.join(str(fault).split())}")
+    place = place_in_own(fault)
+    at = f" ({place})" if place else ""
+    return UserError(f"{what} cannot be imported: {kind}{' '.join(str(fault).split())}{at}")
 
 
 def learner_class(path: str) -> type:
@@ -218,7 +250,7 @@ def compute(unit: Unit) -> Result:
     learners = (new_learner(unit.algorithm, point) for point in points)
     try:
         arrays = protocol.play_grid(learners, setting)
-    except NumbaError as fault:
+    except REFUSALS as fault:
         if not issubclass(kind, tuple):
             raise UserError(
                 f"algorithm {unit.algorithm['name']} is a plain class, and protocol "

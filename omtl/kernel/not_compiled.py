@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 import omtl
 
@@ -13,37 +13,66 @@ PACKAGE = Path(omtl.__file__).resolve().parent
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
-TELLING = {
-    "Only accept returning of array": "it makes an array, which compiled rules may not",
-    "NRT required but not enabled": "it makes an array, which compiled rules may not",
-}
-"""What numba says, each with what that means of a learner."""
+REFUSALS = (NumbaError, UnsupportedBytecodeError)
+"""What numba raises where it cannot compile something."""
+
+ALLOCATING = "Only accept returning of array|NRT required but not enabled"
+
+ALLOCATES = "it makes an array, a text or another object, which compiled rules may not"
+
+TELLING = (
+    (
+        r"No implementation of function Function\(<(?:built-in )?(?:function|class) '?([\w.]+)",
+        "it calls {} in a way that numba does not know",
+    ),
+    (
+        r"Untyped global name '(\w+)'.*Cannot determine Numba type of <class 'function'>",
+        "it calls the plain function {}; decorate that with @inlined of omtl.ops",
+    ),
+    (r"Untyped global name '(\w+)'", "it uses {}, which numba does not know"),
+    (r"NameError: name '(\w+)' is not defined", "{} is not defined"),
+    (r"Unknown attribute '(\w+)'", "it asks for the attribute {}, which numba does not know there"),
+    (r"unsupported opcode \((\w+)\)", "it has a statement that numba does not know ({})"),
+)
+"""What a line of numba's says, and what that means of a learner."""
 
 OPENING = ("Failed in", "No implementation of function Function(<function")
 """How the lines begin by which numba only leads up to what is the matter."""
 
 
-def why(fault: NumbaError) -> str:
-    """Return what numba says is the matter, and of which line of the learner's file."""
+def why(fault: Exception) -> str:
+    """Return what numba refuses, and of which line of the learner's file."""
     text = COLOURS.sub("", str(fault))
     lines = [line.strip() for line in text.splitlines()]
-    meant = next((words for said, words in TELLING.items() if said in text), None)
-    if meant is None:
-        raised = [i for i, line in enumerate(lines) if re.match(r"\w*Error: Failed in", line)]
-        starts = [lines[i + 1] for i in raised if i + 1 < len(lines)]
-        meant = next((line for line in [*starts, *lines] if not line.startswith(OPENING)), "")
+    meant = ALLOCATES if re.search(ALLOCATING, text) else _reworded(_matter(lines))
     place = _place(lines)
     return f"{meant}; {place}" if place else meant
+
+
+def _matter(lines: list[str]) -> str:
+    """Return the line that says what is the matter."""
+    raised = [i for i, line in enumerate(lines) if re.match(r"\w*Error: Failed in", line)]
+    ordered = [*(lines[i + 1] for i in raised if i + 1 < len(lines)), *lines]
+    telling = [line for line in ordered if line and not line.startswith(OPENING)]
+    functions = [line for line in lines if line.startswith(OPENING[1])]
+    candidates = [line for line in telling if not line.startswith(("File ", "There are"))]
+    return next(iter([*candidates[:1], *functions, *lines]), "")
+
+
+def _reworded(line: str) -> str:
+    found = ((re.search(said, line), words) for said, words in TELLING)
+    return next((words.format(*match.groups()) for match, words in found if match), line)
 
 
 def _place(lines: list[str]) -> str:
     """Return the line of code of the first file that is neither numba's nor this package's."""
     for number, line in enumerate(lines):
         found = re.fullmatch(r'File "(.+)", line (\d+):', line)
+        found = found or re.search(r"Raised from (.+) \((\d+)\)", line)
         if found and "site-packages" not in found[1] and not _ours(found[1]):
             marked = next((i for i in range(number, len(lines)) if lines[i] == "^"), 0)
             code = f": {lines[marked - 1]}" if marked else ""
-            return f"{found[1].rpartition('/')[2]}, line {found[2]} on{code}"
+            return f"{found[1].rpartition('/')[2]}, line {found[2]}{code}"
     return ""
 
 

@@ -14,17 +14,17 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core.errors import NumbaError
 from scipy import sparse
 
 from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Stream, Tasks, rounds
 from omtl.kernel.loop import run
-from omtl.kernel.not_compiled import why
+from omtl.kernel.not_compiled import REFUSALS, why
 from omtl.kernel.play import Trace, play
 from omtl.kernel.rules import Event, Shape, is_compiled, open_round, score, update
 from omtl.reference.transcriptions import rounds_of, steps_of, transcription_of
+from omtl.util.raised import describe
 
 PASS, FAIL, WARNING = "pass", "fail", "warning"
 
@@ -470,10 +470,10 @@ def _looked(check: Check, learner: Any) -> Finding:
             note = check.look(learner)
     except BrokenRule as fault:
         return Finding(check, broken, str(fault))
-    except NumbaError as fault:
+    except REFUSALS as fault:
         return Finding(check, FAIL, f"it cannot be compiled: {why(fault)}")
     except Exception as fault:  # whatever the learner's own code raises
-        return Finding(check, FAIL, f"{type(fault).__name__}: {fault}")
+        return Finding(check, FAIL, describe(fault))
     return Finding(check, PASS, note or "")
 
 

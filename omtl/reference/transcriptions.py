@@ -17,15 +17,21 @@ from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.coml import COML
 from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
 from omtl.learners.gradient import GradientDescent
+from omtl.learners.hedge import HedgedMultiTask
 from omtl.learners.lifelong import AKLO, OGD
 from omtl.learners.majority import Majority
+from omtl.learners.multitask_arow import MultiTaskAROW
+from omtl.learners.neighbours import NeighbourhoodMT
 from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.osgl import OSGL, OSGLImplicit
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
+from omtl.learners.parameter_free import ParameterFree
 from omtl.learners.passive_aggressive import PassiveAggressive, PassiveAggressiveII
+from omtl.learners.peers import Humble, Peer
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.learners.second_order import SecondOrderPerceptron
+from omtl.learners.selective import SelectivePerceptron
 from omtl.learners.soft_confidence import SCW
 from omtl.reference import (
     Given,
@@ -34,6 +40,7 @@ from omtl.reference import (
     baselines,
     centralised,
     interaction,
+    later,
     lifelong,
     network,
     osmtl,
@@ -67,6 +74,13 @@ TRANSCRIPTIONS: dict[type, Callable[..., Steps]] = {
     AdaGrad: baselines.adagrad,
     AROW: baselines.arow,
     Majority: baselines.majority,
+    HedgedMultiTask: later.hedged_multi_task,
+    MultiTaskAROW: later.multitask_arow,
+    Peer: later.peer,
+    ParameterFree: later.parameter_free,
+    NeighbourhoodMT: later.neighbourhood_mt,
+    Humble: later.humble,
+    SelectivePerceptron: later.selective_perceptron,
     PassiveAggressiveII: rivals.pa_ii,
     ALMA: rivals.alma,
     SCW: rivals.scw,

@@ -37,6 +37,8 @@ NOT_COMPARABLE = "not comparable"
 """What becomes of a cell. It is close if the results were made on another kind of CPU, whose bits
 may differ, and no number differs by more than the repeats' standard deviation."""
 
+RESULTS_OF = (SAME, CLOSE, DIFFERENT, NOT_COMPARABLE)
+
 LARGE = 40
 """Where more points than this are played again, it is in one repeat only."""
 
@@ -223,7 +225,7 @@ def check(run: Run, row: Mapping[str, str], seed: int) -> Check:
     points = sum(len(one.experiment.points) for one in plays[0].each_rival())
     order = generator(seed, of="verified repeats", **_place(row)).permutation(kept.size)
     repeats = sorted(order[: 1 if points > LARGE else MOST_REPEATS].tolist())
-    made, here = run.meta["host"]["cpu"], host()["cpu"]
+    made, here = run.meta["cpu"], host()["cpu"]
     spread = float(kept.std(ddof=1)) if kept.size > 1 else 0.0
     differences, close = [], made != here
     for repeat in repeats:
@@ -287,6 +289,28 @@ def signed_off(checks: Sequence[Check], seed: int) -> pd.DataFrame:
         ],
         columns=COLUMNS,
     )
+
+
+SIGNED = ("date", "name", "commit", "machine", "seed", "cells", *RESULTS_OF, "result")
+"""Columns of ``results/reproductions.csv``, the log of reproductions by others."""
+
+
+def signature(checks: Sequence[Check], name: str, seed: int) -> pd.DataFrame:
+    """Return the line by which someone signs off what became of checked cells.
+
+    Raises
+    ------
+    UserError
+        If the name is empty or has more than a line.
+    """
+    if not name.strip() or not name.isprintable():
+        raise UserError(f"--sign {name!r}: a name is one line of text")
+    made = signed_off(checks, seed).iloc[0]
+    counts = [sum(one.result == kind for one in checks) for kind in RESULTS_OF]
+    cells = " ".join(dict.fromkeys(one.row["table"] for one in checks))
+    result = "differs" if counts[-2] else "reproduced"
+    line = (made.date, name.strip(), made.commit, made.machine, made.seed, cells, *counts, result)
+    return pd.DataFrame([tuple(map(str, line))], columns=SIGNED)
 
 
 def append(path: Path, rows: pd.DataFrame) -> None:

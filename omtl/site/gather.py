@@ -10,9 +10,10 @@ from typing import Any
 import yaml
 
 from omtl.experiment.config import option_files, read_yaml
+from omtl.experiment.papers import paper_file, paper_files
+from omtl.figures.numbers import drawn_rows
 from omtl.tables.committed import Run, rows, runs, text_of
-from omtl.tables.plan import descriptions
-from omtl.util.paths import EXPERIMENTS
+from omtl.tables.plan import describe, descriptions
 
 
 def as_number(text: str) -> float | None:
@@ -35,17 +36,17 @@ class Sources:
     @cached_property
     def papers(self) -> list[str]:
         """The papers, by their short names."""
-        return sorted({path.parent.name for path in EXPERIMENTS.glob("*/README.md")})
+        return [path.parent.name for path in paper_files("README.md")]
 
     @cached_property
     def tables(self) -> dict[str, dict[str, Any]]:
         """The descriptions of the tables, by id."""
-        return {name: read_yaml(path) for name, path in descriptions("table").items()}
+        return {name: describe("table", name) for name in descriptions("table")}
 
     @cached_property
     def figures(self) -> dict[str, dict[str, Any]]:
         """The descriptions of the figures, by id."""
-        return {name: read_yaml(path) for name, path in descriptions("figure").items()}
+        return {name: describe("figure", name) for name in descriptions("figure")}
 
     @cached_property
     def runs(self) -> dict[str, list[Run]]:
@@ -59,9 +60,13 @@ class Sources:
         for name in self.figures:
             paths = [
                 self.results / "figures" / f"{name}.csv",
-                *sorted((self.results / "figures").glob(f"{name}.*.csv")),
+                *sorted(
+                    path
+                    for path in (self.results / "figures").glob(f"{name}.*.csv")
+                    if not path.name.endswith(".claims.csv")
+                ),
             ]
-            each = [row for path in paths for row in rows(path) if "panel" in row]
+            each = [row for path in paths for row in drawn_rows(path)]
             found[name] = list({tuple(row.values()): row for row in each}.values())
         return found
 
@@ -80,14 +85,14 @@ class Sources:
         """What the papers leave open, by paper."""
         found = {}
         for paper in self.papers:
-            path = EXPERIMENTS / paper / "readings.yaml"
+            path = paper_file(paper, "readings.yaml")
             found[paper] = read_yaml(path)["questions"] if path.exists() else {}
         return found
 
     @cached_property
     def readmes(self) -> dict[str, str]:
         """The papers' own pages, as Markdown."""
-        return {paper: text_of(EXPERIMENTS / paper / "README.md") for paper in self.papers}
+        return {paper: text_of(paper_file(paper, "README.md")) for paper in self.papers}
 
     @cached_property
     def algorithms(self) -> dict[str, dict[str, Any]]:
@@ -98,11 +103,6 @@ class Sources:
     def datasets(self) -> dict[str, dict[str, Any]]:
         """The configs of the data sets, by name."""
         return _group("dataset")
-
-    def outcomes(self, name: str, kind: str) -> list[dict[str, str]]:
-        """Return the outcomes of the claims of a table or figure, of all readings."""
-        folder = {"table": "reproduced", "figure": "figures"}[kind]
-        return rows(self.results / folder / f"{name}.claims.csv")
 
     def tests(self, name: str) -> list[dict[str, str]]:
         """Return the tests of the comparisons of a table's or figure's claims."""

@@ -6,16 +6,16 @@ from typing import Any
 
 import yaml
 
+from omtl.experiment.papers import paper_file
 from omtl.experiment.schema import check_all
 from omtl.tables.plan import Table
 from omtl.tables.scoring import Scored
-from omtl.util.paths import EXPERIMENTS
 
 
 def diagnoses(paper: str) -> list[dict[str, Any]]:
     """Return a paper's diagnoses: each with ``table``, ``readings``, ``dataset``, ``algorithms``
     (patterns of names) and ``text``, and with ``metrics`` where it is not for all of them."""
-    path = EXPERIMENTS / paper / "diagnoses.yaml"
+    path = paper_file(paper, "diagnoses.yaml")
     found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
     check_all("diagnosis", found, str(path))
     return found

@@ -19,12 +19,12 @@ from omtl.experiment.config import (
 )
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.loading import is_synthetic
+from omtl.experiment.papers import paper_file, paper_files, published_file
 from omtl.experiment.schema import check_description, check_questions
 from omtl.experiment.unit import Unit
 from omtl.measures.metrics import METRICS
 from omtl.tables.verdict import OURS, TIMING
 from omtl.util.errors import UserError
-from omtl.util.paths import EXPERIMENTS, PUBLISHED
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def descriptions(kind: str) -> dict[str, Path]:
     kind : {"table", "figure"}
     """
     prefix = {"table": "table", "figure": "fig"}[kind]
-    files = sorted(EXPERIMENTS.glob(f"*/{prefix}*.yaml"))
+    files = paper_files(f"{prefix}*.yaml")
     return {f"{path.parent.name}-{path.stem}": path for path in files}
 
 
@@ -132,6 +132,8 @@ def describe(kind: str, name: str) -> dict[str, Any]:
     path = known[choose(kind, name, list(known))]
     description = read_yaml(path)
     check_description(kind, description, path)
+    if kind == "table" and description.get("baselines") != "none":
+        description["rows"] += load_option("comparison", "beside_papers")["rows"]
     return description
 
 
@@ -145,14 +147,13 @@ def columns_of(paper: str) -> set[str]:
 
 @lru_cache
 def _refuse_wrong_questions(paper: str) -> None:
-    where = str(EXPERIMENTS / paper / "readings.yaml")
+    where = str(paper_file(paper, "readings.yaml"))
     check_questions(questions(paper), columns_of(paper), where)
 
 
 def published(table: str) -> list[dict[str, str]]:
     """Return the published numbers of a table, as printed, in the paper's order."""
-    path = PUBLISHED / f"{table}.csv"
-    with path.open(encoding="utf-8", newline="") as file:
+    with published_file(table).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 

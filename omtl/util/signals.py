@@ -6,10 +6,12 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from types import FrameType
 
 from omtl.util.errors import UserError
+from omtl.util.raised import is_debugging
 from omtl.util.status import INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG_USE
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -38,6 +40,8 @@ def ended(job: Callable[[], int]) -> int:
         return status
     except UserError as fault:
         print(f"omtl: {fault}", file=sys.stderr)
+        if is_debugging():
+            traceback.print_exc()
         return WRONG_USE
     except BrokenPipeError:  # who read has had enough, as `head` has
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

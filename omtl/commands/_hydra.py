@@ -1,0 +1,136 @@
+"""Running what Hydra composes: one experiment, or a sweep of them.
+
+Its repeats are units of the store like those of a table, so an experiment that was run before is
+answered from there. Each run leaves its record in Hydra's folder of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.experimental.callback import Callback
+from hydra.types import RunMode
+from omegaconf import DictConfig
+
+from omtl.commands._options import tell_written
+from omtl.commands._runs import print_runs
+from omtl.experiment.composition import FAULTS, mistake, parsed, plain, spelt_out
+from omtl.reproduction.record import FILE, collect, frame, line, play, write, write_table
+from omtl.util.errors import UserError
+from omtl.util.files import cannot_write
+from omtl.util.paths import CONF, kept
+from omtl.util.signals import ended
+from omtl.util.status import DONE, FAILED
+from omtl.util.user_folder import refuse_missing
+
+LOG = logging.getLogger("omtl")
+
+SWEEPS: list[tuple[Path, dict[Path, int]]] = []
+"""The folder of the sweep that runs, and the records that were in it before."""
+
+
+class NoteSweep(Callback):
+    """Notes where Hydra lets a sweep write."""
+
+    def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
+        """Note the folder of a sweep that begins."""
+        folder = Path(str(config.hydra.sweep.dir)).absolute()
+        SWEEPS.append((folder, _times(folder)))
+
+
+def _times(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in folder.rglob(FILE)}
+
+
+@hydra.main(config_path=str(CONF), config_name="config", version_base="1.3")
+def _job(config: DictConfig) -> float:
+    """Run the experiment that Hydra has composed; a sweep comes here for each of its jobs."""
+    about = HydraConfig.get()
+    in_sweep = about.mode == RunMode.MULTIRUN
+    folder = Path(about.runtime.output_dir)
+    record: dict[str, Any] = {"overrides": list(about.overrides.task)}
+
+    def told() -> int:
+        try:
+            record["config"] = plain(config)
+            record.update(play(record["config"]))
+            LOG.info(line(record))
+            print(line(record))
+        except UserError as fault:
+            record["failed"] = str(fault)
+            LOG.error(fault)
+            if in_sweep:
+                print(f"omtl: {' '.join(record['overrides'])}: {fault}", file=sys.stderr)
+            raise
+        finally:
+            if {"failed", "metrics"} & record.keys():
+                path = write(record, folder)
+        if not in_sweep:
+            tell_written([path])
+        return DONE
+
+    if in_sweep:  # a fault is for the sweeper, which goes on with other jobs
+        told()
+    elif status := ended(told):
+        sys.exit(status)
+    return record["returns"]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what overrides compose, one experiment or a sweep of them; return the exit status.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Hydra's.
+    """
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # so that faults come here, to be told briefly
+    SWEEPS.clear()
+
+    def handed_over() -> int:
+        refuse_missing()
+        given = list(arguments)
+        if "--shell-completion" not in given:
+            given = spelt_out(given)
+            parsed([w for w in given if w.startswith("~") or ("=" in w and not w.startswith("-"))])
+        sys.argv = ["omtl run", *given]
+        try:  # where Hydra is to write
+            (kept() / "runs").mkdir(parents=True, exist_ok=True)
+        except OSError as fault:
+            raise cannot_write(kept() / "runs", fault) from fault
+        try:
+            _job()
+        except FAULTS as fault:
+            raise mistake(fault) from fault
+        except UserError:
+            if not SWEEPS:
+                raise
+        return _tell_sweep(*SWEEPS[0]) if SWEEPS else DONE
+
+    return ended(handed_over)
+
+
+def _tell_sweep(folder: Path, before: dict[Path, int]) -> int:
+    """Write and print the table of a sweep; return the exit status."""
+    mine = {path.parent.relative_to(folder).as_posix() for path in _new(folder, before)}
+    records = {name: record for name, record in collect(folder).items() if name in mine}
+    if not records:
+        raise UserError("the sweep has nothing to run; give values that there are")
+    table = frame(records)
+    print_runs(table)
+    tell_written(write_table(table, folder / "sweep"))
+    failed = sum("failed" in record for record in records.values())
+    if failed:
+        print(f"omtl: {failed} of {len(records)} jobs failed", file=sys.stderr)
+    return FAILED if failed else DONE
+
+
+def _new(folder: Path, before: dict[Path, int]) -> list[Path]:
+    return [path for path, time in _times(folder).items() if before.get(path) != time]

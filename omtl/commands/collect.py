@@ -1,0 +1,53 @@
+"""``omtl collect``: read the records of any number of runs into one table."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from omtl.util.status import DONE
+
+HELP = "read the records of runs and sweeps into one table"
+EXAMPLES = (
+    "collect .omtl/sweeps",
+    "collect .omtl/runs --by-repeat --to runs.parquet",
+)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add where the records are, and where the table goes."""
+    command.add_argument(
+        "folders", nargs="+", type=Path, metavar="FOLDER", help="read all records below it"
+    )
+    command.add_argument(
+        "--by-repeat", action="store_true", help="one row per repeat, in place of one per run"
+    )
+    command.add_argument(
+        "--to", type=Path, metavar="FILE", help="write .csv or .parquet, in place of printing"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the table, or write it."""
+    from omtl.commands._options import tell_written
+    from omtl.commands._runs import print_runs
+    from omtl.reproduction.record import WRITERS, collect, frame
+    from omtl.util.errors import UserError
+
+    records: dict[str, dict[str, Any]] = {}
+    for folder in options.folders:
+        found = collect(folder)
+        if not found:
+            raise UserError(f"{folder}: there is no record of a run below it")
+        several = len(options.folders) > 1
+        records |= {f"{folder}/{name}" if several else name: one for name, one in found.items()}
+    table = frame(records, options.by_repeat)
+    if options.to is None:
+        print_runs(table)
+        return DONE
+    if options.to.suffix not in WRITERS:
+        raise UserError(f"{options.to} must end in {' or '.join(WRITERS)}")
+    WRITERS[options.to.suffix](table, options.to)
+    tell_written([options.to])
+    return DONE

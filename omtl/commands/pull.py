@@ -1,0 +1,26 @@
+"""``omtl pull``: the units of an archive, which need not be computed then."""
+
+from __future__ import annotations
+
+import argparse
+
+from omtl.util.status import DONE
+
+HELP = "take the finished units of an archive into the store"
+EXAMPLES = ("pull units.omtl", "pull https://example.org/units.omtl")
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add where from."""
+    command.add_argument("archive", help="a file, or the address of one")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Take the units."""
+    from omtl.compute.archive import fetched, pull
+    from omtl.compute.store import Store
+
+    with fetched(options.archive) as path:
+        done = pull(path, Store.default())
+    print(f"{done.units} units, {done.new} of them new; {done.ours} are of the code that is here")
+    return DONE

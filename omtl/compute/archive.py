@@ -1,0 +1,192 @@
+"""Archives of finished units, and what the store need not keep.
+
+An archive is a file of the store: records with hashes of their contents. A unit is found by its key
+only, so those of other code, which an archive may have, are never taken for ours.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from omtl.compute.segments import SUFFIX, Record, packed, rewrite, scan
+from omtl.compute.store import OLD_LOG, Store
+from omtl.experiment.unit import Unit, code_of_parts, key_of, question_of
+from omtl.util.errors import UserError
+from omtl.util.files import write_whole
+
+
+class Pulled(NamedTuple):
+    """How many units an archive has, of the code that is here, and how many were new."""
+
+    units: int
+    ours: int
+    new: int
+
+
+def push(units: Iterable[Unit] | None, store: Store, path: Path) -> int:
+    """Write stored units to an archive; return how many.
+
+    Parameters
+    ----------
+    units : iterable of Unit, or None
+        Which; None for all that are of the code that is here.
+    store : Store
+    path : Path
+        The file.
+
+    Raises
+    ------
+    UserError
+        If none of them is stored, or the file cannot be written.
+    """
+    is_current = Current()
+    wanted = None if units is None else {bytes.fromhex(unit.key) for unit in units}
+    found = [
+        packed(record.key, record.question, record.code, payload)
+        for record in sorted(store.records(), key=lambda record: record.key)
+        if (is_current(record) if wanted is None else record.key in wanted)
+        and (payload := record.payload()) is not None
+    ]
+    if not found:
+        raise UserError(f"{store.folder} has none of these units; compute them first")
+    write_whole(path, b"".join(found))
+    return len(found)
+
+
+@contextmanager
+def fetched(place: str) -> Iterator[Path]:
+    """Give the file at a path or an address; what is fetched is removed in the end.
+
+    Raises
+    ------
+    UserError
+        If nobody answers there.
+    """
+    if "://" not in place:
+        yield Path(place)
+        return
+    import requests
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "units"
+        try:
+            with requests.get(place, stream=True, timeout=60) as answer, path.open("wb") as file:
+                answer.raise_for_status()
+                for part in answer.iter_content(2**20):
+                    file.write(part)
+        except (requests.RequestException, OSError) as fault:
+            raise UserError(f"{place} cannot be fetched ({fault})") from fault
+        yield path
+
+
+def pull(path: Path, store: Store) -> Pulled:
+    """Take the units of an archive into the store.
+
+    Parameters
+    ----------
+    path : Path
+        The archive.
+    store : Store
+
+    Raises
+    ------
+    UserError
+        If it is no archive, or damaged, or cannot be read; the store is then as it was.
+    """
+    try:
+        found = [_checked(record, path) for record in scan(path)]
+        whole = bool(found) and found[-1].end == path.stat().st_size
+    except OSError as fault:
+        raise UserError(f"{path} cannot be read ({fault.strerror})") from fault
+    if not whole:
+        raise _damaged(path)
+    is_current = Current()
+    known = {record.key for record in store.records()}
+    new = [record for record in found if record.key not in known]
+    for record in new:
+        payload = record.payload()
+        if payload is None:
+            raise _damaged(path)
+        store.add(packed(record.key, record.question, record.code, payload))
+    store.sync()
+    return Pulled(len(found), sum(map(is_current, found)), len(new))
+
+
+def _checked(record: object, path: Path) -> Record:
+    """Return a record whose content is what its key says."""
+    if not isinstance(record, Record) or (identity := _identity(record)) is None:
+        raise _damaged(path)
+    try:
+        question = question_of(identity)
+        held = (key_of(identity, question), question, code_of_parts(identity))
+    except (KeyError, TypeError, ValueError) as fault:
+        raise _damaged(path) from fault
+    if held != (record.key.hex(), record.question, record.code):
+        raise _damaged(path)
+    return record
+
+
+def _damaged(path: Path) -> UserError:
+    return UserError(f"{path} is no archive of units, or a damaged one; nothing of it was taken")
+
+
+def _identity(record: Record) -> dict[str, Any] | None:
+    """Return the identity of a stored unit; None where it is damaged."""
+    payload = record.payload()
+    try:
+        return None if payload is None else json.loads(payload[: payload.index(b"\n")])["unit"]
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+class Current:
+    """Whether stored units are of the code that is here."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, bool] = {}
+
+    def __call__(self, record: Record) -> bool:
+        if record.code not in self._known:
+            self._known[record.code] = self._is(record)
+        return self._known[record.code]
+
+    def _is(self, record: Record) -> bool:
+        asked = _identity(record) or {}
+        made_of = ("algorithm", "dataset", "protocol", "network", "seed", "repeat", "draw")
+        try:
+            return Unit(**{name: asked[name] for name in made_of}).code == record.code
+        except (UserError, KeyError, TypeError, AttributeError):
+            return False  # its learner, data set or protocol is gone
+
+
+def prune(store: Store, only_tell: bool = False) -> tuple[int, int]:
+    """Remove units whose code is gone, damaged files, and those of earlier formats.
+
+    Parameters
+    ----------
+    store : Store
+    only_tell : bool
+        Whether nothing is removed.
+
+    Returns
+    -------
+    tuple of int
+        How many units go, and how many stay.
+    """
+    is_current = Current()
+    records = list(store.records())
+    gone = sum(not is_current(record) for record in records)
+    if not only_tell:
+        for path in sorted(store.folder.glob(f"*{SUFFIX}")):
+            rewrite(path, is_current)
+        for path in [*store.folder.glob("*.damaged"), *store.folder.glob(OLD_LOG)]:
+            path.unlink(missing_ok=True)
+        for folder in store.folder.glob("[0-9a-f][0-9a-f]"):
+            shutil.rmtree(folder, ignore_errors=True)
+    return gone, len(records) - gone

@@ -1,0 +1,158 @@
+"""The data sets in Python: arrays for scikit-learn, streams of examples for river.
+
+>>> from omtl.datasets import load
+>>> data = load("random_walk", n_examples=100)
+>>> data.X.shape, data.n_tasks
+((900, 100), 9)
+>>> x, y = next(iter(data))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from omtl.data.preparation import prepare
+from omtl.data.streams import Tasks, rounds
+from omtl.experiment.config import load_option, options
+from omtl.experiment.dataset_options import check_options
+from omtl.experiment.loading import module_of
+from omtl.util.errors import UserError
+from omtl.util.seeds import generator
+
+__all__ = ["DataSet", "load", "names"]
+
+TASK = "task"
+"""The feature of a river example that names its task."""
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Labelled examples of many tasks. Iterating yields river's pairs ``(x, y)`` (`stream`).
+
+    Parameters
+    ----------
+    name, label : str
+        The name in ``conf/dataset/``, and what people call it.
+    X : ndarray or csr_array of shape (n_examples, n_features)
+    y : ndarray of shape (n_examples,)
+        Labels, -1 or +1.
+    task : ndarray of shape (n_examples,)
+        The name of each example's task.
+    task_names : tuple of str
+    citation, licence : str
+        What to cite (BibTeX), and under which terms the data are.
+    """
+
+    name: str
+    label: str
+    X: np.ndarray | sparse.csr_array = field(repr=False)
+    y: np.ndarray = field(repr=False)
+    task: np.ndarray = field(repr=False)
+    task_names: tuple[str, ...] = field(repr=False)
+    citation: str = field(default="", repr=False)
+    licence: str = field(default="", repr=False)
+
+    @property
+    def n_tasks(self) -> int:
+        """Number of tasks."""
+        return len(self.task_names)
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return len(self.y)
+
+    def __iter__(self) -> Iterator[tuple[dict[str, Any], bool]]:
+        """Yield the stream of repeat 0 under seed 0."""
+        return self.stream()
+
+    def order(self, seed: int = 0, repeat: int = 0) -> np.ndarray:
+        """Return the numbers of the examples in the order in which ``protocol=rounds`` plays them.
+
+        A round has one example of each task that has any left.
+
+        Parameters
+        ----------
+        seed, repeat : int
+            As of ``omtl run``: the same seed and repeat give the same order.
+        """
+        number = {name: k for k, name in enumerate(self.task_names)}
+        task = np.array([number[name] for name in self.task], dtype=np.int64)
+        axes: dict[str, Any] = {"dataset": self.name, "repeat": repeat, "draw": 0}
+        shuffle = generator(seed, of="shuffle", **axes)
+        tasks = Tasks(self.X, self.y, task, self.task_names)
+        return rounds(tasks, shuffle, np.random.default_rng(0)).example
+
+    def stream(self, seed: int = 0, repeat: int = 0) -> Iterator[tuple[dict[str, Any], bool]]:
+        """Yield the examples one at a time, as river's data sets do.
+
+        Parameters
+        ----------
+        seed, repeat : int
+            Of the order (`order`).
+
+        Yields
+        ------
+        x : dict of str to float
+            The features that are not 0, by their number; ``x["task"]`` names the task.
+        y : bool
+        """
+        X = self.X if isinstance(self.X, sparse.csr_array) else sparse.csr_array(self.X)
+        for i in self.order(seed, repeat):
+            part = slice(X.indptr[i], X.indptr[i + 1])
+            features = zip(X.indices[part].tolist(), X.data[part].tolist(), strict=True)
+            x: dict[str, Any] = {TASK: str(self.task[i])}
+            x |= {str(feature): value for feature, value in features}
+            yield x, bool(self.y[i] > 0)
+
+
+def names() -> list[str]:
+    """Return the names of the data sets, those of the user's own folder included."""
+    return options("dataset")
+
+
+def load(name: str, *, prepared: bool = True, seed: int = 0, **changed: Any) -> DataSet:
+    """Load a data set; download its files, checked by their hashes, if they are not there.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+    prepared : bool
+        Whether to normalise and to add a bias feature as the data set's config says, which is what
+        the harness plays; else as the files have it.
+    seed : int
+        Of a synthetic data set's draw.
+    **changed
+        Options of the data set (``options`` of its config) to set.
+
+    Raises
+    ------
+    UserError
+        If the name or an option is wrong, or a file cannot be downloaded.
+    """
+    config = load_option("dataset", name)
+    module = module_of(config)
+    given = config["options"] | changed
+    check_options(module.load, given, name)
+    if getattr(module, "SYNTHETIC", False):
+        given["rng"] = generator(seed, of="draw", dataset=name, draw=0)
+    try:
+        tasks = module.load(**given)
+    except (TypeError, ValueError) as fault:
+        raise UserError(f"dataset {name}: options {changed} do not fit ({fault})") from fault
+    tasks = prepare(tasks, config["normalise"], config["bias"]) if prepared else tasks
+    return DataSet(
+        name=name,
+        label=config["label"],
+        X=tasks.X,
+        y=tasks.y,
+        task=np.array(tasks.names)[tasks.task],
+        task_names=tasks.names,
+        citation=getattr(module, "CITATION", ""),
+        licence=getattr(module, "LICENCE", ""),
+    )

@@ -1,0 +1,55 @@
+"""Readings in Hydra's defaults list: what an option of a group is under a reading's answers.
+
+``conf/config.yaml`` merges ``read/GROUP/READING/OPTION`` into an option wherever there is such a
+config. They are made here from the questions of the papers, so that a reading is part of what Hydra
+composes and values that are typed stand above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hydra.core.config_store import ConfigStore
+
+from omtl.experiment.config import load_option, options, patch_of, patched
+
+GROUPS = ("algorithm", "dataset", "protocol", "network", "selection")
+"""The groups whose options a reading can change."""
+
+ROOT = "read"
+
+
+def store_readings(readings: Mapping[str, Mapping[str, Any]]) -> None:
+    """Give Hydra the configs of readings, in place of those that it was given before.
+
+    Parameters
+    ----------
+    readings : mapping of str to mapping
+        The readings' configs by the name of their option.
+    """
+    store = ConfigStore.instance()
+    store.repo.pop(ROOT, None)
+    for name, reading in readings.items():
+        for (group, option), values in changes(reading).items():
+            place = f"{ROOT}/{group}/{name}"
+            # Hydra merges mappings; what stood in them goes only where they are emptied first.
+            store.store(group=place, name=f"{option}_emptied", node=dict.fromkeys(values))
+            node = {"defaults": [f"{name}/{option}_emptied@_here_", "_self_"], **values}
+            store.store(group=place, name=option, node=node)
+
+
+def changes(reading: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the values that a reading changes, by group and option."""
+    found = {}
+    patch = patch_of(reading)
+    named = {tuple(key.split(".")[:2]) for key in patch}
+    for group in GROUPS:
+        for option in options(group) if any(group == one for one, _ in named) else ():
+            if (group, "*") in named or (group, option) in named:
+                config = load_option(group, option)
+                read = patched({group: config}, patch)[group]
+                values = {key: value for key, value in read.items() if value != config.get(key)}
+                if values:
+                    found[group, option] = values
+    return found

@@ -1,0 +1,271 @@
+"""Records of runs: what was composed and what came out, as a file and as rows of a table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from hydra.core.override_parser.overrides_parser import OverridesParser
+
+from omtl.compute.parallel_jobs import run
+from omtl.compute.store import Store
+from omtl.experiment.composition import experiment_of
+from omtl.experiment.config import choose, resolve_jobs
+from omtl.experiment.selection import select
+from omtl.measures.metrics import METRICS, Metric
+from omtl.tables.layout import plural, spread
+from omtl.tables.plan import Cell
+from omtl.tables.scoring import values_of
+from omtl.util.errors import UserError
+from omtl.util.files import write_whole
+from omtl.util.strict_json import strict
+
+FILE = "result.json"
+"""The name of a record in the folder of its run."""
+
+DIGITS = {"auc": 4, "nsv": 1}
+"""Digits of a metric that are shown; two of the others."""
+
+GROUPS = ("algorithm", "dataset", "protocol", "network", "reading", "selection")
+
+
+def play(config: dict[str, Any]) -> dict[str, Any]:
+    """Run an experiment and return its record.
+
+    Parameters
+    ----------
+    config : dict
+        A composed config.
+
+    Returns
+    -------
+    dict
+        ``config``; ``metrics`` with the unit and the number of each repeat; ``params``, the
+        hyper-parameters that were chosen in each repeat; ``diverged``, in how many repeats the
+        learner did; ``returns``, the number that a sweeper gets.
+
+    Raises
+    ------
+    UserError
+        If the config does not make an experiment, or a repeat failed.
+    """
+    experiment = experiment_of(config)
+    wanted = config.get("metric")
+    if wanted is not None:
+        choose("metric", str(wanted), list(METRICS))
+    store = Store.default()
+    units = experiment.repeats(config["seed"], config["repeats"])
+    outcome = run(units, store, resolve_jobs(config["parallel"]))
+    if outcome.failed:
+        raise UserError(next(iter(outcome.failed.values())).reason)
+    results = [result for unit in units if (result := store.load(unit)) is not None]
+    rule = config["selection"]
+    chosen = select(results, experiment.points, rule)
+    measured = [
+        metric
+        for metric in METRICS.values()
+        if not metric.timing and set(metric.needs) <= results[0].arrays.keys()
+    ]
+    if not measured:
+        raise UserError(
+            f"protocol {experiment.protocol['name']} measures nothing that is one number; "
+            "see the figures of its paper"
+        )
+    returned = METRICS[wanted] if wanted else measured[0]
+    if returned not in measured:
+        raise UserError(
+            f"protocol {experiment.protocol['name']} does not measure {wanted}; it measures "
+            f"{', '.join(metric.name for metric in measured)}"
+        )
+
+    def values(metric: Metric) -> np.ndarray:
+        return values_of(Cell("", "", "all", metric.name, "", "", experiment), results, rule)[0]
+
+    return {
+        "config": config,
+        "metrics": {
+            metric.name: {"unit": metric.unit, "values": values(metric).tolist()}
+            for metric in measured
+        },
+        "params": [experiment.points[int(point)] for point in chosen],
+        "diverged": sum(
+            bool(r.arrays["diverged"][p]) for r, p in zip(results, chosen, strict=True)
+        ),
+        "returns": float(values(returned).mean()),
+    }
+
+
+def line(record: Mapping[str, Any]) -> str:
+    """Return a record as a line of text."""
+    config, params = record["config"], record["params"]
+    network = ""
+    if config["algorithm"]["networked"]:
+        given = config["network"]["edges"] is not None
+        network = f" on {'the given network' if given else config['network']['name']}"
+    numbers = []
+    for name, metric in record["metrics"].items():
+        if record["diverged"]:
+            repeats = plural(len(params), "repeat")
+            numbers.append(f"{name} diverged in {record['diverged']} of {repeats}")
+        else:
+            values = metric["values"]
+            std = np.std(values, ddof=1) if len(values) > 1 else ""
+            numbers.append(f"{name} {shown(name, np.mean(values), std)} {metric['unit']}".strip())
+    point = params[0] if all(each == params[0] for each in params) else "by repeat"
+    return (
+        f"{config['algorithm']['label']}{network}, {config['dataset']['label']}: "
+        f"{', '.join(numbers)} "
+        f"({plural(len(params), 'repeat')}, reading {config['reading']['name']}, "
+        f"{config['selection']['rule']}: {point})"
+    )
+
+
+def shown(name: str, mean: Any, std: Any) -> str:
+    """Return a metric's mean and standard deviation with its digits."""
+    return spread(mean, std, DIGITS.get(name, 2))
+
+
+def write(record: Mapping[str, Any], folder: Path) -> Path:
+    """Write a record into the folder of its run; return its path."""
+    path = folder / FILE
+    write_whole(path, strict(record) + "\n")
+    return path
+
+
+def collect(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the records below a folder by the run's folder, in the order of their numbers.
+
+    Raises
+    ------
+    UserError
+        If one cannot be read.
+    """
+    found = {}
+    for path in sorted(folder.rglob(FILE), key=_by_number):
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            found[path.parent.relative_to(folder).as_posix()] = record
+            record["overrides"]
+        except (OSError, ValueError, KeyError, TypeError) as fault:
+            raise UserError(f"{path} is no record of a run: {fault}") from fault
+    return found
+
+
+def _by_number(path: Path) -> list[tuple[int, str]]:
+    return [(int(part or 0), text) for text, part in re.findall(r"(\D+|^)(\d*)", path.as_posix())]
+
+
+def frame(records: Mapping[str, Mapping[str, Any]], by_repeat: bool = False) -> pd.DataFrame:
+    """Return records as a table.
+
+    Its columns are the run, what it was composed of, the values that were typed for any of the
+    runs, the number of repeats and in how many of them the learner diverged, the mean and standard
+    deviation of each metric, the hyper-parameters, and why a run failed. A run whose learner
+    diverged has no numbers.
+
+    Parameters
+    ----------
+    records : mapping of str to mapping
+        Records by the name of their run.
+    by_repeat : bool
+        Whether each repeat has a row, with its number of each metric.
+    """
+    typed = {name: _typed(record["overrides"]) for name, record in records.items()}
+    names = list(
+        dict.fromkeys([*GROUPS, "seed", *(key for each in typed.values() for key in each)])
+    )
+    rows: list[dict[str, Any]] = []
+    for run_name, record in records.items():
+        config = record.get("config", {})
+        about = {"run": run_name}
+        about |= {key: typed[run_name].get(key, _at(config, key)) for key in names}
+        rows += list(_numbers(record, about, by_repeat))
+    table = pd.DataFrame(rows)
+    for column in names:
+        if table[column].map(type).nunique() > 1 and not _numeric(table[column]):
+            table[column] = table[column].map(lambda value: None if value is None else str(value))
+    for column in {"repeat", "n_repeats", "diverged"} & set(table):
+        table[column] = table[column].astype("Int64")
+    last = [column for column in ("params", "failed") if column in table]
+    return table[[*(column for column in table if column not in last), *last]]
+
+
+def _numbers(
+    record: Mapping[str, Any], about: dict[str, Any], by_repeat: bool
+) -> Iterable[dict[str, Any]]:
+    """Yield the rows of one record."""
+    if "failed" in record:
+        yield about | {"failed": record["failed"]}
+        return
+    params, metrics = record["params"], record["metrics"]
+    values = {name: np.array(metric["values"], float) for name, metric in metrics.items()}
+    if by_repeat:
+        for number, point in enumerate(params):
+            each = {name: float(array[number]) for name, array in values.items()}
+            yield about | {"repeat": number} | each | {"params": strict(point, indent=None)}
+        return
+    row = about | {"n_repeats": len(params), "diverged": record["diverged"]}
+    for name, array in values.items():
+        lost = bool(record["diverged"])
+        row[name] = np.nan if lost else float(array.mean())
+        row[f"{name}_std"] = np.nan if lost or array.size < 2 else float(array.std(ddof=1))
+    same = all(point == params[0] for point in params)
+    yield row | {"params": strict(params[0] if same else params, indent=None)}
+
+
+def _numeric(column: pd.Series) -> bool:
+    return all(value is None or type(value) in (int, float) for value in column)
+
+
+def _typed(overrides: Iterable[str]) -> dict[str, Any]:
+    """Return what overrides set, by the name that users type: ``algorithm.eta``."""
+    found = {}
+    for override in OverridesParser.create().parse_overrides(list(overrides)):
+        if override.is_delete():
+            continue
+        key, value = override.key_or_group, override.value()
+        for part in ("algorithm.grid.", "algorithm.fixed."):
+            key = key.replace(part, "algorithm.") if key.startswith(part) else key
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        found[key] = str(value) if isinstance(value, list | dict) else value
+    return found
+
+
+def _at(config: Any, key: str) -> Any:
+    """Return what a run was composed of where nothing was typed; None where there is no such."""
+    if key == "network" and not config.get("algorithm", {}).get("networked"):
+        return None
+    if key in GROUPS:
+        return config.get(key, {}).get("name")
+    steps = key.split(".")
+    if steps[0] == "algorithm" and len(steps) == 2:
+        algorithm = config.get("algorithm", {"fixed": {}, "grid": {}})
+        value = (algorithm | algorithm["fixed"] | algorithm["grid"]).get(steps[1])
+    else:
+        value = config
+        for step in steps:
+            value = value.get(step) if isinstance(value, dict) else None
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return str(value) if isinstance(value, list | dict) else value
+
+
+WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
+    ".csv": lambda table, path: write_whole(path, table.to_csv(index=False, lineterminator="\n")),
+    ".parquet": lambda table, path: write_whole(path, table.to_parquet(index=False)),
+}
+"""How a table is written, by the end of the file's name."""
+
+
+def write_table(table: pd.DataFrame, stem: Path) -> list[Path]:
+    """Write a table in each of the forms; return the paths."""
+    paths = [stem.with_suffix(suffix) for suffix in WRITERS]
+    for path in paths:
+        WRITERS[path.suffix](table, path)
+    return paths

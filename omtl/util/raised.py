@@ -1,0 +1,51 @@
+"""What somebody's code raised, at which line, and its traceback where that is asked for."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from pathlib import Path
+
+from omtl.util.user_folder import own
+
+VARIABLE = "OMTL_DEBUG"
+"""The environment variable that asks for tracebacks; worker processes inherit it."""
+
+
+def is_debugging() -> bool:
+    """Whether tracebacks are asked for, by ``--debug`` or by the environment."""
+    return os.environ.get(VARIABLE, "") not in ("", "0")
+
+
+def debug() -> None:
+    """Ask for tracebacks, in this process and those that it starts."""
+    os.environ[VARIABLE] = "1"
+
+
+def place_of(fault: BaseException, folder: Path) -> str:
+    """Return the innermost line of a folder's files that led to a fault; nothing if none did."""
+    inside = folder.resolve()
+    for frame in reversed(traceback.extract_tb(fault.__traceback__)):
+        path = Path(frame.filename).resolve()
+        if path.is_relative_to(inside):
+            return f"{path.relative_to(inside)}, line {frame.lineno}: {frame.line}"
+    return ""
+
+
+def place_in_own(fault: BaseException) -> str:
+    """Return the innermost line of the user's own folder that led to a fault, or nothing."""
+    folder = own()
+    return "" if folder is None else place_of(fault, folder)
+
+
+def describe(fault: BaseException) -> str:
+    """Return what was raised, with the line of the user's own folder that it comes from.
+
+    Where tracebacks are asked for, the whole traceback follows.
+    """
+    text = f"{type(fault).__name__}: {' '.join(str(fault).split())}"
+    if place := place_in_own(fault):
+        text = f"{text} ({place})"
+    if is_debugging():
+        text = f"{text}\n{''.join(traceback.format_exception(fault))}"
+    return text

@@ -1,0 +1,82 @@
+"""Workers of real clusters, which are processes of their own, come and go; schedulers too."""
+
+from __future__ import annotations
+
+import random
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from omtl.commands._main import main
+from omtl.compute.engines import results
+from omtl.compute.store import Store
+from omtl.experiment.config import load_option
+from omtl.experiment.unit import compute
+from scripts import elastic
+
+pytestmark = pytest.mark.timeout(900)  # clusters start slowly where other tests run beside
+AFTER = 20
+"""Tasks that are handed out after a worker has been killed."""
+
+
+@pytest.mark.parametrize("engine", ["dask", "ray"])
+def test_workers_come_and_go(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """None at the start is waited for, those that join get work, a killed one loses none."""
+    pids: list[int] = []
+    n_given, left, joined = 0, AFTER, False
+
+    def take(_: int) -> float | None:
+        nonlocal n_given, left
+        left -= killed
+        n_given += left >= 0
+        return 0.1 if left >= 0 else None
+
+    killed = False
+    with elastic.cluster_of(engine) as cluster:
+        how = {**load_option("parallel", engine), "address": cluster.address}
+        with closing(results(elastic.nap, take, how, 10**6)) as stream:
+            assert next(stream) == []
+            assert "has no workers now; waiting for one" in capsys.readouterr().err
+            cluster.join()
+            for ended in stream:
+                pids += ended
+                if pids and not joined:
+                    joined = True
+                    cluster.join()
+                if len(set(pids)) == 2 and not killed:
+                    killed = True
+                    cluster.leave()
+    assert killed
+    assert len(pids) == n_given
+    assert pids[-1] != pids[0]
+
+
+def test_a_scheduler_that_goes_is_told_and_the_run_goes_on(tmp_path: Path) -> None:
+    """One sentence, status 2; with a new scheduler the same run computes what is missing."""
+    with elastic.cluster_of("dask") as cluster:
+        cluster.join()
+        event = "the scheduler is killed"
+        elastic.moment(event, "dask", cluster, random.Random(3), tmp_path)
+    store = Store(tmp_path / "store")
+    for unit in elastic.units()[:2]:
+        found = store.load(unit)
+        assert found is not None
+        assert {name: array.tobytes() for name, array in found.arrays.items()} == {
+            name: array.tobytes() for name, array in compute(unit).arrays.items()
+        }
+
+
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_a_run_that_is_killed_has_what_it_reported(engine: str, tmp_path: Path) -> None:
+    """All units that were counted as done are stored, and none of them is computed again."""
+    moments = random.Random(7)
+    with elastic.cluster_of(engine) as none:
+        elastic.moment("SIGKILL", engine, none, moments, tmp_path)
+
+
+def test_an_address_needs_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    """A sentence where the engine has no workers elsewhere, or nobody answers."""
+    order = ["table", "dom-table1", "--repeats", "1", "--address", "tcp://127.0.0.1:1"]
+    assert main(order) == 2
+    assert "--parallel threads has no workers elsewhere" in capsys.readouterr().err

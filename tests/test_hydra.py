@@ -1,0 +1,250 @@
+"""Hydra's promise: what is typed wins, and ``--cfg job`` shows what runs."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hydra.core.utils import JobReturn
+
+from omtl.commands._hydra import NoteSweep, main
+from omtl.commands._main import main as omtl
+from omtl.experiment.composition import composed, experiment_of
+from omtl.experiment.config import apply_reading, load_option, options
+from omtl.experiment.read_options import changes
+from omtl.util.errors import UserError
+
+SMALL = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
+
+READINGS = [name for name in options("reading") if load_option("reading", name)["answers"]]
+
+
+def combinations(reading: str) -> list[dict[str, str]]:
+    """Return choices of options that together name each that a reading changes."""
+    by_group: dict[str, list[str]] = {}
+    for group, option in changes(load_option("reading", reading)):
+        by_group.setdefault(group, []).append(option)
+    rows = zip_longest(*by_group.values())
+    return [{g: o for g, o in zip(by_group, row, strict=True) if o} for row in rows]
+
+
+def leaves(read: Any, written: Any, path: str) -> list[tuple[str, Any]]:
+    """Return values that a reading changes and that can be typed, with what the file has there."""
+    if isinstance(read, dict) and isinstance(written, dict):
+        both = [key for key in read if key in written]
+        return [leaf for key in both for leaf in leaves(read[key], written[key], f"{path}.{key}")]
+    return [] if read == written else [(path, written)]
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_a_reading_is_composed_and_what_is_typed_wins(reading: str) -> None:
+    """For all options that a reading changes, and all of their values."""
+    answers = load_option("reading", reading)
+    n_typed = 0
+    for chosen in combinations(reading):
+        written = {group: load_option(group, option) for group, option in chosen.items()}
+        words = [f"reading={reading}", *(f"{g}={o}" for g, o in chosen.items())]
+        read = {group: composed(words)[group] for group in chosen}
+        assert read == apply_reading(written, answers)
+        typed = [leaf for group in chosen for leaf in leaves(read[group], written[group], group)]
+        n_typed += len(typed)
+        config: Any = composed([*(f"{k}={yaml_text(value)}" for k, value in typed), *words])
+        for path, value in typed:
+            found = config
+            for step in path.split("."):
+                found = found[step]
+            assert found == value, path
+    assert n_typed
+
+
+def yaml_text(value: Any) -> str:
+    """Return a value as Hydra's grammar has it."""
+    text = yaml.safe_dump(value, default_flow_style=True, width=10**6)
+    return text.removesuffix("\n").removesuffix("\n...").replace(".inf", "inf")
+
+
+@pytest.mark.parametrize("reading", options("reading"))
+def test_cfg_job_is_what_runs(
+    reading: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also with a hyper-parameter typed before the reading."""
+    ran: list[dict[str, Any]] = []
+
+    def note(config: dict[str, Any]) -> dict[str, Any]:
+        ran.append(config)
+        raise UserError("noted")
+
+    monkeypatch.setattr("omtl.commands._hydra.play", note)
+    words = ["algorithm=pm", "algorithm.margin=0.5", f"reading={reading}"]
+    assert main(["--cfg", "job", *words]) == 0
+    shown = yaml.safe_load(capsys.readouterr().out)
+    with pytest.raises(SystemExit):
+        main(words)
+    assert [experiment_of(config) for config in ran] == [experiment_of(shown)]
+    assert {point["margin"] for point in experiment_of(shown).points} == {0.5}
+    assert shown == composed(words)
+
+
+def test_an_answer_is_typed() -> None:
+    """Above those of the reading's file, and to a reading that has none."""
+    words = ["algorithm=pa", "reading=dom/as_published"]
+    assert composed(words)["algorithm"]["grid"]
+    pa = ["reading.answers.passive_aggressive=pa", "~reading.answers.run_out"]
+    config = composed([*words, *pa])
+    assert config["algorithm"] == load_option("algorithm", "pa")
+    assert config["protocol"]["run_out"] == "sit_out"
+    config = composed(["reading.paper=dom", "+reading.answers.run_out=again"])
+    assert config["protocol"]["run_out"] == "again"
+    assert composed([])["protocol"]["run_out"] == "sit_out"
+    with pytest.raises(UserError, match="sweeps an answer; write each reading in a file"):
+        composed(["reading=dom/as_published", "reading.answers.run_out=again,sit_out"])
+
+
+def test_a_reading_changes_the_rule_too() -> None:
+    """It says for whom hyper-parameters are chosen."""
+    words = ["reading.paper=omtrsl", "+reading.answers.chosen_for=all", "selection=cv5"]
+    assert composed(words)["selection"]["for"] == "all"
+    assert load_option("selection", "cv5")["for"] == "each"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder where all is kept."""
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["omtl"])
+    return tmp_path
+
+
+def one(folder: Path, pattern: str) -> Path:
+    """Return the only path that a pattern finds."""
+    (path,) = folder.glob(pattern)
+    return path
+
+
+def test_a_run_leaves_its_record(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its config, every repeat's numbers and a log; `collect` reads it."""
+    words = ("algorithm=pm", "algorithm.margin=0.5", *SMALL)
+    assert omtl(["run", *words]) == 0
+    told = capsys.readouterr().out.splitlines()
+    record = json.loads(one(home, "runs/*/*/result.json").read_text())
+    assert record["config"] == composed(words)
+    values = record["metrics"]["error"]["values"]
+    assert len(values) == 2 == len(record["params"])
+    assert record["returns"] == pytest.approx(np.mean(values))
+    assert f"error {np.mean(values):.2f}" in told[0]
+    assert told[0] in one(home, "runs/*/*/omtl.log").read_text()
+    shown = yaml.safe_load(one(home, "runs/*/*/.hydra/config.yaml").read_text())
+    assert experiment_of(shown) == experiment_of(record["config"])
+    assert omtl(["collect", str(home / "runs"), "--by-repeat", "--to", str(home / "r.csv")]) == 0
+    table = pd.read_csv(home / "r.csv")
+    assert table["error"].tolist() == values
+    assert table["algorithm.margin"].tolist() == [0.5, 0.5]
+
+
+def test_a_sweep_ends_with_one_table_of_all_jobs(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A job that fails hides none of the others; the status tells."""
+    assert omtl(["run", "-m", "algorithm=pa,stl,pm", "seed=0,1", *SMALL]) == 1
+    told = capsys.readouterr()
+    assert "omtl: 2 of 6 jobs failed" in told.err
+    assert told.err.count("algorithm stl has no score") >= 2
+    folder = one(home, "sweeps/*/*")
+    csv, parquet = pd.read_csv(folder / "sweep.csv"), pd.read_parquet(folder / "sweep.parquet")
+    for table in (csv, parquet):
+        assert table["algorithm"].tolist() == ["pa"] * 2 + ["stl"] * 2 + ["pm"] * 2
+        assert table["seed"].tolist() == [0, 1] * 3
+        assert table["error"].isna().tolist() == [False, False, True, True, False, False]
+        assert table["error"].dtype == float
+    order = [line.split()[1] for line in told.out.splitlines() if line[1:2].isdigit()]
+    assert order == csv["algorithm"].tolist()
+
+
+def test_a_sweep_of_many_jobs_is_in_their_order(home: Path) -> None:
+    """The tenth job comes after the ninth, not after the first."""
+    margins = [round(0.1 * k, 1) for k in range(11)]
+    words = ",".join(map(str, margins))
+    assert omtl(["run", "-m", "algorithm=pm", f"algorithm.margin={words}", *SMALL]) == 0
+    table = pd.read_csv(one(home, "sweeps/*/*/sweep.csv"))
+    assert table["algorithm.margin"].tolist() == margins
+
+
+def test_a_sweeper_gets_the_number(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the metric that is asked for."""
+    got: list[float] = []
+
+    def noted(_: NoteSweep, job_return: JobReturn, **__: Any) -> None:
+        got.append(job_return.return_value)
+
+    monkeypatch.setattr(NoteSweep, "on_job_end", noted)
+    assert omtl(["run", "-m", "algorithm=pa,pm", *SMALL]) == 0
+    assert omtl(["run", "-m", "algorithm=pa,pm", "metric=nsv", *SMALL]) == 0
+    tables = [pd.read_csv(path) for path in sorted(home.glob("sweeps/*/*/sweep.csv"))]
+    assert got == pytest.approx([*tables[0]["error"], *tables[1]["nsv"]])
+
+
+def test_optuna_searches_a_hyper_parameter(home: Path) -> None:
+    """By the number that a run returns, in an interval."""
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
+    sweeper = ("hydra/sweeper=optuna", "hydra.sweeper.n_trials=3", "hydra.sweeper.n_jobs=1")
+    words = ("algorithm=pm", "algorithm.margin=interval(0,1)", "algorithm.eta=0.1,1")
+    assert omtl(["run", "-m", *sweeper, *words, *SMALL]) == 0
+    table = pd.read_csv(one(home, "sweeps/*/*/sweep.csv"))
+    best = yaml.safe_load(one(home, "sweeps/*/*/optimization_results.yaml").read_text())
+    assert best["best_value"] == pytest.approx(table["error"].min())
+    assert table["algorithm.margin"].nunique() == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["-m", "algorithm=glob(zzz*)"], "algorithm=glob(zzz*) matches no algorithm; choose from"),
+        (["algorithm=pa", "metric=errors", *SMALL], "no metric 'errors' (did you mean 'error'?)"),
+        (["algorithm=pa", "metric=auc", *SMALL], "does not measure auc; it measures error, ace"),
+    ],
+)
+@pytest.mark.usefixtures("home")
+def test_what_cannot_be_run_is_told(
+    words: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) if "-m" not in words else nullcontext():
+        assert omtl(["run", *words]) == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--cfg", "job", "-p", "algorithm", "algorithm=coml"], "label: COML"),
+        (["--cfg", "job", "--resolve"], "repeats: 10"),
+        (["--cfg", "hydra"], "omtl.commands._hydra.NoteSweep"),
+        (["--info", "defaults", "reading=dom/as_published"], "read/algorithm/dom/as_published/pm"),
+        (["--info", "searchpath"], "conf"),
+        (["--hydra-help"], "Hydra"),
+        (["--help"], "--info"),
+    ],
+)
+@pytest.mark.usefixtures("home")
+def test_options_of_hydra_work(
+    words: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        assert omtl(["run", *words]) == 0
+    except SystemExit as end:
+        assert not end.code
+    assert says in capsys.readouterr().out
+
+
+def test_collecting_nothing_is_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert omtl(["collect", str(home)]) == 2
+    assert "there is no record of a run below it" in capsys.readouterr().err
+    (home / "result.json").write_text("[]")
+    assert omtl(["collect", str(home)]) == 2
+    assert "is no record of a run" in capsys.readouterr().err
