@@ -57,7 +57,7 @@ def learn(path: Path) -> None:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
 
     model = PassiveAggressive().begin(WIDTH, [-1.0, 1.0], sparse=True)
-    file = pq.ParquetFile(path)
+    file = pq.ParquetFile(path, pre_buffer=False)
     n_batches, spent, began = file.metadata.num_rows // BATCH, 0.0, time.perf_counter()
     for k, batch in enumerate(file.iter_batches(BATCH), start=1):
         at, value = batch["column"], batch["value"]
