@@ -14,9 +14,11 @@ import pytest
 import yaml
 
 from omtl.commands import readings as command
+from omtl.experiment.config import named_reading
 from omtl.reproduction import search_readings
 from omtl.reproduction.search_readings import Trial
 from omtl.tables import luck, writing
+from omtl.tables.plan import plan_table
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
@@ -82,6 +84,22 @@ def test_a_search_may_begin_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda _paper, name: begun if name == "elsewhere" else {"answers": {}},
     )
     assert searched(begin="elsewhere").answers == searched().answers
+
+
+def test_a_search_looks_at_the_papers_judged_cells_alone() -> None:
+    """Without rows that take too long, baselines of ours, and means that are suspect in print."""
+    written = named_reading("rom", "as_written")
+    table = plan_table("rom-table2", written)
+    seen = search_readings.looked_at(table, "TDT2")
+    assert {cell.algorithm for cell in seen} == {
+        *("PT-individual", "PT-global", "PA-individual", "PA-global", "Multi-P", "OMTL-B", "COML")
+    }
+    assert all(cell.search for cell in seen)
+    table = plan_table("rom-table1", written)
+    seen = search_readings.looked_at(table, "Synthetic (delta2=12.25)")
+    assert "ROM-RDA" in {cell.algorithm for cell in table.cells}
+    assert "ROM-RDA" not in {cell.algorithm for cell in seen}
+    assert "ROM-PGD" in {cell.algorithm for cell in seen}
 
 
 def asked(*words: str) -> argparse.Namespace:

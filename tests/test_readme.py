@@ -11,7 +11,7 @@ import pandas as pd
 
 from omtl.evidence.claims import FALSE, HOLDS, TRUE, claims_of, in_print
 from omtl.evidence.ledger import papers
-from omtl.evidence.scoreboard import COMPARED, scoreboard
+from omtl.evidence.scoreboard import COMPARED, placebos, scoreboard
 from omtl.tables.verdict import MATCH, NEAR, OFF, OURS, TIMING
 from omtl.util.paths import RESULTS, ROOT
 
@@ -32,8 +32,10 @@ def test_the_library_example_runs() -> None:
 
 def test_the_scoreboard_is_that_of_the_results() -> None:
     """Cells by verdict and claims by outcome, by table and reading; `omtl claims` writes it."""
-    assert (RESULTS / "scoreboard.md").read_text(encoding="utf-8") == scoreboard()
+    both = f"{scoreboard()}\n{placebos()}"
+    assert (RESULTS / "scoreboard.md").read_text(encoding="utf-8") == both
     assert scoreboard() in README
+    assert placebos() in README
 
 
 def test_the_claims_in_print_are_counted() -> None:
@@ -62,3 +64,16 @@ def test_a_reading_has_its_own_counts(tmp_path: Path) -> None:
         f"| {' | '.join('1' if v in (MATCH, NEAR) else '0' for v in COMPARED)} "
         "| 1 timing | 1, 0, 0 |",
     ]
+
+
+def test_what_luck_would_find_is_of_all_columns(tmp_path: Path) -> None:
+    (tmp_path / "readings").mkdir()
+    rows = pd.read_csv(RESULTS / "readings" / "aklo-table1.luck.csv", dtype=str)
+    part = rows[rows["reading"] == "as_read"]
+    part = part.assign(found=[f"{number}" for number in range(len(part))])
+    part.to_csv(tmp_path / "readings" / "aklo-table1.luck.csv", index=False)
+    (line,) = placebos(tmp_path).splitlines()[2:]
+    assert line.startswith("| [aklo-table1](results/readings/aklo-table1.md) | as read ")
+    last = part.iloc[-1]
+    assert f"| {last['literal']} | {len(part) - 1} | {last['permuted']} (" in line
+    assert line.endswith(f" {100 * float(last['held_out_half']):.0f} % |")

@@ -1,4 +1,4 @@
-"""The scoreboard: cells by verdict and claims by outcome, of each table under each reading."""
+"""The scoreboard: cells by verdict and claims by outcome of each table; what luck would find."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ APART = (SUBSTITUTE, TIMING, MISSING)
 """Verdicts of cells that are not compared; they share a column."""
 
 COMPARED = tuple(verdict for verdict in VERDICTS if verdict not in APART)
+
+
+PLACEBOS = ("permuted", "perturbed")
+"""Columns of what is found by luck; beside each is the share of placebos that do as well."""
+
+HALVES = ("searched", "held_out")
+"""Halves of the rows: that by which a trial is chosen, and the other."""
 
 
 def scoreboard(results: Path = RESULTS) -> str:
@@ -55,8 +62,41 @@ def scoreboard(results: Path = RESULTS) -> str:
     return "\n".join(lines) + "\n"
 
 
+def placebos(results: Path = RESULTS) -> str:
+    """Return, in Markdown, what each recorded search of readings finds, and what it finds by luck.
+
+    Parameters
+    ----------
+    results : Path
+        The folder of results.
+    """
+    lines = [
+        "| table | reading | trials | cells | literal | closest | rows permuted (p) "
+        "| numbers perturbed (p) | chosen half | other half |",
+        "| --- |" + " --- |" * 9,
+    ]
+    for name in descriptions("table"):
+        path = results / "readings" / f"{name}.luck.csv"
+        if not path.exists():
+            continue
+        rows = pd.read_csv(path, dtype=str)
+        for reading, part in rows.groupby("reading", sort=False):
+            row = part.iloc[-1]  # that of all columns
+            by_luck = (f"{row[of]} ({row[f'{of}_p']})" for of in PLACEBOS)
+            halves = (
+                f"{100.0 * float(row[of]):.0f} %" for of in ("searched_half", "held_out_half")
+            )
+            lines.append(
+                f"| [{name}](results/readings/{name}.md) | {str(reading).replace('_', ' ')} "
+                f"| {' | '.join(row[of] for of in ('trials', 'cells', 'literal', 'found'))} "
+                f"| {' | '.join(by_luck)} "
+                f"| {' | '.join(halves)} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
 def write_scoreboard(source: Path, folder: Path) -> Path:
     """Write the scoreboard of results to a folder; return its path. The README shows the same."""
     path = folder / "scoreboard.md"
-    write_whole(path, scoreboard(source))
+    write_whole(path, f"{scoreboard(source)}\n{placebos(source)}")
     return path

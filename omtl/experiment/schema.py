@@ -24,7 +24,8 @@ NEEDED: Mapping[str, str] = {
 """Keys that a mapping of a kind must have."""
 
 ALSO: Mapping[str, str] = {
-    "table": "baselines print plays proposed too_dear chosen_by findings blocks same_row",
+    "table": "baselines print plays proposed too_dear searched_without chosen_by findings blocks "
+    "same_row",
     "row": "group algorithm published ours network selection",
     "column": "patch kind search protocol",
     "figure": "caption protocol columns legend_columns panel_size published chosen_in",

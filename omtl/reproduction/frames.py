@@ -15,9 +15,9 @@ from omtl.experiment.composition import composed, parsed, spelt_out
 from omtl.experiment.config import choose, load_option, resolve_jobs
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.record import frame, play
-from omtl.reproduction.reproduce import Wanted
 from omtl.tables import scoring
-from omtl.tables.halving import play as play_table
+from omtl.tables.play import play as play_table
+from omtl.tables.request import Request
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 
@@ -102,13 +102,11 @@ def table(
     if selection is not None:
         load_option("selection", selection)
     parallel = resolve_jobs(load_option("parallel", "threads"))
-    wanted = Wanted(reading, repeats, seed, selection, parallel)
-    plan = wanted.planned(name)
-    rule, n_repeats = wanted.rule(plan.description), wanted.n_repeats(plan.description)
-    store = Store.default()
-    outcome = play_table(plan, store, parallel, seed, n_repeats, rule)
-    scored = scoring.score_table(plan, store, seed, n_repeats, outcome.failed, rule)
-    text = scoring.frame(plan, scored, rule).to_csv(index=False)
+    request = Request(reading, repeats, seed, selection, parallel)
+    plan = request.planned(name)
+    outcome = play_table(plan, request)
+    scored = scoring.score_table(plan, request, outcome.failed)
+    text = scoring.frame(plan, scored, request.rule(plan.description)).to_csv(index=False)
     return pd.read_csv(io.StringIO(text))  # cells are texts; read again, they have their types
 
 

@@ -24,7 +24,7 @@ from omtl.experiment.config import load_option, named_reading, options, question
 from omtl.experiment.naming import LITERAL, READINGS
 from omtl.experiment.papers import paper_files
 from omtl.tables.luck import FARTHEST, write_luck
-from omtl.tables.plan import describe, plan_table
+from omtl.tables.plan import Cell, Table, describe, plan_table
 from omtl.tables.play import play
 from omtl.tables.proofread import suspect_means
 from omtl.tables.reading_importance import page
@@ -280,23 +280,31 @@ def _departures(asked: dict[str, Any], answers: dict[str, str]) -> dict[str, str
     return {name: a for name, a in answers.items() if a != asked[name]["literal"]}
 
 
+def looked_at(table: Table, column: str) -> list[Cell]:
+    """Return the cells of a column that a search looks at, with large grids searched.
+
+    They are the paper's judged cells, without rows that take too long (`searched_without`) and
+    numbers that may be a slip of the print.
+    """
+    unseen = table.description.get("searched_without", ())
+    suspect = suspect_means(table.id)
+    halving = load_option("search", "halving")  # large grids in full would make trials too dear
+    return [
+        replace(cell, search=cell.search or halving)
+        for cell in table.cells
+        if cell.dataset == column
+        and not cell.is_ours
+        and cell.kind != TIMING
+        and cell.place not in suspect
+        and cell.algorithm not in unseen
+    ]
+
+
 def _try(table: str, column: str, answers: dict[str, str], request: Request) -> Trial:
     paper = describe("table", table)["paper"]
     reading = {"name": "trial", "paper": paper, "answers": answers}
     plan = plan_table(table, reading, plays=1)
-    suspect = suspect_means(table)  # nothing is brought close to what may be a slip of the print
-    halving = load_option("search", "halving")  # large grids in full would make trials too dear
-    plan = replace(
-        plan,
-        cells=[
-            replace(cell, search=cell.search or halving)
-            for cell in plan.cells
-            if cell.dataset == column
-            and not cell.is_ours
-            and cell.kind != TIMING
-            and cell.place not in suspect
-        ],
-    )
+    plan = replace(plan, cells=looked_at(plan, column))
     scored = score_table(plan, request, play(plan, request).failed)
     gaps = [
         np.abs(s.values - float(s.cell.mean)) / abs(float(s.cell.mean))
