@@ -281,13 +281,17 @@ def test_a_table_is_exported_with_its_raw_repeats(
     endings = {path.name.removeprefix("dom-table1.") for path in paths}
     assert endings == {"csv", "md", "tex", "parquet", "repeats.csv", "repeats.parquet", "bib"}
     rows = pd.read_csv(tmp_path / "dom-table1.csv", dtype=str, keep_default_na=False)
-    pd.testing.assert_frame_equal(rows, pd.read_parquet(tmp_path / "dom-table1.parquet"))
+    of_parquet = pd.read_parquet(tmp_path / "dom-table1.parquet")
+    pd.testing.assert_frame_equal(export.typed(rows), of_parquet)
+    assert of_parquet["ours_mean"].mean() > 0.0 and of_parquet["n_repeats"].dtype == "Int64"
+    assert of_parquet["verdict"].tolist() == rows["verdict"].tolist()
     repeats = pd.read_csv(tmp_path / "dom-table1.repeats.csv")
     assert len(repeats) == 2 * len(rows)
     means = repeats.groupby("algorithm")["value"].mean()
     for row in rows.to_dict("records"):
         assert float(row["ours_mean"]) == pytest.approx(means[row["algorithm"]], abs=1e-4)
-    assert "\\toprule" in (tmp_path / "dom-table1.tex").read_text(encoding="utf-8")
+    tex = (tmp_path / "dom-table1.tex").read_text(encoding="utf-8")
+    assert "\\toprule" in tex and "bold: ours matches the published number" in tex
     assert "zhang2018distributed" in (tmp_path / "dom-table1.bib").read_text(encoding="utf-8")
 
 

@@ -89,7 +89,9 @@ def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
     assert repeats["value"].tolist() == " ".join(kept["values"]).split()
     rows = pd.read_csv(tmp_path / "dom-table1.csv", dtype=str, keep_default_na=False)
     assert set(rows["reading"]) == {"as_published"}
-    pd.testing.assert_frame_equal(rows, pd.read_parquet(tmp_path / "dom-table1.parquet"))
+    of_parquet = pd.read_parquet(tmp_path / "dom-table1.parquet")
+    pd.testing.assert_frame_equal(export.typed(rows), of_parquet)
+    assert str(of_parquet["ours_mean"].dtype) == "float64"
     done = export.export("dom-fig2", Request(store=store), tmp_path)
     assert "no pdf and png" in str(done)
     assert {path.suffix for path in done.paths} == {".svg", ".csv", ".bib"}

@@ -36,7 +36,7 @@ def _pair_of_squares(typingctx: Any, x: Any, size: types.Type) -> tuple[Any, Cal
 
     Of each eight numbers the last pair comes first, as in NumPy's ``einsum``.
     """
-    signature = types.Tuple([types.float64, types.float64])(x, size)
+    signature = types.containers.UniTuple(types.float64, 2)(x, size)
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         array = context.make_array(signature.args[0])(context, builder, args[0])
@@ -146,7 +146,7 @@ def sound_sparse(rows, begin, end, n_features, square_norm, at, left, sums):
         if start < 0 or stop < start or stop > rows.indices.size:
             return False
         before = np.int64(-1)
-        sound = True
+        sound: Any = True
         for k in range(start, stop):
             index = np.int64(rows.indices[k])
             sound &= index > before

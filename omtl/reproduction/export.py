@@ -20,6 +20,7 @@ from omtl.figures.plan import plan_figure
 from omtl.figures.play import as_chosen
 from omtl.tables import plan
 from omtl.tables.committed import source, stored_or_kept
+from omtl.tables.escape import for_latex
 from omtl.tables.layout import counts, lay_out, plural
 from omtl.tables.render import latex, markdown
 from omtl.tables.request import Request
@@ -90,8 +91,8 @@ def _table(name: str, request: Request) -> Parts:
     contents: Contents = {
         "csv": _csv(rows),
         "md": run.text("md") if run else markdown(layout),
-        "tex": latex(layout),
-        "parquet": _parquet(rows),
+        "tex": _captioned(latex(layout), layout.title),
+        "parquet": _parquet(typed(rows)),
         "repeats.csv": _csv(repeats),
         "repeats.parquet": _parquet(repeats),
         "bib": _bib(description["paper"], [cell.experiment for cell in table.cells]),
@@ -144,6 +145,34 @@ def _bib(paper: str, experiments: Sequence[Experiment]) -> str:
 
 def _csv(rows: pd.DataFrame) -> str:
     return rows.to_csv(index=False, lineterminator="\n")
+
+
+MEASURED = ("published_mean", "published_std", "ours_mean", "ours_std", "delta", "published_se")
+TESTED = ("ours_se", "df", "low", "high", "share", "shuffle_std", "spread_ratio", "spread_p")
+COUNTED = ("published_repeats", "n_repeats", "n_draws")
+"""Columns of a table's rows that are numbers, the last of them whole; the others are text."""
+
+
+def typed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a table's rows, which are text as in the CSV, with numbers where they are numbers.
+
+    A number that is missing is null; what counts something is a whole number.
+    """
+    made = rows.copy()
+    for name in (*MEASURED, *TESTED, *COUNTED):
+        if name in rows:
+            known = pd.to_numeric(rows[name].replace("", None))
+            made[name] = known.astype("Int64" if name in COUNTED else "float64")
+    return made
+
+
+def _captioned(table: str, title: str) -> str:
+    """Return a LaTeX table with a caption that says what its marks mean."""
+    caption = (
+        f"{for_latex(title)}. For each algorithm the published number, then ours; bold: ours "
+        "matches the published number (not: the best of its column)."
+    )
+    return "\\begin{table}\n\\centering\n\\caption{" + caption + "}\n" + table + "\\end{table}\n"
 
 
 def _parquet(rows: pd.DataFrame) -> bytes:

@@ -7,8 +7,10 @@ that features which an example does not have cost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from struct import Struct
+from struct import error as StructError  # noqa: N812
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,11 +20,27 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from omtl.data.rows import SparseRows
-from omtl.sklearn import PassiveAggressive
+from omtl.sklearn import PassiveAggressive, engine
 from omtl.sklearn.base import MultiTaskClassifier
+from omtl.sklearn.engine import Engine
 
 FIRST_COLUMNS = 16
 """Columns that there is room for at first; when they are used up, there will be twice as many."""
+
+NOT_QUICK = (AttributeError, KeyError, TypeError, ValueError, StructError)
+
+
+class Plan(NamedTuple):
+    """How examples with the same features, in the same order, are laid out as sparse rows."""
+
+    names: list[Hashable]
+    task_at: int | None
+    order: np.ndarray
+    columns: np.ndarray
+    packed: np.ndarray
+    pack: Callable[..., None]
+    engine: Engine
+    call: Callable[..., float]
 
 
 class MultiTask(base.MiniBatchClassifier):
@@ -60,6 +78,7 @@ class MultiTask(base.MiniBatchClassifier):
         self.default_task = default_task
         self._model: MultiTaskClassifier | None = None
         self._column: dict[Hashable, int] = {}
+        self._plan: Plan | None = None
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -79,8 +98,12 @@ class MultiTask(base.MiniBatchClassifier):
         ValueError
             If a feature is no finite number, or the label or the task was not declared.
         """
-        task, features = self._split(x)
-        self._one(features, task, self._begun()._sign_of(y))
+        try:
+            self._quick(x, self._begun()._sign[y])
+        except NOT_QUICK:
+            task, features = self._split(x)
+            self._one(features, task, self._begun()._sign_of(y))
+            self._prepare(x)
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:  # noqa: ARG002
         """Return the predicted class of one example, the first for a score of 0."""
@@ -88,8 +111,11 @@ class MultiTask(base.MiniBatchClassifier):
 
     def decision_one(self, x: dict[Hashable, Any]) -> float:
         """Return the signed score of one example."""
-        task, features = self._split(x)
-        return self._one(features, task, 0.0)
+        try:
+            return self._quick(x, 0.0)
+        except NOT_QUICK:
+            task, features = self._split(x)
+            return self._one(features, task, 0.0)
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:  # noqa: ARG002
         """Return 1 / (1 + e^(−score)) for the second class, as river's linear models do.
@@ -157,6 +183,61 @@ class MultiTask(base.MiniBatchClassifier):
             column[name] = len(column)
         if len(column) > model.n_features_in_:
             model._widen(2 * len(column))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is copied or pickled: all but addresses of compiled code."""
+        return {**self.__dict__, "_plan": None}
+
+    def _prepare(self, x: Mapping[Hashable, Any]) -> None:
+        """Make ready for examples with the features of this one, which are known."""
+        model, names = self._begun(), list(x)
+        features = [name for name in names if self.tasks is None or name != self.task_key]
+        known = self._plan is not None and self._plan.names == names
+        if not engine.COMPILED or model.entry.drawn or not features or not model._place:
+            return
+        if known and self._plan is not None and self._plan.engine is model.__dict__.get("_engine"):
+            return
+        columns = np.array([self._column[name] for name in features], dtype=np.int32)
+        order = np.argsort(columns)
+        n = columns.size
+        model._make_room(SparseRows(np.array([0, n]), columns, np.zeros(n)))
+        compiled = model._compiled(n)
+        if not compiled.knows_norms():
+            return
+        packed = np.zeros(n)
+        at = names.index(self.task_key) if len(features) < len(names) else None
+        self._plan = Plan(
+            names,
+            at,
+            order,
+            columns[order],
+            packed,
+            Struct(f"{n}d").pack_into,
+            compiled,
+            compiled.one(),
+        )
+
+    def _quick(self, x: Mapping[Hashable, Any], sign: float) -> float:
+        """Go on with an example that has the features of the last one, in the same order.
+
+        Raises one of `NOT_QUICK`, and learns nothing, where it has others.
+        """
+        plan = self._plan
+        if plan is None or self._model is None or list(x) != plan.names:
+            raise KeyError
+        values: Any = x.values()
+        task = None
+        if plan.task_at is not None:
+            values = list(values)
+            task = values.pop(plan.task_at)
+        k = self._model._place[task]
+        if self._model._engine is not plan.engine:
+            raise KeyError
+        plan.pack(plan.packed, 0, *values)
+        score = plan.call(plan.engine.address, plan.columns, plan.order, plan.packed, sign, k, k)
+        if sign != 0.0 and not -np.inf < score < np.inf:
+            self._model._warn()
+        return score
 
     def _begun(self) -> MultiTaskClassifier:
         """Return what learns."""

@@ -151,16 +151,17 @@ def learn(
     engine = estimator._compiled()
     n = y.size
     at_once = n if n <= FEW else STEP
-    before = [] if n <= FEW else [(array, array.copy()) for array in engine.arrays()]
+    narrow = isinstance(rows, DenseRows) or rows.indices.dtype is INT32
+    whole = n <= FEW and narrow
+    before = [] if whole else [(array, array.copy()) for array in engine.arrays()]
     worst = SOUND
     for begin, end, part in parts_of(rows, n):
-        batch = Batch(
-            part, y[begin:end], number[begin:end], number[begin:end], np.empty(end - begin)
-        )
-        flags = (True, ends and end == n)
         code = UNSOUND
         if part is not None:
-            code = engine.many(batch, np.empty(end - begin), (0, end - begin, at_once), flags)
+            here, size = number[begin:end], end - begin
+            batch = Batch(part, y[begin:end], here, here, np.empty(size))
+            flags = (True, ends and end == n)
+            code = engine.many(batch, np.empty(size), (0, size, at_once), flags)
         if code == UNSOUND:
             for array, kept in before:
                 array[...] = kept

@@ -71,21 +71,22 @@ def _one_dense(box, x, label, task, node):
     return stream.score[0]
 
 
-def _one_sparse(box, indices, values, label, task, node):
+def _one_sparse(box, indices, order, values, label, task, node):
     stream = contents(box)
     one = stream.one
     n = indices.size
-    if n > one.rows.indices.size or values.size < n:
+    if n > one.rows.indices.size or values.size < n or order.size < n:
         raise ValueError("more nonzeros than there is room for")
     for k in range(n):
         one.rows.indices[k] = indices[k]
-        one.rows.values[k] = values[k]
+        one.rows.values[k] = values[order[k]]
     one.rows.indptr[1] = n
     # A zero is not summed up: this, in the order of the others.
     kept = 0
     for k in range(n):
-        stream.score[1 + kept] = values[k]
-        kept += values[k] * values[k] != 0.0
+        value = one.rows.values[k]
+        stream.score[1 + kept] = value
+        kept += value * value != 0.0
     norm = sparse_square_norm(stream.score, 1, 1 + kept, stream.at, stream.left, stream.sums)
     if not norm < np.inf:
         raise ValueError("not finite")
@@ -208,10 +209,14 @@ class Engine:
         self._arrays = arrays_in((state, window, clock))
 
     def one(self) -> Callable:
-        """Return the function of one example; compiled when it is first asked for."""
+        """Return the function of one example, compiled when it is first asked for.
+
+        It takes the address, then a dense row, or of a sparse one the ascending columns, the places
+        of their values, and the values; the label or 0; the numbers of task and node.
+        """
         if self.room is None:
             return self._box.entry(one_dense, VECTOR, *EXAMPLE)
-        return self._box.entry(one_sparse, INDICES, VECTOR, *EXAMPLE)
+        return self._box.entry(one_sparse, INDICES, NUMBERS, VECTOR, *EXAMPLE)
 
     def arrays(self) -> list[np.ndarray]:
         """Return the arrays that learning changes for good."""

@@ -379,9 +379,9 @@ def calls(results: Results) -> list[str]:
 
 
 CALLS = """\
-`learn_one` and `predict_one` by turns, beside river's PA and Vowpal Wabbit's `learn`, which
-predicts too; `fit` and `partial_fit` of arrays beside the compiled loop alone, whose norms are
-known.
+`learn_one` and `predict_one` by turns, beside river's PA, and Vowpal Wabbit's `learn`, which
+predicts too; `fit` and `partial_fit` of arrays beside the compiled loop alone, which is given the
+norms.
 """
 
 
