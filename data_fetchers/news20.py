@@ -168,6 +168,14 @@ def newsgroups_of(task: str) -> tuple[int, ...]:
     return tuple(number for number, name in named if name.startswith(f"{task}."))
 
 
+def messages(home: Path | None) -> Messages:
+    """Fetch the file if need be, and return all messages."""
+    content = bz2.decompress(fetch(NAME, FILES[0], home=home).read_bytes())
+    found = parse(content.decode("ascii"))
+    expect_counts(NAME, _expected(), _counts(found))
+    return found
+
+
 def load(
     *,
     home: Path | None = None,
@@ -211,18 +219,15 @@ def load(
     names = chosen(NAME, "tasks", TASKS if tasks is None else tasks, TASKS)
     chosen(NAME, "value", [value], VALUES)
 
-    content = bz2.decompress(fetch(NAME, FILES[0], home=home).read_bytes())
-    messages = parse(content.decode("ascii"))
-    expect_counts(NAME, _expected(), _counts(messages))
-
-    rows = [np.flatnonzero(np.isin(messages.label, newsgroups_of(name))) for name in names]
+    found = messages(home)
+    rows = [np.flatnonzero(np.isin(found.label, newsgroups_of(name))) for name in names]
     for number, least in (("per_newsgroup", per_newsgroup), ("words", words)):
         if least is not None and least < 1:
             raise UserError(f"{NAME}: {number}={least} must be a positive number.")
     if per_newsgroup is not None:
-        rows = [_first_of_each(messages.label, each, per_newsgroup) for each in rows]
+        rows = [_first_of_each(found.label, each, per_newsgroup) for each in rows]
     order = np.concatenate(rows)
-    X = messages.X[order]
+    X = found.X[order]
     if value == "presence":
         X.data = np.ones_like(X.data)
     if words is not None:
@@ -230,7 +235,7 @@ def load(
     if components is not None:
         X = on_components(NAME, X, components)
     task = np.repeat(np.arange(len(names)), [len(row) for row in rows])
-    return Classes(X, messages.label[order], task, names)
+    return Classes(X, found.label[order], task, names)
 
 
 def _first_of_each(label: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:

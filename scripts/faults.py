@@ -195,12 +195,12 @@ class Place:
         return {
             path.name: path.read_bytes()
             for path in sorted((self.folder / "results" / "partial").iterdir())
-            if "meta" not in path.name
+            if "machine" not in path.name
         }
 
     def facts(self) -> dict[str, Any]:
         """Return what the last run says of itself."""
-        (meta,) = (self.folder / "results" / "partial").glob("*.meta.json")
+        (meta,) = (self.folder / "results" / "partial").glob("*.machine.json")
         return json.loads(meta.read_text(encoding="utf-8"))
 
     def computed(self) -> int:

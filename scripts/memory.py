@@ -1,8 +1,8 @@
 """Telling the most memory that making each table has held, from the facts beside the tables.
 
-``python -m scripts.memory`` reads ``results/reproduced/*.meta.json``, of each the run that computed
-most of its units. Tables of which no such run is known are left out, and those by another rule than
-their own, as their units are those of the table's own.
+``python -m scripts.memory`` reads ``results/reproduced/*.machine.json``, of each the run that
+computed most of its units; tables are left out that were not made here, and those by another rule
+than their own, as their units are those of the table's own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ def rows() -> list[tuple[str, ...]]:
     found = []
     for path in sorted((ROOT / "results" / "reproduced").glob("*.meta.json")):
         facts = json.loads(path.read_text(encoding="utf-8"))
-        run, own = facts.get("computed_by"), describe("table", facts["table"])["selection"]
+        taken = path.with_name(path.name.replace(".meta.", ".machine."))
+        if not taken.exists():
+            continue
+        facts |= json.loads(taken.read_text(encoding="utf-8"))
+        run, own = facts["computed_by"], describe("table", facts["table"])["selection"]
         if run and facts["selection"] == own:
             peak = UNKNOWN if run["peak_mib"] is None else run["peak_mib"]
             told = (facts["units"], run["units_computed"], run["parallel"]["jobs"], peak)

@@ -13,6 +13,8 @@ from types import ModuleType
 import pytest
 from hypothesis import settings
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does, before NumPy
+
 from data_fetchers.fetch import RemoteFile
 from omtl.compute.store import Store
 

@@ -24,6 +24,7 @@ from omtl.experiment.unit import Result, Unit, compute  # noqa: E402
 from omtl.tables.layout import Layout, lay_out  # noqa: E402
 from omtl.tables.plan import Table, plan_table  # noqa: E402
 from omtl.tables.render import latex, markdown  # noqa: E402
+from omtl.tables.request import Request  # noqa: E402
 from omtl.tables.scoring import Scored, frame, score_table  # noqa: E402
 
 
@@ -63,8 +64,8 @@ def forms(records: Records) -> dict[str, str]:
     for cell in table.cells:
         one = Table(table.description, table.reading, [cell])
         known = records if cell.dataset == "Synthetic" else Records({})
-        scored += score_table(one, known, 0, N_REPEATS)  # type: ignore[arg-type]
-    layout: Layout = lay_out(table, scored, "oracle", 0, N_REPEATS)
+        scored += score_table(one, Request(repeats=N_REPEATS, store=known))  # type: ignore[arg-type]
+    layout: Layout = lay_out(table, scored, Request(repeats=N_REPEATS, selection="oracle"))
     return {
         "table.csv": frame(table, scored, "oracle").to_csv(index=False, lineterminator="\n"),
         "table.md": markdown(layout),

@@ -21,6 +21,7 @@ from omtl.figures.plan import plan_figure
 from omtl.figures.play import as_chosen
 from omtl.kernel.play import play
 from omtl.measures.metrics import METRICS
+from omtl.tables.request import Request
 from omtl.theory import aklo
 from omtl.util.errors import UserError
 
@@ -116,7 +117,7 @@ def test_lambda_is_the_one_that_itol_has_in_the_table(store: Store) -> None:
         best[line.label] = line.experiment.points[int(np.argmin(costs(results, RULE)))]["lam"]
     assert best["ITOL"] != best["TOL"]
     figure = replace(figure, panels=(replace(panel, lines=lines),))
-    chosen = as_chosen(figure, store, SERIAL, 0, 1, "oracle")
+    chosen = as_chosen(figure, Request(repeats=1, parallel=SERIAL, store=store), computed=True)
     for line in chosen.panels[0].lines:
         assert [point["lam"] for point in line.experiment.points] == [best["ITOL"]]
 

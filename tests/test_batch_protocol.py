@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ from omtl.experiment.selection import select
 from omtl.experiment.unit import compute, setting_of
 from omtl.figures import plan
 from omtl.figures.drawing import draw_heat_map
-from omtl.figures.numbers import show_figure
+from omtl.figures.numbers import drawn_rows, show_figure
 from omtl.figures.panels.axes import HeatMap
 from omtl.figures.plan import plan_figure
 from omtl.learners.batch import ITL, STL
@@ -27,6 +25,7 @@ from omtl.measures.clusters import adjusted_rand, contrast, two_clusters
 from omtl.protocols import batch
 from omtl.protocols.splits import folds, split
 from omtl.reproduction.make_figure import make_figure
+from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
 READING: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
@@ -180,14 +179,15 @@ def test_areas_that_are_not_there_do_not_count() -> None:
 
 def rows_of(path: Path) -> list[dict[str, str]]:
     """Return the rows of a figure's csv."""
-    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+    return drawn_rows(path)
 
 
 @pytest.mark.usefixtures("tiny")
 def test_figure_end_to_end(store: Store, tmp_path: Path) -> None:
     """Sizes and weights in the csv are those of the store; a second drawing has the same bytes."""
+    asked = Request(repeats=2, parallel=SERIAL, store=store)
     first, again = (
-        make_figure("tiny", READING, store=store, parallel=SERIAL, n_repeats=2, folder=folder).paths
+        make_figure("tiny", READING, asked, folder).paths
         for folder in (tmp_path / "one", tmp_path / "two")
     )
     for one, two in zip(first, again, strict=True):
@@ -216,13 +216,13 @@ def test_heat_map_of_wrong_groups_or_nothing(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Groups that do not add up are said to be wrong; what is not stored is missing."""
-    shown = show_figure(plan_figure("tiny", READING), store, 0, 1)
+    shown = show_figure(plan_figure("tiny", READING), Request(repeats=1, store=store))
     assert [panel.parts for panel in shown] == [(), ()]
     assert shown[0].missing == ("ITL, SMTL-e: 0 of 1 repeats are stored",)
     panel = {**TINY["panels"][1], "groups": {"left": 1, "right": 2}}
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: {**TINY, "panels": [panel]})
     with pytest.raises(UserError, match="groups of 3 tasks, but 4 tasks"):
-        make_figure("tiny", READING, store=store, parallel=SERIAL, n_repeats=1, folder=tmp_path)
+        make_figure("tiny", READING, Request(repeats=1, parallel=SERIAL, store=store), tmp_path)
 
 
 def test_heat_map_is_drawn_with_its_groups() -> None:

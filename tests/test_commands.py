@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -31,7 +30,7 @@ from omtl.evidence.comparison import (
     default_selection,
 )
 from omtl.experiment import citations, code, doctor
-from omtl.experiment.composition import composed
+from omtl.experiment.composition import composed, experiment_of
 from omtl.experiment.config import (
     grid_points,
     load_option,
@@ -44,13 +43,12 @@ from omtl.experiment.experiment import CONDITIONAL, FRESH_DRAWS, ONE_DATA_SET
 from omtl.experiment.unit import new_learner
 from omtl.measures.metrics import METRICS
 from omtl.reproduction import export, provenance
-from omtl.reproduction.reproduce import Wanted
 from omtl.tables import plan
 from omtl.tables.layout import lay_out
 from omtl.tables.render import latex, markdown
+from omtl.tables.request import Request
 from omtl.tables.scoring import frame, score_table
-from omtl.util import user_folder
-from omtl.util.compile_cache import use_compile_cache
+from omtl.util import compile_cache, user_folder
 from omtl.util.errors import UserError
 from omtl.util.files import IN_WORK
 from omtl.util.paths import EXPERIMENTS, ROOT
@@ -144,11 +142,10 @@ def test_only_modules_are_sources_of_an_own_folder(
     (tmp_path / "link.py").symlink_to("nothing.py")
     (tmp_path / "folder.py").mkdir()
     assert user_folder.sources() == [tmp_path / "mine.py"]
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
+    assert compile_cache.folder() == next((tmp_path / "home" / "compiled_own").iterdir())
     monkeypatch.setattr(user_folder, "sources", lambda: [tmp_path / "gone.py"])
-    use_compile_cache()
-    assert "NUMBA_CACHE_DIR" not in os.environ
+    assert compile_cache.folder() is None
 
 
 def small_table(monkeypatch: pytest.MonkeyPatch) -> plan.Table:
@@ -169,13 +166,13 @@ def small_table(monkeypatch: pytest.MonkeyPatch) -> plan.Table:
 def test_a_cell_is_made_alone_and_explained(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command that is told makes the cell; then its number is traced to its units."""
     table = small_table(monkeypatch)
-    wanted = Wanted("as_published", 2, 0, None, SERIAL)
+    wanted = Request(repeats=2, parallel=SERIAL, store=store)
     name = "PA on Synthetic"
-    before = provenance.explain("dom-table1", name, wanted, store)
+    before = provenance.explain("dom-table1", name, wanted)
     assert (before["verdict"], before["why"]) == ("missing", "0 of 2 repeats are stored")
-    failed = provenance.make_cell("dom-table1", name, wanted, store, Console(quiet=True))
+    failed = provenance.make_cell("dom-table1", name, wanted, Console(quiet=True))
     assert not failed
-    after = provenance.explain("dom-table1", name, wanted, store, full=True)
+    after = provenance.explain("dom-table1", name, wanted, full=True)
     assert (after["from"], after["repeats"]) == ("the store", 2)
     [cell] = [cell for cell in table.cells if cell.algorithm == "PA"]
     units = cell.experiment.repeats(0, 2)
@@ -192,7 +189,7 @@ def test_a_cell_is_made_alone_and_explained(store: Store, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("table", sorted(plan.descriptions("table")))
 def test_cells_have_names_of_their_own(table: str) -> None:
     """No two cells of a table are called the same."""
-    planned = Wanted("as_written", None, 0, None, SERIAL).planned(table)
+    planned = Request("as_written").planned(table)
     assert len(provenance.names_of(planned)) == len(planned.cells)
 
 
@@ -248,8 +245,8 @@ def test_a_cell_that_diverged_is_shown_as_such(
     [wild] = [cell for cell in table.cells if cell.algorithm == "PM"]
     wild.experiment.algorithm.update(fixed={"margin": 1.0}, grid={"eta": [1e308]})
     parallel_jobs.run(table.units(0, 2), store, SERIAL, quiet=True)
-    scored = score_table(table, store, 0, 2)
-    layout = lay_out(table, scored, "oracle", 0, 2)
+    scored = score_table(table, Request(repeats=2, store=store))
+    layout = lay_out(table, scored, Request(repeats=2, selection="oracle"))
     rows = frame(table, scored, "oracle").set_index("algorithm")
     assert rows.loc["PM", ["ours_mean", "ours_std", "delta"]].tolist() == ["", "", ""]
     assert float(rows.loc["PA", "ours_mean"]) < 50.0
@@ -277,8 +274,8 @@ def test_a_table_is_exported_with_its_raw_repeats(
     """The same numbers in all forms, and a row for each repeat."""
     table = small_table(monkeypatch)
     parallel_jobs.run(table.units(0, 2), store, SERIAL, quiet=True)
-    wanted = Wanted("as_published", 2, 0, None, SERIAL)
-    done = export.export("dom-table1", wanted, store, tmp_path)
+    wanted = Request(repeats=2, parallel=SERIAL, store=store)
+    done = export.export("dom-table1", wanted, tmp_path)
     assert str(done).endswith("; from the store")
     paths = done.paths
     endings = {path.name.removeprefix("dom-table1.") for path in paths}
@@ -314,8 +311,8 @@ def test_exports_do_not_overwrite_each_other(
     """Files carry the names of another reading and rule, as those of tables do."""
     table = small_table(monkeypatch)
     parallel_jobs.run(table.units(0, 2), store, SERIAL, quiet=True)
-    wanted = Wanted(reading, 2, 0, selection, SERIAL)
-    paths = export.export("dom-table1", wanted, store, tmp_path).paths
+    wanted = Request(reading, 2, 0, selection, store=store)
+    paths = export.export("dom-table1", wanted, tmp_path).paths
     endings = {path.name.removeprefix(f"{stem}.") for path in paths}
     assert endings == {"csv", "md", "tex", "parquet", "repeats.csv", "repeats.parquet", "bib"}
 
@@ -372,15 +369,15 @@ def test_a_hyper_parameter_is_set_in_one_way(
     words: tuple[str, ...], point: dict[str, list[float]]
 ) -> None:
     """Whether the config fixes it, searches it or leaves it at its default."""
-    config = composed(words)["algorithm"]
-    assert point.items() <= config["grid"].items()
-    assert not set(config["fixed"]) & set(config["grid"])
+    points = experiment_of(composed(words)).points
+    for name, values in point.items():
+        assert {each[name] for each in points} == set(values)
 
 
 def test_a_hyper_parameter_is_swept(told) -> None:
     """As Hydra's users type it; each value is played, and the line says which."""
     words = ("algorithm=dom1", "algorithm.eta=0.1,1", *SMALL)
-    lines = told("run", "-m", *words).splitlines()
+    lines = [line for line in told("run", "-m", *words).splitlines() if "reading" in line]
     assert [("'eta': 0.1," in line, "'eta': 1," in line) for line in lines] == [
         (True, False),
         (False, True),
@@ -403,9 +400,9 @@ def test_a_hyper_parameter_is_swept(told) -> None:
 def test_values_that_are_not_played(word: str, what: str) -> None:
     """A key in both places, a name that is none, a value out of the declared range."""
     with pytest.raises(UserError, match=re.escape(what)):
-        config = composed(["algorithm=dom1", "selection=prefix", *SMALL, word])["algorithm"]
-        for point in grid_points(config):
-            new_learner(config, point)
+        experiment = experiment_of(composed(["algorithm=dom1", "selection=prefix", *SMALL, word]))
+        for point in experiment.points:
+            new_learner(experiment.algorithm, point)
 
 
 @pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*/readings.yaml")))

@@ -34,10 +34,18 @@ from omtl.data.streams import Stream, Tasks, lifelong, rounds
 from omtl.experiment.config import load_option, options, patched, questions
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
-from omtl.sklearn import AKLO, DA, DOM1, NS, ROMPGD, PassiveAggressive, base, progressive_validation
+from omtl.sklearn import (
+    AKLO,
+    DA,
+    DOM1,
+    NS,
+    ROMPGD,
+    PassiveAggressive,
+    engine,
+    progressive_validation,
+)
 from omtl.sklearn.base import MultiTaskClassifier, arrays_of, norms_of
 from omtl.sklearn.classes import ESTIMATORS
-from omtl.sklearn.following import follow_slowly
 from omtl.sklearn.parameters import TABLE
 from omtl.util.archives import read_sealed, write_sealed
 from omtl.util.errors import UserError
@@ -73,7 +81,7 @@ def estimator(variant: str) -> MultiTaskClassifier:
 @pytest.fixture
 def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the rules run in plain Python."""
-    monkeypatch.setattr(base, "follow", follow_slowly)
+    monkeypatch.setattr(engine, "COMPILED", False)
 
 
 def data(layout: str) -> Tasks:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -21,12 +19,13 @@ from omtl.experiment.experiment import Experiment
 from omtl.experiment.loading import load_fed
 from omtl.experiment.unit import compute
 from omtl.figures import drawing, plan
-from omtl.figures.numbers import show_figure
+from omtl.figures.numbers import drawn_rows, show_figure
 from omtl.figures.panels import axes, hindsight, regret_bound
 from omtl.figures.panels.axes import Axes, Line
 from omtl.figures.plan import plan_figure
 from omtl.reproduction.make_figure import make_figure, write_figure
 from omtl.tables.plan import descriptions
+from omtl.tables.request import Request
 from omtl.theory import comparators, dom
 from omtl.util.errors import UserError
 
@@ -119,14 +118,13 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def rows_of(path: Path) -> list[dict[str, str]]:
     """Return the rows of a figure's csv."""
-    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+    return drawn_rows(path)
 
 
-def make(store: Store, folder: Path, **options: Any) -> list[Path]:
+def make(store: Store, folder: Path) -> list[Path]:
     """Make the figure with one repeat."""
-    return make_figure(
-        "tiny", READING, store=store, parallel=SERIAL, n_repeats=1, folder=folder, **options
-    ).paths
+    asked = Request(repeats=1, parallel=SERIAL, store=store)
+    return make_figure("tiny", READING, asked, folder).paths
 
 
 def test_every_figure_can_be_planned() -> None:
@@ -146,12 +144,12 @@ def test_every_figure_can_be_planned() -> None:
 def test_end_to_end(store: Store, tmp_path: Path) -> None:
     """All files are written; a second drawing from the store has the same bytes."""
     paths = make(store, tmp_path / "one")
-    assert [path.name for path in paths] == [f"tiny.as_written.{e}" for e in ("svg", "png", "csv")]
+    assert [path.name for path in paths] == [f"tiny.as_written.{e}" for e in ("svg", "csv")]
     again = make(store, tmp_path / "two")
     for one, two in zip(paths, again, strict=True):
         assert one.read_bytes() == two.read_bytes()
     assert b"<dc:date>" not in paths[0].read_bytes()
-    assert paths[1].read_bytes().startswith(b"\x89PNG")
+    assert b"cumulative error rate (%)</text>" in paths[0].read_bytes()
     assert not list((tmp_path / "one").glob(".writing-*"))
 
 
@@ -203,7 +201,7 @@ def test_regret_is_below_its_bounds(store: Store, tmp_path: Path) -> None:
     assert curve("grid", regret_bound.THEOREM).size > 0
     notes = [r["label"] for r in rows if r["kind"] == "note" and r["part"] == "grid"]
     assert notes[0].endswith("= inf")
-    shown = show_figure(plan_figure("tiny", READING), store, 0, 1)
+    shown = show_figure(plan_figure("tiny", READING), Request(repeats=1, store=store))
     assert [part.warning for part in shown[2].parts] == ["", "assumption 2 fails"]
 
 
@@ -215,7 +213,7 @@ def test_missing_data(store: Store, tmp_path: Path) -> None:
     there = planned.panels[0].lines[0].experiment.unit(0, 0)
     store.save(there, compute(there))
     failed = {unit.key: Failure("no such data", missing_data=True) for unit in units}
-    shown = show_figure(planned, store, 0, 1, failed)
+    shown = show_figure(planned, Request(repeats=1, store=store), failed)
     assert [[line.label for part in panel.parts for line in part.lines] for panel in shown] == [
         ["PM"],
         [],
@@ -228,7 +226,7 @@ def test_missing_data(store: Store, tmp_path: Path) -> None:
     assert [r["label"] for r in rows if r["kind"] == "missing" and r["panel"] == "b"] == [
         "DOM-I, DOM-II: no such data"
     ]
-    unsaid = show_figure(planned, store, 0, 1)
+    unsaid = show_figure(planned, Request(repeats=1, store=store))
     assert unsaid[1].missing == ("DOM-I, DOM-II: 0 of 1 repeats are stored",)
 
 
@@ -242,7 +240,7 @@ def test_data_gone_since(store: Store, tmp_path: Path, monkeypatch: pytest.Monke
 
     for module in (hindsight, unit):
         monkeypatch.setattr(module, "load_fed", gone)
-    shown = show_figure(plan_figure("tiny", READING), store, 0, 1)
+    shown = show_figure(plan_figure("tiny", READING), Request(repeats=1, store=store))
     assert [len(panel.parts) for panel in shown] == [1, 2, 0]
     assert shown[1].parts[0].notes == ("no b*: gone",)
     assert shown[2].missing == ("gone",)

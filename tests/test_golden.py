@@ -17,6 +17,7 @@ from omtl.experiment.naming import by_reading
 from omtl.experiment.selection import HONEST
 from omtl.tables.diagnosis import diagnoses
 from omtl.tables.plan import describe, label_of, published
+from omtl.tables.request import Request
 from omtl.tables.scoring import COLUMNS, frame, raw_repeats, score_table
 from omtl.tables.verdict import (
     COMPATIBLE,
@@ -71,9 +72,10 @@ def checked(path: Path) -> None:
         found = part[["dataset", "algorithm", "task", "metric"]].itertuples(index=False, name=None)
         assert list(found) == cells, reading
         kept = path.with_name(f"{by_reading(path.stem, str(reading))}.repeats.csv")
-        repeats = dict(list(pd.read_csv(kept).groupby(PLACE)["value"]))
+        repeats = pd.read_csv(kept).set_index(PLACE)["values"]
         for row in part[part["verdict"] != MISSING].to_dict("records"):
-            recomputed(row, repeats[tuple(row[name] for name in PLACE)].to_numpy())
+            values = str(repeats[tuple(row[name] for name in PLACE)]).split()
+            recomputed(row, np.array(values, dtype=float))
 
 
 def recomputed(row: dict[Any, str], values: np.ndarray) -> None:
@@ -119,7 +121,7 @@ def test_verdicts_follow_from_files_that_are_written(store: Store, tmp_path: Pat
     known = [cell for cell in table.cells if cell.algorithm in ("PM", "PA", "OGD")]
     part = replace(table, cells=[cell for cell in known if cell.dataset == "Synthetic"])
     assert not parallel_jobs.run(part.units(0, 4), store, SERIAL, quiet=True).failed
-    scored = score_table(table, store, 0, 4)
+    scored = score_table(table, Request(repeats=4, store=store))
     assert {s.verdict for s in scored} & set(JUDGED)
     path = tmp_path / "dom-table1.csv"
     frame(table, scored, "oracle").to_csv(path, index=False)

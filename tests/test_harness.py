@@ -18,6 +18,7 @@ from omtl.experiment.selection import select
 from omtl.experiment.unit import Result, compute
 from omtl.tables import plan
 from omtl.tables.plan import Table, plan_table
+from omtl.tables.request import Request
 from omtl.tables.scoring import frame, score_table, values_of
 from omtl.util.errors import UserError
 
@@ -42,7 +43,9 @@ def rows_of(table: Table, folder: Path, parallel: dict, n_repeats: int = 3) -> s
     store = Store(folder)
     outcome = parallel_jobs.run(table.units(0, n_repeats), store, parallel, quiet=True)
     assert not outcome.failed
-    return frame(table, score_table(table, store, 0, n_repeats), "oracle").to_csv()
+    return frame(
+        table, score_table(table, Request(repeats=n_repeats, store=store)), "oracle"
+    ).to_csv()
 
 
 def test_same_bytes_for_any_jobs_and_backend(tmp_path: Path) -> None:
@@ -183,7 +186,7 @@ def test_the_best_of_rivals_is_taken(store: Store) -> None:
     table = replace(table, cells=[*alone, joined])
     outcome = parallel_jobs.run(table.units(0, 3), store, BACKENDS[0], quiet=True)
     assert not outcome.failed
-    *singles, best = score_table(table, store, 0, 3)
+    *singles, best = score_table(table, Request(repeats=3, store=store))
     assert best.mean == min(s.mean for s in singles if s.mean is not None)
 
 

@@ -33,20 +33,22 @@ from omtl.kernel.rules import Shape
 from omtl.learners.arow import AROW
 from omtl.learners.majority import Majority
 from omtl.reproduction import reproduce
-from omtl.reproduction.reproduce import Wanted
 from omtl.tables import halving
 from omtl.tables.layout import GROUP_OF_OURS, counts, lay_out
 from omtl.tables.plan import Table, describe, descriptions, plan_table, published
+from omtl.tables.play import play as play_table
 from omtl.tables.render import latex, markdown, show
+from omtl.tables.request import Request
 from omtl.tables.scoring import Scored, frame, score_table, together
 from omtl.tables.verdict import OURS
-from omtl.tables.writing import FORMS
 from omtl.util.errors import UserError
 
 SERIAL = {"backend": "sequential", "jobs": 1}
 BASELINES = ("gd", "gd_pooled", "adagrad", "adagrad_pooled", "arow", "arow_pooled", "majority")
 COMPARED = [name for name in descriptions("table") if name != "omtrsl-table1"]
 N = 6
+OF_ALL = ("csv", "trends.csv", "claims.csv")
+OF_ONE = ("md", "repeats.csv", "meta.json")
 
 
 # The baselines
@@ -141,7 +143,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Store:
 def test_ours_are_never_compared(filled: Store) -> None:
     """Shown and written under their own verdict, and in no count, rank or delta."""
     table = small_table()
-    scored = score_table(table, filled, 0, 2)
+    scored = score_table(table, Request(repeats=2, store=filled))
     ours = [s for s in scored if s.cell.is_ours]
     assert len(ours) == len(BASELINES)
     assert {s.verdict for s in ours} == {OURS}
@@ -153,7 +155,7 @@ def test_ours_are_never_compared(filled: Store) -> None:
     ranking = rank(twice, "error")
     assert ranking is not None
     assert not set(ranking.algorithms) & {s.cell.algorithm for s in ours}
-    layout = lay_out(table, scored, "oracle", 0, 2)
+    layout = lay_out(table, scored, Request(repeats=2, selection="oracle"))
     labels = [line.label for line in layout.lines]
     assert labels[-len(ours) - 1] == GROUP_OF_OURS
     assert labels.count(GROUP_OF_OURS) == 1
@@ -167,7 +169,7 @@ def test_ours_are_never_compared(filled: Store) -> None:
 def test_where_ours_are_better_than_all_is_said(filled: Store) -> None:
     """Computed from our numbers: strictly better than each of the paper's algorithms."""
     table = small_table()
-    scored = score_table(table, filled, 0, 2)
+    scored = score_table(table, Request(repeats=2, store=filled))
     best = min(s.values.mean() for s in scored if not s.cell.is_ours)
 
     def note(majority: float) -> list[str]:
@@ -177,7 +179,7 @@ def test_where_ours_are_better_than_all_is_said(filled: Store) -> None:
             else s
             for s in scored
         ]
-        notes = lay_out(table, changed, "oracle", 0, 2).notes
+        notes = lay_out(table, changed, Request(repeats=2, selection="oracle")).notes
         return [one for one in notes if one.startswith("baselines of ours")]
 
     assert note(best) == []
@@ -185,7 +187,10 @@ def test_where_ours_are_better_than_all_is_said(filled: Store) -> None:
     assert f"Synthetic: Majority {best - 1.0:.2f} (" in told
     assert "best as printed 5.91" in told
     missing = [replace(s, values=np.empty(0)) if s.cell.algorithm == "PM" else s for s in scored]
-    assert not any("of ours" in one for one in lay_out(table, missing, "oracle", 0, 2).notes)
+    assert not any(
+        "of ours" in one
+        for one in lay_out(table, missing, Request(repeats=2, selection="oracle")).notes
+    )
 
 
 # Selection without hindsight
@@ -258,7 +263,7 @@ def test_rows_keep_their_target(row: str, asked: str, rule: dict[str, Any]) -> N
 def test_prefix_rows(filled: Store) -> None:
     """Each repeat has the number of the point that was best on its own first part."""
     table = small_table()
-    scored = score_table(table, filled, 0, N, selection=HONEST)
+    scored = score_table(table, Request(repeats=N, selection=HONEST, store=filled))
     for s in scored:
         for repeat, unit in enumerate(s.cell.experiment.repeats(0, N)):
             arrays = filled.load(unit).arrays  # type: ignore[union-attr]
@@ -276,7 +281,7 @@ def test_rivals_are_chosen_early_too(filled: Store) -> None:
     alone = [c for c in table.cells if c.algorithm in ("PA", "COML")]
     joined = replace(alone[0], rivals=(alone[1].experiment,))
     table = replace(table, cells=[*alone, joined])
-    one, other, best = score_table(table, filled, 0, N, selection=HONEST)
+    one, other, best = score_table(table, Request(repeats=N, selection=HONEST, store=filled))
     rule = load_option("selection", HONEST)
     early = np.array(
         [
@@ -287,8 +292,10 @@ def test_rivals_are_chosen_early_too(filled: Store) -> None:
     expected = np.where(early[0] <= early[1], one.values, other.values)
     np.testing.assert_array_equal(best.values, expected)
     assert best.params in best.cell.experiment.points
-    hindsight = score_table(table, filled, 0, N)[-1]
-    assert hindsight.mean == min(s.mean for s in score_table(table, filled, 0, N)[:2] if s.mean)
+    hindsight = score_table(table, Request(repeats=N, store=filled))[-1]
+    assert hindsight.mean == min(
+        s.mean for s in score_table(table, Request(repeats=N, store=filled))[:2] if s.mean
+    )
 
 
 def test_results_together_are_of_all_points() -> None:
@@ -305,8 +312,8 @@ def test_a_search_without_hindsight_looks_at_the_first_part(store: Store) -> Non
     """No rung plays more of the stream than the rule may look at."""
     table = table_of(SEARCH)
     table = replace(table, description={**table.description, "selection": HONEST})
-    halving.play(table, store, SERIAL, 0, 2, HONEST)
-    rows = halving.record(table, store, 0, 2, HONEST)
+    play_table(table, Request(repeats=2, selection=HONEST, parallel=SERIAL, store=store))
+    rows = halving.record(table, Request(repeats=2, selection=HONEST, store=store))
     assert rows["share"].tolist() == ["0.1", "0.1", "1"]
     found = halving.searched(table.cells[0], Loaded(store), load_option("selection", HONEST), 0, 2)
     assert found is not None
@@ -332,29 +339,29 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def wanted(selection: str | None, repeats: int | None = None) -> Wanted:
+def wanted(filled: Store, selection: str | None, repeats: int | None = None) -> Request:
     """Return a full run, or one of some repeats, by a rule."""
-    return Wanted("as_published", repeats, 0, selection, SERIAL)
+    return Request(repeats=repeats, selection=selection, parallel=SERIAL, store=filled)
 
 
 def test_tables_of_the_honest_rule_are_kept_apart(here: Path, filled: Store) -> None:
     """In files of their own, the paper's left as they are; short runs are not kept."""
     quiet = Console(quiet=True)
-    reproduce.reproduce_table("dom-table1", wanted(None), filled, quiet)
+    reproduce.reproduce_table("dom-table1", wanted(filled, None), quiet)
     own = (here / "reproduced" / "dom-table1.csv").read_bytes()
-    done = reproduce.reproduce_table("dom-table1", wanted(HONEST), filled, quiet)
+    done = reproduce.reproduce_table("dom-table1", wanted(filled, HONEST), quiet)
     assert {path.parent.name for path in done.paths} == {"reproduced"}
     assert {path.name for path in done.paths} == {
-        f"dom-table1.prefix.{form}" for form in ("csv", "trends.csv", "claims.csv", *FORMS)
+        f"dom-table1.prefix.{form}" for form in (*OF_ALL, *OF_ONE)
     }
     assert (here / "reproduced" / "dom-table1.csv").read_bytes() == own
     with (here / "reproduced" / "dom-table1.prefix.csv").open(encoding="utf-8") as file:
         assert {row["selection"] for row in csv.DictReader(file)} == {HONEST}
     meta = json.loads((here / "reproduced" / "dom-table1.prefix.meta.json").read_text())
     assert meta["selection"] == HONEST
-    short = reproduce.reproduce_table("dom-table1", wanted(HONEST, 2), filled, quiet)
+    short = reproduce.reproduce_table("dom-table1", wanted(filled, HONEST, 2), quiet)
     assert {path.parent.name for path in short.paths} == {"partial"}
-    assert not wanted(HONEST).is_full(describe("table", "dom-table1"))
+    assert not wanted(filled, HONEST).is_full(describe("table", "dom-table1"))
 
 
 @pytest.mark.parametrize(
@@ -370,8 +377,8 @@ def test_tables_with_another_honest_rule(name: str, reading: str, rule: str, sto
     with pytest.raises(
         UserError, match=f"{name} is chosen without hindsight by {rule}, not prefix"
     ):
-        asked = replace(wanted(HONEST), reading=reading)
-        reproduce.reproduce_table(name, asked, store, Console(quiet=True))
+        asked = replace(wanted(store, HONEST), reading=reading)
+        reproduce.reproduce_table(name, asked, Console(quiet=True))
 
 
 # The comparison
@@ -381,11 +388,11 @@ def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
     """The best own less the best rival, by each rule; the difference is what hindsight gave."""
     proposed = describe("table", "dom-table1")["proposed"]
     (row,) = hindsight_gap.margins(
-        "dom-table1", {"name": "r", "answers": {}}, filled, 0, N
+        "dom-table1", {"name": "r", "answers": {}}, Request(repeats=N, store=filled)
     ).to_dict("records")
     margins = []
     for rule, kind in (("oracle", ""), (HONEST, "honest_")):
-        scored = score_table(small_table(), filled, 0, N, selection=rule)
+        scored = score_table(small_table(), Request(repeats=N, selection=rule, store=filled))
         own = min((s for s in scored if s.cell.algorithm in proposed), key=_mean)
         rivals = [s for s in scored if s.cell.algorithm not in proposed and not s.cell.is_ours]
         rival = min(rivals, key=_mean)
@@ -470,23 +477,23 @@ def test_an_honest_table_has_one_rule() -> None:
 def test_the_file_keeps_what_is_not_stored(here: Path, filled: Store, tmp_path: Path) -> None:
     """Rows of other tables stay; a column that was not run in full is left out."""
     path = here / "partial" / "honesty.csv"
-    told, _ = hindsight_gap.write_honesty(filled, N, here)
+    told, _ = hindsight_gap.write_honesty(Request(repeats=N, store=filled), here)
     assert len(told) == len(READINGS)
     assert all("dom-table1" in line and "by prefix" in line for line in told)
-    short, _ = hindsight_gap.write_honesty(filled, 2, here)
+    short, _ = hindsight_gap.write_honesty(Request(repeats=2, store=filled), here)
     assert all("(no interval: 2 repeats)" in line and "[" not in line for line in short)
     path.unlink()
-    hindsight_gap.write_honesty(filled, N, here)
+    hindsight_gap.write_honesty(Request(repeats=N, store=filled), here)
     rows = pd.read_csv(path, dtype=str, keep_default_na=False)
     assert tuple(rows.columns) == hindsight_gap.COLUMNS
     rows.loc[0, "table"] = "aklo-table1"
     rows.to_csv(path, index=False, lineterminator="\n")
-    hindsight_gap.write_honesty(filled, N, here)
+    hindsight_gap.write_honesty(Request(repeats=N, store=filled), here)
     again = pd.read_csv(path, dtype=str, keep_default_na=False)
     assert again["table"].tolist() == ["aklo-table1", *["dom-table1"] * len(READINGS)]
     first = path.read_bytes()
-    hindsight_gap.write_honesty(filled, N, here)
+    hindsight_gap.write_honesty(Request(repeats=N, store=filled), here)
     assert path.read_bytes() == first
     with pytest.raises(UserError, match="--selection prefix"):
-        hindsight_gap.write_honesty(Store(tmp_path / "empty"), N, here)
+        hindsight_gap.write_honesty(Request(repeats=N, store=Store(tmp_path / "empty")), here)
     assert path.read_bytes() == first

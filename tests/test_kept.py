@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -14,14 +15,13 @@ from omtl.experiment import unit
 from omtl.experiment.config import named_reading
 from omtl.reproduction import export
 from omtl.reproduction.provenance import explain
-from omtl.reproduction.reproduce import Wanted, reproduce_statistics
+from omtl.reproduction.reproduce import reproduce_statistics
 from omtl.tables import committed
 from omtl.tables.plan import descriptions, plan_table
+from omtl.tables.request import Request
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
 
-SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
-WANTED = Wanted("as_published", None, 0, None, SERIAL)
 CELL = "COML on Sentiment"
 
 
@@ -43,7 +43,8 @@ def test_kept_results_are_read_as_they_were_scored(name: str, store: Store) -> N
         table = plan_table(name, named_reading(name.split("-")[0], run.reading))
         selection = run.selection or table.description["selection"]
         seed, repeats = run.meta["seed"], run.meta["repeats"]
-        scored, found = committed.stored_or_kept(table, store, selection, seed, repeats)
+        asked = Request(run.reading, repeats, seed, selection, store=store)
+        scored, found = committed.stored_or_kept(table, asked)
         assert found is not None
         assert (found.reading, found.selection) == (run.reading, run.selection)
         assert [s.verdict for s in scored] == [row["verdict"] for row in run.rows]
@@ -52,8 +53,8 @@ def test_kept_results_are_read_as_they_were_scored(name: str, store: Store) -> N
                 assert s.mean == pytest.approx(float(row["ours_mean"]), abs=5.1e-5)
                 assert s.std == pytest.approx(float(row["ours_std"]), abs=5.1e-5)
             assert bool(s.diverged) == (not row["ours_mean"] and s.values.size > 0)
-        assert committed.kept_run(table, selection, seed + 1, repeats) is None
-        assert committed.kept_run(table, selection, seed, repeats + 1) is None
+        assert committed.kept_run(table, replace(asked, seed=seed + 1)) is None
+        assert committed.kept_run(table, replace(asked, repeats=repeats + 1)) is None
 
 
 def test_explain_begins_with_the_verdict_and_why(store: Store) -> None:
@@ -62,7 +63,7 @@ def test_explain_begins_with_the_verdict_and_why(store: Store) -> None:
     rows = [row for row in rows if row["reading"] == "as_published"]
     row = next((row for row in rows if row["verdict"] == "off"), rows[0])
     name = f"{row['algorithm']} on {row['dataset']}"
-    told = explain("dom-table1", name, WANTED, store)
+    told = explain("dom-table1", name, Request(store=store))
     assert list(told)[:2] == ["cell", "verdict"]
     assert told["verdict"] == row["verdict"]
     if row["verdict"] == "off":
@@ -71,7 +72,7 @@ def test_explain_begins_with_the_verdict_and_why(store: Store) -> None:
     assert told["from"] == "results/reproduced/dom-table1.csv"
     assert told["repeats"] == int(row["n_repeats"])
     assert "units" not in told
-    full = explain("dom-table1", name, WANTED, store, full=True)
+    full = explain("dom-table1", name, Request(store=store), full=True)
     assert full["data"]["fed_sha256"] == [row["data_sha256"]]
     assert full["made on"][0]["cpu"]
     assert len(full["units"]) == 50
@@ -79,17 +80,19 @@ def test_explain_begins_with_the_verdict_and_why(store: Store) -> None:
 
 def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
     """The same bytes as in git, and in other forms; a figure but for its pdf."""
-    done = export.export("dom-table1", WANTED, store, tmp_path)
+    done = export.export("dom-table1", Request(store=store), tmp_path)
     assert "from results/reproduced/dom-table1.csv" in str(done)
-    for form in ("md", "tex", "repeats.csv"):
-        name = f"dom-table1.{form}"
-        assert (tmp_path / name).read_bytes() == (RESULTS / "reproduced" / name).read_bytes()
+    in_git = (RESULTS / "reproduced" / "dom-table1.md").read_bytes()
+    assert (tmp_path / "dom-table1.md").read_bytes() == in_git
+    repeats = pd.read_csv(tmp_path / "dom-table1.repeats.csv", dtype={"value": str})
+    kept = pd.read_csv(RESULTS / "reproduced" / "dom-table1.repeats.csv", dtype=str)
+    assert repeats["value"].tolist() == " ".join(kept["values"]).split()
     rows = pd.read_csv(tmp_path / "dom-table1.csv", dtype=str, keep_default_na=False)
     assert set(rows["reading"]) == {"as_published"}
     pd.testing.assert_frame_equal(rows, pd.read_parquet(tmp_path / "dom-table1.parquet"))
-    done = export.export("dom-fig2", WANTED, store, tmp_path)
-    assert "no pdf" in str(done)
-    assert {path.suffix for path in done.paths} == {".svg", ".png", ".csv", ".bib"}
+    done = export.export("dom-fig2", Request(store=store), tmp_path)
+    assert "no pdf and png" in str(done)
+    assert {path.suffix for path in done.paths} == {".svg", ".csv", ".bib"}
     drawn = (RESULTS / "figures" / "dom-fig2.svg").read_bytes()
     assert (tmp_path / "dom-fig2.svg").read_bytes() == drawn
 
@@ -98,7 +101,7 @@ def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
 def test_nothing_is_exported_of_nothing(name: str, store: Store, tmp_path: Path) -> None:
     """An empty table or figure is a mistake, and no file."""
     with pytest.raises(UserError, match=f"there is nothing of 3 repeats.* run `omtl .* {name}`"):
-        export.export(name, Wanted("as_published", 3, 0, None, SERIAL), store, tmp_path)
+        export.export(name, Request(repeats=3, store=store), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -108,8 +111,7 @@ def test_statistics_of_kept_repeats(
 ) -> None:
     """They are to the byte those in git, which were made from the store."""
     monkeypatch.setattr("omtl.reproduction.reproduce.folder_for", lambda *_, **__: tmp_path)
-    wanted = Wanted(reading, None, 0, None, SERIAL)
-    paths = reproduce_statistics("dom-table1", wanted, store)
+    paths = reproduce_statistics("dom-table1", Request(reading, store=store))
     for path in (path for path in paths if path.suffix == ".csv"):
         in_git = committed.rows(RESULTS / "statistics" / path.name)
         assert committed.rows(path) == [row for row in in_git if row["reading"] == reading]
@@ -118,7 +120,7 @@ def test_statistics_of_kept_repeats(
 def test_statistics_of_what_is_not_kept(store: Store) -> None:
     """A figure's repeats are not in git: it is said at once, and nothing is computed."""
     with pytest.raises(UserError, match="make reproduce-figure FIGURE=dom-fig2"):
-        reproduce_statistics("dom-fig2", WANTED, store)
+        reproduce_statistics("dom-fig2", Request(store=store))
 
 
 def test_the_commands_need_no_store(

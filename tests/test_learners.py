@@ -30,13 +30,22 @@ from omtl.kernel.play import Trace, play
 from omtl.kernel.rules import Shape
 from omtl.learners import coml, dom, passive_aggressive, perceptron
 from omtl.learners.adagrad import AdaGrad
+from omtl.learners.alma import ALMA
 from omtl.learners.arow import AROW
 from omtl.learners.coml import COML
 from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
 from omtl.learners.gradient import GradientDescent
+from omtl.learners.hedge import HedgedMultiTask
 from omtl.learners.majority import Majority
-from omtl.learners.passive_aggressive import PassiveAggressive
+from omtl.learners.multitask_arow import MultiTaskAROW
+from omtl.learners.neighbours import NeighbourhoodMT
+from omtl.learners.parameter_free import ParameterFree
+from omtl.learners.passive_aggressive import PassiveAggressive, PassiveAggressiveII
+from omtl.learners.peers import Humble, Peer
 from omtl.learners.perceptron import Perceptron
+from omtl.learners.second_order import SecondOrderPerceptron
+from omtl.learners.selective import SelectivePerceptron
+from omtl.learners.soft_confidence import SCW
 from omtl.reference import Rounds, Step, Steps, conformance
 from omtl.reference.conformance import Recorded, recorded
 from omtl.reference.transcriptions import rounds_of, steps_of
@@ -237,11 +246,43 @@ def test_coml_is_its_oracle(case: Case, learner: COML) -> None:
     compare(learner, case)
 
 
+powers_of_ten = st.floats(-3.0, 3.0).map(lambda power: 10.0**power)
+
 BASELINES = {
     "GradientDescent": st.builds(GradientDescent, etas, st.booleans()),
     "AdaGrad": st.builds(AdaGrad, etas, st.booleans()),
-    "AROW": st.builds(AROW, st.floats(-3.0, 3.0).map(lambda power: 10.0**power), st.booleans()),
+    "AROW": st.builds(AROW, powers_of_ten, st.booleans()),
     "Majority": st.builds(Majority),
+    "MultiTaskAROW": st.builds(
+        MultiTaskAROW, st.floats(-3.0, 3.0).map(lambda power: 10.0**power), st.floats(0.0, 1.0)
+    ),
+    "ParameterFree": st.builds(
+        ParameterFree,
+        st.floats(0.5, 20.0),
+        st.floats(0.1, 10.0),
+        st.just(0),
+        st.booleans(),
+    ),
+    "Peer": st.builds(
+        Peer,
+        st.floats(0.1, 10.0),
+        st.floats(0.1, 10.0),
+        st.one_of(st.just(0.0), st.floats(0.1, 50.0)),
+        st.booleans(),
+        st.booleans(),
+    ),
+    "Humble": st.builds(Humble, st.floats(0.1, 10.0), st.floats(0.0, 4.0), st.booleans()),
+    "SelectivePerceptron": st.builds(
+        SelectivePerceptron,
+        st.one_of(st.just(INFINITY), st.floats(0.01, 10.0)),
+        st.one_of(st.just(INFINITY), st.floats(0.0, 9.0)),
+        st.booleans(),
+    ),
+    "HedgedMultiTask": st.builds(HedgedMultiTask, etas, st.integers(2, 9)),
+    "PassiveAggressiveII": st.builds(PassiveAggressiveII, powers_of_ten, st.booleans()),
+    "ALMA": st.builds(ALMA, st.floats(0.05, 1.0), st.booleans()),
+    "SCW": st.builds(SCW, powers_of_ten, st.floats(0.51, 0.99), st.booleans()),
+    "SecondOrderPerceptron": st.builds(SecondOrderPerceptron, powers_of_ten, st.booleans()),
 }
 
 
@@ -264,6 +305,7 @@ def by_column(by_node: bool, by_row: bool) -> st.SearchStrategy[DOM2]:
 
 NETWORKED = {
     "NS": (st.builds(NS, etas, strengths), True),
+    "NeighbourhoodMT": (st.builds(NeighbourhoodMT, etas, st.floats(0.0, 9.0)), True),
     "DST": (st.builds(DST, etas), False),
     "DOM1": (st.builds(DOM1, etas, relations), False),
     "DOM2": (by_column(False, False), False),

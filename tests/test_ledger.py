@@ -19,16 +19,13 @@ from omtl.evidence.claims import (
     FAILS,
     HOLDS,
     UNDECIDED,
-    Comparison,
     claims_of,
-    compare,
     judge_claim,
     outcome_of,
 )
 from omtl.evidence.ledger import (
     CHANGED,
     COLUMNS,
-    COMPARISON,
     NOT_RUN,
     claims_ledger,
     papers,
@@ -74,8 +71,8 @@ def told(
 ) -> None:
     """Write the outcome of a claim, as a reproduced table does, and its tests."""
     parts = judge_claim(claim, numbers)
-    row = ("dom", claim["id"], "", "", reading, outcome_of(parts), "; ".join(map(str, parts)))
-    names = ("paper", "claim", "place", "says", "reading", "outcome", "comparisons")
+    row = ("dom", claim["id"], "", "", reading, outcome_of(parts))
+    names = ("paper", "claim", "place", "says", "reading", "outcome")
     write_rows(results / "reproduced/dom-table1.claims.csv", pd.DataFrame([row], columns=names))
     if tested:
         family = [(claim["id"], part) for part in parts]
@@ -140,19 +137,6 @@ def test_what_the_ledger_does_not_know(tmp_path: Path) -> None:
     assert (row["as_written"], row["as_written_comparisons"]) == (NOT_RUN, CHANGED)
 
 
-def test_comparisons_are_read_as_they_are_written() -> None:
-    """Names may have any sign."""
-    written = [
-        compare("D (x=1; y) task1: A-I (Full) < B", np.ones(3), np.zeros(3), (-1, 0), ratio=False),
-        Comparison("Landmine: A / B in [0.85, 1]", UNDECIDED),
-        Comparison("(a) at 3: A > B by 5", HOLDS, -np.inf, 2.0),
-    ]
-    found = COMPARISON.findall("; ".join(map(str, written)))
-    assert [(relation, outcome) for relation, outcome, _ in found] == [
-        (one.relation, one.outcome) for one in written
-    ]
-
-
 def test_every_claim_is_in_the_ledger() -> None:
     """In words, with its place, decided by a table or figure; whatever was run."""
     rows = claims_ledger(RESULTS)
@@ -191,6 +175,7 @@ def test_theory_audit(tmp_path: Path) -> None:
         "x_label",
         "x",
         "y",
+        "y_std",
         "n_repeats",
     )
     at = ("dom-figtheorem4", "a", "ring", "as_published")
@@ -201,11 +186,11 @@ def test_theory_audit(tmp_path: Path) -> None:
         ("theory", "examples"): (10.0, 20.0),
     }
     rows = [
-        (*at, *line, "rounds T", str(x), str(y), "5")
+        (*at, *line, "rounds T", str(x), str(y), "", "5")
         for line, values in lines.items()
         for x, y in zip((10, 20), values, strict=True)
     ]
-    rows.append((*at, "note", "C = 1", "", "", "", ""))
+    rows.append((*at, "note", "C = 1", "", "", "", "", ""))
     write_rows(tmp_path / "figures/dom-figtheorem4.csv", pd.DataFrame(rows, columns=names))
     (row,) = theory_audit(tmp_path).to_dict("records")
     assert (row["dataset"], row["theorem"], row["measure"]) == ("Synthetic", "bound", "regret")

@@ -28,6 +28,7 @@ from omtl.kernel.rules import Shape
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.reference import Given, Steps
 from omtl.reference import osmtl as oracle
+from omtl.tables.request import Request
 from omtl.theory import comparators, osmtl
 from omtl.util.errors import UserError
 
@@ -260,7 +261,7 @@ def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.M
     monkeypatch.setattr(plan, "Experiment", Small)
     planned = plan.plan_figure("tiny", {"name": "as_written", "paper": None, "answers": {}})
     run(planned.units(0, 2), store, {"backend": "sequential", "jobs": 1}, quiet=True)
-    proved, unproved = show_figure(planned, store, 0, 2)[0].axes
+    proved, unproved = show_figure(planned, Request(repeats=2, store=store))[0].axes
     assert (proved.warning, unproved.warning) == ("", "nothing is proved")
     by_label = {line.label: line.mean for line in proved.lines}
     order = ["regret of OSMTL-e", smoothed_regret.TIGHTEST, smoothed_regret.THEOREM]
@@ -274,4 +275,4 @@ def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.M
     wrong = plan.plan_figure("tiny", {"name": "as_written", "paper": None, "answers": {}})
     run(wrong.units(0, 1), store, {"backend": "sequential", "jobs": 1}, quiet=True)
     with pytest.raises(UserError, match="has no C, alpha and margin"):
-        show_figure(wrong, store, 0, 1)
+        show_figure(wrong, Request(repeats=1, store=store))

@@ -24,6 +24,7 @@ from omtl.tables.proofread import (
     write_findings,
 )
 from omtl.tables.render import markdown
+from omtl.tables.request import Request
 from omtl.tables.scoring import not_run
 from omtl.util.paths import RESULTS
 
@@ -152,7 +153,7 @@ def test_a_search_of_readings_leaves_out_suspect_means(monkeypatch: pytest.Monke
     monkeypatch.setattr(search_readings, "play", look)
     column = "Synthetic (delta2=12.25)"
     with pytest.raises(LookedError) as caught:
-        search_readings._try("rom-table1", "rom", column, {}, None, {}, 0, 1)  # type: ignore[arg-type]
+        search_readings._try("rom-table1", column, {}, Request(repeats=1))
     (looked_at,) = caught.value.args
     whole = {c.place for c in plan_table("rom-table1", named_reading("rom", "as_written")).cells}
     printed = {p for p in whole if p[0] == column and p in _printed("rom-table1")}
@@ -167,7 +168,13 @@ def _printed(table: str) -> set[tuple[str, str, str, str]]:
 def test_tables_show_what_is_suspect() -> None:
     """By a mark beside the printed number, and by a note that says why."""
     table = plan_table("dom-table1", named_reading("dom", "as_written"))
-    text = markdown(lay_out(table, [not_run(cell, "no") for cell in table.cells], "oracle", 0, 1))
+    text = markdown(
+        lay_out(
+            table,
+            [not_run(cell, "no") for cell in table.cells],
+            Request(repeats=1, selection="oracle"),
+        )
+    )
     assert "6.05 ± 0.08!" in text
     assert "27.27 ± 0.16," in text
     assert "- suspect in print (omtl proofread) — DOM-II (Grid) on Synthetic: the spread" in text

@@ -17,6 +17,7 @@ from omtl.commands import readings as command
 from omtl.reproduction import search_readings
 from omtl.reproduction.search_readings import Trial
 from omtl.tables import luck, writing
+from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
 TABLE = "dom-table1"
@@ -40,7 +41,7 @@ def tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, di
     """Return the trials that a search makes; each better answer takes 0.05 off the distance."""
     asked_for: list[tuple[str, dict[str, str]]] = []
 
-    def attempt(_table: str, _paper: str, column: str, answers: dict[str, str], *_: Any) -> Trial:
+    def attempt(_table: str, column: str, answers: dict[str, str], _request: Request) -> Trial:
         asked_for.append((column, answers))
         gain = {"better": -0.05, "worse": 0.05}
         distance = 0.2 + sum(gain.get(answer, 0.0) for answer in answers.values())
@@ -57,8 +58,8 @@ def tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, di
     return asked_for
 
 
-def searched(**more: Any) -> search_readings.Searched:
-    return search_readings.search(TABLE, None, {}, 0, 5, lambda _line: None, **more)  # type: ignore[arg-type]
+def searched(begin: str = "as_written", **more: Any) -> search_readings.Searched:
+    return search_readings.search(TABLE, Request(begin, 5), lambda _line: None, **more)
 
 
 def test_each_standard_reading_takes_the_answers_that_it_may(tried: list) -> None:

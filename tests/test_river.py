@@ -21,10 +21,9 @@ from river.checks import yield_checks
 from scipy import sparse
 
 from omtl.river import FIRST_COLUMNS, MultiTask
-from omtl.sklearn import ROMPGD, PassiveAggressive, base
+from omtl.sklearn import ROMPGD, PassiveAggressive, engine
 from omtl.sklearn.base import MultiTaskClassifier, arrays_of
 from omtl.sklearn.classes import ESTIMATORS
-from omtl.sklearn.following import follow_slowly
 
 N_FEATURES = 3 * FIRST_COLUMNS
 
@@ -33,7 +32,7 @@ N_FEATURES = 3 * FIRST_COLUMNS
 def slowly(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Let the rules run in plain Python, but where a test is of compiled code."""
     if "compiled" not in request.node.name:
-        monkeypatch.setattr(base, "follow", follow_slowly)
+        monkeypatch.setattr(engine, "COMPILED", False)
 
 
 def stream(n: int = 60) -> list[tuple[dict[str, Any], bool]]:

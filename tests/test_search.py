@@ -13,9 +13,12 @@ from omtl.compute import parallel_jobs
 from omtl.compute.store import Loaded, Store
 from omtl.experiment.config import grid_points
 from omtl.experiment.unit import Result, Unit
-from omtl.tables.halving import COST, cost_of, play, record, searched, stages
+from omtl.tables.halving import record, searched, stages
 from omtl.tables.plan import Cell, Table
+from omtl.tables.play import play
+from omtl.tables.request import Request
 from omtl.tables.scoring import score_table
+from omtl.tables.search_cost import COST, cost_of
 from omtl.util.errors import UserError
 
 SERIAL = {"backend": "sequential", "jobs": 1}
@@ -46,9 +49,9 @@ def test_rungs_are_played_as_said(store: Store) -> None:
     load = Loaded(store)
     assert len(stages(table.cells[0], load, RULE, 0, 3)) == 1
     assert searched(table.cells[0], load, RULE, 0, 3) is None
-    outcome = play(table, store, SERIAL, 0, 3, "oracle")
+    outcome = play(table, Request(repeats=3, parallel=SERIAL, store=store))
     assert outcome.computed == 1 + 2 + 3
-    rows = record(table, store, 0, 3, "oracle")
+    rows = record(table, Request(repeats=3, store=store))
     assert rows["n_points"].tolist() == [12, 6, 2]
     assert rows["share"].tolist() == ["0.2", "0.5", "1"]
     assert rows["repeats"].tolist() == [1, 2, 3]
@@ -57,9 +60,9 @@ def test_rungs_are_played_as_said(store: Store) -> None:
     assert len(first) == 6
     assert last < first
     # A second time, all is in the store.
-    again = play(table, store, SERIAL, 0, 3, "oracle")
+    again = play(table, Request(repeats=3, parallel=SERIAL, store=store))
     assert (again.computed, again.reused) == (0, 3)
-    (scored,) = score_table(table, store, 0, 3)
+    (scored,) = score_table(table, Request(repeats=3, store=store))
     assert scored.values.size == 3
     assert scored.params in table.cells[0].experiment.points
 
@@ -67,7 +70,7 @@ def test_rungs_are_played_as_said(store: Store) -> None:
 def test_points_that_are_kept_are_the_best_of_their_rung(store: Store) -> None:
     """By the mistakes that the rung's own units have."""
     table = table_of(SEARCH)
-    play(table, store, SERIAL, 0, 2, "oracle")
+    play(table, Request(repeats=2, parallel=SERIAL, store=store))
     load = Loaded(store)
     rung, narrowed = stages(table.cells[0], load, RULE, 0, 2)[:2]
     (result,) = load(rung[0].repeats(0, 1))
@@ -84,8 +87,8 @@ def test_a_search_that_keeps_all_is_the_full_grid(store: Store) -> None:
     ends = []
     for search in (None, all_kept):
         table = table_of(search)
-        play(table, store, SERIAL, 0, 2, "oracle")
-        (scored,) = score_table(table, store, 0, 2)
+        play(table, Request(repeats=2, parallel=SERIAL, store=store))
+        (scored,) = score_table(table, Request(repeats=2, store=store))
         ends.append((scored.mean, scored.params))
     assert ends[0] == ends[1]
 
@@ -93,13 +96,13 @@ def test_a_search_that_keeps_all_is_the_full_grid(store: Store) -> None:
 def test_small_grids_are_played_in_full(store: Store) -> None:
     """Below `from_points` there are no rungs."""
     table = table_of({**SEARCH, "from_points": 13})
-    assert play(table, store, SERIAL, 0, 2, "oracle").computed == 2
-    assert record(table, store, 0, 2, "oracle").empty
+    assert play(table, Request(repeats=2, parallel=SERIAL, store=store)).computed == 2
+    assert record(table, Request(repeats=2, store=store)).empty
 
 
 def test_what_a_search_costs(store: Store) -> None:
     """The search never ends better than the full grid, and plays less."""
-    rows = cost_of(table_of(None), SEARCH, store, SERIAL, 0, 3, "oracle")
+    rows = cost_of(table_of(None), SEARCH, Request(repeats=3, parallel=SERIAL, store=store))
     assert tuple(rows.columns) == COST
     (row,) = rows.to_dict("records")
     assert row["plays_full"] == 12 * 3
@@ -123,8 +126,8 @@ def test_a_cell_whose_search_is_not_done_is_missing(store: Store, missing: int) 
     """With the reason."""
     table = table_of(SEARCH)
     short = replace(table.cells[0], search={**SEARCH, "rungs": SEARCH["rungs"][:missing]})
-    play(replace(table, cells=[short]), store, SERIAL, 0, 3, "oracle")
-    (scored,) = score_table(table, store, 0, 3)
+    play(replace(table, cells=[short]), Request(repeats=3, parallel=SERIAL, store=store))
+    (scored,) = score_table(table, Request(repeats=3, store=store))
     assert (scored.verdict, scored.why) == ("missing", "the search is not done")
 
 
@@ -141,8 +144,8 @@ def test_a_unit_that_fails_is_tried_once_and_its_reason_is_told(
     monkeypatch.setattr(parallel_jobs, "compute", refuse)
     large = table_of(SEARCH)
     table = replace(large, cells=[*large.cells, *table_of(None, "pm").cells])
-    outcome = play(table, store, SERIAL, 0, 2, "oracle")
+    outcome = play(table, Request(repeats=2, parallel=SERIAL, store=store))
     assert len(tried) == len(set(tried)) == len(outcome.failed) == 1 + 2
-    searched_cell, whole = score_table(table, store, 0, 2, outcome.failed)
+    searched_cell, whole = score_table(table, Request(repeats=2, store=store), outcome.failed)
     assert (searched_cell.verdict, searched_cell.why) == ("missing", "no such data")
     assert whole.why == "no such data"

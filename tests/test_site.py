@@ -20,13 +20,15 @@ from selenium.webdriver.common.keys import Keys
 from omtl.commands._main import main
 from omtl.compute.store import Store
 from omtl.experiment.config import named_reading, options
+from omtl.figures.numbers import drawn_rows
 from omtl.reproduction.provenance import names_of
 from omtl.site import charts, text
 from omtl.site.build import build
 from omtl.site.gather import Sources
 from omtl.site.tables import table_page
-from omtl.tables.halving import play
 from omtl.tables.plan import descriptions, plan_table
+from omtl.tables.play import play
+from omtl.tables.request import Request
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS, ROOT
 from omtl.util.status import DONE, WRONG_USE
@@ -240,10 +242,10 @@ def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Sources, St
     alone = type(table)(table.description, table.reading, cells)
     monkeypatch.setattr("omtl.site.repeats.plan_table", lambda *_: alone)
     store = Store(tmp_path / "store")
-    play(alone, store, {"backend": "threading", "jobs": 1}, 0, 2, "oracle")
+    play(alone, Request(repeats=2, parallel={"backend": "threading", "jobs": 1}, store=store))
     folder = tmp_path / "results" / "reproduced"
     folder.mkdir(parents=True)
-    rows = frame(alone, score_table(alone, store, 0, 2), "oracle")
+    rows = frame(alone, score_table(alone, Request(repeats=2, store=store)), "oracle")
     rows.to_csv(folder / f"{name}.csv", index=False)
     (folder / f"{name}.as_written.meta.json").write_text(
         json.dumps({"seed": 0, "repeats": 2, "selection": "oracle", "reading": reading})
@@ -267,7 +269,7 @@ def test_repeats_that_are_kept_are_shown_without_a_store(filled: tuple[Sources, 
 
     sources, store = filled
     alone = repeats.plan_table("aklo-table1", {})
-    rows = raw_repeats(alone, score_table(alone, store, 0, 2), 0)
+    rows = raw_repeats(alone, score_table(alone, Request(repeats=2, store=store)), 0)
     rows.to_csv(sources.results / "reproduced" / "aklo-table1.as_written.repeats.csv", index=False)
     view = table_page("aklo-table1", sources, None).views[0]
     [cell] = view.rows[0].cells
@@ -600,7 +602,7 @@ def test_charts_are_read_by_keyboard_and_lines_hidden(visit: Browser) -> None:
     chart = panel.find_element(By.CSS_SELECTOR, "svg.lines")
     browser.execute_script("arguments[0].focus()", chart)
     browser.switch_to.active_element.send_keys(Keys.END)
-    drawn = pd.read_csv(RESULTS / "figures" / "dom-fig2.csv", dtype=str, keep_default_na=False)
+    drawn = pd.DataFrame(drawn_rows(RESULTS / "figures" / "dom-fig2.csv"))
     last = drawn[(drawn["panel"] == "a") & (drawn["label"] == "PM")].iloc[-2]
     told = panel.find_element(By.CSS_SELECTOR, ".readout").text
     assert told.startswith("examples 8,000")

@@ -32,6 +32,7 @@ from omtl.figures import plan
 from omtl.figures.numbers import show_figure
 from omtl.reproduction.make_figure import make_figure
 from omtl.tables.plan import Cell
+from omtl.tables.request import Request
 from omtl.tables.scoring import Scored
 from omtl.util.errors import UserError
 
@@ -230,27 +231,26 @@ def test_statistics_of_a_table(
 ) -> None:
     """A row a comparison, and average ranks; nothing stored is the user's to know."""
     reading = {"name": "as_written", "paper": None, "answers": {}}
-    where: dict = {"store": store}
+    asked = Request(store=store)
     with pytest.raises(UserError, match="make reproduce-table TABLE=dom-table1"):
-        make_statistics("dom-table1", reading, folder=tmp_path, n_repeats=2, **where)
+        make_statistics("dom-table1", reading, Request(repeats=2, store=store), tmp_path)
     numbers = grid_of(NUMBERS)
     part = {"dataset": "D0", "lower": ["A", "B"], "than": ["C"]}
     claim = {"id": "c", "place": "here", "says": "so", "table": "dom-table1", "all": [part]}
     monkeypatch.setattr(statistics, "stored_or_kept", lambda *_, **__: (numbers, None))
     monkeypatch.setattr(paired_tests, "claims_of", lambda _paper: [claim])
-    paths = make_statistics("dom-table1", reading, folder=tmp_path, **where)
+    paths = make_statistics("dom-table1", reading, asked, tmp_path)
     assert [path.name for path in paths] == [
         "dom-table1.claims.csv",
         "dom-table1.csv",
         "dom-table1.as_written.svg",
-        "dom-table1.as_written.png",
     ]
     # With so many ranks within the critical difference there is nothing to draw.
     (ranked,) = statistics.rankings(numbers)
     monkeypatch.setattr(
         statistics, "rankings", lambda _: [replace(ranked, critical_difference=2.5)]
     )
-    again = make_statistics("dom-table1", reading, folder=tmp_path / "again", **where)
+    again = make_statistics("dom-table1", reading, asked, tmp_path / "again")
     assert [path.name for path in again] == ["dom-table1.claims.csv", "dom-table1.csv"]
     with paths[0].open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -273,14 +273,15 @@ def test_statistics_of_a_figure(
     claim = {"id": "c", "place": "here", "says": "so", "figure": "tiny", "all": [part]}
     monkeypatch.setattr(paired_tests, "claims_of", lambda _paper: [claim])
     reading = {"name": "as_written", "paper": None, "answers": {}}
-    options: dict = {"store": store, "n_repeats": 3, "folder": tmp_path}
+    parallel = {"backend": "sequential", "jobs": 1}
+    asked = Request(repeats=3, parallel=parallel, store=store)
     with pytest.raises(UserError, match="make reproduce-figure FIGURE=tiny"):
-        make_statistics("tiny", reading, **options)
-    make_figure("tiny", reading, parallel={"backend": "sequential", "jobs": 1}, **options)
-    (path,) = make_statistics("tiny", reading, **options)
+        make_statistics("tiny", reading, asked, tmp_path)
+    make_figure("tiny", reading, asked, tmp_path)
+    (path,) = make_statistics("tiny", reading, asked, tmp_path)
     with path.open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)
-    panel = show_figure(plan.plan_figure("tiny", reading), store, 0, 3)[0]
+    panel = show_figure(plan.plan_figure("tiny", reading), asked)[0]
     lines = {line.label: line for part in panel.axes for line in part.lines}
     last = {name: line.values[:, -1] for name, line in lines.items()}
     difference = (last["DOM-I"] - last["PM"]).mean()

@@ -19,6 +19,7 @@ from omtl.figures.panels.task_curves import axes_of
 from omtl.figures.plan import Figure
 from omtl.figures.play import as_chosen
 from omtl.tables.plan import Cell, Table
+from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
 RULE = {"rule": "oracle"}
@@ -78,7 +79,11 @@ def test_hyper_parameters_from_a_table(store: Store, monkeypatch: pytest.MonkeyP
         reading,
         (PlannedPanel({"published": "Synthetic"}, (line, unknown)),),
     )
-    chosen, other = as_chosen(planned, store, SERIAL, 0, 2, "oracle").panels[0].lines
+    chosen, other = (
+        as_chosen(planned, Request(repeats=2, parallel=SERIAL, store=store), computed=True)
+        .panels[0]
+        .lines
+    )
     results = [compute(unit) for unit in experiment.repeats(0, 2)]
     best = int(sum(r.arrays["mistakes"].sum(axis=1) for r in results).argmin())
     assert chosen.experiment.points == [experiment.points[best]]

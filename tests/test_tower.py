@@ -16,6 +16,23 @@ FLOORS = list(reversed(TOP_DOWN))
 FLOORS.insert(FLOORS.index("sklearn"), "data_fetchers")
 MODULES = sorted([*(ROOT / "omtl").rglob("*.py"), *(ROOT / "data_fetchers").glob("*.py")])
 
+MOST_PARAMETERS = 5
+
+SYMBOLS = {"reference", "theory", "data_fetchers"}
+"""Folders whose functions take the symbols of an equation, or the options of a config."""
+
+LONG = {
+    "omtl/data": "rounds",
+    "omtl/evidence": "_printed",
+    "omtl/experiment": "compose",
+    "omtl/figures": "faced moment_of",
+    "omtl/protocols": "scored",
+    "omtl/site": "_shown",
+    "omtl/sklearn": "follow_slowly partial_fit",
+    "omtl/tables": "_finding luck",
+}
+"""Functions with more parameters, by folder: the list only shrinks. Loops call `scored`."""
+
 
 def floor(parts: tuple[str, ...]) -> int | None:
     """Return how high a module stands; None at the root of the package."""
@@ -53,3 +70,24 @@ def test_no_module_imports_from_above(path: Path) -> None:
         return
     theirs = {name: floor(tuple(name.split("."))) for name in imported(path)}
     assert [name for name, high in theirs.items() if high is not None and high > mine] == []
+
+
+def n_parameters(node: ast.FunctionDef) -> int:
+    """Return how many parameters a function has besides its object."""
+    given = node.args
+    names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    names += [one.arg for one in (given.vararg, given.kwarg) if one]
+    return len(names) - (names[:1] in (["self"], ["cls"]))
+
+
+def test_no_function_has_many_parameters() -> None:
+    """Outside the kernel and the list of those that are left."""
+    found: dict[str, set[str]] = {}
+    for path in MODULES:
+        place = path.relative_to(ROOT).parts
+        if place[1] == "kernel" or SYMBOLS & set(place):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and n_parameters(node) > MOST_PARAMETERS:
+                found.setdefault("/".join(place[:2]), set()).add(node.name)
+    assert found == {folder: set(names.split()) for folder, names in LONG.items()}

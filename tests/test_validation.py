@@ -86,7 +86,7 @@ def test_malformed_rows_are_refused(name: str) -> None:
 SHORT = """
 import numpy as np
 from scipy import sparse
-from omtl.learners import PassiveAggressive
+from omtl.sklearn import PassiveAggressive
 X = sparse.csr_array((np.ones(2), np.array([1, 2**31 - 9]), np.array([0, 1, 2])), shape=(2, 2**31))
 X.resize(2, 3)
 X = sparse.csr_array((np.ones(2), np.array([1, 2**31 - 9]), np.array([0, 1, 2])), shape=(2, 3))

@@ -26,6 +26,7 @@ from omtl.reproduction.verify import CLOSE, DIFFERENT, NOT_COMPARABLE, SAME, che
 from omtl.tables import committed
 from omtl.tables.committed import kept_scored, runs
 from omtl.tables.plan import Cell, Table, descriptions
+from omtl.tables.request import Request
 from omtl.tables.scoring import Scored, frame, raw_repeats, score_table
 from omtl.tables.writing import write_rows
 from omtl.util.errors import UserError
@@ -56,7 +57,7 @@ def keep(table: Table, scored: list[Scored], results: Path, selection: str = "or
     write_rows(folder / f"{name}.csv", frame(table, scored, selection))
     repeats = raw_repeats(table, scored, 0)
     repeats.to_csv(folder / f"{name}.as_written.repeats.csv", index=False)
-    meta = {"seed": 0, "repeats": 3, "host": host.host()}
+    meta = {"seed": 0, "repeats": 3, "cpu": host.cpu_name()}
     (folder / f"{name}.as_written.meta.json").write_text(json.dumps(meta), encoding="utf-8")
 
 
@@ -64,17 +65,20 @@ def keep(table: Table, scored: list[Scored], results: Path, selection: str = "or
 def results(table: Table, store: Store, tmp_path: Path) -> Path:
     """Return a folder of results with the table, and no store."""
     parallel_jobs.run(table.units(0, 3), store, SERIAL, quiet=True)
-    keep(table, score_table(table, store, 0, 3), tmp_path / "results")
+    keep(table, score_table(table, Request(repeats=3, store=store)), tmp_path / "results")
     for path in store.folder.glob("*.units"):
         path.unlink()
     return tmp_path / "results"
 
 
-def tamper(results: Path, change: Callable[[pd.Series], Any]) -> None:
+def tamper(results: Path, change: Callable[[np.ndarray], np.ndarray]) -> None:
     """Change the kept repeats."""
     path = results / "reproduced" / "dom-table1.as_written.repeats.csv"
     rows = pd.read_csv(path)
-    rows["value"] = change(rows["value"])
+    rows["values"] = [
+        " ".join(map(repr, change(np.array(values.split(), dtype=float)).tolist()))
+        for values in rows["values"]
+    ]
     rows.to_csv(path, index=False)
 
 
@@ -82,7 +86,7 @@ def made_elsewhere(results: Path) -> None:
     """Say that the results were made on another CPU."""
     path = results / "reproduced" / "dom-table1.as_written.meta.json"
     meta = json.loads(path.read_text(encoding="utf-8"))
-    meta["host"]["cpu"] = "Other CPU"
+    meta["cpu"] = "Other CPU"
     path.write_text(json.dumps(meta), encoding="utf-8")
 
 
@@ -136,7 +140,7 @@ def test_what_is_chosen_for_each_repeat_is_chosen_again(
     if own_draws:
         table.cells[:] = two_rows(small_table())
     parallel_jobs.run(table.units(0, 3), store, SERIAL, quiet=True)
-    scored = score_table(table, store, 0, 3, selection=selection)
+    scored = score_table(table, Request(repeats=3, selection=selection, store=store))
     keep(table, scored, tmp_path / "results", selection)
     [run] = runs(tmp_path / "results", "dom-table1")
     for was, now in zip(scored, kept_scored(run, table), strict=True):
@@ -160,7 +164,12 @@ def test_points_that_a_search_left_are_read_from_its_record(
     cells = [replace(cell, experiment=cell.experiment.only(left)) for cell in table.cells]
     part = replace(table, cells=cells)
     parallel_jobs.run(part.units(0, 3), store, SERIAL, quiet=True)
-    keep(part, score_table(part, store, 0, 3, selection="prefix"), tmp_path, "prefix")
+    keep(
+        part,
+        score_table(part, Request(repeats=3, selection="prefix", store=store)),
+        tmp_path,
+        "prefix",
+    )
     halving = {**load_option("search", "halving"), "from_points": 2}
     table.cells[:] = [replace(cell, search=halving) for cell in table.cells]
     run, row = drawn(tmp_path, DOM, 1, 0)[0]

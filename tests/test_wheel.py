@@ -29,7 +29,7 @@ sys.meta_path.insert(0, Lacking())
 LIBRARY = """
 import os, numpy as np
 before = dict(os.environ)
-from omtl.learners import ROMPGD
+from omtl.sklearn import ROMPGD
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 5))
 model = ROMPGD(eta=0.1, gamma=0.1).fit(X, np.sign(X[:, 0]), np.tile([0, 1, 2], 100))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, NoReturn
 
 import omtl.commands
+from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.raised import debug
 from omtl.util.signals import ended
@@ -107,6 +109,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status."""
 
     def command() -> int:
+        # Units run in parallel; threads of the linear algebra would wait for each other's cores.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        user_folder.find()
         options = parse(arguments)
         if options.debug:
             debug()

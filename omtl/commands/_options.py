@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Iterable
 from typing import Any
 
+from omtl.experiment.naming import CLOSEST, READINGS
+
 
 def positive(text: str) -> int:
     """Return a positive whole number.
@@ -37,8 +39,8 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
     """Add what says how something is to be run."""
     command.add_argument(
         "--reading",
-        default="as_published",
-        help="as_written, as_read, as_published (default), or a name in conf/reading",
+        default=CLOSEST,
+        help=f"{', '.join(READINGS)}, or a name in conf/reading; default: {CLOSEST}",
     )
     command.add_argument("--repeats", type=positive, help="default: as many as published")
     command.add_argument("--jobs", type=positive, help="default: one a core")
@@ -64,6 +66,15 @@ def add_draw_option(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_times_option(command: argparse.ArgumentParser) -> None:
+    """Add whether times in the results are replaced."""
+    command.add_argument(
+        "--times",
+        action="store_true",
+        help="write the times just taken to results/; default: the times there stay",
+    )
+
+
 def parallel_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the config of how units are computed in parallel."""
     from omtl.experiment.config import load_option, resolve_jobs
@@ -80,20 +91,21 @@ def parallel_of(options: argparse.Namespace) -> dict[str, Any]:
     return resolve_jobs(parallel, options.jobs)
 
 
-def wanted_of(options: argparse.Namespace) -> Any:
-    """Return how the options want a table or figure (`omtl.reproduction.reproduce.Wanted`)."""
+def request_of(options: argparse.Namespace) -> Any:
+    """Return what the options ask for (`omtl.tables.request.Request`)."""
     from omtl.experiment.config import load_option
-    from omtl.reproduction.reproduce import Wanted
+    from omtl.tables.request import Request
 
     if options.selection is not None:
         load_option("selection", options.selection)  # a wrong name is told before all is computed
-    return Wanted(
+    return Request(
         reading=options.reading,
         repeats=options.repeats,
         seed=options.seed,
         selection=options.selection,
         parallel=parallel_of(options),
         one_draw=getattr(options, "one_draw", False),
+        times=getattr(options, "times", False),
     )
 
 

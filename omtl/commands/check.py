@@ -23,11 +23,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print a line for each check of each learner; fail where one fails."""
-    from omtl.util.compile_cache import use_compile_cache
     from omtl.util.user_folder import use
 
     use(options.file.parent)
-    use_compile_cache()
 
     from omtl.experiment.discover_learners import candidates
     from omtl.reference.conformance import FAIL, look_at

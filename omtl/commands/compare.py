@@ -40,25 +40,12 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compute what the store lacks, and print the learner beside the others, the best first."""
-    from omtl.compute.store import Store
-    from omtl.evidence.comparison import baselines, compared, default_selection
-    from omtl.experiment.composition import composed
-    from omtl.experiment.config import choose, load_option
-    from omtl.measures.metrics import METRICS
+    from omtl.reproduction.frames import compare_as_asked
     from omtl.tables.layout import plural
-    from omtl.util.errors import UserError
 
-    choose("metric", options.metric, list(METRICS))
-    overrides = list(options.overrides)
-    if not any(word.startswith("selection=") for word in overrides):
-        overrides.append(f"selection={default_selection(options.metric)}")
-    config = composed(overrides)
-    if config["metric"] is not None:
-        raise UserError(f"metric={config['metric']} is for omtl run; here write --metric NAME")
-    known = load_option("comparison", "default")
-    names = _names(options.only) or baselines(config["protocol"], known["algorithms"])
-    others = [*names, *_names(options.more)]
-    found = compared(config, others, Store.default(), options.metric, known["tuned"])
+    found, config = compare_as_asked(
+        options.overrides, options.metric, _names(options.only), _names(options.more)
+    )
     if options.json:
         print_json(_of_all(found, config) | {"rows": [_as_data(found, row) for row in found.rows]})
         return DONE

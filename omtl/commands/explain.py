@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from omtl.commands._json import add_json_option, print_json
-from omtl.commands._options import add_draw_option, add_run_options, wanted_of
+from omtl.commands._options import add_draw_option, add_run_options, request_of
 from omtl.util.status import DONE
 
 HELP = "show the verdict on a cell of a table, the diagnosis, and where our number comes from"
@@ -32,18 +32,17 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what is known of a cell, or the names of all cells."""
-    from omtl.compute.store import Store
     from omtl.reproduction.provenance import explain, names_of
 
     if options.cell is None:
-        names = list(names_of(wanted_of(options).planned(options.table)))
+        names = list(names_of(request_of(options).planned(options.table)))
         if options.json:
             print_json(names)
         else:
             print("\n".join(names))
         return DONE
-    wanted = wanted_of(options)
-    told = explain(options.table, options.cell, wanted, Store.default(), options.full)
+    request = request_of(options)
+    told = explain(options.table, options.cell, request, options.full)
     if options.json:
         print_json(told)
     else:

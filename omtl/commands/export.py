@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from omtl.commands._options import add_draw_option, add_run_options, tell_written, wanted_of
+from omtl.commands._options import add_draw_option, add_run_options, request_of, tell_written
 from omtl.util.status import DONE
 
 HELP = "write a table or figure in all forms, its raw repeats, and what to cite"
@@ -42,12 +42,11 @@ def run(options: argparse.Namespace) -> int:
         papers = [paper] if paper else []
         print(bibtex([config["algorithm"]], [config["dataset"]], papers), end="")
         return DONE
-    from omtl.compute.store import Store
     from omtl.reproduction.export import export
 
-    wanted = wanted_of(options)
+    request = request_of(options)
     for name in options.what:
-        done = export(name, wanted, Store.default(), options.to)
+        done = export(name, request, options.to)
         print(done)
         tell_written(done.paths)
     return DONE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_run_options, tell_written, wanted_of
+from omtl.commands._options import add_run_options, request_of, tell_written
 from omtl.util.status import DONE, FAILED
 
 HELP = "reproduce a figure"
@@ -19,9 +19,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compute what a figure lacks, draw it, write its files."""
-    from omtl.compute.store import Store
     from omtl.reproduction.reproduce import reproduce_figure
 
-    made = reproduce_figure(options.figure, wanted_of(options), Store.default())
+    made = reproduce_figure(options.figure, request_of(options))
     tell_written(made.paths)
     return FAILED if made.broken else DONE

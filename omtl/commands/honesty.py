@@ -18,10 +18,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the margins by the papers' rule and by an honest one, and tell them."""
-    from omtl.compute.store import Store
     from omtl.evidence.hindsight_gap import write_honesty
+    from omtl.tables.request import Request
 
-    told, paths = write_honesty(Store.default(), options.repeats)
+    told, paths = write_honesty(Request(repeats=options.repeats))
     print("\n".join(told))
     tell_written(paths)
     return DONE

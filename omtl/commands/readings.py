@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import add_run_options, natural, parallel_of, tell_written
-from omtl.experiment.naming import READINGS
+from omtl.experiment.naming import LITERAL, READINGS
 from omtl.util.status import DONE
 
 HELP = "search what a table's paper leaves open; write the readings as_read and as_published"
@@ -28,9 +28,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--begin",
-        default="as_written",
+        default=LITERAL,
         metavar="READING",
-        help="the reading that the search begins from; default: as_written",
+        help="the reading that the search begins from; default: the literal one",
     )
     command.add_argument(
         "--only",
@@ -56,9 +56,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Search a table's readings; write the record, and the best answers as readings."""
-    from omtl.compute.store import Store
     from omtl.reproduction import search_readings
     from omtl.tables.luck import write_luck
+    from omtl.tables.request import Request
 
     if options.page or options.luck:
         pages = search_readings.write_page(options.table) if options.page else []
@@ -68,13 +68,9 @@ def run(options: argparse.Namespace) -> int:
     full = options.keep or (n_repeats >= search_readings.REPEATS and options.seed == 0)
     found = search_readings.search(
         options.table,
-        Store.default(),
-        parallel_of(options),
-        options.seed,
-        n_repeats,
+        Request(options.begin, n_repeats, options.seed, None, parallel_of(options)),
         print,
         options.draws,
-        options.begin,
         [options.only] if options.only else search_readings.SEARCHES,
     )
     for reading, answers in found.answers.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_run_options, wanted_of
+from omtl.commands._options import add_run_options, request_of
 from omtl.util.status import DONE, FAILED
 
 HELP = "reproduce every table under each standard reading, and every figure; sum up"
@@ -23,12 +23,11 @@ def run(options: argparse.Namespace) -> int:
     """Reproduce all and print the summary; what fails is told in it, the rest goes on."""
     from rich.console import Console
 
-    from omtl.compute.store import Store
     from omtl.experiment import config
     from omtl.reproduction.reproduce_all import reproduce_everything
 
     known = {name.rpartition("/")[2] for name in config.options("reading")}
     config.choose("reading", options.reading, sorted(known))
-    summary = reproduce_everything(wanted_of(options), Store.default(), Console(), options.dear)
+    summary = reproduce_everything(request_of(options), Console(), options.dear)
     print(summary)
     return FAILED if summary.failures else DONE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_run_options, tell_written, wanted_of
+from omtl.commands._options import add_run_options, request_of, tell_written
 from omtl.util.status import DONE
 
 HELP = "tell what searching large grids, in place of playing them in full, costs a table"
@@ -20,28 +20,23 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Search the grids of a table that is played in full; print and write the differences."""
-    from omtl.compute.store import Store
     from omtl.experiment.config import load_option, named_reading
-    from omtl.tables.halving import cost_of
     from omtl.tables.plan import describe, plan_table
+    from omtl.tables.search_cost import cost_of
     from omtl.tables.writing import folder_for, write_rows
     from omtl.util.errors import UserError
 
-    wanted = wanted_of(options)
+    request = request_of(options)
     paper = describe("table", options.table)["paper"]
-    table = plan_table(options.table, named_reading(paper, wanted.reading), plays=0)
+    table = plan_table(options.table, named_reading(paper, request.reading), plays=0)
     if any(cell.search for cell in table.cells):
         raise UserError(f"{options.table} is searched itself; name a table played in full")
     rows = cost_of(
         table,
         load_option("search", options.search),
-        Store.default(),
-        wanted.parallel,
-        wanted.seed,
-        wanted.n_repeats(table.description),
-        wanted.rule(table.description),
+        request,
     )
-    folder = folder_for(wanted.is_full(table.description), "search", apart=True)
+    folder = folder_for(request.is_full(table.description), "search", apart=True)
     path = folder / f"{options.table}.csv"
     write_rows(path, rows)
     print(rows.iloc[:, :9].to_string(index=False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_run_options, tell_written, wanted_of
+from omtl.commands._options import add_run_options, request_of, tell_written
 from omtl.util.status import DONE
 
 HELP = "test the claims of a table, corrected for being many; rank its algorithms"
@@ -19,8 +19,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the statistics of a table or figure from the store, or from the kept repeats."""
-    from omtl.compute.store import Store
     from omtl.reproduction.reproduce import reproduce_statistics
 
-    tell_written(reproduce_statistics(options.table, wanted_of(options), Store.default()))
+    tell_written(reproduce_statistics(options.table, request_of(options)))
     return DONE

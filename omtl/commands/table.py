@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_draw_option, add_run_options, tell_written, wanted_of
+from omtl.commands._options import (
+    add_draw_option,
+    add_run_options,
+    add_times_option,
+    request_of,
+    tell_written,
+)
 from omtl.util.status import DONE, FAILED
 
 HELP = "reproduce a table and compare it with the published one"
@@ -23,22 +29,20 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     add_run_options(command)
     add_draw_option(command)
+    add_times_option(command)
 
 
 def run(options: argparse.Namespace) -> int:
     """Compute what a table lacks, print it beside the published one, write its files."""
     from rich.console import Console
 
-    from omtl.compute.store import Store
     from omtl.reproduction.reproduce import reproduce_table
 
     if options.cell is not None:
         from omtl.reproduction.provenance import make_cell
 
-        failed = make_cell(
-            options.table, options.cell, wanted_of(options), Store.default(), Console()
-        )
+        failed = make_cell(options.table, options.cell, request_of(options), Console())
         return FAILED if any(not one.missing_data for one in failed.values()) else DONE
-    done = reproduce_table(options.table, wanted_of(options), Store.default(), Console())
+    done = reproduce_table(options.table, request_of(options), Console())
     tell_written(done.paths)
     return FAILED if done.broken else DONE

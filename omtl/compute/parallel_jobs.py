@@ -23,6 +23,7 @@ from tqdm import tqdm
 from data_fetchers.fetch import DataMissing
 from omtl.compute import code_log, memory
 from omtl.compute.engines import results
+from omtl.compute.one_thread import one_thread
 from omtl.compute.own_process import Apart, Lost
 from omtl.compute.queue import Dispatch
 from omtl.compute.store import Store
@@ -32,7 +33,7 @@ from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
 from omtl.util.paths import kept
 from omtl.util.raised import describe
-from omtl.util.user_folder import VARIABLE, own_module
+from omtl.util.user_folder import VARIABLE, make_importable, own_module
 
 DEAD = {
     "builtins": ("ConnectionError", "TimeoutError"),
@@ -160,7 +161,9 @@ def worker(unit: Unit) -> Done:
                 f"{this_process()} has other code or files than the process that asks it for "
                 f"{unit.name}; bring its checkout and its data to the same state"
             )
-        result = compute(unit)
+        make_importable()
+        with one_thread():
+            result = compute(unit)
     except UserError as fault:
         failure = Failure(str(fault), missing_data=isinstance(fault, DataMissing))
     except SystemExit as end:

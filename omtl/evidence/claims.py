@@ -29,7 +29,8 @@ TRUE, FALSE, NO_NUMBERS = "true", "false", "no numbers"
 CONFIDENCE = 0.95
 """Level of the interval of a mean difference over shared repeats."""
 
-COLUMNS = ("paper", "claim", "place", "says", "in_print", "reading", "outcome", "comparisons")
+COLUMNS = ("paper", "claim", "place", "says", "in_print", "reading", "outcome")
+"""Columns of ``<table or figure>.claims.csv``; its comparisons are in ``results/statistics``."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,6 @@ class Comparison:
     bounds: tuple[float, float] = field(default=(-np.inf, np.inf), compare=False, repr=False)
     ratio: bool = field(default=False, compare=False, repr=False)
     repeats_are_of: str = field(default="", compare=False, repr=False)
-
-    def __str__(self) -> str:
-        """Return the comparison as text."""
-        if np.isnan(self.low):
-            return f"{self.relation} {self.outcome} (not run)"
-        return f"{self.relation} {self.outcome} [{self.low:.3f}, {self.high:.3f}]"
 
 
 def claims_of(paper: str) -> list[dict[str, Any]]:
@@ -341,9 +336,7 @@ def _ledger(
     rows = []
     for claim in claims_of(paper):
         if claim.get(kind) == name:
-            parts = judge(claim)
-            text = "; ".join(str(part) for part in parts)
             says = " ".join(claim["says"].split())
             told = (paper, claim["id"], claim["place"], says, in_print(claim)[0])
-            rows.append((*told, reading, outcome_of(parts), text))
+            rows.append((*told, reading, outcome_of(judge(claim))))
     return pd.DataFrame(rows, columns=COLUMNS)

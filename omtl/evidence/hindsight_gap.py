@@ -9,21 +9,21 @@ repeats; the margin between the printed numbers, picked alike, stands before the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from omtl.compute.store import Store
 from omtl.evidence.claims import CONFIDENCE
 from omtl.evidence.paired_tests import FEWEST, RESAMPLES, shown
-from omtl.experiment.config import for_column, load_option, named_reading, questions
+from omtl.experiment.config import for_column, named_reading, questions
 from omtl.experiment.naming import READINGS
-from omtl.experiment.selection import HONEST, HONEST_OF, is_honest
+from omtl.experiment.selection import HONEST
 from omtl.measures.metrics import METRICS
-from omtl.tables.plan import describe, descriptions, plan_table, published, rule_of
+from omtl.tables.plan import describe, descriptions, plan_table, published
+from omtl.tables.request import Request, honest_rule
 from omtl.tables.scoring import score_table
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
@@ -71,12 +71,6 @@ Place = tuple[str, str]
 
 Means = Mapping[str, Mapping[Place, Any]]
 """By algorithm and place, a mean or an array of means."""
-
-
-def honest_rule(own: str, reading: Mapping[str, Any] | None = None) -> str:
-    """Return the name of the rule without hindsight: a table's own, if it is honest as it is."""
-    rule = rule_of(own, reading) if reading else load_option("selection", own)
-    return own if is_honest(rule) else HONEST_OF.get(rule["rule"], HONEST)
 
 
 def compares(description: Mapping[str, Any]) -> bool:
@@ -184,9 +178,7 @@ def margin_of(
     return sign * (taken(rivals, other) - taken(own, first)), first, other
 
 
-def margins(
-    name: str, reading: Mapping[str, Any], store: Store, seed: int = 0, n_repeats: int | None = None
-) -> pd.DataFrame:
+def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataFrame:
     """Return the margins of a table's columns by both rules, from the store alone.
 
     A column of which a cell of the paper was not run by both rules is left out.
@@ -197,10 +189,8 @@ def margins(
         The table's id.
     reading : mapping
         A reading's config.
-    store : Store
-    seed : int
-    n_repeats : int, optional
-        As the description says by default.
+    request : Request
+        Of which repeats; by which rules is the table's own.
     """
     table = plan_table(name, reading)
     asked = table.description
@@ -210,7 +200,7 @@ def margins(
     by_rule = {
         rule: [
             s
-            for s in score_table(table, store, seed, n_repeats or asked["repeats"], selection=rule)
+            for s in score_table(table, replace(request, selection=rule))
             if s.cell.metric == metric.name
         ]
         for rule in dict.fromkeys(rules)
@@ -236,12 +226,12 @@ def margins(
         return pd.DataFrame(columns=COLUMNS)
     places = list(sides[rules[0]][0][0].values)
     printed = _printed(name, places, proposed, sign, metric.name, asked.get("same_row", {}))
-    ends = [_margins(*sides[rule], sign, seed) for rule in rules]
+    ends = [_margins(*sides[rule], sign, request.seed) for rule in rules]
     gains = ends[0][0] - ends[1][0]
     drawn = ends[0][1] - ends[1][1]
     ours = rows_of(rules[1], "ours")
     own = sides[rules[1]][0]
-    over = _margins(own, ours, sign, seed) if ours else None
+    over = _margins(own, ours, sign, request.seed) if ours else None
     experiments = {(s.cell.dataset, s.cell.task): s.cell.experiment for s in by_rule[rules[0]]}
     rows = []
     for i, place in enumerate(places):
@@ -337,9 +327,7 @@ def sentence(row: Mapping[Any, str]) -> str:
     return f"{place}: {'; '.join([print_, *both])}{fixed}"
 
 
-def write_honesty(
-    store: Store, n_repeats: int | None = None, results: Path = RESULTS
-) -> tuple[list[str], list[Path]]:
+def write_honesty(request: Request, results: Path = RESULTS) -> tuple[list[str], list[Path]]:
     """Write the margins of all tables by reading; return what they say, and the path.
 
     The file is ``honesty.csv``; in ``partial``, where it is not of as many repeats as published.
@@ -348,9 +336,8 @@ def write_honesty(
 
     Parameters
     ----------
-    store : Store
-    n_repeats : int, optional
-        As the tables say by default.
+    request : Request
+        Of which repeats, in which store.
     results : Path
         The folder of results.
 
@@ -359,9 +346,9 @@ def write_honesty(
     UserError
         If nothing is stored.
     """
-    path = (results if n_repeats is None else results / "partial") / "honesty.csv"
+    path = (results if request.repeats is None else results / "partial") / "honesty.csv"
     found = [
-        margins(name, named_reading(describe("table", name)["paper"], reading), store, 0, n_repeats)
+        margins(name, named_reading(describe("table", name)["paper"], reading), request)
         for name in tables()
         for reading in READINGS
     ]

@@ -7,7 +7,6 @@ the theorems, from the numbers of the figures that show them.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from omtl.evidence.claims import Comparison, claims_of, in_print, judge_claim, o
 from omtl.evidence.scoreboard import write_scoreboard
 from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_files
+from omtl.figures.numbers import drawn_rows
 from omtl.tables.plan import describe, descriptions
 from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS, results_to_read
@@ -79,9 +79,6 @@ TRIVIAL = "examples"
 FOLDERS = {"table": "reproduced", "figure": "figures"}
 """Where the outcomes are, in the folder of results."""
 
-COMPARISON = re.compile(r"(.+?) (holds|fails|undecided) (\[[^]]*\]|\(not run\))(?:; |$)")
-"""A comparison as `omtl.evidence.claims.Comparison` is written."""
-
 SIDES = {"lower": "below", "higher": "above", "ratio": "over"}
 """What a part of a claim says of its rows and what they are compared with."""
 
@@ -140,31 +137,36 @@ def outcome_under(
 ) -> tuple[str, ...]:
     """Return what the columns `OF_A_READING` say of a claim under a reading.
 
-    Tests that are not of the same comparisons, because they are older, are not told.
+    What is of its comparisons follows from their tests. Those that are not of the same comparisons,
+    because they are older, are not told.
     """
     name = claim[kind]
     found = rows_of(results / FOLDERS[kind] / f"{name}.claims.csv", reading, claim["id"])
     if not found:
         return NOT_RUN, NOT_RUN, "", ""
-    parts = COMPARISON.findall(found[0]["comparisons"])
-    asked = (
-        [comparison.relation for comparison in judge_claim(claim, [])] if kind == "table" else []
-    )
-    if asked and asked != [relation for relation, _, _ in parts]:
+    tests = rows_of(results / "statistics" / f"{name}.claims.csv", reading, claim["id"])
+    asked = [one.relation for one in judge_claim(claim, [])] if tests and kind == "table" else []
+    if asked and asked != [row["comparison"] for row in tests]:
         return NOT_RUN, NOT_RUN, CHANGED, ""
-    tally = Counter(NOT_RUN if shown == "(not run)" else outcome for _, outcome, shown in parts)
+    if not tests or _outcome(tests, "outcome") != found[0]["outcome"]:
+        return found[0]["outcome"], "", "", ""
+    tally = Counter(row["outcome"] if int(row["n_repeats"]) else NOT_RUN for row in tests)
     if set(tally) == {NOT_RUN}:
         return NOT_RUN, NOT_RUN, "", ""
     counts = ", ".join(f"{outcome} {n}" for outcome, n in sorted(tally.items()))
-    tests = rows_of(results / "statistics" / f"{name}.claims.csv", reading, claim["id"])
-    tested = [(row["comparison"], row["outcome"]) for row in tests]
-    if tested != [(relation, outcome) for relation, outcome, _ in parts]:
-        return found[0]["outcome"], "", counts, ""
-    corrected = outcome_of([Comparison(row["comparison"], row["corrected"]) for row in tests])
-    sized = [row for row in tests if row["effect"]]
-    least = min(sized, key=lambda row: float(row["effect"]), default=None)
+    least = least_effect(tests)
     effect = f"{least['effect']} ({least['comparison']})" if least else ""
-    return found[0]["outcome"], corrected, counts, effect
+    return found[0]["outcome"], _outcome(tests, "corrected"), counts, effect
+
+
+def _outcome(tests: Sequence[Mapping[str, str]], column: str) -> str:
+    return outcome_of([Comparison(row["comparison"], row[column]) for row in tests])
+
+
+def least_effect(tests: Sequence[Mapping[str, str]]) -> Mapping[str, str] | None:
+    """Return the test with the least effect on the claim's side; None where none has one."""
+    sized = [row for row in tests if row["effect"]]
+    return min(sized, key=lambda row: float(row["effect"]), default=None)
 
 
 def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
@@ -210,7 +212,7 @@ def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
         if not path.exists():
             continue
         panels = {panel["label"]: panel for panel in describe("figure", name)["panels"]}
-        drawn = pd.read_csv(path, dtype=str, keep_default_na=False)
+        drawn = pd.DataFrame(drawn_rows(path))
         for (reading, label, part), lines in drawn.groupby(
             ["reading", "panel", "part"], sort=False
         ):

@@ -77,7 +77,7 @@ def draw_ranking(one: Ranking, on: Drawn) -> None:
 
 
 def write_diagrams(found: Sequence[Ranking], stem: Path, subtitle: str) -> list[Path]:
-    """Write critical-difference diagrams as svg and png; return their paths.
+    """Write critical-difference diagrams as svg; return their paths.
 
     The same rankings give the same bytes.
     """

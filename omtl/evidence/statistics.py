@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.compute.store import Store
 from omtl.evidence.equivalence import equivalence_rows
 from omtl.evidence.paired_tests import as_family, judged
 from omtl.evidence.rank_diagrams import write_diagrams
@@ -17,22 +16,16 @@ from omtl.experiment.naming import by_reading
 from omtl.figures.numbers import Shown, show_figure
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import as_chosen
-from omtl.tables.committed import stored_or_kept
+from omtl.tables.committed import keep_times, stored_or_kept
 from omtl.tables.plan import describe, descriptions, plan_table
+from omtl.tables.request import Request
 from omtl.tables.scoring import Scored
 from omtl.tables.writing import write_rows
 from omtl.util.errors import UserError
 
 
 def make_statistics(
-    name: str,
-    reading: Mapping[str, Any],
-    *,
-    store: Store,
-    seed: int = 0,
-    n_repeats: int | None = None,
-    selection: str | None = None,
-    folder: Path,
+    name: str, reading: Mapping[str, Any], request: Request, folder: Path
 ) -> list[Path]:
     """Write the statistics of a table or figure; return the paths.
 
@@ -49,11 +42,9 @@ def make_statistics(
         The table's or figure's id.
     reading : mapping
         A reading's config.
-    store : Store
-        Where finished units are.
-    seed : int
-    n_repeats, selection : optional
-        As the description says by default.
+    request : Request
+        Which repeats, by which rule; times of a full run are those that are kept, unless those of
+        the store are asked for.
     folder : Path
         Where the files go.
 
@@ -65,22 +56,22 @@ def make_statistics(
     kind = "figure" if name in descriptions("figure") else "table"
     description = describe(kind, name)
     paper = description["paper"]
-    n_repeats = n_repeats or description["repeats"]
-    selection = selection or description["selection"]
+    n_repeats, selection = request.n_repeats(description), request.rule(description)
     ranked: list[Ranking] = []
     alike = pd.DataFrame()
     numbers: Sequence[Scored] | Sequence[Shown]
     if kind == "table":
         table = plan_table(name, reading)
-        numbers, _ = stored_or_kept(table, store, selection, seed, n_repeats)
+        numbers, _ = stored_or_kept(table, request)
+        if request.is_full(description) and not request.times:
+            numbers = keep_times(table, numbers, request)
         ranked = rankings(numbers)
         if "proposed" in description:
             alike = equivalence_rows(name, reading["name"], description["proposed"], numbers)
         anything = any(s.values.size for s in numbers)
     else:
-        figure = plan_figure(name, reading)
-        figure = as_chosen(figure, store, None, seed, n_repeats, selection)
-        numbers = show_figure(figure, store, seed, n_repeats, selection=selection)
+        figure = as_chosen(plan_figure(name, reading), request)
+        numbers = show_figure(figure, request)
         anything = any(panel.parts for panel in numbers)
     if not anything:
         raise UserError(
@@ -88,7 +79,7 @@ def make_statistics(
             f"{reading['name']}; "
             f"run `make reproduce-{kind} {kind.upper()}={name}` first"
         )
-    rows = as_family(paper, reading["name"], judged(paper, kind, name, numbers), seed)
+    rows = as_family(paper, reading["name"], judged(paper, kind, name, numbers), request.seed)
     paths = []
     if len(rows):
         paths.append(folder / f"{name}.claims.csv")

@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import data_fetchers
+from omtl.experiment.config import read_yaml
 from omtl.util.errors import UserError
+from omtl.util.paths import EXPERIMENTS
 
 BIBLIOGRAPHY = Path(__file__).with_name("references.bib")
 
 PAPERS = {
-    "aklo": "shui2018accumulating",
-    "dom": "zhang2018distributed",
-    "omtrsl": "hao2017online",
-    "osmtl": "murugesan2016adaptive",
-    "rom": "zhang2016rom",
+    path.parent.name: read_yaml(path)["cites"] for path in sorted(EXPERIMENTS.glob("*/paper.yaml"))
 }
 """The papers that are reproduced, by the names of their folders in ``experiments/``."""
 

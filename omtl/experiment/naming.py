@@ -16,8 +16,9 @@ READINGS: Mapping[str, tuple[str, ...]] = {
 """The standard readings, each with the answers that are taken besides the literal ones, by what the
 paper's text makes of them."""
 
-CLOSEST = "as_published"
-"""The reading whose files carry no name of it: the one that comes closest to what is published."""
+LITERAL, CLOSEST = next(iter(READINGS)), "as_published"
+"""The reading of literal answers alone; and the one that comes closest to what is published, whose
+files carry no name of it."""
 
 
 def by_rule(name: str, selection: str, own: str) -> str:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from data_fetchers.fetch import DataMissing
 from omtl.compute.parallel_jobs import Failure, why_lacking
-from omtl.compute.store import Store
 from omtl.figures.panels import kind_of
 from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedPanel, Played
 from omtl.figures.plan import Figure
+from omtl.tables.committed import rows
 from omtl.tables.plan import rule_of
+from omtl.tables.request import Request
+from omtl.util.folding import unfold
 
 COLUMNS = (
     "figure",
@@ -32,6 +34,15 @@ COLUMNS = (
     "n_repeats",
     "params",
 )
+
+
+FOLDED = ("x", "y", "y_std")
+"""Columns of which a row of the kept csv has those of a whole line."""
+
+
+def drawn_rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a figure's kept csv, a row a point; none where it is not there."""
+    return unfold(rows(path), FOLDED)
 
 
 @dataclass(frozen=True)
@@ -61,19 +72,16 @@ class Shown:
 
 
 def show_panel(
-    panel: PlannedPanel,
-    store: Store,
-    rule: Mapping[str, Any],
-    seed: int,
-    n_repeats: int,
-    failed: Mapping[str, Failure],
+    figure: Figure, panel: PlannedPanel, request: Request, failed: Mapping[str, Failure]
 ) -> Shown:
     """Return a panel with its numbers, from the store and the data alone."""
+    n_repeats = request.n_repeats(figure.description)
+    rule = rule_of(request.rule(figure.description), figure.reading)
     played: list[Played] = []
     lacking: dict[str, list[str]] = {}
     for line in panel.lines:
-        units = line.experiment.repeats(seed, n_repeats)
-        results = [result for unit in units if (result := store.load(unit)) is not None]
+        units = line.experiment.repeats(request.seed, n_repeats)
+        results = [result for unit in units if (result := request.store.load(unit)) is not None]
         if len(results) == n_repeats:
             played.append(Played(line, units, results))
             continue
@@ -96,30 +104,19 @@ def show_panel(
 
 
 def show_figure(
-    figure: Figure,
-    store: Store,
-    seed: int,
-    n_repeats: int,
-    failed: Mapping[str, Failure] | None = None,
-    selection: str | None = None,
+    figure: Figure, request: Request, failed: Mapping[str, Failure] | None = None
 ) -> list[Shown]:
     """Return all panels of a figure with their numbers, from the store and the data alone.
 
     Parameters
     ----------
     figure : Figure
-    store : Store
-    seed, n_repeats : int
-        Which repeats.
+    request : Request
+        Which repeats, by which rule.
     failed : dict, optional
         Why units failed, by key.
-    selection : str, optional
-        A rule of the group ``selection``; the figure's own by default.
     """
-    rule = rule_of(selection or figure.description["selection"], figure.reading)
-    return [
-        show_panel(panel, store, rule, seed, n_repeats, failed or {}) for panel in figure.panels
-    ]
+    return [show_panel(figure, panel, request, failed or {}) for panel in figure.panels]
 
 
 def frame(figure: Figure, shown: Sequence[Shown], selection: str) -> pd.DataFrame:
@@ -134,12 +131,12 @@ def frame(figure: Figure, shown: Sequence[Shown], selection: str) -> pd.DataFram
     def number(value: float) -> str:
         return f"{value:.{DIGITS}g}"
 
-    rows: list[tuple[str, ...]] = []
+    found: list[tuple[str, ...]] = []
     for panel in shown:
 
         def add(kind: str, part: str, *more: str, panel: str = panel.label) -> None:
             row = (figure.id, panel, part, figure.reading["name"], selection, kind, *more)
-            rows.append(row + ("",) * (len(COLUMNS) - len(row)))
+            found.append(row + ("",) * (len(COLUMNS) - len(row)))
 
         for part in panel.parts:
             if isinstance(part, HeatMap):
@@ -168,4 +165,4 @@ def frame(figure: Figure, shown: Sequence[Shown], selection: str) -> pd.DataFram
                 add("note", part.title, note)
         for why in panel.missing:
             add("missing", "", why)
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(found, columns=COLUMNS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,14 +40,14 @@ LOOK: dict[str, Any] = {
     "axes.unicode_minus": True,
     "lines.linewidth": 1.4,
     "lines.markersize": 4.0,
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",
     "figure.dpi": 100,
     "figure.constrained_layout.w_pad": 0.07,
 }
 
 
 def render(
-    drawing: Callable[[], Canvas], salt: str, forms: Sequence[str] = ("svg", "png")
+    drawing: Callable[[], Canvas], salt: str, forms: Sequence[str] = ("svg",)
 ) -> dict[str, bytes]:
     """Return a drawing in some `FORMS`, in the project's look, whatever the user's own settings.
 
@@ -64,4 +65,39 @@ def render(
             content = io.BytesIO()
             canvas.savefig(content, format=form, dpi=DOTS_PER_INCH, metadata=FORMS[form])
             pictures[form] = content.getvalue()
+    if "svg" in pictures:
+        pictures["svg"] = shorter(pictures["svg"].decode()).encode()
     return pictures
+
+
+FONTS = re.compile(r"(font-family: 'DejaVu Sans'|'DejaVu Sans'), [^;\"]*(?=[;\"])")
+PATHS = re.compile(r' d="([^"]*)"')
+PLACES = re.compile(r' (?:d|x|y|points|transform)="[^"]*"')
+FINER = re.compile(r"(\.\d)\d+")
+ZERO = re.compile(r"\.0(?=[ \",)])")
+METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
+INDENT = re.compile(r"(?<=>)\n\s+(?=<)")
+NAMED = re.compile(r'<g id="[^"]*"')
+
+
+def shorter(svg: str) -> str:
+    """Return an svg as it looks in half the bytes.
+
+    Places are told to a tenth of a point, one font stands in for another, and names of groups,
+    indents and what drew it are left out.
+    """
+    svg = PATHS.sub(lambda path: f' d="{one_line(path[1].split())}"', METADATA.sub("", svg))
+    svg = PLACES.sub(lambda place: ZERO.sub("", FINER.sub(r"\1", place[0])), svg)
+    return INDENT.sub("\n", NAMED.sub("<g", FONTS.sub(r"\1, sans-serif", svg)))
+
+
+def one_line(words: Sequence[str]) -> str:
+    """Return the commands of a path; a line after a line, or a move, needs no word."""
+    told, command = [], ""
+    for word in words:
+        if word == "L" and command in ("M", "L"):
+            continue
+        if word.isalpha():
+            command = word
+        told.append(word)
+    return " ".join(told)

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from omtl.compute import parallel_jobs
-from omtl.compute.store import Store
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel
 from omtl.figures.plan import Figure
-from omtl.tables.halving import play
 from omtl.tables.plan import plan_table
+from omtl.tables.play import play
+from omtl.tables.request import Request
 from omtl.tables.scoring import score_table
 
 
-def as_chosen(
-    figure: Figure,
-    store: Store,
-    parallel: dict[str, Any] | None,
-    seed: int,
-    n_repeats: int,
-    selection: str,
-) -> Figure:
+def as_chosen(figure: Figure, request: Request, computed: bool = False) -> Figure:
     """Return a figure whose learners have the hyper-parameters that a table chooses for them.
 
     The table is that of the description's ``chosen_in``; its cells that belong to the lines are
-    computed where the store lacks them, unless `parallel` is None, of one draw of synthetic data as
-    the figure is. A line keeps its own where its cell is not run, as all do where no table is
+    computed where the store lacks them, if they are to be `computed`, of one draw of synthetic data
+    as the figure is. A line keeps its own where its cell is not run, as all do where no table is
     named.
     """
     if "chosen_in" not in figure.description:
@@ -40,9 +32,14 @@ def as_chosen(
     table = replace(
         table, cells=[cell for cell in table.cells if (cell.dataset, cell.algorithm) in places]
     )
-    if parallel is not None:
-        play(table, store, parallel, seed, n_repeats, selection)
-    scored = score_table(table, store, seed, n_repeats, selection=selection)
+    asked = replace(
+        request,
+        repeats=request.n_repeats(figure.description),
+        selection=request.rule(figure.description),
+    )
+    if computed:
+        play(table, asked)
+    scored = score_table(table, asked)
     chosen = {(s.cell.dataset, s.cell.algorithm): s for s in scored if s.values.size}
 
     def narrowed(panel: PlannedPanel, line: PlannedLine) -> PlannedLine:
@@ -61,14 +58,8 @@ def as_chosen(
     return replace(figure, panels=panels)
 
 
-def play_figure(
-    figure: Figure,
-    store: Store,
-    parallel: dict[str, Any],
-    seed: int,
-    n_repeats: int,
-    selection: str,
-) -> tuple[Figure, parallel_jobs.Outcome]:
+def play_figure(figure: Figure, request: Request) -> tuple[Figure, parallel_jobs.Outcome]:
     """Compute the units that a figure lacks; return it as its table chooses, and their outcome."""
-    figure = as_chosen(figure, store, parallel, seed, n_repeats, selection)
-    return figure, parallel_jobs.run(figure.units(seed, n_repeats), store, parallel)
+    figure = as_chosen(figure, request, computed=True)
+    units = figure.units(request.seed, request.n_repeats(figure.description))
+    return figure, parallel_jobs.run(units, request.store, request.parallel)

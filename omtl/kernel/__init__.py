@@ -12,6 +12,7 @@
 `network`           Network: the vectors of nodes that combine, then adapt
 `pulled`            Pulled: vectors that are pulled towards a common one
 `by_feature`        steps with a rate or a variance for each feature
+`losses`            hinge, absolute and square loss, and their slopes
 `random_numbers`    random numbers within rules
 `task_vectors`      the vectors of all tasks, read in one pass over a row
 `relationships`     task vectors, and the relation of tasks that is learnt from them
@@ -28,3 +29,7 @@
 `not_compiled`      why numba refuses a learner, in one line
 ==================  ================================================================================
 """
+
+from omtl.util.compile_cache import keep_compiled
+
+keep_compiled()

@@ -88,3 +88,43 @@ def update_posterior(
     reach = (1.0 - drop[at]) * x
     w[at] += a * reach
     drop[at] += beta * reach * reach
+
+
+def _dense_whitened_dot(v, square, a, rows, i):
+    total = 0.0
+    for f in range(v.size):
+        x = rows.X[i, f]
+        total += v[f] * x / (a + square[f] + x * x)
+    return total
+
+
+def _sparse_whitened_dot(v, square, a, rows, i):
+    total = 0.0
+    for e in range(rows.indptr[i], rows.indptr[i + 1]):
+        x, f = rows.values[e], np.uint32(rows.indices[e])
+        total += v[f] * x / (a + square[f] + x * x)
+    return total
+
+
+@by_rows(dense=_dense_whitened_dot, sparse=_sparse_whitened_dot)
+def whitened_dot(v: np.ndarray, square: np.ndarray, a: float, rows: Rows, i: int) -> float:
+    """Return Σ_f v_f x_f / (a + square_f + x_f²) of row `i`."""
+    at, x = features_of(rows, i)
+    return float(np.sum(v[at] * x / (a + square[at] + x * x)))
+
+
+def _dense_add_squares(rows, i, square):
+    for f in range(square.size):
+        square[f] += rows.X[i, f] * rows.X[i, f]
+
+
+def _sparse_add_squares(rows, i, square):
+    for e in range(rows.indptr[i], rows.indptr[i + 1]):
+        square[np.uint32(rows.indices[e])] += rows.values[e] * rows.values[e]
+
+
+@by_rows(dense=_dense_add_squares, sparse=_sparse_add_squares)
+def add_squares(rows: Rows, i: int, square: np.ndarray) -> None:
+    """Add the squares of row `i` to `square`."""
+    at, x = features_of(rows, i)
+    square[at] += x * x

@@ -48,6 +48,13 @@ def dot_tasks(W, rows, x):
 
 
 @inlined
+def add_to_task(W, k, a, rows, x):
+    """Add `a` times row `x` to w_k."""
+    W.net.steps[k] = a
+    axpy_slots(W.net, rows, x, k, k + 1)
+
+
+@inlined
 def product(W, k):
     """Return that of w_k with the row last asked for."""
     return W.net.products[k]

@@ -41,13 +41,6 @@ class Metric:
     timing: bool = False
 
 
-def error(arrays: Arrays, point: int, task: int | None) -> float:
-    """Return the cumulative error rate: mistakes per hundred predictions."""
-    part = slice(None) if task is None else task
-    mistakes = np.sum(arrays["mistakes"][point, part])
-    return float(100.0 * mistakes / np.sum(arrays["examples"][part]))
-
-
 def ace(arrays: Arrays, point: int, task: int | None) -> float:
     """Return the average cumulative error: the mean of the tasks' error rates (AKLO paper)."""
     rates = 100.0 * arrays["mistakes"][point] / arrays["examples"]
@@ -63,10 +56,28 @@ def auc(arrays: Arrays, point: int, task: int | None) -> float:
     return float(np.nanmean(areas) if task is None else areas[task])
 
 
-def nsv(arrays: Arrays, point: int, task: int | None) -> float:
-    """Return the number of support vectors: examples that changed the weights."""
-    updates = arrays["updates"][point]
-    return float(np.sum(updates) if task is None else updates[task])
+def total(name: str) -> Callable[[Arrays, int, int | None], float]:
+    """Return the metric that adds up an array over the tasks."""
+
+    def of(arrays: Arrays, point: int, task: int | None) -> float:
+        return float(np.sum(arrays[name][point, slice(None) if task is None else task]))
+
+    return of
+
+
+def share(some: str, of_all: str, times: float = 1.0) -> Callable[[Arrays, int, int | None], float]:
+    """Return the metric that is one array's share of another, each added up over the tasks."""
+
+    def of(arrays: Arrays, point: int, task: int | None) -> float:
+        part = slice(None) if task is None else task
+        return float(times * np.sum(arrays[some][point, part]) / np.sum(arrays[of_all][part]))
+
+    return of
+
+
+def correlation(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG001
+    """Return the correlation of the weights that two tasks have learnt."""
+    return float(arrays["correlation"][point])
 
 
 def seconds(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG001
@@ -75,6 +86,10 @@ def seconds(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG
 
 
 COUNTS = ("mistakes", "examples")
+TESTED = ("right", "tested")
+
+error = share(*COUNTS, times=100.0)
+"""The cumulative error rate: mistakes per hundred predictions."""
 
 METRICS = {
     metric.name: metric
@@ -82,7 +97,18 @@ METRICS = {
         Metric("error", "%", lower_is_better=True, worst=100.0, of=error, needs=COUNTS),
         Metric("ace", "%", lower_is_better=True, worst=100.0, of=ace, needs=COUNTS),
         Metric("auc", "", lower_is_better=False, worst=0.0, of=auc, needs=("auc",)),
-        Metric("nsv", "examples", lower_is_better=True, worst=np.inf, of=nsv, needs=("updates",)),
+        Metric("accuracy", "%", False, worst=0.0, of=share(*TESTED, times=100.0), needs=TESTED),
+        Metric("right", "", False, worst=0.0, of=share(*TESTED), needs=TESTED),
+        Metric("wrong", "", lower_is_better=True, worst=1.0, of=share(*COUNTS), needs=COUNTS),
+        Metric("correlation", "", False, worst=0.0, of=correlation, needs=("correlation",)),
+        *(
+            Metric(name, unit, lower_is_better=True, worst=np.inf, of=total(array), needs=(array,))
+            for name, unit, array in (
+                ("nsv", "examples", "updates"),  # support vectors: they changed the weights
+                ("mistakes", "examples", "mistakes"),
+                ("queries", "labels", "queries"),
+            )
+        ),
         *(
             Metric(
                 name,

@@ -11,19 +11,28 @@ from scipy import sparse
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.rules import Shape
 from omtl.learners.adagrad import AdaGrad
+from omtl.learners.alma import ALMA
 from omtl.learners.arow import AROW
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.coml import COML
 from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
 from omtl.learners.gradient import GradientDescent
+from omtl.learners.hedge import HedgedMultiTask
 from omtl.learners.lifelong import AKLO, OGD
 from omtl.learners.majority import Majority
+from omtl.learners.multitask_arow import MultiTaskAROW
+from omtl.learners.neighbours import NeighbourhoodMT
 from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.osgl import OSGL, OSGLImplicit
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
-from omtl.learners.passive_aggressive import PassiveAggressive
+from omtl.learners.parameter_free import ParameterFree
+from omtl.learners.passive_aggressive import PassiveAggressive, PassiveAggressiveII
+from omtl.learners.peers import Humble, Peer
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD, ROMRDA
+from omtl.learners.second_order import SecondOrderPerceptron
+from omtl.learners.selective import SelectivePerceptron
+from omtl.learners.soft_confidence import SCW
 from omtl.reference import (
     Given,
     Rounds,
@@ -31,9 +40,11 @@ from omtl.reference import (
     baselines,
     centralised,
     interaction,
+    later,
     lifelong,
     network,
     osmtl,
+    rivals,
     rom,
 )
 
@@ -63,6 +74,17 @@ TRANSCRIPTIONS: dict[type, Callable[..., Steps]] = {
     AdaGrad: baselines.adagrad,
     AROW: baselines.arow,
     Majority: baselines.majority,
+    HedgedMultiTask: later.hedged_multi_task,
+    MultiTaskAROW: later.multitask_arow,
+    Peer: later.peer,
+    ParameterFree: later.parameter_free,
+    NeighbourhoodMT: later.neighbourhood_mt,
+    Humble: later.humble,
+    SelectivePerceptron: later.selective_perceptron,
+    PassiveAggressiveII: rivals.pa_ii,
+    ALMA: rivals.alma,
+    SCW: rivals.scw,
+    SecondOrderPerceptron: rivals.second_order,
 }
 
 

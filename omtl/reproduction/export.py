@@ -10,22 +10,20 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.compute.store import Store
 from omtl.experiment.citations import bibtex
 from omtl.experiment.config import choose, named_reading
 from omtl.experiment.experiment import Experiment
-from omtl.experiment.naming import by_reading, by_rule
 from omtl.figures import numbers
 from omtl.figures.drawing import draw
 from omtl.figures.pictures import FORMS, render
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import as_chosen
-from omtl.reproduction.reproduce import Wanted
 from omtl.tables import plan
 from omtl.tables.committed import source, stored_or_kept
 from omtl.tables.layout import counts, lay_out, plural
 from omtl.tables.render import latex, markdown
-from omtl.tables.scoring import frame, raw_repeats
+from omtl.tables.request import Request
+from omtl.tables.scoring import frame, long_repeats
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS
@@ -47,7 +45,7 @@ class Exported:
         return f"{self.content}; from {self.source}"
 
 
-def export(name: str, wanted: Wanted, store: Store, folder: Path) -> Exported:
+def export(name: str, request: Request, folder: Path) -> Exported:
     """Write a table or figure in all forms: as the store has it, or the kept results.
 
     Nothing is computed. All files carry the names of the reading and of the selection
@@ -56,8 +54,8 @@ def export(name: str, wanted: Wanted, store: Store, folder: Path) -> Exported:
     Returns
     -------
     Exported
-        Of a table csv, md, tex, parquet, its repeats as csv and parquet; of a figure svg, png and
-        csv, and pdf where it is drawn from the store; and of both the BibTeX of all that they use.
+        Of a table csv, md, tex, parquet, its repeats as csv and parquet; of a figure svg and csv,
+        with png and pdf where it is drawn from the store; of both the BibTeX of all that they use.
 
     Raises
     ------
@@ -67,7 +65,7 @@ def export(name: str, wanted: Wanted, store: Store, folder: Path) -> Exported:
     makers = dict.fromkeys(plan.descriptions("table"), _table)
     makers |= dict.fromkeys(plan.descriptions("figure"), _figure)
     maker = makers[choose("table or figure", name, list(makers))]
-    contents, stem, told, source = maker(name, wanted, store)
+    contents, stem, told, source = maker(name, request)
     paths = []
     for ending, content in contents.items():
         paths.append(folder / f"{stem}.{ending}")
@@ -79,54 +77,50 @@ Parts = tuple[Contents, str, str, str]
 """Files by their endings, what they are called before these, what they show, and their source."""
 
 
-def _table(name: str, wanted: Wanted, store: Store) -> Parts:
+def _table(name: str, request: Request) -> Parts:
     """Return what is exported of a table."""
-    table = wanted.planned(name)
+    table = request.planned(name)
     description = table.description
-    n_repeats, selection = wanted.n_repeats(description), wanted.rule(description)
-    scored, run = stored_or_kept(table, store, selection, wanted.seed, n_repeats)
+    scored, run = stored_or_kept(table, request)
     if not any(s.values.size for s in scored):
-        raise _nothing(name, f"omtl table {name}", wanted, n_repeats)
-    repeats = raw_repeats(table, scored, wanted.seed)
-    if run is None:
-        layout = lay_out(table, scored, selection, wanted.seed, n_repeats)
-        rows, texts = frame(table, scored, selection), (markdown(layout), latex(layout))
-    else:
-        rows, texts = pd.DataFrame(run.rows), (run.text("md"), run.text("tex"))
+        raise _nothing(f"omtl table {name}", request, description)
+    repeats = long_repeats(table, scored, request.seed)
+    layout = lay_out(table, scored, request)
+    rows = pd.DataFrame(run.rows) if run else frame(table, scored, request.rule(description))
     contents: Contents = {
         "csv": _csv(rows),
-        "md": texts[0],
-        "tex": texts[1],
+        "md": run.text("md") if run else markdown(layout),
+        "tex": latex(layout),
         "parquet": _parquet(rows),
         "repeats.csv": _csv(repeats),
         "repeats.parquet": _parquet(repeats),
         "bib": _bib(description["paper"], [cell.experiment for cell in table.cells]),
     }
-    return contents, _stem(wanted, description), counts(scored), source(run)
+    return contents, request.stem(description), counts(scored), source(run)
 
 
-def _figure(name: str, wanted: Wanted, store: Store) -> Parts:
+def _figure(name: str, request: Request) -> Parts:
     """Return what is exported of a figure: that in ``results/`` where it is of the full run."""
     description = plan.describe("figure", name)
-    reading, stem = named_reading(description["paper"], wanted.reading), _stem(wanted, description)
-    n_repeats, selection = wanted.n_repeats(description), wanted.rule(description)
-    figure = as_chosen(plan_figure(name, reading), store, None, wanted.seed, n_repeats, selection)
-    units = figure.units(wanted.seed, n_repeats)
+    request.check(description)
+    reading, stem = named_reading(description["paper"], request.reading), request.stem(description)
+    figure = as_chosen(plan_figure(name, reading), request)
+    units = figure.units(request.seed, request.n_repeats(description))
     experiments = [Experiment(u.algorithm, u.dataset, u.protocol, u.network) for u in units]
     bib = _bib(description["paper"], experiments)
     folder = RESULTS / "figures"
-    kept = {form: folder / f"{stem}.{form}" for form in ("svg", "png", "csv")}
-    lacking = wanted.is_full(description) and not all(map(store.has, units))
+    kept = {form: folder / f"{stem}.{form}" for form in ("svg", "csv")}
+    lacking = request.is_full(description) and not all(map(request.store.has, units))
     if lacking and all(path.exists() for path in kept.values()):
         files: Contents = {form: path.read_bytes() for form, path in kept.items()}
-        told = f"no pdf, which needs `omtl figure {name}` first"
+        told = f"no pdf and png, which need `omtl figure {name}` first"
         return {**files, "bib": bib}, stem, told, str(folder.relative_to(RESULTS.parent))
-    shown = numbers.show_figure(figure, store, wanted.seed, n_repeats, {}, selection)
+    shown = numbers.show_figure(figure, request)
     if not any(panel.parts for panel in shown):
-        raise _nothing(name, f"omtl figure {name}", wanted, n_repeats)
+        raise _nothing(f"omtl figure {name}", request, description)
     contents: Contents = {
         **render(lambda: draw(figure, shown, ""), name, tuple(FORMS)),
-        "csv": _csv(numbers.frame(figure, shown, selection)),
+        "csv": _csv(numbers.frame(figure, shown, request.rule(description))),
         "bib": bib,
     }
     missing = sum(bool(panel.missing) for panel in shown)
@@ -134,17 +128,13 @@ def _figure(name: str, wanted: Wanted, store: Store) -> Parts:
     return contents, stem, told, source(None)
 
 
-def _nothing(name: str, command: str, wanted: Wanted, n_repeats: int) -> UserError:
+def _nothing(command: str, request: Request, description: Mapping[str, Any]) -> UserError:
+    repeats = plural(request.n_repeats(description), "repeat")
     return UserError(
-        f"{name}: there is nothing of {plural(n_repeats, 'repeat')} of reading {wanted.reading}, "
-        f"seed {wanted.seed}, in the store or in results/; run `{command}` first, with the same "
+        f"{description['id']}: there is nothing of {repeats} of reading {request.reading}, "
+        f"seed {request.seed}, in the store or in results/; run `{command}` first, with the same "
         "options"
     )
-
-
-def _stem(wanted: Wanted, description: Mapping[str, Any]) -> str:
-    named = by_rule(description["id"], wanted.rule(description), description["selection"])
-    return by_reading(named, wanted.reading)
 
 
 def _bib(paper: str, experiments: Sequence[Experiment]) -> str:

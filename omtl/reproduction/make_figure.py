@@ -9,16 +9,17 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.compute.store import Store
 from omtl.evidence.claims import ledger_of_figure
 from omtl.experiment.naming import by_reading, by_rule
 from omtl.figures.drawing import draw
-from omtl.figures.numbers import Shown, frame, show_figure
+from omtl.figures.numbers import FOLDED, Shown, frame, show_figure
 from omtl.figures.pictures import render
 from omtl.figures.plan import Figure, plan_figure
 from omtl.figures.play import play_figure
+from omtl.tables.request import Request
 from omtl.tables.writing import write_rows
 from omtl.util.files import write_whole
+from omtl.util.folding import fold
 
 
 @dataclass(frozen=True)
@@ -34,18 +35,20 @@ class Made:
 
 
 def write_figure(
-    figure: Figure, shown: Sequence[Shown], selection: str, seed: int, n_repeats: int, folder: Path
+    figure: Figure, shown: Sequence[Shown], request: Request, folder: Path
 ) -> list[Path]:
-    """Write a figure's svg, png and csv; return their paths.
+    """Write a figure's svg and csv; return their paths.
 
     The same numbers give the same bytes. Like a table's files, they carry the name of another
     selection rule than the figure's own, and the reading's unless it is the one that comes closest
     to what is published.
     """
-    reading = figure.reading["name"]
+    reading, selection = figure.reading["name"], request.rule(figure.description)
     stem = by_reading(by_rule(figure.id, selection, figure.description["selection"]), reading)
-    subtitle = f"reading {reading}, selection {selection}, repeats {n_repeats}, seed {seed}"
-    table = frame(figure, shown, selection).to_csv(index=False, lineterminator="\n")
+    n_repeats = request.n_repeats(figure.description)
+    subtitle = f"reading {reading}, selection {selection}, repeats {n_repeats}, seed {request.seed}"
+    rows = fold(frame(figure, shown, selection), FOLDED)
+    table = rows.to_csv(index=False, lineterminator="\n")
     pictures = render(lambda: draw(figure, shown, subtitle), figure.id)
     paths = []
     for form, content in {**pictures, "csv": table.encode()}.items():
@@ -54,17 +57,7 @@ def write_figure(
     return paths
 
 
-def make_figure(
-    name: str,
-    reading: Mapping[str, Any],
-    *,
-    store: Store,
-    parallel: dict[str, Any],
-    seed: int = 0,
-    n_repeats: int | None = None,
-    selection: str | None = None,
-    folder: Path,
-) -> Made:
+def make_figure(name: str, reading: Mapping[str, Any], request: Request, folder: Path) -> Made:
     """Compute the units that a figure lacks, draw it, and write its files.
 
     Parameters
@@ -73,15 +66,8 @@ def make_figure(
         The figure's id.
     reading : mapping
         A reading's config.
-    store : Store
-        Where finished units are and go.
-    parallel : dict
-        ``backend`` and ``jobs`` of joblib.
-    seed : int
-    n_repeats : int, optional
-        As many as the figure's description says by default.
-    selection : str, optional
-        A rule of the group ``selection``; the figure's own by default.
+    request : Request
+        Which repeats, by which rule, and how they are computed.
     folder : Path
         Where the files go.
 
@@ -90,12 +76,9 @@ def make_figure(
     UserError
         If a name is unknown. Data that cannot be had are no error: their panels say so.
     """
-    figure = plan_figure(name, reading)
-    n_repeats = n_repeats or figure.description["repeats"]
-    selection = selection or figure.description["selection"]
-    figure, outcome = play_figure(figure, store, parallel, seed, n_repeats, selection)
-    shown = show_figure(figure, store, seed, n_repeats, outcome.failed, selection)
-    paths = write_figure(figure, shown, selection, seed, n_repeats, folder)
+    figure, outcome = play_figure(plan_figure(name, reading), request)
+    shown = show_figure(figure, request, outcome.failed)
+    paths = write_figure(figure, shown, request, folder)
     claims = ledger_of_figure(figure.description["paper"], figure.id, reading["name"], shown)
     if len(claims):
         paths.append(folder / f"{figure.id}.claims.csv")

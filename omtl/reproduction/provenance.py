@@ -10,16 +10,15 @@ from typing import Any
 from rich.console import Console
 
 from omtl.compute.parallel_jobs import Failure
-from omtl.compute.store import Store
 from omtl.experiment.config import did_you_mean
 from omtl.experiment.unit import Result
-from omtl.reproduction.reproduce import Wanted
 from omtl.tables.committed import Run, source, stored_or_kept
-from omtl.tables.halving import play
 from omtl.tables.layout import lay_out, reason_of
 from omtl.tables.plan import Cell, Table
+from omtl.tables.play import play
 from omtl.tables.proofread import suspects
 from omtl.tables.render import show
+from omtl.tables.request import Request
 from omtl.tables.scoring import Scored, score_table
 from omtl.util.errors import UserError
 
@@ -56,20 +55,18 @@ def only(table: Table, name: str) -> Table:
     return replace(table, cells=[named[name]])
 
 
-def command_of(table: str, name: str, wanted: Wanted, n_repeats: int) -> str:
+def command_of(table: Table, name: str, request: Request) -> str:
     """Return the command line that makes a cell alone."""
-    words = ["omtl", "table", table, "--cell", name, "--reading", wanted.reading]
-    words += ["--repeats", str(n_repeats), "--seed", str(wanted.seed)]
-    if wanted.one_draw:
+    words = ["omtl", "table", table.id, "--cell", name, "--reading", request.reading]
+    words += ["--repeats", str(request.n_repeats(table.description)), "--seed", str(request.seed)]
+    if request.one_draw:
         words.append("--one-draw")
-    if wanted.selection:
-        words += ["--selection", wanted.selection]
+    if request.selection:
+        words += ["--selection", request.selection]
     return shlex.join(words)
 
 
-def make_cell(
-    table: str, name: str, wanted: Wanted, store: Store, console: Console
-) -> Mapping[str, Failure]:
+def make_cell(table: str, name: str, request: Request, console: Console) -> Mapping[str, Failure]:
     """Compute what one cell of a table lacks and print it; write no file of results.
 
     Returns
@@ -82,16 +79,13 @@ def make_cell(
     UserError
         If there is no such table, cell, reading or rule.
     """
-    alone, n_repeats, selection = _alone(table, name, wanted)
-    outcome = play(alone, store, wanted.parallel, wanted.seed, n_repeats, selection)
-    scored = score_table(alone, store, wanted.seed, n_repeats, outcome.failed, selection)
-    show(lay_out(alone, scored, selection, wanted.seed, n_repeats), console)
+    alone = only(request.planned(table), name)
+    outcome = play(alone, request)
+    show(lay_out(alone, score_table(alone, request, outcome.failed), request), console)
     return outcome.failed
 
 
-def explain(
-    table: str, name: str, wanted: Wanted, store: Store, full: bool = False
-) -> dict[str, Any]:
+def explain(table: str, name: str, request: Request, full: bool = False) -> dict[str, Any]:
     """Return what is known of a cell: the verdict and why, the numbers, what they come from.
 
     They are those of the store, or of the kept results where it lacks them; nothing is computed.
@@ -102,9 +96,8 @@ def explain(
     ----------
     table, name : str
         The table's id, and the cell's name in it (`names_of`).
-    wanted : Wanted
-        Reading, repeats, seed and selection rule.
-    store : Store
+    request : Request
+        Reading, repeats, seed and selection rule; the store.
     full : bool
         Also all that determines the number: configs, seeds, hashes of data and code, machines.
 
@@ -113,8 +106,9 @@ def explain(
     UserError
         If there is no such table, cell, reading or rule.
     """
-    alone, n_repeats, selection = _alone(table, name, wanted)
-    [scored], run = stored_or_kept(alone, store, selection, wanted.seed, n_repeats)
+    alone = only(request.planned(table), name)
+    selection = request.rule(alone.description)
+    [scored], run = stored_or_kept(alone, request)
     reading = scored.cell.reading
     told: dict[str, Any] = {
         "cell": f"{table}: {name}",
@@ -125,28 +119,26 @@ def explain(
         "ours": _spread(scored.mean, scored.std) if scored.values.size else "none",
         "repeats": scored.values.size,
         "from": source(run),
-        "command": command_of(table, name, wanted, n_repeats),
+        "command": command_of(alone, name, request),
         "reading": {"name": alone.reading["name"], "answers": reading["answers"]},
         "selection": scored.cell.rule(selection),
         "chosen": scored.params,
     }
     told = {key: value for key, value in told.items() if value != ""}
-    return told | _of_units(scored, wanted.seed, n_repeats, store, run) if full else told
+    return told | _of_units(alone, scored, request, run) if full else told
 
 
-def _of_units(
-    scored: Scored, seed: int, n_repeats: int, store: Store, run: Run | None
-) -> dict[str, Any]:
+def _of_units(table: Table, scored: Scored, request: Request, run: Run | None) -> dict[str, Any]:
     """Return what the units of a cell say of themselves, or the kept run that it is of."""
     experiment = scored.cell.experiment
-    units = experiment.repeats(seed, n_repeats)
+    units = experiment.repeats(request.seed, request.n_repeats(table.description))
     identity = units[0].identity
     stored: list[Result] = []
     fed = [scored.data_sha256]
     if run is None:
-        stored = [result for unit in units if (result := store.load(unit)) is not None]
+        stored = [result for unit in units if (result := request.store.load(unit)) is not None]
         fed = sorted({result.facts["data_sha256"] for result in stored})
-    hosts: list[Any] = [] if run is None else [run.meta["host"]]
+    hosts: list[Any] = [] if run is None else [run.machine.get("host", {"cpu": run.meta["cpu"]})]
     for result in stored:
         host = result.facts.get("host", "not recorded: stored before hosts were")
         if host not in hosts:
@@ -159,7 +151,7 @@ def _of_units(
             "network": experiment.network,
         },
         "seeds": {
-            "seed": seed,
+            "seed": request.seed,
             "repeats": [unit.repeat for unit in units],
             "draws": sorted({unit.draw for unit in units}),
         },
@@ -176,12 +168,6 @@ def _of_units(
         "made on": hosts,
         "units": {f"repeat {unit.repeat}": unit.key for unit in units},
     }
-
-
-def _alone(table: str, name: str, wanted: Wanted) -> tuple[Table, int, str]:
-    """Return a table with one cell, and the repeats and selection rule that are wanted of it."""
-    one = only(wanted.planned(table), name)
-    return one, wanted.n_repeats(one.description), wanted.rule(one.description)
 
 
 def _spread(mean: Any, std: Any) -> str:

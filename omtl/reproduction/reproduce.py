@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,111 +11,21 @@ import pandas as pd
 from rich.console import Console
 
 from omtl.compute import memory
-from omtl.compute.store import Store
 from omtl.evidence.claims import ledger
-from omtl.evidence.hindsight_gap import honest_rule
 from omtl.evidence.statistics import make_statistics
 from omtl.experiment.config import named_reading
-from omtl.experiment.naming import by_rule
-from omtl.experiment.selection import HONEST
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import play_figure
 from omtl.reproduction.make_figure import Made, make_figure
 from omtl.tables import plan
-from omtl.tables.halving import play, record
+from omtl.tables.committed import keep_times
+from omtl.tables.halving import record
 from omtl.tables.layout import lay_out
+from omtl.tables.play import play
 from omtl.tables.render import show
-from omtl.tables.scoring import Scored, frame, score_table
-from omtl.tables.writing import folder_for, write_rows, write_table
-from omtl.util.errors import UserError
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """How a table or figure is wanted.
-
-    Parameters
-    ----------
-    reading : str
-        The reading's name.
-    repeats : int or None
-        Number of repeats; None for as many as published.
-    seed : int
-    selection : str or None
-        The selection rule's name; None for the table's own.
-    parallel : mapping
-        An option of ``conf/parallel``.
-    one_draw : bool
-        Whether all repeats on synthetic data shuffle one draw, as the papers' do.
-    """
-
-    reading: str
-    repeats: int | None
-    seed: int
-    selection: str | None
-    parallel: Mapping[str, Any]
-    one_draw: bool = False
-
-    def planned(self, table: str) -> plan.Table:
-        """Return a table's plan.
-
-        Raises
-        ------
-        UserError
-            On an unknown table or reading.
-        """
-        reading = named_reading(plan.describe("table", table)["paper"], self.reading)
-        return plan.plan_table(table, reading, 0 if self.one_draw else None)
-
-    def is_full(self, description: Mapping[str, Any]) -> bool:
-        """Whether this is the run whose results are kept in git."""
-        return self.is_kept(description) and self.rule(description) == description["selection"]
-
-    def is_kept(self, description: Mapping[str, Any]) -> bool:
-        """Whether this is a run whose table is kept in git: also that by the honest rule."""
-        return (
-            self.repeats in (None, description["repeats"])
-            and self.seed == 0
-            and not self.one_draw
-            and self.rule(description) in (description["selection"], HONEST)
-        )
-
-    def rule(self, description: Mapping[str, Any]) -> str:
-        """Return the name of the selection rule.
-
-        Raises
-        ------
-        UserError
-            If it is the honest one, and the description's own is honest as it is.
-        """
-        own = description["selection"]
-        honest = honest_rule(own, named_reading(description["paper"], self.reading))
-        if self.selection == HONEST != honest:
-            raise UserError(
-                f"{description['id']} is chosen without hindsight by {honest}, not {HONEST}; "
-                f"say --selection {honest}"
-            )
-        return self.selection or own
-
-    def n_repeats(self, description: Mapping[str, Any]) -> int:
-        """Return the number of repeats."""
-        return self.repeats or description["repeats"]
-
-    def asked(self, description: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is asked of a table or figure, as the functions that make it take it.
-
-        Raises
-        ------
-        UserError
-            On an unknown reading or rule.
-        """
-        return {
-            "reading": named_reading(description["paper"], self.reading),
-            "parallel": dict(self.parallel),
-            "seed": self.seed,
-            "n_repeats": self.n_repeats(description),
-            "selection": self.rule(description),
-        }
+from omtl.tables.request import Request
+from omtl.tables.scoring import Scored, score_table
+from omtl.tables.writing import Written, folder_for, write_rows
 
 
 @dataclass(frozen=True)
@@ -132,7 +41,7 @@ class Reproduced:
     broken: bool
 
 
-def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -> Reproduced:
+def reproduce_table(name: str, request: Request, console: Console) -> Reproduced:
     """Reproduce a table, print it beside the published one, and write its files.
 
     Raises
@@ -140,18 +49,21 @@ def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -
     UserError
         On an unknown table, reading or rule.
     """
-    table = wanted.planned(name)
-    description = table.description
-    n_repeats = wanted.n_repeats(description)
-    selection = wanted.rule(description)
+    table = request.planned(name)
+    paper, kept = table.description["paper"], request.is_kept(table.description)
     started = time.perf_counter()
     memory.begin()
-    outcome = play(table, store, wanted.parallel, wanted.seed, n_repeats, selection)
-    scored = score_table(table, store, wanted.seed, n_repeats, outcome.failed, selection)
-    layout = lay_out(table, scored, selection, wanted.seed, n_repeats)
-    show(layout, console)
-    claims = ledger(description["paper"], table.id, wanted.reading, scored)
-    for claim in claims.to_dict("records"):
+    outcome = play(table, request)
+
+    def written(scored: list[Scored]) -> Written:
+        layout = lay_out(table, scored, request)
+        return Written(
+            table, request, scored, layout, ledger(paper, table.id, request.reading, scored)
+        )
+
+    made = shown = written(score_table(table, request, outcome.failed))
+    show(shown.layout, console)
+    for claim in shown.claims.to_dict("records"):
         console.print(
             f"claim in print {claim['in_print']}, ours {claim['outcome']}: {claim['says']} "
             f"({claim['place']})",
@@ -159,29 +71,36 @@ def reproduce_table(name: str, wanted: Wanted, store: Store, console: Console) -
             markup=False,
             highlight=False,
         )
+    if kept and not request.times:
+        earlier = keep_times(table, shown.scored, request)
+        if earlier is not shown.scored:
+            console.print("times in results/ stay as they are: --times replaces them by these")
+            made = written(earlier)
+    folder = folder_for(kept)
+    paths = made.write(folder)
     last_run = {
         "units_computed": outcome.computed,
         "units_reused": outcome.reused,
         "seconds": round(time.perf_counter() - started, 3),
         "peak_mib": None if outcome.peak_mib is None else round(outcome.peak_mib),
-        "parallel": dict(wanted.parallel),
+        "parallel": dict(request.parallel),
     }
-    facts = {"repeats": n_repeats, "seed": wanted.seed, "selection": selection}
-    rows = frame(table, scored, selection)
-    kept = wanted.is_kept(description)
-    named = by_rule(name, selection, description["selection"])
-    folder, took = folder_for(kept), outcome.seconds
-    paths = write_table(table, rows, scored, layout, claims, facts, took, last_run, folder, named)
+    made.write_machine(folder, outcome.seconds, last_run)
     if any(cell.search for cell in table.cells):
-        points = record(table, store, wanted.seed, n_repeats, selection)
-        path = folder_for(kept, "search") / f"{named}.points.csv"
-        write_rows(path, points)
-        paths.append(path)
+        paths.append(folder_for(kept, "search") / f"{made.stem}.points.csv")
+        write_rows(paths[-1], record(table, request))
     broken = any(not failure.missing_data for failure in outcome.failed.values())
-    return Reproduced(scored, claims, paths, broken)
+    return Reproduced(shown.scored, shown.claims, paths, broken)
 
 
-def compute_figure(name: str, wanted: Wanted, store: Store) -> None:
+def _described(kind: str, name: str, request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the description of a table or figure, and the reading that is asked for."""
+    description = plan.describe(kind, name)
+    request.check(description)
+    return description, named_reading(description["paper"], request.reading)
+
+
+def compute_figure(name: str, request: Request) -> None:
     """Compute the units that a figure lacks.
 
     Raises
@@ -189,11 +108,11 @@ def compute_figure(name: str, wanted: Wanted, store: Store) -> None:
     UserError
         On an unknown figure, reading or rule.
     """
-    asked = wanted.asked(plan.describe("figure", name))
-    play_figure(plan_figure(name, asked.pop("reading")), store, **asked)
+    _, reading = _described("figure", name, request)
+    play_figure(plan_figure(name, reading), request)
 
 
-def reproduce_figure(name: str, wanted: Wanted, store: Store) -> Made:
+def reproduce_figure(name: str, request: Request) -> Made:
     """Reproduce a figure and write its files.
 
     Raises
@@ -201,12 +120,12 @@ def reproduce_figure(name: str, wanted: Wanted, store: Store) -> Made:
     UserError
         On an unknown figure, reading or rule.
     """
-    description = plan.describe("figure", name)
-    folder = folder_for(wanted.is_full(description), "figures")
-    return make_figure(name, store=store, folder=folder, **wanted.asked(description))
+    description, reading = _described("figure", name, request)
+    folder = folder_for(request.is_full(description), "figures")
+    return make_figure(name, reading, request, folder)
 
 
-def reproduce_statistics(name: str, wanted: Wanted, store: Store) -> list[Path]:
+def reproduce_statistics(name: str, request: Request) -> list[Path]:
     """Write the statistics of a table or figure; return the paths. Nothing is computed.
 
     Raises
@@ -215,8 +134,6 @@ def reproduce_statistics(name: str, wanted: Wanted, store: Store) -> list[Path]:
         On an unknown table, figure, reading or rule, or where there are no numbers of it.
     """
     kind = "figure" if name in plan.descriptions("figure") else "table"
-    description = plan.describe(kind, name)
-    folder = folder_for(wanted.is_full(description), "statistics", apart=True)
-    asked = wanted.asked(description)
-    del asked["parallel"]  # nothing is computed
-    return make_statistics(name, store=store, folder=folder, **asked)
+    description, reading = _described(kind, name, request)
+    folder = folder_for(request.is_full(description), "statistics", apart=True)
+    return make_statistics(name, reading, request, folder)

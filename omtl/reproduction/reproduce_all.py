@@ -14,22 +14,19 @@ from typing import Any
 from rich.console import Console
 
 from omtl.compute.independent_jobs import Ended, Job, attempt, side_by_side
-from omtl.compute.store import Store
 from omtl.evidence import ledger
-from omtl.evidence.hindsight_gap import compares, honest_rule, write_honesty
+from omtl.evidence.hindsight_gap import compares, write_honesty
 from omtl.evidence.summary import Summary
 from omtl.experiment.naming import READINGS
 from omtl.experiment.selection import HONEST
 from omtl.reproduction import reproduce
-from omtl.reproduction.reproduce import Wanted
 from omtl.tables import plan
 from omtl.tables.proofread import write_findings
+from omtl.tables.request import Request, honest_rule
 
 
-def reproduce_everything(
-    wanted: Wanted, store: Store, console: Console, dear: bool = False
-) -> Summary:
-    """Reproduce all tables under each standard reading, and all figures as wanted.
+def reproduce_everything(request: Request, console: Console, dear: bool = False) -> Summary:
+    """Reproduce all tables under each standard reading, and all figures as asked for.
 
     Tables that are chosen in hindsight are also made by the honest rule, and compared with it;
     the counts are of those by the papers' rules. A reading of a table that is `too_dear`, by its
@@ -51,24 +48,24 @@ def reproduce_everything(
         return note(attempt(Job(what, function, arguments))).returned
 
     def apart(jobs: list[Job]) -> list[Any]:
-        return [note(end).returned for end in side_by_side(jobs, wanted.parallel)]
+        return [note(end).returned for end in side_by_side(jobs, request.parallel)]
 
-    def statistics(name: str, wanted: Wanted) -> Job:
-        what = f"statistics of {name}, {wanted.reading}"
-        return Job(what, reproduce.reproduce_statistics, (name, wanted, store))
+    def statistics(name: str, request: Request) -> Job:
+        what = f"statistics of {name}, {request.reading}"
+        return Job(what, reproduce.reproduce_statistics, (name, request))
 
     later: list[Job] = []
     for name in plan.descriptions("table"):
         description = plan.describe("table", name)
         for reading in READINGS:
-            under = replace(wanted, reading=reading)
+            under = replace(request, reading=reading)
             account = summary.of(description["paper"], reading)
             what = f"{name}, {reading}"
             why = description.get("too_dear", {}).get(reading)
             if why and not dear:
                 summary.left_out.append(f"{what}: {why}")
                 continue
-            done = here(what, reproduce.reproduce_table, name, under, store, console)
+            done = here(what, reproduce.reproduce_table, name, under, console)
             if done is None:
                 continue
             account.verdicts.update(s.verdict for s in done.scored if not s.cell.is_ours)
@@ -76,23 +73,23 @@ def reproduce_everything(
             if any(scored.values.size for scored in done.scored):
                 later.append(statistics(name, under))
             own = description["selection"]
-            if wanted.selection is None and compares(description) and honest_rule(own) != own:
+            if request.selection is None and compares(description) and honest_rule(own) != own:
                 fair = replace(under, selection=HONEST)
-                here(f"{what}, {HONEST}", reproduce.reproduce_table, name, fair, store, console)
-    if wanted.selection is None and wanted.seed == 0:
-        later.append(Job("honesty", write_honesty, (store, wanted.repeats)))
+                here(f"{what}, {HONEST}", reproduce.reproduce_table, name, fair, console)
+    if request.selection is None and request.seed == 0:
+        later.append(Job("honesty", write_honesty, (request,)))
     drawings = []
     for name in plan.descriptions("figure"):
-        summary.of(plan.describe("figure", name)["paper"], wanted.reading).figures += 1
-        if not note(attempt(Job(name, reproduce.compute_figure, (name, wanted, store)))).fault:
-            drawings.append(Job(name, reproduce.reproduce_figure, (name, wanted, store)))
+        summary.of(plan.describe("figure", name)["paper"], request.reading).figures += 1
+        if not note(attempt(Job(name, reproduce.compute_figure, (name, request)))).fault:
+            drawings.append(Job(name, reproduce.reproduce_figure, (name, request)))
     made = apart([*drawings, *later])
     drawn = {job.what: one for job, one in zip(drawings, made, strict=False) if one is not None}
     for name, one in drawn.items():
-        account = summary.of(plan.describe("figure", name)["paper"], wanted.reading)
+        account = summary.of(plan.describe("figure", name)["paper"], request.reading)
         account.drawn += 1
         account.claims.update(one.claims["outcome"])
-    apart([statistics(name, wanted) for name, one in drawn.items() if len(one.claims)])
+    apart([statistics(name, request) for name, one in drawn.items() if len(one.claims)])
     here("proofread", write_findings)
     here("claims", ledger.write_ledgers)
     return summary

@@ -20,15 +20,15 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from omtl.compute.store import Store
 from omtl.experiment.config import load_option, named_reading, options, questions, support_of
-from omtl.experiment.naming import READINGS
+from omtl.experiment.naming import LITERAL, READINGS
 from omtl.experiment.papers import paper_files
-from omtl.tables.halving import play
 from omtl.tables.luck import FARTHEST, write_luck
 from omtl.tables.plan import describe, plan_table
+from omtl.tables.play import play
 from omtl.tables.proofread import suspect_means
 from omtl.tables.reading_importance import page
+from omtl.tables.request import Request
 from omtl.tables.scoring import score_table
 from omtl.tables.verdict import JUDGED, TIMING
 from omtl.tables.writing import folder_for
@@ -96,13 +96,9 @@ class Searched:
 
 def search(
     table: str,
-    store: Store,
-    parallel: dict[str, Any],
-    seed: int,
-    n_repeats: int,
+    request: Request,
     report: Callable[[str], None],
     draws: int = 0,
-    begin: str = "as_written",
     wanted: Iterable[str] = SEARCHES,
 ) -> Searched:
     """Return the answers that bring a table closest, and the record of all trials.
@@ -111,21 +107,19 @@ def search(
     ----------
     table : str
         The table's id.
-    store, parallel, seed, n_repeats
-        Where units are, how they are computed, and which repeats are looked at.
+    request : Request
+        Which repeats are looked at. Its reading is the one that the search begins from; of that
+        reading's answers, those that may not be taken are literal.
     report : callable
         Called with a line of text on each trial.
     draws : int
         How many readings, drawn at random, are tried besides: they change nothing in the answers,
         but tell how much each choice matters away from the path of the search.
-    begin : str
-        The reading that the search begins from; of its answers, those that may not be taken are
-        literal.
     wanted : iterable of str
         The standard readings that are searched for.
     """
     paper = describe("table", table)["paper"]
-    plan = plan_table(table, named_reading(paper, "as_written"))
+    plan = plan_table(table, named_reading(paper, LITERAL))
     # Stand-in data are not to be brought close to what other data gave.
     columns = [
         column["published"]
@@ -146,13 +140,15 @@ def search(
         relevant = {q: a for q, a in answers.items() if column in asked[q]["columns"]}
         key = column, json.dumps(relevant, sort_keys=True)
         if key not in trials:
-            trials[key] = _try(table, paper, column, relevant, store, parallel, seed, n_repeats)
+            trials[key] = _try(table, column, relevant, request)
             shown = trials[key]
             report(f"{column}: {shown.distances.mean():.4f} {dict(shown.verdicts)} {relevant}")
         return trials[key]
 
     def descend(taken: tuple[str, ...]) -> dict[str, str]:
-        given = {str(q): str(a) for q, a in named_reading(paper, begin)["answers"].items()}
+        given = {
+            str(q): str(a) for q, a in named_reading(paper, request.reading)["answers"].items()
+        }
         offered = {
             name: [str(o) for o in question["options"] if support_of(question, o) in (None, *taken)]
             for name, question in asked.items()
@@ -180,7 +176,7 @@ def search(
     for column in columns:
         attempt(column, {})
     found = {reading: descend(taken) for reading, taken in SEARCHES.items() if reading in wanted}
-    rng = generator(seed, of="readings", table=table)
+    rng = generator(request.seed, of="readings", table=table)
     for _ in range(draws):
         drawn = {name: str(rng.choice(list(q["options"]))) for name, q in asked.items()}
         for column in columns:
@@ -284,16 +280,8 @@ def _departures(asked: dict[str, Any], answers: dict[str, str]) -> dict[str, str
     return {name: a for name, a in answers.items() if a != asked[name]["literal"]}
 
 
-def _try(
-    table: str,
-    paper: str,
-    column: str,
-    answers: dict[str, str],
-    store: Store,
-    parallel: dict[str, Any],
-    seed: int,
-    n_repeats: int,
-) -> Trial:
+def _try(table: str, column: str, answers: dict[str, str], request: Request) -> Trial:
+    paper = describe("table", table)["paper"]
     reading = {"name": "trial", "paper": paper, "answers": answers}
     plan = plan_table(table, reading, plays=1)
     suspect = suspect_means(table)  # nothing is brought close to what may be a slip of the print
@@ -309,8 +297,7 @@ def _try(
             and cell.place not in suspect
         ],
     )
-    outcome = play(plan, store, parallel, seed, n_repeats, plan.description["selection"])
-    scored = score_table(plan, store, seed, n_repeats, outcome.failed)
+    scored = score_table(plan, request, play(plan, request).failed)
     gaps = [
         np.abs(s.values - float(s.cell.mean)) / abs(float(s.cell.mean))
         for s in scored

@@ -225,7 +225,7 @@ def check(run: Run, row: Mapping[str, str], seed: int) -> Check:
     points = sum(len(one.experiment.points) for one in plays[0].each_rival())
     order = generator(seed, of="verified repeats", **_place(row)).permutation(kept.size)
     repeats = sorted(order[: 1 if points > LARGE else MOST_REPEATS].tolist())
-    made, here = run.meta["host"]["cpu"], host()["cpu"]
+    made, here = run.meta["cpu"], host()["cpu"]
     spread = float(kept.std(ddof=1)) if kept.size > 1 else 0.0
     differences, close = [], made != here
     for repeat in repeats:

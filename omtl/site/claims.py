@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 
-from omtl.evidence.ledger import COMPARISON, FOLDERS
+from omtl.evidence.ledger import least_effect
 from omtl.site.gather import Sources
 from omtl.tables.committed import READINGS
 
@@ -15,9 +14,6 @@ OUTCOMES = ("holds", "undecided", "fails", "not run")
 
 MARKS = {"holds": "✓", "undecided": "?", "fails": "✗", "not run": "·"}
 MARKS |= {"true": "✓", "false": "✗", "no numbers": "·"}
-
-EFFECT = re.compile(r"(\S+) \((.*)\)")
-"""The least effect of a claim with its comparison."""
 
 
 @dataclass(frozen=True)
@@ -68,23 +64,14 @@ def claims(sources: Sources) -> list[Claim]:
 def _claim(row: dict[str, str], sources: Sources) -> Claim:
     name = row["decided_by"]
     kind = "figure" if name in sources.figures else "table"
-    assert kind in FOLDERS
-    found = sources.outcomes(name, kind)
-    tests = sources.tests(name)
     outcomes = {}
     for reading in READINGS:
-        texts = [
-            one["comparisons"]
-            for one in found
-            if (one["claim"], one["reading"]) == (row["claim"], reading)
-        ]
-        corrected = {
-            test["comparison"]: test["p_holm"]
-            for test in tests
+        tests = [
+            test
+            for test in sources.tests(name)
             if (test["claim"], test["reading"]) == (row["claim"], reading)
-        }
-        parts = [part for text in texts for part in COMPARISON.findall(text)]
-        effect = EFFECT.fullmatch(row[f"{reading}_least_effect"])
+        ]
+        least = least_effect(tests) if row[f"{reading}_least_effect"] else None
         outcome = row[reading] or OUTCOMES[-1]
         outcomes[reading] = Outcome(
             reading,
@@ -92,11 +79,11 @@ def _claim(row: dict[str, str], sources: Sources) -> Claim:
             MARKS.get(outcome, "·"),
             row[f"{reading}_corrected"] or "not tested",
             row[f"{reading}_comparisons"],
-            effect.group(1) if effect else "",
-            effect.group(2) if effect else "",
+            least["effect"] if least else "",
+            least["comparison"] if least else "",
             [
-                Comparison(relation, result, interval, corrected.get(relation, ""))
-                for relation, result, interval in parts
+                Comparison(one["comparison"], one["outcome"], _interval(one), one["p_holm"])
+                for one in tests
             ],
         )
     return Claim(
@@ -111,6 +98,10 @@ def _claim(row: dict[str, str], sources: Sources) -> Claim:
         row["untrue_in_print"],
         outcomes,
     )
+
+
+def _interval(test: dict[str, str]) -> str:
+    return f"[{test['low']}, {test['high']}]" if int(test["n_repeats"]) else "(not run)"
 
 
 def tallied(ledger: list[Claim], reading: str) -> dict[str, int]:

@@ -11,6 +11,7 @@ import yaml
 
 from omtl.experiment.config import option_files, read_yaml
 from omtl.experiment.papers import paper_file, paper_files
+from omtl.figures.numbers import drawn_rows
 from omtl.tables.committed import Run, rows, runs, text_of
 from omtl.tables.plan import describe, descriptions
 
@@ -59,9 +60,13 @@ class Sources:
         for name in self.figures:
             paths = [
                 self.results / "figures" / f"{name}.csv",
-                *sorted((self.results / "figures").glob(f"{name}.*.csv")),
+                *sorted(
+                    path
+                    for path in (self.results / "figures").glob(f"{name}.*.csv")
+                    if not path.name.endswith(".claims.csv")
+                ),
             ]
-            each = [row for path in paths for row in rows(path) if "panel" in row]
+            each = [row for path in paths for row in drawn_rows(path)]
             found[name] = list({tuple(row.values()): row for row in each}.values())
         return found
 
@@ -98,11 +103,6 @@ class Sources:
     def datasets(self) -> dict[str, dict[str, Any]]:
         """The configs of the data sets, by name."""
         return _group("dataset")
-
-    def outcomes(self, name: str, kind: str) -> list[dict[str, str]]:
-        """Return the outcomes of the claims of a table or figure, of all readings."""
-        folder = {"table": "reproduced", "figure": "figures"}[kind]
-        return rows(self.results / folder / f"{name}.claims.csv")
 
     def tests(self, name: str) -> list[dict[str, str]]:
         """Return the tests of the comparisons of a table's or figure's claims."""

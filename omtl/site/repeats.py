@@ -13,6 +13,7 @@ from omtl.experiment.config import named_reading
 from omtl.site.charts import Curve
 from omtl.tables.committed import Place, Run
 from omtl.tables.plan import plan_table
+from omtl.tables.request import Request
 from omtl.tables.scoring import Scored, score_table
 
 KEPT_PRECISION = 5.1e-5
@@ -46,7 +47,8 @@ def stored_repeats(run: Run, paper: str, store: Store) -> dict[Place, Repeats]:
     if not meta or not store.folder.is_dir():
         return {}
     plan = plan_table(run.table, named_reading(paper, run.reading))
-    scored = score_table(plan, store, meta["seed"], meta["repeats"], selection=meta["selection"])
+    request = Request(run.reading, meta["repeats"], meta["seed"], meta["selection"], store=store)
+    scored = score_table(plan, request)
     curves: dict[tuple[str, str, str], Curve | None] = {}
     found = {}
     loaded: tuple[Any, list[Any]] = (None, [])

@@ -15,7 +15,6 @@ from omtl.compute.store import Store
 from omtl.experiment.experiment import Experiment
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.provenance import command_of, names_of
-from omtl.reproduction.reproduce import Wanted
 from omtl.site import charts
 from omtl.site.figures import kept_curves
 from omtl.site.gather import Sources, as_number, yaml_value
@@ -27,6 +26,7 @@ from omtl.tables.layout import lay_out
 from omtl.tables.plan import Cell, Table
 from omtl.tables.proofread import suspects
 from omtl.tables.render import MARKS
+from omtl.tables.request import Request
 from omtl.tables.scoring import Scored
 from omtl.tables.verdict import (
     CLOSE,
@@ -214,9 +214,8 @@ def _view(run: Run, sources: Sources, singly: dict[Place, Repeats]) -> View:
     cells = [s.cell for s in scored]
     table = Table(description, meta.get("reading", {"name": run.reading, "answers": {}}), cells)
     n_repeats = meta.get("repeats", description["repeats"])
-    selection = run.selection or description["selection"]
-    wanted = Wanted(run.reading, n_repeats, meta.get("seed", 0), run.selection or None, {})
-    layout = lay_out(table, scored, selection, wanted.seed, n_repeats)
+    request = Request(run.reading, n_repeats, meta.get("seed", 0), run.selection or None)
+    layout = lay_out(table, scored, request)
     called = {(c.dataset, c.algorithm, c.task, c.metric): n for n, c in names_of(table).items()}
     curves = {} if run.selection else kept_curves(sources, run.table, run.reading)
     why_off = _diagnoses(description["paper"], run) if not run.selection else {}
@@ -227,7 +226,7 @@ def _view(run: Run, sources: Sources, singly: dict[Place, Repeats]) -> View:
             return None
         assert isinstance(s, Kept)
         place = place_of(s.row)
-        alone = command_of(run.table, called[place], wanted, n_repeats)
+        alone = command_of(table, called[place], request)
         return _shown(
             s,
             id_=f"{slug(run.name)}-{number_of[place]}",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import partial
 from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar, Self, get_type_hints
@@ -27,13 +28,31 @@ from omtl.data.networks import mixing_matrix
 from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
 from omtl.data.validation import sound_rows
 from omtl.kernel.rules import Shape, findings
+from omtl.sklearn import arrays, engine
 from omtl.sklearn.coefficients import coefficients
-from omtl.sklearn.following import Batch, Clock, Manner, follow, new_clock, new_window, with_room
+from omtl.sklearn.engine import RUNAWAY, UNSOUND, Engine
+from omtl.sklearn.following import (
+    Batch,
+    Clock,
+    Manner,
+    follow_slowly,
+    new_clock,
+    new_window,
+    with_room,
+)
 from omtl.sklearn.parameters import ANY, NUMBERS, Entry
 from omtl.util.errors import UserError
 
 TAKEN: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
 """What scikit-learn is to make of examples."""
+
+FLOAT = np.dtype(np.float64)
+
+COMPILED_PARTS = ("_engine", "_quick")
+"""Attributes that are made anew where they are missing."""
+
+NOT_QUICK = (AttributeError, KeyError, TypeError, ValueError)
+"""What the quick way raises, before it learns, from an example that it does not take as it is."""
 
 SUMMED_AT_ONCE = 8192
 """Where rows are longer, NumPy's sums over an array of rows depend on where a row begins in it."""
@@ -76,6 +95,11 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
     _holds: bool
     _number: dict[Hashable, int]
     _sign: dict[Any, float]
+    _place: dict[Hashable, int]
+    _labels: tuple[Any, ...]
+    _table: tuple[int, np.ndarray] | None
+    _engine: Engine
+    _quick: Callable[..., float]
 
     # Learning
 
@@ -107,6 +131,8 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             If an argument does not fit.
         """
+        if node is None and self._fit_quickly(X, y, task, tasks):
+            return self
         X, y = validate_data(self, sound_rows(X), y, **TAKEN)
         check_classification_targets(y)
         self._begin(X, np.unique(y), task, tasks, whole=True)
@@ -141,6 +167,9 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
             If an argument does not fit.
         """
         first = not self.__sklearn_is_fitted__()
+        again = first or classes is not None or tasks is not None or node is not None
+        if not again and self._learn_quickly(X, y, task, ends=False):
+            return self
         X, y = validate_data(self, sound_rows(X), y, **TAKEN, reset=first)
         if first:
             if classes is None:
@@ -200,6 +229,15 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
         NotFittedError
             If the stream has not begun (`begin`).
         """
+        try:
+            if node is None and x.dtype is FLOAT:
+                k = self._place[task]
+                score = self._quick(x, self._sign[y], k, k)
+                if not -math.inf < score < math.inf:
+                    self._warn()
+                return score
+        except NOT_QUICK:
+            pass
         return self._one(x, task, node, sign=self._sign_of(y))
 
     def end_round(self) -> Self:
@@ -265,6 +303,12 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
 
     def decision_one(self, x: Any, task: Hashable = None, node: int | None = None) -> float:
         """Return the signed score of one example; `x`, `task`, `node` as in `learn_one`."""
+        try:
+            if node is None and x.dtype is FLOAT and not self.entry.drawn:
+                k = self._place[task]
+                return self._quick(x, 0.0, k, k)
+        except NOT_QUICK:
+            pass
         return self._one(x, task, node, sign=0.0)
 
     def predict_one(self, x: Any, task: Hashable = None, node: int | None = None) -> Any:
@@ -320,6 +364,11 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
         from omtl.sklearn.model_file import load
 
         return load(cls, path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: all but compiled code and its addresses."""
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in COMPILED_PARTS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over a pickled state; arrays that were mapped into memory become our own."""
@@ -421,7 +470,13 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
         self._window = new_window(n_slots, shape.n_features, shape.sparse)
         self._room = 0
         self.classes_, self.tasks_ = classes, names
+        self._forget_engine()
         self._number = {name: k for k, name in enumerate(names)}
+        places = dict(self._number) if len(names) > 1 else {None: 0, **self._number}
+        each_at_its_node = "network" not in self.entry.told or len(shape.mixing) == len(names)
+        self._place = places if each_at_its_node else {}
+        self._table = arrays.table_of(names)
+        self._labels = tuple(classes.tolist())
         self._sign = dict(zip(classes.tolist(), (-1.0, 1.0), strict=True))
 
     def _checked_rules(self) -> Any:
@@ -451,6 +506,41 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"tasks are not those of the first call: {self.tasks_}")
 
     # How it goes on
+
+    def _fit_quickly(self, X: Any, y: Any, task: Any, tasks: Any) -> bool:
+        """Fit arrays that need no conversion; return False, all as it was, if they do."""
+        classes = arrays.two_labels(y) if engine.COMPILED else None
+        drawn = not isinstance(getattr(self, "random_state", None), Integral | None)
+        if classes is None or drawn or arrays.plain_rows(X) is None:
+            return False
+        before = dict(self.__dict__)
+        self.__dict__.pop("feature_names_in_", None)
+        self.n_features_in_ = X.shape[1]
+        self._begin(X, classes, task, tasks, whole=True)
+        if self._learn_quickly(X, y, task, ends=True):
+            return True
+        self.__dict__.clear()
+        self.__dict__.update(before)
+        return False
+
+    def _learn_quickly(self, X: Any, y: Any, task: Any, ends: bool) -> bool:
+        """Learn from arrays that need no conversion; return False if they do, nothing learnt."""
+        if not self._place or not engine.COMPILED or hasattr(self, "feature_names_in_"):
+            return False
+        rows = arrays.plain_rows(X)
+        if rows is None or X.shape[1] != self.n_features_in_:
+            return False
+        if isinstance(rows, SparseRows) != self._shape.sparse:
+            return False
+        n = X.shape[0]
+        signs = arrays.signs_of(y, n, self.classes_)
+        number = arrays.numbers_of(task, n, self._table, len(self.tasks_))
+        if signs is None or number is None or not self._compiled().knows_norms():
+            return False
+        code = arrays.learn(self, rows, signs, number, ends)
+        if code == RUNAWAY:
+            self._warn()
+        return code != UNSOUND
 
     def _learn(self, X: Any, y: Any, task: Any, node: Any, ends: bool) -> None:
         """Learn from validated rows."""
@@ -505,22 +595,40 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
 
     def _follow(self, batch: Batch, learns: bool, ends: bool = False) -> np.ndarray:
         """Let the rules go on with a batch; return its scores."""
-        if isinstance(batch.rows, SparseRows) and self._holds:
-            longest = int(np.diff(batch.rows.indptr).max(initial=0))
+        self._make_room(batch.rows)
+        n = batch.task.size
+        scores = np.empty(n)
+        if engine.COMPILED:
+            self._compiled().many(batch, scores, (0, n, 0), (learns, ends))
+        else:
+            manner = Manner(self._by_task, self._holds, learns, 0, n, ends)
+            parts = self._learner, self._state, self._window
+            follow_slowly(*parts, batch, self._clock, manner, scores)
+        return scores
+
+    def _make_room(self, rows: Rows) -> None:
+        """See to it that the window has room for each of these rows."""
+        if isinstance(rows, SparseRows) and self._holds:
+            longest = int(np.diff(rows.indptr).max(initial=0))
             if longest > self._room:
                 self._room = 2 * longest
                 self._window = with_room(self._window, self._room)
-        scores = np.empty(batch.task.size)
-        follow(
-            self._learner,
-            self._state,
-            self._window,
-            batch,
-            self._clock,
-            Manner(self._by_task, self._holds, learns, ends),
-            scores,
-        )
-        return scores
+                self._forget_engine()
+
+    def _compiled(self, room: int = 0) -> Engine:
+        """Return the compiled code of the stream, with room for a row of so many nonzeros."""
+        found: Engine | None = getattr(self, "_engine", None)
+        if found is None or (found.room is not None and found.room < room):
+            sizes = (self.n_features_in_, 2 * room if self._shape.sparse else None)
+            parts = (self._learner, self._state, self._window, self._clock)
+            found = Engine(parts, (self._by_task, self._holds), *sizes)
+            self._engine = found
+        return found
+
+    def _forget_engine(self) -> None:
+        """Drop the compiled code of arrays that are no longer those of the stream."""
+        for name in COMPILED_PARTS:
+            self.__dict__.pop(name, None)
 
     def _foresee(self, batch: Batch) -> np.ndarray:
         """Return the scores of examples, each as if it came next, and learn nothing."""
@@ -558,11 +666,16 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("x contains NaN, infinity or a value too large for its square")
         number = np.array([self._number_of(task)])
         nodes = self._nodes(number, None if node is None else [node])
-        batch = Batch(rows, np.array([sign]), number, nodes, square_norm)
-        if sign == 0.0:
-            return float(self._foresee(batch)[0])
-        score = float(self._follow(batch, learns=True)[0])
-        if not math.isfinite(score):
+        if sign == 0.0 and self.entry.drawn:
+            return float(self._foresee(Batch(rows, np.zeros(1), number, nodes, square_norm))[0])
+        if engine.COMPILED and isinstance(rows, DenseRows) and self._compiled().knows_norms():
+            if not hasattr(self, "_quick"):
+                self._quick = partial(self._engine.one(), self._engine.address)
+            score = self._quick(rows.X[0], sign, number[0], nodes[0])
+        else:
+            batch = Batch(rows, np.array([sign]), number, nodes, square_norm)
+            score = float(self._follow(batch, learns=sign != 0.0)[0])
+        if sign != 0.0 and not math.isfinite(score):
             self._warn()
         return score
 
@@ -585,7 +698,7 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
 
     def _label_of(self, score: float) -> Any:
         """Return the class of a score as a plain object; the first for a score of 0."""
-        return list(self._sign)[score > 0.0]
+        return self._labels[score > 0.0]
 
     def _without_row_lists(self, name: str, array: np.ndarray) -> np.ndarray:
         return array[:, :0].copy() if name in self.entry.row_lists else array
@@ -607,6 +720,7 @@ class MultiTaskClassifier(ClassifierMixin, BaseEstimator):
             return into
 
         self._state = each_array(self._state, grown)
+        self._forget_engine()
         self.n_features_in_ = n_features
 
 
@@ -669,6 +783,9 @@ def names_of(tasks: Any) -> tuple[Hashable, ...]:
 
 def names_in(task: Any) -> tuple[Hashable, ...]:
     """Return the tasks that occur: sorted if they can be, else in the order of appearance."""
+    known = arrays.whole_numbers(task)
+    if known is not None:
+        return known
     names = list(dict.fromkeys(labels_of(task, "task")))
     try:
         return tuple(sorted(names))  # type: ignore[type-var]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.data.rows import DenseRows, Rows, SparseRows
-from omtl.kernel.inlining import by_rows, inlined, loop
+from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.rules import Event, close_round, open_round, score, update
 
 
@@ -65,6 +65,8 @@ class Manner(NamedTuple):
     learns : bool
         Whether to learn. If not, each example is scored as one of the round that is open, or of
         the next one, which is opened: that changes nothing of what is learnt later.
+    begin, end : int
+        The first example, and the one before which to stop.
     ends : bool
         Whether the round is over after these examples.
     """
@@ -72,6 +74,8 @@ class Manner(NamedTuple):
     by_task: bool
     holds: bool
     learns: bool
+    begin: int
+    end: int
     ends: bool = False
 
 
@@ -184,7 +188,7 @@ def follow_slowly(
     """
     n_tasks = clock.last_met.size
     source = window if manner.holds else batch.rows
-    for i in range(batch.task.size):
+    for i in range(manner.begin, manner.end):
         k = batch.task[i]
         if manner.learns and clock.is_open[0] and clock.last_met[k] == clock.round[0]:
             _close(learner, state, source, clock)
@@ -212,4 +216,4 @@ def follow_slowly(
         _close(learner, state, source, clock)
 
 
-follow = loop(follow_slowly)
+follow_inlined = inlined(follow_slowly)

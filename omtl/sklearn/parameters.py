@@ -19,8 +19,10 @@ NOT_NEGATIVE: Values = ("at least 0 and finite", lambda value: 0.0 <= value < ma
 RELATION: Values = ("at least 0", lambda value: value >= 0.0)
 SHARE: Values = ("from 0 to 1", lambda value: 0.0 <= value <= 1.0)
 PART: Values = ("above 0 and at most 1", lambda value: 0.0 < value <= 1.0)
+CONFIDENCE: Values = ("above 0.5 and below 1", lambda value: 0.5 < value < 1.0)
 BELOW_ONE: Values = ("at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
 AT_LEAST_ONE: Values = ("at least 1 and finite", lambda value: 1.0 <= value < math.inf)
+MANY: Values = ("at least 2 and finite", lambda value: 2 <= value < math.inf)
 ANY: Values = ("a number", lambda value: True)  # noqa: ARG005
 
 NUMBERS: dict[type, tuple[str, type | UnionType]] = {
@@ -124,11 +126,30 @@ _NETWORK = ("network", "rounds")
 TABLE = {
     "Perceptron": Entry("perceptron", {"eta": 1.0}, {"eta": FINITE}),
     "PassiveAggressive": Entry("passive_aggressive", {"C": 1.0}, {"C": POSITIVE}),
+    "PassiveAggressiveII": Entry("passive_aggressive", {"C": 1.0}, {"C": FINITE}),
+    "ALMA": Entry("alma", {"alpha": 0.9}, {"alpha": PART}),
+    "SCW": Entry("soft_confidence", {"C": 1.0, "eta": 0.9}, {"C": FINITE, "eta": CONFIDENCE}),
+    "SecondOrderPerceptron": Entry("second_order", {"a": 1.0}, {"a": FINITE}, linear=False),
     "GradientDescent": Entry("gradient", {"eta": 1.0}, {"eta": FINITE}),
     "AdaGrad": Entry("adagrad", {"eta": 0.1}, {"eta": FINITE}),
     "AROW": Entry("arow", {"r": 1.0}, {"r": FINITE}),
     "Majority": Entry("majority", linear=False),
+    "MultiTaskAROW": Entry("multitask_arow", {"r": 1.0, "c": 0.5}, {"r": FINITE, "c": SHARE}),
+    "HedgedMultiTask": Entry("hedge", {"eta": 1.0}, {"eta": FINITE, "n_experts": MANY}),
     "MultiPerceptron": Entry("cavallanti", {"b": 1.0}, {"b": RELATION, "eta": FINITE}),
+    "SelectivePerceptron": Entry(
+        "selective", {"a": 1.0}, {"a": POSITIVE, "b": RELATION}, ("random_state",)
+    ),
+    "ParameterFree": Entry("parameter_free", {}, {"lipschitz": FINITE, "wealth": FINITE}),
+    "Peer": Entry(
+        "peers",
+        {"b1": 1.0, "b2": 1.0},
+        {"b1": FINITE, "b2": FINITE, "lam": NOT_NEGATIVE},
+        ("random_state",),
+    ),
+    "Humble": Entry(
+        "peers", {"b": 1.0, "C": 3.4}, {"b": FINITE, "C": NOT_NEGATIVE}, ("random_state",)
+    ),
     "COML": Entry("coml", {"C": 1.0, "mu": 0.5}, {"C": POSITIVE, "mu": BELOW_ONE}),
     "OMTLCovariance": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
     "OMTLBatchOpt": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
@@ -152,6 +173,9 @@ TABLE = {
         ("rounds",),
     ),
     "NS": Entry("dom", {"eta": 0.1}, {"eta": FINITE, "strength": PART}, _NETWORK),
+    "NeighbourhoodMT": Entry(
+        "neighbours", {"eta": 0.1, "b": 4.0}, {"eta": FINITE, "b": NOT_NEGATIVE}, _NETWORK
+    ),
     "DST": Entry("dom", {"eta": 0.1}, {"eta": FINITE}, _NETWORK),
     "DOM1": Entry("dom", {"eta": 0.1, "b": 4.0}, {"eta": FINITE, "b": NOT_NEGATIVE}, _NETWORK),
     "DOM2": Entry("dom", {"eta": 0.1, "alpha": 0.4}, {"eta": FINITE, "alpha": SHARE}, _NETWORK),

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from omtl.compute.store import Store
 from omtl.experiment.config import options
 from omtl.experiment.naming import READINGS as STANDARD
 from omtl.experiment.naming import by_reading
 from omtl.measures.metrics import METRICS
 from omtl.tables.plan import Table
+from omtl.tables.request import Request
 from omtl.tables.scoring import Scored, compared, not_run, score_table
 from omtl.util.paths import ROOT, results_to_read
 
@@ -100,17 +100,25 @@ class Run:
         return json.loads(text) if text else {}
 
     @property
+    def machine(self) -> dict[str, Any]:
+        """What the run took, and on what machine; nothing where that was not here."""
+        text = self.text("machine.json")
+        return json.loads(text) if text else {}
+
+    @cached_property
     def experiments(self) -> dict[str, dict[str, Any]]:
         """The resolved configs, by algorithm and data set."""
-        return self.meta.get("experiments", {})
+        configs = self.meta.get("configs", {})
+        return {
+            name: one | {group: blocks[one[group]] for group, blocks in configs.items()}
+            for name, one in self.meta.get("experiments", {}).items()
+        }
 
     @cached_property
     def repeats(self) -> dict[Place, np.ndarray]:
         """Our number in each repeat, with all digits, by place."""
-        values: dict[Place, list[float]] = {}
-        for row in csv.DictReader(io.StringIO(self.text("repeats.csv"))):
-            values.setdefault(place_of(row), []).append(float(row["value"]))
-        return {place: np.array(each) for place, each in values.items()}
+        found = csv.DictReader(io.StringIO(self.text("repeats.csv")))
+        return {place_of(row): np.array(row["values"].split(), dtype=float) for row in found}
 
 
 def runs(results: Path, table: str) -> list[Run]:
@@ -124,13 +132,15 @@ def runs(results: Path, table: str) -> list[Run]:
     return found
 
 
-def kept_run(table: Table, selection: str, seed: int, n_repeats: int) -> Run | None:
+def kept_run(table: Table, request: Request) -> Run | None:
     """Return the run in ``results/`` of a table as it is wanted, or None where there is none."""
+    selection = request.rule(table.description)
+    asked = request.seed, request.n_repeats(table.description)
     other = "" if selection == table.description["selection"] else selection
     for run in runs(results_to_read(), table.id):
         if (run.reading, run.selection) == (table.reading["name"], other):
             made = (run.meta.get("seed"), run.meta.get("repeats"))
-            return run if made == (seed, n_repeats) else None
+            return run if made == asked else None
     return None
 
 
@@ -173,9 +183,26 @@ def _spread(row: Mapping[str, str]) -> tuple[float, float] | None:
     return float(row["spread_ratio"]), float(row["spread_p"])
 
 
-def stored_or_kept(
-    table: Table, store: Store, selection: str, seed: int, n_repeats: int
-) -> tuple[list[Scored], Run | None]:
+def keep_times(table: Table, scored: list[Scored], request: Request) -> list[Scored]:
+    """Return cells with the kept times in place of those just taken, which no two runs have alike.
+
+    A kept time stays if it is of the same hyper-parameters and data.
+    """
+    taken = any(METRICS[s.cell.metric].timing and s.values.size for s in scored)
+    run = kept_run(table, request) if taken else None
+    if run is None:
+        return scored
+    return [
+        was
+        if METRICS[now.cell.metric].timing
+        and was.values.size
+        and (was.params, was.data_sha256) == (now.params, now.data_sha256)
+        else now
+        for now, was in zip(scored, kept_scored(run, table), strict=True)
+    ]
+
+
+def stored_or_kept(table: Table, request: Request) -> tuple[list[Scored], Run | None]:
     """Return a table's cells with our numbers: the store's, or the kept ones where it has fewer.
 
     Returns
@@ -188,8 +215,8 @@ def stored_or_kept(
     def count(scored: list[Scored]) -> int:
         return sum(s.values.size > 0 for s in scored)
 
-    stored = score_table(table, store, seed, n_repeats, None, selection)
-    if count(stored) < len(stored) and (run := kept_run(table, selection, seed, n_repeats)):
+    stored = score_table(table, request)
+    if count(stored) < len(stored) and (run := kept_run(table, request)):
         kept = kept_scored(run, table)
         if count(kept) > count(stored):
             return kept, run

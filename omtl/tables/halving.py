@@ -7,7 +7,6 @@ follows from stored units alone, so a search is resumed as everything is, and al
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,14 +14,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from omtl.compute.parallel_jobs import Outcome, run
-from omtl.compute.store import Loaded, Store
+from omtl.compute.store import Loaded
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.selection import costs
 from omtl.experiment.unit import Result, Unit
-from omtl.measures.metrics import METRICS
-from omtl.tables.plan import Cell, Table, rule_of
-from omtl.util.errors import UserError
+from omtl.tables.plan import Cell, Table
+from omtl.tables.request import Request
 
 RECORD = (
     "table",
@@ -35,21 +32,6 @@ RECORD = (
     "points",
 )
 """Columns of the record of a search."""
-
-COST = (
-    "table",
-    "dataset",
-    "algorithm",
-    "reading",
-    "plays_full",
-    "plays_search",
-    "error_full",
-    "error_search",
-    "difference",
-    "chosen_full",
-    "chosen_search",
-)
-"""Columns of what a search costs."""
 
 Load = Callable[[list[Unit]], list[Result]]
 """Returns those of the units' results that are stored."""
@@ -98,59 +80,19 @@ def searched(
     return replace(cell, experiment=found[-1][0], search=None)
 
 
-def play(
-    table: Table,
-    store: Store,
-    parallel: Mapping[str, Any],
-    seed: int,
-    n_repeats: int,
-    selection: str,
-) -> Outcome:
-    """Compute the units of a table that the store lacks, rung by rung where a grid is searched.
-
-    Parameters
-    ----------
-    table : Table
-    store, parallel
-        Where units are, and how they are computed.
-    seed, n_repeats : int
-        Which repeats.
-    selection : str
-        The rule by which points are kept.
-    """
-    large = [cell for cell in table.cells if is_searched(cell.experiment, cell.search)]
-    whole = [cell for cell in table.cells if not is_searched(cell.experiment, cell.search)]
-    units = replace(table, cells=whole).units(seed, n_repeats)
-    outcome = Outcome()
-    asked: set[str] = set()
-    while True:
-        load = Loaded(store)
-        for cell in large:
-            rule = cell.rule(selection)
-            experiment, repeats = stages(cell, load, rule, seed, n_repeats)[-1]
-            units += experiment.repeats(seed, repeats)
-            if repeats == n_repeats and "share" not in experiment.protocol:
-                units += experiment.shuffles(seed, repeats)
-        # What was asked for is there now, or has failed and would fail again.
-        units = [unit for unit in units if unit.key not in asked]
-        if not units:
-            return outcome
-        outcome.add(run(units, store, parallel))
-        asked |= {unit.key for unit in units}
-
-
-def record(table: Table, store: Store, seed: int, n_repeats: int, selection: str) -> pd.DataFrame:
+def record(table: Table, request: Request) -> pd.DataFrame:
     """Return which points of searched grids were run, a row for each rung.
 
     `points` numbers the points of the whole grid, last hyper-parameter fastest; it is empty where
     all of them were run.
     """
-    load, rows = Loaded(store), []
+    load, rows = Loaded(request.store), []
+    n_repeats = request.n_repeats(table.description)
     for cell in table.cells:
         if not is_searched(cell.experiment, cell.search):
             continue
-        rule = cell.rule(selection)
-        for experiment, repeats in stages(cell, load, rule, seed, n_repeats):
+        rule = cell.rule(request.rule(table.description))
+        for experiment, repeats in stages(cell, load, rule, request.seed, n_repeats):
             share = experiment.protocol.get("share", 1.0)
             numbers = " ".join(map(str, experiment.algorithm.get("only", [])))
             rows.append(
@@ -160,60 +102,3 @@ def record(table: Table, store: Store, seed: int, n_repeats: int, selection: str
                 )
             )
     return pd.DataFrame(rows, columns=RECORD)
-
-
-def cost_of(
-    table: Table,
-    search: Mapping[str, Any],
-    store: Store,
-    parallel: Mapping[str, Any],
-    seed: int,
-    n_repeats: int,
-    selection: str,
-) -> pd.DataFrame:
-    """Return what a search would cost a table whose large grids are played in full.
-
-    A row for each data set and algorithm with a large grid: how many plays of the whole stream the
-    full grid takes and how many the search, and the error rates that they end at: over all tasks,
-    or of the worst one where that is what the rule minimises.
-    """
-    rows = []
-    for cell in {(c.dataset, c.experiment.algorithm["name"]): c for c in table.cells}.values():
-        if not is_searched(cell.experiment, search):
-            continue
-        full = replace(cell, task="all", own_rules={}, rivals=(), search=None)
-        halved = replace(full, search=dict(search))
-        pair = replace(
-            table,
-            cells=[full, halved],
-        )
-        outcome = play(pair, store, parallel, seed, n_repeats, selection)
-        if outcome.failed:
-            raise UserError(f"{table.id}: {next(iter(outcome.failed.values())).reason}")
-        load, rule = Loaded(store), rule_of(selection, cell.reading)
-        n_tasks = load(full.experiment.repeats(seed, 1))[0].arrays["examples"].size
-        minimised = range(n_tasks) if rule.get("target") == "worst_task" else (None,)
-        ends = []
-        for one in (full, searched(halved, load, rule, seed, n_repeats)):
-            assert one is not None
-            results = load(one.experiment.repeats(seed, n_repeats))
-            point = int(np.argmin(costs(results, rule)))
-            error = METRICS["error"].of
-            rates = [[error(r.arrays, point, task) for task in minimised] for r in results]
-            rate = np.mean(rates, axis=0).max()
-            ends.append((rate, one.experiment.points[point]))
-        plays = sum(
-            experiment.protocol.get("share", 1.0) * repeats * len(experiment.points)
-            for experiment, repeats in stages(halved, load, rule, seed, n_repeats)
-        )
-        (whole, best), (found, chosen) = ends
-        rows.append(
-            (
-                *(table.id, cell.dataset, cell.experiment.algorithm["label"]),
-                table.reading["name"],
-                *(len(full.experiment.points) * n_repeats, round(plays)),
-                *(f"{whole:.4f}", f"{found:.4f}", f"{found - whole:.4f}"),
-                *(json.dumps(best), json.dumps(chosen)),
-            )
-        )
-    return pd.DataFrame(rows, columns=COST)

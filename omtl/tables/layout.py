@@ -9,12 +9,13 @@ from typing import Any
 
 from omtl.experiment.config import for_column, named_reading, options
 from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET
-from omtl.experiment.naming import READINGS
+from omtl.experiment.naming import LITERAL, READINGS
 from omtl.measures.metrics import METRICS
 from omtl.tables import luck
 from omtl.tables.diagnosis import diagnosis_of
 from omtl.tables.plan import Table, label_of
 from omtl.tables.proofread import Finding, Place, by_row, suspects
+from omtl.tables.request import Request
 from omtl.tables.scoring import Scored
 from omtl.tables.trends import sentences
 from omtl.tables.verdict import MISSING, OFF, VERDICTS
@@ -80,9 +81,7 @@ def counts(scored: Sequence[Scored]) -> str:
     return f"{tally.total()} cells: {', '.join(parts)}"
 
 
-def lay_out(
-    table: Table, scored: Sequence[Scored], selection: str, seed: int, n_repeats: int
-) -> Layout:
+def lay_out(table: Table, scored: Sequence[Scored], request: Request) -> Layout:
     """Return a table as its paper lays it out.
 
     A description with ``blocks: dataset`` has a block of rows a data set, and the tasks in columns;
@@ -116,12 +115,13 @@ def lay_out(
         else data
         for data, task, metric in heads
     )
-    plays = n_repeats * max(s.cell.experiment.plays for s in scored)
+    selection = request.rule(table.description)
+    plays = request.n_repeats(table.description) * max(s.cell.experiment.plays for s in scored)
     drawn = any(s.cell.experiment.drawn for s in scored)
     subtitle = (
         f"reading {table.reading['name']}, selection {selection}, "
         f"{plural(plays, 'repeat')}{' (synthetic data: one draw each)' if drawn else ''}, "
-        f"seed {seed}; {counts(scored)}"
+        f"seed {request.seed}; {counts(scored)}"
     )
     here = {s.cell.place for s in scored}
     odd = {place: found for place, found in suspects(table.id).items() if place in here}
@@ -188,7 +188,7 @@ def _of_reading(table: Table, selection: str) -> list[str]:
     def answers(reading: Mapping[str, Any]) -> list[dict[str, Any]]:
         return [for_column(reading, column)["answers"] for column in columns]
 
-    there = ("as_written", *options("reading"))  # a new paper has no other yet
+    there = (LITERAL, *options("reading"))  # a new paper has no other yet
     others = [one for one in READINGS if one != name and {one, f"{paper}/{one}"} & set(there)]
     same = [o for o in others if answers(named_reading(paper, o)) == answers(table.reading)]
     told = [f"reading — the answers for this table are also those of {' and '.join(same)}"]

@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 
 from omtl.compute.parallel_jobs import Failure, why_lacking
-from omtl.compute.store import Loaded, Store
+from omtl.compute.store import Loaded
 from omtl.experiment.selection import is_honest, select
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
 from omtl.tables.halving import searched, stages
 from omtl.tables.plan import Cell, Table
+from omtl.tables.request import Request
 from omtl.tables.verdict import (
     MISSING,
     Difference,
@@ -68,8 +69,8 @@ over the published ±, and `spread_p` the p of an F test (`omtl.tables.verdict.s
 SHARED = ("examples", "seen", "seen_by_task")
 """Arrays of a result that are not by point, but the same for all learners."""
 
-REPEATS = ("table", "dataset", "algorithm", "task", "metric", "reading", "seed", "repeat", "value")
-"""Columns of the raw repeats."""
+OF_REPEATS = ("table", "dataset", "algorithm", "task", "metric", "reading", "seed")
+"""What the raw repeats of a cell have in common."""
 
 
 @dataclass(frozen=True)
@@ -207,9 +208,7 @@ def score_cell(
     table: Table,
     cell: Cell,
     loaded: Loaded,
-    rule: dict[str, Any],
-    seed: int,
-    n_repeats: int,
+    request: Request,
     failed: Mapping[str, Failure],
 ) -> Scored:
     """Return a cell with our number for it; where it has rivals, of the best over all tasks.
@@ -217,6 +216,8 @@ def score_cell(
     Under a rule without hindsight, and where each repeat has a draw of its own, it is in each
     repeat of the rival that the rule prefers.
     """
+    rule = cell.rule(request.rule(table.description))
+    seed, n_repeats = request.seed, request.n_repeats(table.description)
     if cell.search is not None:
         found = searched(cell, loaded, rule, seed, n_repeats)
         if found is None:
@@ -224,17 +225,17 @@ def score_cell(
             keys = [unit.key for unit in part.repeats(seed, repeats)]
             reasons = [failed[key].reason for key in keys if key in failed]
             return not_run(cell, reasons[0] if reasons else "the search is not done")
-        return score_cell(table, found, loaded, rule, seed, n_repeats, failed)
+        return score_cell(table, found, loaded, request, failed)
     if cell.rivals and not is_honest(rule) and not cell.experiment.drawn:
         sign = 1.0 if METRICS[cell.metric].lower_is_better else -1.0
 
         def rank(rival: Cell) -> float:
             whole = replace(rival, task="all")
-            mean = score_cell(table, whole, loaded, rule, seed, n_repeats, failed).mean
+            mean = score_cell(table, whole, loaded, request, failed).mean
             return np.inf if mean is None else sign * mean
 
         best = min(cell.each_rival(), key=rank)
-        return score_cell(table, best, loaded, rule, seed, n_repeats, failed)
+        return score_cell(table, best, loaded, request, failed)
     rivals = [one.experiment for one in cell.each_rival()]
     units = [unit for rival in rivals for unit in rival.repeats(seed, n_repeats)]
     if (n_stored := len(loaded(units))) < len(units):
@@ -251,7 +252,7 @@ def score_cell(
     shuffled = Scored(cell, values, "")
     if cell.experiment.drawn:
         one_draw = cell.of_one_draw()
-        shuffled = score_cell(table, one_draw, loaded, rule, seed, n_repeats, failed)
+        shuffled = score_cell(table, one_draw, loaded, request, failed)
     places = [(rival, point) for rival in rivals for point in rival.points]
     most, params = places[int(np.bincount(chosen).argmax())]
     return Scored(
@@ -274,32 +275,20 @@ def score_cell(
 
 
 def score_table(
-    table: Table,
-    store: Store,
-    seed: int,
-    n_repeats: int,
-    failed: Mapping[str, Failure] | None = None,
-    selection: str | None = None,
+    table: Table, request: Request, failed: Mapping[str, Failure] | None = None
 ) -> list[Scored]:
     """Return all cells of a table with our numbers, from the store alone.
 
     Parameters
     ----------
     table : Table
-    store : Store
-    seed, n_repeats : int
-        Which repeats.
+    request : Request
+        Which repeats, by which rule.
     failed : dict, optional
         Why units failed, by key.
-    selection : str, optional
-        A rule of the group ``selection``; the table's own by default.
     """
-    name = selection or table.description["selection"]
-    loaded = Loaded(store)
-    return [
-        score_cell(table, cell, loaded, cell.rule(name), seed, n_repeats, failed or {})
-        for cell in table.cells
-    ]
+    loaded = Loaded(request.store)
+    return [score_cell(table, cell, loaded, request, failed or {}) for cell in table.cells]
 
 
 def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
@@ -352,13 +341,23 @@ def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
 
 
 def raw_repeats(table: Table, scored: list[Scored], seed: int) -> pd.DataFrame:
+    """Return a row for each cell that was run: its numbers in all repeats, with all digits.
+
+    The numbers stand in the column `values`, with spaces between them.
+    """
+    rows = [
+        (*(table.id, *s.cell.place, table.reading["name"], seed), " ".join(map(repr, values)))
+        for s in scored
+        if (values := s.values.tolist())
+    ]
+    return pd.DataFrame(rows, columns=[*OF_REPEATS, "values"])
+
+
+def long_repeats(table: Table, scored: list[Scored], seed: int) -> pd.DataFrame:
     """Return a row for each repeat of each cell that was run, with all digits."""
     rows = [
-        (
-            *(table.id, s.cell.dataset, s.cell.algorithm, s.cell.task, s.cell.metric),
-            *(table.reading["name"], seed, repeat, value),
-        )
+        (*(table.id, *s.cell.place, table.reading["name"], seed), repeat, value)
         for s in scored
         for repeat, value in enumerate(s.values.tolist())
     ]
-    return pd.DataFrame(rows, columns=REPEATS)
+    return pd.DataFrame(rows, columns=[*OF_REPEATS, "repeat", "value"])

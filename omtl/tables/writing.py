@@ -5,23 +5,25 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from omtl.experiment.host import host
-from omtl.experiment.naming import READINGS, by_reading
+from omtl.experiment.naming import READINGS, by_reading, by_rule
 from omtl.tables import trends
 from omtl.tables.layout import Layout, counts
 from omtl.tables.plan import Table
-from omtl.tables.render import claims_markdown, latex, markdown
-from omtl.tables.scoring import Scored, raw_repeats
+from omtl.tables.render import claims_markdown, markdown
+from omtl.tables.request import Request
+from omtl.tables.scoring import Scored, frame, raw_repeats
 from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS
 
-FORMS = ("md", "tex", "repeats.csv", "meta.json")
-"""Files of a table that are of one reading."""
+MACHINE = "machine.json"
+"""How files end that tell what a run took, and on what machine: git ignores them."""
 
 
 def folder_for(full: bool, kind: str = "reproduced", apart: bool = False) -> Path:
@@ -63,66 +65,135 @@ def computed_by(meta: Mapping[str, Any], path: Path) -> Mapping[str, Any] | None
     return last if last and last["units_computed"] >= told["units_computed"] else told
 
 
-def write_table(
-    table: Table,
-    rows: pd.DataFrame,
-    scored: list[Scored],
-    layout: Layout,
-    claims: pd.DataFrame,
-    facts: dict[str, Any],
-    took: Mapping[str, float],
-    last_run: Mapping[str, Any],
-    folder: Path,
-    name: str,
-) -> list[Path]:
-    """Write a table's csv, md, tex, raw repeats and meta.json, and the claims it decides.
+GROUPS = ("algorithm", "dataset", "protocol", "network")
+"""The configs of an experiment."""
 
-    `took` is how many seconds each unit of the table took, by its key, whichever run computed it.
 
-    Returns the paths. The files are called by `name`, which is the table's id but for another rule
-    of selection.
+def described(table: Table, scored: list[Scored], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what determines a table: its reading and the resolved configs, each of these once.
 
-    The csv files hold the rows of all readings that were run: those of the present one are
-    replaced, the others kept. The other files are of the present reading, and carry its name unless
-    it is the one that comes closest.
+    `experiments` has for each cell the numbers of its configs in the lists of `configs`.
+    Nothing here depends on the clock; the CPU is named because its bits are those of the numbers.
     """
-    reading = table.reading["name"]
-    csv = folder / f"{name}.csv"
-    write_rows(csv, rows)
-    stem = by_reading(name, reading)
-    write_whole(folder / f"{stem}.md", markdown(layout) + claims_markdown(claims))
-    write_whole(folder / f"{stem}.tex", latex(layout))
-    repeats = raw_repeats(table, scored, facts["seed"])
-    write_whole(folder / f"{stem}.repeats.csv", repeats.to_csv(index=False, lineterminator="\n"))
-    meta = {
-        "table": table.id,
-        "reading": table.reading,
-        "verdicts": counts(scored),
-        "experiments": {
-            f"{s.cell.algorithm} on {s.cell.dataset}": {
-                "algorithm": s.cell.experiment.algorithm,
-                "dataset": s.cell.experiment.dataset,
-                "protocol": s.cell.experiment.protocol,
-                "network": s.cell.experiment.network,
-                "plays": s.cell.experiment.plays,
-                "drawn": s.cell.experiment.drawn,
-                "chosen": s.params,
-                "seconds": round(s.seconds, 3),
-            }
-            for s in scored
-        },
+    configs: dict[str, list[Any]] = {group: [] for group in GROUPS}
+
+    def number(group: str, config: Any) -> int:
+        if config not in configs[group]:
+            configs[group].append(config)
+        return configs[group].index(config)
+
+    experiments = {}
+    for s in scored:
+        one = s.cell.experiment
+        experiments[f"{s.cell.algorithm} on {s.cell.dataset}"] = {
+            **{group: number(group, getattr(one, group)) for group in GROUPS},
+            **{"plays": one.plays, "drawn": one.drawn},
+        }
+    return {
+        **{"table": table.id, "reading": table.reading, "verdicts": counts(scored)},
         **facts,
+        **{"cpu": host()["cpu"], "configs": configs, "experiments": experiments},
+    }
+
+
+def measured(
+    scored: list[Scored], took: Mapping[str, float], last_run: Mapping[str, Any], path: Path
+) -> dict[str, Any]:
+    """Return what making a table took, where, and of which commit: no two runs have the same.
+
+    Parameters
+    ----------
+    scored : list of Scored
+    took : mapping of str to float
+        How many seconds each unit took, by its key, whichever run computed it.
+    last_run : mapping
+        What the last run says of itself.
+    path : Path
+        Where this is kept (`computed_by`).
+    """
+    meta = {
         "units": len(took),
         "seconds": round(sum(took.values()), 3),
+        "seconds_of": {
+            f"{s.cell.algorithm} on {s.cell.dataset}": round(s.seconds, 3) for s in scored
+        },
         "units_sha256": hashlib.sha256("".join(sorted(took)).encode()).hexdigest(),
         "last_run": last_run,
         "host": host(),
     }
-    path = folder / f"{stem}.meta.json"
-    meta["computed_by"] = computed_by(meta, path)
-    write_whole(path, json.dumps(meta, indent=1, ensure_ascii=False) + "\n")
-    patterns = folder / f"{name}.trends.csv"
-    write_rows(patterns, trends.frame(table.id, reading, facts["selection"], scored))
-    claimed = folder / f"{name}.claims.csv"
-    write_rows(claimed, claims)
-    return [csv, patterns, claimed, *(folder / f"{stem}.{form}" for form in FORMS)]
+    return {**meta, "computed_by": computed_by(meta, path)}
+
+
+def as_json(value: Any, depth: int) -> str:
+    """Return a value as JSON, down to a depth with an entry a line."""
+    if not depth or not value or not isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list):
+        return "[\n" + ",\n".join(as_json(one, depth - 1) for one in value) + "\n]"
+    entries = (f"{json.dumps(name)}: {as_json(one, depth - 1)}" for name, one in value.items())
+    return "{\n" + ",\n".join(entries) + "\n}"
+
+
+@dataclass(frozen=True)
+class Written:
+    """What is written of a table.
+
+    Parameters
+    ----------
+    table : Table
+    request : Request
+    scored : list of Scored
+    layout : Layout
+    claims : DataFrame
+        What becomes of the claims that the table decides.
+    """
+
+    table: Table
+    request: Request
+    scored: list[Scored]
+    layout: Layout
+    claims: pd.DataFrame
+
+    @property
+    def stem(self) -> str:
+        """What the files of all readings are called, before their endings."""
+        own = self.table.description
+        return by_rule(self.table.id, self.request.rule(own), own["selection"])
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write the table's csv, md, raw repeats and meta.json, its trends and claims.
+
+        Returns the paths. The csv files hold the rows of all readings that were run: those of
+        the present one are replaced, the others kept. The other files are of the present
+        reading, and carry its name unless it is the one that comes closest.
+        """
+        table, reading = self.table, self.table.reading["name"]
+        seed, selection = self.request.seed, self.request.rule(table.description)
+        of_all = {
+            "csv": frame(table, self.scored, selection),
+            "trends.csv": trends.frame(table.id, reading, selection, self.scored),
+            "claims.csv": self.claims,
+        }
+        n_repeats = self.request.n_repeats(table.description)
+        facts = {"repeats": n_repeats, "seed": seed, "selection": selection}
+        repeats = raw_repeats(table, self.scored, seed)
+        of_this = {
+            "md": markdown(self.layout) + claims_markdown(self.claims),
+            "repeats.csv": repeats.to_csv(index=False, lineterminator="\n"),
+            "meta.json": as_json(described(table, self.scored, facts), 3) + "\n",
+        }
+        for form, rows in of_all.items():
+            write_rows(folder / f"{self.stem}.{form}", rows)
+        stem = by_reading(self.stem, reading)
+        for form, text in of_this.items():
+            write_whole(folder / f"{stem}.{form}", text)
+        shared = [folder / f"{self.stem}.{form}" for form in of_all]
+        return shared + [folder / f"{stem}.{form}" for form in of_this]
+
+    def write_machine(
+        self, folder: Path, took: Mapping[str, float], last_run: Mapping[str, Any]
+    ) -> Path:
+        """Write what depends on the clock and the machine to a file that git ignores."""
+        path = folder / f"{by_reading(self.stem, self.table.reading['name'])}.{MACHINE}"
+        write_whole(path, as_json(measured(self.scored, took, last_run, path), 2) + "\n")
+        return path

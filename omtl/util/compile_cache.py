@@ -1,9 +1,9 @@
-"""Where numba keeps compiled code.
+"""Where numba keeps this package's compiled code.
 
 Numba looks only at the file of the cached function itself: an edited update rule in another file
 would go unnoticed and stale code would run. The folder is therefore named by a hash of all of the
 package's sources. What is compiled with learners of a user's own folder is kept apart: other
-processes could not import those.
+processes could not import those. Functions of others are kept where numba keeps them.
 """
 
 from __future__ import annotations
@@ -11,44 +11,78 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import sys
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from omtl.util import user_folder
-from omtl.util.paths import kept
+from omtl.util.paths import PACKAGE, kept
 
 KEPT_VERSIONS = 4
-
-_chosen: list[str] = []
-"""The folders that were chosen here; another one in the environment is the user's own choice."""
 
 
 def source_hash() -> str:
     """Hash of every source file of the package and the user's own folder, by name and content."""
     digest = hashlib.sha256()
-    package = Path(__file__).parents[1]
-    for path in (*sorted(package.rglob("*.py")), *user_folder.sources()):
-        name = path.relative_to(package) if path.is_relative_to(package) else path
+    for path in (*sorted(PACKAGE.rglob("*.py")), *user_folder.sources()):
+        name = path.relative_to(PACKAGE) if path.is_relative_to(PACKAGE) else path
         digest.update(name.as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-def use_compile_cache() -> None:
-    """Point numba at the folder for the present sources, and drop the oldest other ones."""
-    if os.environ.get("NUMBA_CACHE_DIR") not in (None, *_chosen):
-        return
+def folder() -> Path | None:
+    """Return the folder for the present sources, the oldest other ones dropped.
+
+    None in a read-only checkout, or where a file cannot be read: numba finds a folder itself.
+    """
     try:
         home = kept() / ("compiled_own" if user_folder.sources() else "compiled")
-        folder = home / source_hash()[:16]
-        folder.mkdir(parents=True, exist_ok=True)
-        os.utime(folder)
+        chosen = home / source_hash()[:16]
+        chosen.mkdir(parents=True, exist_ok=True)
+        os.utime(chosen)
         newest_first = sorted(home.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
     except OSError:
-        return  # a read-only checkout, or a file that cannot be read: numba finds a folder itself
+        return None
     for old in newest_first[KEPT_VERSIONS:]:
         shutil.rmtree(old, ignore_errors=True)
-    os.environ["NUMBA_CACHE_DIR"] = str(folder)
-    _chosen.append(str(folder))
-    if "numba" in sys.modules:
-        sys.modules["numba"].config.CACHE_DIR = str(folder)
+    return chosen
+
+
+@lru_cache
+def _folder_of(own: Path | None) -> Path | None:  # noqa: ARG001 - it decides which folder it is
+    return folder()
+
+
+@lru_cache
+def keep_compiled() -> None:
+    """Let numba keep functions of this package in its folder, and change nothing for others.
+
+    The environment variable ``NUMBA_CACHE_DIR``, which is for all functions, stands above it.
+    """
+    from numba.core import caching, config
+
+    class Kept(caching.UserProvidedCacheLocator):
+        """The place of a function of this package, or of the user's own folder."""
+
+        def __init__(self, function: Any, file: str) -> None:
+            self._py_file, self._lineno = file, function.__code__.co_firstlineno
+            home = _folder_of(user_folder.own())
+            if home is None:
+                raise OSError("there is no folder")
+            self._cache_path = str(home / self.get_suitable_cache_subpath(file))
+
+        @classmethod
+        def from_function(cls, function: Any, file: str) -> Any:
+            """Return the place of a function; None for one of others."""
+            homes = [home for home in (PACKAGE, user_folder.own()) if home is not None]
+            if config.CACHE_DIR or not any(Path(file).is_relative_to(home) for home in homes):
+                return None
+            try:
+                place = cls(function, file)
+                place.ensure_cache_path()
+            except OSError:
+                return None
+            return place
+
+    caching.CacheImpl._locator_classes.insert(0, Kept)

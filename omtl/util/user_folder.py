@@ -42,11 +42,14 @@ def refuse_missing() -> None:
 def use(folder: Path) -> None:
     """Make a folder the user's own one, in this process and those that it starts."""
     os.environ[VARIABLE] = str(folder.absolute())
-    _import_from(folder)
+    make_importable()
 
 
 def find() -> None:
-    """Use the folder that the environment names, or the current one where it is laid out so."""
+    """Use the folder that the environment names, or the current one where it is laid out so.
+
+    Commands begin with it, and what does in Python what they do.
+    """
     folder = own()
     if folder is None:
         try:
@@ -81,8 +84,8 @@ def sources() -> list[Path]:
     return sorted(path for path in found if path.stem.isidentifier() and path.is_file())
 
 
-def _import_from(folder: Path) -> None:
-    """Let modules be imported from a folder, after all that are found elsewhere."""
-    path = str(folder.absolute())
-    if path not in sys.path:
-        sys.path.append(path)
+def make_importable() -> None:
+    """Let modules be imported from the user's own folder, after all that are found elsewhere."""
+    folder = own()
+    if folder is not None and str(folder) not in sys.path:
+        sys.path.append(str(folder))

@@ -23,6 +23,7 @@ import scripts.bench
 from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS, ROOT
 from scripts.bench import (
+    calls,
     grids,
     growth,
     kernels,
@@ -73,6 +74,7 @@ def by_contender(
 PARTS: dict[str, Part] = {
     "limits": Part(lambda effort, _: limits.measure(effort), limits.LimitRow._fields),
     "kernels": by_contender(kernels.benchmarks),
+    "calls": by_contender(calls.benchmarks),
     "growth": by_contender(growth.benchmarks),
     "table_streams": by_contender(table_streams.benchmarks),
     "grids": by_contender(grids.benchmarks),

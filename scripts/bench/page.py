@@ -24,6 +24,7 @@ RESULTS = (
     "grids",
     "tables",
     "startup",
+    "calls",
     "targets",
 )
 """The files of a run, in the order in which they are made."""
@@ -368,6 +369,21 @@ def tables(results: Results) -> list[str]:
     return ["## Whole tables", "", TABLES_TEXT, *table(titles, rows)]
 
 
+def calls(results: Results) -> list[str]:
+    """Return what users call, an example or an array at a time."""
+    rows = [
+        [line["kernel"], line["layout"], line["contender"], spread(line, "ratio")]
+        for line in results["calls"]
+    ]
+    return ["## Calls", "", CALLS, *table(("learner", "how", "contender", "times"), rows)]
+
+
+CALLS = """\
+`learn_one` and `predict_one` by turns, beside river's PA and Vowpal Wabbit's `learn`, which
+predicts too; `fit` and `partial_fit` of arrays beside the compiled loop alone, whose norms are known.
+"""
+
+
 def startup(results: Results) -> list[str]:
     """Return the starts."""
     rows = [
@@ -400,6 +416,7 @@ def page(folder: Path) -> str:
         table_streams,
         grids,
         tables,
+        calls,
         startup,
         tried,
     )

@@ -106,6 +106,26 @@ def beside(kernel: str, contender: str) -> Callable[[Results], Iterator[Measured
     return measured
 
 
+def called(
+    layout: str, contender: str, beside: str = ""
+) -> Callable[[Results], Iterator[Measured]]:
+    """Return how many times longer a contender takes than the first, or than another beside it."""
+
+    def measured(results: Results) -> Iterator[Measured]:
+        lines = [line for line in results["calls"] if line["layout"] == layout]
+        for line in lines:
+            if line["contender"] != contender:
+                continue
+            factor = 1.0
+            for other in lines:
+                if beside and (other["kernel"], other["contender"]) == (line["kernel"], beside):
+                    factor = 1.0 / float(other["ratio_median"])
+            spread = (factor * float(line[f"ratio_{kind}"]) for kind in ("median", "min", "max"))
+            yield Measured(line["kernel"], *spread)
+
+    return measured
+
+
 def in_numpy(results: Results) -> Iterator[Measured]:
     """Yield how many times longer each transcription takes."""
     for line in results["kernels"]:
@@ -217,6 +237,23 @@ TARGETS = (
     Target("Similarities beside BLAS's rank-1 updates", above_rank_one, at_most=2.0),
     Target("Whole grids together beside point by point", grids_together, at_least=3.0),
     Target("Every public implementation that was run beside ours", public, at_least=1.0),
+    Target("learn_one and predict_one beside river's PA", called("one by one", "river"), 25.0),
+    Target(
+        "learn_one and predict_one beside Vowpal Wabbit's Python path",
+        called("one by one", "Vowpal Wabbit, Python"),
+        at_least=1.0,
+    ),
+    Target(
+        "The same through our river adapter, beside river's PA",
+        called("one by one", "river", beside="our river adapter"),
+        at_least=5.0,
+    ),
+    Target("fit of 100,000 examples beside the bare loop", called("arrays", "fit"), 0.0, 1.25),
+    Target(
+        "partial_fit of 100 examples beside the bare loop",
+        called("arrays", "partial_fit, 100 at a time"),
+        at_most=2.0,
+    ),
     Target("Start of the command line", started("omtl --help", "omtl table --help"), 0.0, 0.5, "s"),
     Target("First call, nothing compiled before", started("first call, cold"), 0.0, 10.0, "s"),
     Target("First call, compiled before", started("first call, warm"), 0.0, 1.0, "s"),

@@ -1,0 +1,115 @@
+"""Values that compiled code reads at an address: a state is handed over once, not at every call.
+
+Numba unpacks a tuple of arrays anew in each call, which takes far longer than to learn from an
+example. A *box* keeps the unpacked form in memory; its address is a plain whole number. A compiled
+function is then called by its entry point for known types, past numba's look at each argument.
+
+Everything private to numba that this takes is in this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import typeof
+from numba.core import types
+from numba.core.registry import cpu_target
+from numba.extending import (
+    NativeValue,
+    intrinsic,
+    models,
+    register_model,
+    unbox,
+)
+
+from omtl.kernel.inlining import loop
+
+
+class Boxed(types.Type):
+    """Numba's type of the address of a value of a type."""
+
+    def __init__(self, kind: types.Type) -> None:
+        self.kind = kind
+        super().__init__(name=f"Boxed({kind})")
+
+
+@register_model(Boxed)
+class _Address(models.PrimitiveModel):
+    """An address is a whole number."""
+
+    def __init__(self, manager: Any, kind: Boxed) -> None:
+        super().__init__(manager, kind, ir.IntType(64))
+
+
+@unbox(Boxed)
+def _address(kind: Boxed, number: Any, c: Any) -> NativeValue:  # noqa: ARG001
+    return NativeValue(c.pyapi.long_as_ulonglong(number))
+
+
+@intrinsic
+def contents(typingctx: Any, box: Any) -> tuple[Any, Callable]:  # noqa: ARG001
+    """Return the value in a box, in compiled code."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        model = context.data_model_manager[signature.return_type]
+        place = builder.inttoptr(args[0], model.get_data_type().as_pointer())
+        return model.load_from_data_pointer(builder, place)
+
+    return box.kind(box), generate
+
+
+@intrinsic
+def _put(typingctx: Any, box: Any, value: Any) -> tuple[Any, Callable]:  # noqa: ARG001
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        model = context.data_model_manager[signature.args[1]]
+        place = builder.inttoptr(args[0], model.get_data_type().as_pointer())
+        builder.store(model.as_data(builder, args[1]), place)
+        return context.get_dummy_value()
+
+    return types.void(box, value), generate
+
+
+def _fill(box, value):
+    _put(box, value)
+
+
+fill = loop(_fill)
+
+
+@cache
+def form_of(kind: types.Type) -> tuple[Boxed, int, Callable]:
+    """Return the type of a box, the bytes that it needs, and what fills it."""
+    context = cpu_target.target_context
+    boxed = Boxed(kind)
+    size = context.get_abi_sizeof(context.get_data_type(kind))
+    return boxed, size, fill.compile((boxed, kind))
+
+
+class Box:
+    """A value in its unpacked form; it keeps the arrays of the value alive.
+
+    Parameters
+    ----------
+    value : tuple
+        Tuples, arrays and numbers, as compiled functions take them.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self.kind, size, put = form_of(typeof(value))
+        self._value = value
+        self._memory = np.zeros(-(-size // 64) * 8 + 8)  # aligned below
+        begin = self._memory.__array_interface__["data"][0]
+        self.address = -(-begin // 64) * 64
+        put(self.address, value)
+
+    def entry(self, function: Any, *kinds: types.Type) -> Callable:
+        """Return a compiled function's entry point for this box and arguments of these types.
+
+        It is called with the address and the arguments, whose types it does not look at: a caller
+        must be sure of them.
+        """
+        return function.compile((self.kind, *kinds))

@@ -1,0 +1,26 @@
+"""Losses of a score: what is lost, and the slope by the score, of which gradients are made."""
+
+from __future__ import annotations
+
+from omtl.kernel.inlining import inlined
+
+HINGE, ABSOLUTE, SQUARE = range(3)
+"""max(0, 1 − y z), |z − y| and (z − y)² / 2, of a score z."""
+
+
+@inlined
+def loss_of(which, y, z):
+    """Return what is lost."""
+    if which == HINGE:
+        return max(0.0, 1.0 - y * z)
+    return abs(z - y) if which == ABSOLUTE else 0.5 * (z - y) * (z - y)
+
+
+@inlined
+def slope(which, y, z):
+    """Return a subgradient by the score; of the absolute loss, −1 where it is 0."""
+    if which == HINGE:
+        return -y if y * z < 1.0 else 0.0
+    if which == ABSOLUTE:
+        return 1.0 if z > y else -1.0
+    return z - y

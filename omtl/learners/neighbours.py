@@ -1,0 +1,96 @@
+"""Decentralised multi-task learning of neighbours (after Achddou, Cesa-Bianchi, Laforgue 2024).
+
+Of MT-CO₂OL ("Multitask Online Learning: Listen to the Neighborhood Buzz", AISTATS 2024) only the
+abstract and summaries were at hand: what is here is general knowledge of it, and has its shape, not
+its constants.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omtl.kernel.rules import Event, Shape
+from omtl.kernel.task_vectors import (
+    TaskVectors,
+    add_to_task,
+    dot_tasks,
+    product,
+    task_vectors,
+)
+from omtl.util.errors import UserError
+
+
+class Neighbourhoods(NamedTuple):
+    """The agents' sums of steps, what each is worth to another, and their numbers of examples."""
+
+    s: TaskVectors
+    M: np.ndarray
+    seen: np.ndarray
+
+
+def worth(mixing: np.ndarray, b: float) -> np.ndarray:
+    """Return M_ik = Σ_j a_ij a_kj (A_j⁻¹)_ik over the neighbourhoods j of both i and k.
+
+    A_j⁻¹ = (I + b 11ᵀ / N_j) / (1 + b) for the N_j agents k with a_kj > 0.
+    """
+    member = (mixing > 0.0).astype(np.float64)
+    sizes = member.sum(axis=0)
+    together = (mixing / sizes) @ mixing.T
+    return (np.diag((mixing**2).sum(axis=1)) + b * together) / (1.0 + b)
+
+
+class NeighbourhoodMT(NamedTuple):
+    """Each neighbourhood runs MT-OGD, and each agent combines those that it is in.
+
+    Agent i has task i. Neighbourhood j is run by agent j for those i with a_ij > 0, by MT-OGD with
+    A_j⁻¹ = (I + b 11ᵀ / N_j) / (1 + b): it is sent a_ij g of each gradient g of agent i, and tells
+    X_j,i = −Σ (A_j⁻¹)_{i,k} a_kj η_t g. Agent i predicts by w_i = Σ_j a_ij X_j,i. On the hinge
+    loss that is w_i = Σ_k M_ik s^k, where s^k = Σ η_t y x over the steps of agent k with
+    η_t = η / √t of its own examples, and M is as `worth` says. Only agents with a common
+    neighbourhood have M_ik > 0: what they know comes over two links at most.
+
+    Cost per example: O(n_tasks · nonzeros).
+
+    Parameters
+    ----------
+    eta : float
+        Learning rate η > 0.
+    b : float
+        How alike the tasks of a neighbourhood are taken to be, b ≥ 0: 0 for not at all.
+    """
+
+    eta: float
+    b: float
+
+    def new_state(self, shape: Shape) -> Neighbourhoods:
+        """Return zero weights."""
+        K = shape.n_tasks
+        if shape.mixing.shape[0] != K:
+            raise UserError(
+                f"the agents of NeighbourhoodMT are tasks: {shape.mixing.shape[0]} nodes for {K} "
+                f"tasks do not fit; set network.n_nodes={K}"
+            )
+        M = worth(shape.mixing, self.b)
+        return Neighbourhoods(task_vectors(shape), M / M.diagonal().mean(), np.zeros(K))
+
+    def score(self, state: Neighbourhoods, rows: Any, event: Event) -> float:
+        """Return w_i·x."""
+        dot_tasks(state.s, rows, event.example)
+        total = 0.0
+        for k in range(state.seen.size):
+            total += state.M[event.task, k] * product(state.s, k)
+        return total
+
+    def update(
+        self, state: Neighbourhoods, rows: Any, event: Event, y: float, score: float
+    ) -> bool:
+        """Take the gradient step of this example."""
+        k = event.task
+        state.seen[k] += 1.0
+        if y * score >= 1.0:
+            return False
+        add_to_task(state.s, k, self.eta * y / math.sqrt(state.seen[k]), rows, event.example)
+        return True

@@ -1,0 +1,130 @@
+"""Learning a bias of many tasks without a parameter (Denevi, Stamos, Pontil, UAI 2020)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omtl.kernel.inlining import inlined
+from omtl.kernel.losses import HINGE, slope
+from omtl.kernel.products import axpy, dot
+from omtl.kernel.rules import Event, Shape
+from omtl.kernel.vectors import Scaled, scaled, shrink
+
+
+class Bets(NamedTuple):
+    """Vectors p v, each a direction v in the unit ball and a magnitude p = b u (algorithms 1, 2).
+
+    Parameters
+    ----------
+    v : Scaled
+        Directions.
+    square, product : ndarray of shape (n,)
+        ‖v‖², and v·x of the last example.
+    b, u : ndarray of shape (n,)
+        Betting fractions and wealths.
+    seen : ndarray of shape (n,)
+        Numbers of examples.
+    """
+
+    v: Scaled
+    square: np.ndarray
+    product: np.ndarray
+    b: np.ndarray
+    u: np.ndarray
+    seen: np.ndarray
+
+
+class Biased(NamedTuple):
+    """The vectors w_k − θ of the tasks, and the one θ."""
+
+    own: Bets
+    bias: Bets
+
+
+def bets(shape: Shape, wealth: float) -> Bets:
+    """Return zero vectors."""
+    n = shape.n_tasks
+    return Bets(
+        v=scaled(shape),
+        square=np.zeros(n),
+        product=np.zeros(n),
+        b=np.zeros(n),
+        u=np.full(n, wealth),
+        seen=np.zeros(n),
+    )
+
+
+@inlined
+def ask(bet, k, rows, x):
+    """Return p v·x."""
+    bet.product[k] = bet.v.scale[k] * dot(bet.v.vectors[k], rows, x)
+    return bet.b[k] * bet.u[k] * bet.product[k]
+
+
+@inlined
+def pay(bet, k, s, lipschitz, rows, event):
+    """Let the gradient s x move a direction (step 3b) and its magnitude (steps 4a to 4c)."""
+    bet.seen[k] += 1.0
+    i, gain = bet.seen[k], -s * bet.product[k] / lipschitz
+    if s != 0.0:
+        step = s * math.sqrt(2.0 / i) / lipschitz
+        length = step * step * event.square_norm - 2.0 * step * bet.product[k] + bet.square[k]
+        axpy(-step / bet.v.scale[k], rows, event.example, bet.v.vectors[k])
+        if length > 1.0:
+            shrink(bet.v, k, math.sqrt(length))
+        bet.square[k] = min(1.0, max(0.0, length))
+    bet.u[k] += gain * bet.b[k] * bet.u[k]
+    bet.b[k] = ((i - 1.0) * bet.b[k] + gain) / i
+
+
+class ParameterFree(NamedTuple):
+    """The aggressive variant, which moves the bias with each example (Denevi et al. 2020, alg. 4).
+
+    w_k = p_k v_k + θ and θ = P V: each direction takes projected subgradient steps of length
+    √(2/i) / (L R), each magnitude is bet by the estimator of Krichevsky and Trofimov. With the
+    gradient g = s x of the loss at w_k·x, for both pairs (v, p) after i examples of theirs:
+
+    v ← proj(v − √(2/i) g / (L R)),  u ← u − ⟨g, v⟩ p / (L R),
+    b ← ((i − 1) b − ⟨g, v⟩ / (L R)) / i,  p = b u.
+
+    Their tasks come one after the other; here they may come in any order. There is nothing to
+    tune where L and R are known: the loss is L-Lipschitz, rows have norms of at most R.
+
+    Cost per example: O(nonzeros).
+
+    Parameters
+    ----------
+    lipschitz : float
+        L R: 1 for the hinge and the absolute loss on rows of norm 1.
+    wealth : float
+        Initial wealths e = E > 0, of which the bound hardly depends.
+    loss : int
+        As of `omtl.kernel.losses`: 0 the hinge, 1 the absolute, 2 the square loss.
+    shared : bool
+        Whether the bias is learnt; else θ = 0 and tasks learn alone (their algorithm 3, "ITL").
+    """
+
+    lipschitz: float = 1.0
+    wealth: float = 1.0
+    loss: int = HINGE
+    shared: bool = True
+
+    def new_state(self, shape: Shape) -> Biased:
+        """Return zero weights."""
+        return Biased(bets(shape, self.wealth), bets(shape._replace(n_tasks=1), self.wealth))
+
+    def score(self, state: Biased, rows: Any, event: Event) -> float:
+        """Return w_k·x."""
+        own = ask(state.own, event.task, rows, event.example)
+        return own + (ask(state.bias, 0, rows, event.example) if self.shared else 0.0)
+
+    def update(self, state: Biased, rows: Any, event: Event, y: float, score: float) -> bool:
+        """Let the gradient move the task's own vector, and the bias."""
+        s = slope(self.loss, y, score)
+        pay(state.own, event.task, s, self.lipschitz, rows, event)
+        if self.shared:
+            pay(state.bias, 0, s, self.lipschitz, rows, event)
+        return s != 0.0

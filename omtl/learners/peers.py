@@ -1,0 +1,226 @@
+"""Active learning from peers: a task asks itself, then other tasks, then for the label.
+
+PEER is algorithm 1 of Murugesan and Carbonell (NIPS 2017), as Shen, Zhang and Xu (2018, "Humble
+Active Learning from Peers for Personalization", section 4.1) print it, and HUMBLE is algorithm 2 of
+the latter. Of the first paper, only that account and its program (keerthi166/peer-amtl) were read.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omtl.kernel.inlining import inlined
+from omtl.kernel.products import axpy, dot
+from omtl.kernel.random_numbers import uniform
+from omtl.kernel.rules import Event, Shape
+
+
+class Trusted(NamedTuple):
+    """What peers know of each other.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n_tasks, n_features)
+    tau : ndarray of shape (n_tasks, n_tasks)
+        How much task k trusts task m, ``tau[k, m]``.
+    p : ndarray of shape (n_tasks,)
+        p_km = w_m·x of the last example.
+    asked, peers, wrong : ndarray of shape (n_tasks,), int64
+        Labels asked for, answers of peers that were learnt from, and wrong answers: the peers'
+        where they answered, else the task's own.
+    random : ndarray of shape (1,), uint64
+    """
+
+    w: np.ndarray
+    tau: np.ndarray
+    p: np.ndarray
+    asked: np.ndarray
+    peers: np.ndarray
+    wrong: np.ndarray
+    random: np.ndarray
+
+
+def trusted(shape: Shape, tau: np.ndarray) -> Trusted:
+    """Return zero weights."""
+    K, rng = shape.n_tasks, np.random.default_rng(shape.seed)
+    return Trusted(
+        w=np.zeros((K, shape.n_features)),
+        tau=tau,
+        p=np.zeros(K),
+        asked=np.zeros(K, dtype=np.int64),
+        peers=np.zeros(K, dtype=np.int64),
+        wrong=np.zeros(K, dtype=np.int64),
+        random=rng.integers(1, 2**64, size=1, dtype=np.uint64),
+    )
+
+
+@inlined
+def ask_all(state, rows, event):
+    """Take the products p_km of the example with all tasks' weights."""
+    for m in range(state.p.size):
+        state.p[m] = dot(state.w[m], rows, event.example)
+
+
+@inlined
+def hinge(y, p):
+    """Return the hinge loss."""
+    return max(0.0, 1.0 - y * p)
+
+
+class Peer(NamedTuple):
+    """PEER (Shen et al. 2018, algorithm 1, after Murugesan and Carbonell 2017).
+
+    Predict by p_kk = w_k·x. With probability b₁ / (b₁ + |p_kk|) ask the peers:
+    p̃ = Σ_{m≠k} τ_km p_km, or the p_km of the most trusted (`single`). With probability
+    b₂ / (b₂ + |p̃|) ask then for the label y, and where the prediction is wrong
+    w_k ← w_k + y x; else w_k ← w_k + sign(p̃) x. When the label was asked for,
+    τ_km ∝ τ_km exp(−ℓ_km / λ) for m ≠ k, with the hinge losses ℓ_km.
+
+    Cost per example: O(nonzeros), and O(n_tasks · nonzeros) where peers are asked.
+
+    Parameters
+    ----------
+    b1, b2 : float
+        Sampling parameters > 0 of a task's own answer and of its peers'.
+    lam : float
+        λ > 0; 0 for the sum of the ℓ_km, as the authors' program has it.
+    on_mistakes : bool
+        Whether τ is updated only where the prediction was wrong, as in the program.
+    single : bool
+        Whether the most trusted peer answers alone (the first of the most trusted).
+    """
+
+    b1: float
+    b2: float
+    lam: float = 0.0
+    on_mistakes: bool = False
+    single: bool = False
+
+    def new_state(self, shape: Shape) -> Trusted:
+        """Return zero weights of tasks that trust all others alike."""
+        K = shape.n_tasks
+        return trusted(shape, (np.ones((K, K)) - np.eye(K)) / max(K - 1, 1))
+
+    def score(self, state: Trusted, rows: Any, event: Event) -> float:
+        """Return p_kk."""
+        return dot(state.w[event.task], rows, event.example)
+
+    def update(self, state: Trusted, rows: Any, event: Event, y: float, score: float) -> bool:
+        """Ask the peers, ask for the label, and learn from what was asked."""
+        k, K = event.task, state.p.size
+        mistaken = not y * score > 0.0
+        if uniform(state) * (self.b1 + abs(score)) > self.b1:
+            state.wrong[k] += mistaken
+            return False
+        ask_all(state, rows, event)
+        answer, most = 0.0, -1.0
+        for m in range(K):
+            if m != k and not self.single:
+                answer += state.tau[k, m] * state.p[m]
+            elif m != k and state.tau[k, m] > most:
+                answer, most = state.p[m], state.tau[k, m]
+        if uniform(state) * (self.b2 + abs(answer)) > self.b2:
+            label = 1.0 if answer >= 0.0 else -1.0
+            state.peers[k] += 1
+            state.wrong[k] += label != y
+            axpy(label, rows, event.example, state.w[k])
+            return True
+        state.asked[k] += 1
+        state.wrong[k] += mistaken
+        if mistaken:
+            axpy(y, rows, event.example, state.w[k])
+        if mistaken or not self.on_mistakes:
+            trust(self, state, k, y)
+        return mistaken
+
+    def findings(self, state: Trusted) -> dict[str, np.ndarray]:
+        """Return the labels asked for, the peers' answers learnt from, and wrong answers."""
+        return {"asked": state.asked, "peers": state.peers, "wrong": state.wrong}
+
+
+@inlined
+def trust(self, state, k, y):
+    """Let τ_km be in proportion to τ_km exp(−ℓ_km / λ), m ≠ k."""
+    K, lam, total = state.p.size, self.lam, 0.0
+    if lam == 0.0:
+        for m in range(K):
+            lam += hinge(y, state.p[m]) if m != k else 0.0
+    if lam == 0.0:
+        return
+    for m in range(K):
+        if m != k:
+            state.tau[k, m] *= math.exp(-hinge(y, state.p[m]) / lam)
+            total += state.tau[k, m]
+    if total > 0.0:
+        for m in range(K):
+            state.tau[k, m] /= total
+
+
+class Humble(NamedTuple):
+    """HUMBLE (Shen et al. 2018, algorithm 2): tasks always answer together.
+
+    Predict by p = Σ_m τ_km p_km, p_km = w_m·x. With probability b / (b + |p|) ask for the label y;
+    then, where the prediction is wrong, w_k ← w_k + y x, and τ_km ∝ τ_km exp(−C ℓ_km) for all m.
+
+    Cost per example: O(n_tasks · nonzeros).
+
+    Parameters
+    ----------
+    b : float
+        Sampling parameter b > 0.
+    C : float
+        How fast trust is lost, C ≥ 0.
+    scaled : bool
+        As the authors' program: the τ_km add up to K instead of 1, and the ℓ_km are at most 2 and
+        divided by their sum.
+    """
+
+    b: float
+    C: float
+    scaled: bool = False
+
+    def new_state(self, shape: Shape) -> Trusted:
+        """Return zero weights of tasks that trust all alike."""
+        K = shape.n_tasks
+        return trusted(shape, np.full((K, K), 1.0 if self.scaled else 1.0 / K))
+
+    def score(self, state: Trusted, rows: Any, event: Event) -> float:
+        """Return p."""
+        ask_all(state, rows, event)
+        total = 0.0
+        for m in range(state.p.size):
+            total += state.tau[event.task, m] * state.p[m]
+        return total
+
+    def update(self, state: Trusted, rows: Any, event: Event, y: float, score: float) -> bool:
+        """Ask for the label or not, and learn from it."""
+        k, K = event.task, state.p.size
+        mistaken = not y * score > 0.0
+        state.wrong[k] += mistaken
+        if uniform(state) * (self.b + abs(score)) > self.b:
+            return False
+        state.asked[k] += 1
+        if mistaken:
+            axpy(y, rows, event.example, state.w[k])
+        unit, total = 1.0, 0.0
+        if self.scaled:
+            unit = 0.0
+            for m in range(K):
+                unit += min(2.0, hinge(y, state.p[m]))
+        for m in range(K):
+            loss = hinge(y, state.p[m])
+            if self.scaled:
+                loss = min(2.0, loss) / unit if unit > 0.0 else 0.0
+            state.tau[k, m] *= math.exp(-self.C * loss)
+            total += state.tau[k, m]
+        if total > 0.0:
+            for m in range(K):
+                state.tau[k, m] *= (K if self.scaled else 1.0) / total
+        return mistaken
+
+    def findings(self, state: Trusted) -> dict[str, np.ndarray]:
+        """Return the labels asked for, and wrong answers."""
+        return {"asked": state.asked, "wrong": state.wrong}

@@ -1,0 +1,108 @@
+"""Learn on a part of the examples and count the labels asked for, then test on the others.
+
+All tasks' examples are mixed, a share of them is held out, and the others come in random order (the
+OMTL paper, section 5); or so many of each task are learnt from, in random order (the AMTL paper).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from omtl.data.examples import Examples
+from omtl.data.rows import rows_of, square_norms
+from omtl.kernel.play import play
+from omtl.kernel.rules import Shape, findings
+from omtl.protocols.cumulative import zero_score
+from omtl.protocols.heldout import Part, part_of, scores_of
+from omtl.protocols.setting import Setting
+from omtl.protocols.splits import split
+from omtl.util.errors import UserError
+
+NEEDS = ("score", "update")
+"""What a learner must have to be played."""
+
+
+def part_to_learn(setting: Setting) -> Part:
+    """Return the examples to learn from in their order, and those held out.
+
+    Raises
+    ------
+    UserError
+        If the share leaves nothing to learn from, or nothing for the test.
+    """
+    if setting.protocol["per_task"] is not None:
+        per_task, rng = setting.protocol["per_task"], setting.rng("split")
+        return part_of(setting, 0, *split(setting.tasks, per_task, "plain", rng))
+    share, n = setting.protocol["test_share"], setting.tasks.y.size
+    n_test = round(share * n)
+    if not 0 < n_test < n:
+        raise UserError(
+            f"protocol.test_share={share} leaves {n - n_test} examples to learn from and {n_test} "
+            "for the test; choose between 0 and 1"
+        )
+    order = setting.rng("split").permutation(n)
+    return part_of(setting, 0, np.sort(order[n_test:]), np.sort(order[:n_test]))
+
+
+def weights_of(learner: Any, state: Any, shape: Shape) -> np.ndarray:
+    """Return the weights of each task, shape (n_tasks, n_features): the scores of unit rows."""
+    K, d = shape.n_tasks, shape.n_features
+    X = np.tile(np.eye(d), (K, 1))
+    task = np.repeat(np.arange(K), d)
+    rows = Examples(rows_of(X), np.ones(K * d), task, square_norms(X))
+    part = Part(rows, None, shape, np.arange(K * d))  # type: ignore[arg-type]
+    return scores_of(learner, state, part)[0].reshape(K, d)
+
+
+def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
+    """Play each learner on the training examples of a repeat, and score its test examples.
+
+    Returns
+    -------
+    dict of str to ndarray
+        With P learners and K tasks: ``mistakes`` and ``updates`` (P, K) while learning, mistakes
+        being those of answers that peers may have given where the protocol says `with_peers`;
+        ``queries`` (P, K): labels asked for, all of them by a learner that tells of none;
+        ``right`` (P, K): test examples that the sign of the score is right on, of ``tested`` (K,);
+        ``diverged`` (P,), ``examples`` (K,); ``found_<name>`` (P, ...): what else the learners tell
+        of; and ``correlation`` (P,), of the final weights of the `pair` of tasks, from 1, that the
+        protocol names.
+
+    Raises
+    ------
+    UserError
+        If the protocol does not fit the data.
+    """
+    part = part_to_learn(setting)
+    examples, shape, zero = part.examples, part.shape, zero_score(setting)
+    K, pair = shape.n_tasks, setting.protocol["pair"]
+    if pair is not None and shape.sparse:
+        raise UserError("protocol.pair: weights are compared on dense rows only; leave it null")
+    arrays: dict[str, list[Any]] = {
+        name: [] for name in ("mistakes", "updates", "queries", "right", "diverged")
+    }
+    more: dict[str, list[Any]] = {}
+    for learner in learners:
+        trace, state = play(learner, examples, part.stream, shape, zero=zero)
+        scores, wild = scores_of(learner, state, part)
+        told = findings(learner, state)
+        right = part.y * np.where(scores == 0.0, zero, scores) > 0.0
+        answers = told.pop("wrong", trace.mistakes)
+        arrays["mistakes"].append(answers if setting.protocol["with_peers"] else trace.mistakes)
+        arrays["updates"].append(trace.updates)
+        arrays["queries"].append(told.pop("asked", np.array(shape.n_examples)))
+        arrays["right"].append(np.bincount(part.task, weights=right, minlength=K))
+        arrays["diverged"].append(wild + int(trace.diverged[0]))
+        if pair is not None:
+            W = weights_of(learner, state, shape)[np.array(pair) - 1]
+            constant = bool((np.ptp(W, axis=1) == 0.0).any())
+            more.setdefault("correlation", []).append(0.0 if constant else np.corrcoef(W)[0, 1])
+        for name, value in told.items():
+            more.setdefault(f"found_{name}", []).append(value)
+    return {name: np.stack(value) for name, value in (arrays | more).items()} | {
+        "examples": np.array(shape.n_examples),
+        "tested": np.bincount(part.task, minlength=K),
+    }

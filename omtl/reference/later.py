@@ -1,0 +1,293 @@
+"""Oracles of learners that came after the papers, with explicit matrices over all tasks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from omtl.reference import Rounds, Step, Steps
+from omtl.reference.lifelong import first_word, xorshift
+from omtl.reference.network import compound, inverse_relation
+
+
+def hedged_multi_task(
+    rounds: Rounds, n_tasks: int, n_features: int, eta: float, n_experts: int
+) -> Steps:
+    """Yield the steps of MT-OGD for each of the strengths, weighed by Hedge.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    eta : float
+    n_experts : int
+    """
+    ones, eye = np.ones((n_tasks, n_tasks)), np.eye(n_tasks)
+    strengths = np.linspace(0.0, 1.0, n_experts)
+    inverses = [(1.0 - c) * eye + c * ones / n_tasks for c in strengths]
+    w = np.zeros((n_experts, n_tasks * n_features))
+    losses: list[np.ndarray] = []
+    p, t = np.full(n_experts, 1.0 / n_experts), 0
+    for given in rounds:
+        for x, y, k, _ in given:
+            phi = compound(x, k, n_tasks)
+            scores = w @ phi
+            score = float(p @ scores)
+            fired = y * score < 1.0 and bool(x.any())
+            yield Step(score, fired, abs(y * score - 1.0))
+            t += bool(x.any())
+            if not fired:
+                continue
+            apart = scores - scores[0]
+            apart[np.abs(apart) <= 1e-12 * np.abs(scores).max()] = 0.0  # they differ by rounding
+            losses.append(-y * (scores[0] + apart))
+            for j, inverse in enumerate(inverses):
+                step = np.kron(inverse, np.eye(n_features)) @ phi / inverse[k, k]
+                w[j] = w[j] + eta * t**-0.5 * y * step
+            spread = sum((one.max() - one.min()) ** 2 for one in losses)
+            if spread > 0.0:
+                total = np.sum(losses, axis=0)
+                p = np.exp(-math.sqrt(math.log(n_experts) / spread) * (total - total.min()))
+                p = p / p.sum()
+
+
+def multitask_arow(rounds: Rounds, n_tasks: int, n_features: int, r: float, c: float) -> Steps:
+    """Yield the steps of AROW on the rows (√(1 − c) φ, √c x), Σ made diagonal after each.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    r, c : float
+    """
+    mu = np.zeros((n_tasks + 1) * n_features)
+    sigma = np.eye((n_tasks + 1) * n_features)
+    for given in rounds:
+        for x, y, k, _ in given:
+            own = math.sqrt(1.0 - c) * compound(x, k, n_tasks)
+            z = np.concatenate([own, math.sqrt(c) * x])
+            m, v = float(mu @ z), float(z @ sigma @ z)
+            fired = m * y < 1.0 and bool(x.any())
+            if fired:
+                beta = 1.0 / (v + r)
+                mu = mu + max(0.0, 1.0 - y * m) * beta * y * (sigma @ z)
+                sigma = np.diag(np.diag(sigma - beta * np.outer(sigma @ z, sigma @ z)))
+            yield Step(m, fired, abs(y * m - 1.0))
+
+
+def selective_perceptron(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    a: float,
+    b: float,
+    at_random: bool,
+    seed: int = 0,
+) -> Steps:
+    """Yield the steps of the multi-task perceptron that asks with probability a / (a + |r|).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    a, b : float
+    at_random : bool
+    seed : int
+    """
+    pooled = np.full((n_tasks, n_tasks), 1.0 / n_tasks)
+    A = pooled if math.isinf(b) else inverse_relation(n_tasks, b)
+    word = first_word(seed)
+    w = np.zeros(n_tasks * n_features)
+    for given in rounds:
+        for x, y, k, _ in given:
+            phi = compound(x, k, n_tasks)
+            score = float(w @ phi)
+            gap, fired = abs(y * score), False
+            if x.any():
+                word, u = xorshift(word)
+                p = 0.5 if at_random else 1.0 if math.isinf(a) else a / (a + abs(score))
+                gap, fired = min(gap, abs(u - p)), u <= p and y * score <= 0.0
+            if fired:
+                w = w + y * np.kron(A, np.eye(n_features)) @ phi
+            yield Step(score, fired, gap)
+
+
+def peer(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    b1: float,
+    b2: float,
+    lam: float,
+    on_mistakes: bool,
+    single: bool,
+    seed: int = 0,
+) -> Steps:
+    """Yield the steps of PEER (Shen et al. 2018, algorithm 1).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    b1, b2, lam : float
+    on_mistakes, single : bool
+    seed : int
+    """
+    w, word = np.zeros((n_tasks, n_features)), first_word(seed)
+    tau = np.full((n_tasks, n_tasks), 1.0 / max(n_tasks - 1, 1))
+    for given in rounds:
+        for x, y, k, _ in given:
+            p = w @ x
+            others = [m for m in range(n_tasks) if m != k]
+            if not x.any():
+                yield Step(float(p[k]), False, abs(p[k]))
+                continue
+            word, u = xorshift(word)
+            P = u <= b1 / (b1 + abs(p[k]))
+            gap = min(abs(p[k]), abs(u - b1 / (b1 + abs(p[k]))))
+            Q, answer, M = True, 0.0, y * p[k] <= 0.0
+            if P:
+                word, u = xorshift(word)
+                if single and others:
+                    trusts = tau[k, others]
+                    answer = float(p[others[int(np.argmax(trusts))]])
+                    best = np.sort(trusts)[::-1]
+                    if len(best) > 1 and 0.0 < best[0] - best[1] <= 1e-12:
+                        gap = 0.0  # rounding says who is trusted most
+                elif others:
+                    answer = float(tau[k, others] @ p[others])
+                Q = u <= b2 / (b2 + abs(answer))
+                gap = min(gap, abs(u - b2 / (b2 + abs(answer))))
+                if not Q and answer != 0.0:
+                    gap = min(gap, abs(answer))
+            fired = bool(P and (not Q or M))
+            yield Step(float(p[k]), fired, gap)
+            if fired:
+                w[k] = w[k] + (y if Q else 1.0 if answer >= 0.0 else -1.0) * x
+            if P and Q and (M or not on_mistakes) and others:
+                losses = np.maximum(0.0, 1.0 - y * p[others])
+                scale = lam or losses.sum() or 1.0
+                tau[k, others] *= np.exp(-losses / scale)
+                tau[k, others] /= tau[k, others].sum() or 1.0
+
+
+def humble(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    b: float,
+    C: float,
+    scaled: bool,
+    seed: int = 0,
+) -> Steps:
+    """Yield the steps of HUMBLE (Shen et al. 2018, algorithm 2).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    b, C : float
+    scaled : bool
+    seed : int
+    """
+    w, word = np.zeros((n_tasks, n_features)), first_word(seed)
+    total = n_tasks if scaled else 1.0
+    tau = np.full((n_tasks, n_tasks), total / n_tasks)
+    for given in rounds:
+        for x, y, k, _ in given:
+            p = w @ x
+            score = float(tau[k] @ p)
+            if not x.any():
+                yield Step(score, False, abs(score))
+                continue
+            word, u = xorshift(word)
+            asked = u <= b / (b + abs(score))
+            fired = bool(asked and y * score <= 0.0)
+            yield Step(score, fired, min(abs(score), abs(u - b / (b + abs(score)))))
+            if fired:
+                w[k] = w[k] + y * x
+            if asked:
+                losses = np.maximum(0.0, 1.0 - y * p)
+                if scaled:
+                    losses = np.minimum(2.0, losses) / (np.minimum(2.0, losses).sum() or 1.0)
+                tau[k] *= np.exp(-C * losses)
+                if tau[k].sum() > 0.0:
+                    tau[k] *= total / tau[k].sum()
+
+
+def parameter_free(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    lipschitz: float,
+    wealth: float,
+    loss: int,
+    shared: bool,
+) -> Steps:
+    """Yield the steps of algorithm 4 of Denevi, Stamos and Pontil (2020), hinge loss.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    lipschitz, wealth : float
+    loss : int
+        0, the hinge loss.
+    shared : bool
+    """
+    assert loss == 0
+    C = lipschitz
+    v, V = np.zeros((n_tasks, n_features)), np.zeros(n_features)
+    b, u = np.zeros(n_tasks), np.full(n_tasks, wealth)
+    B, U = 0.0, wealth
+    i, k = np.zeros(n_tasks), 0
+    for given in rounds:
+        for x, y, t, _ in given:
+            p, P = b[t] * u[t], B * U if shared else 0.0
+            score = float((p * v[t] + P * V) @ x)
+            fired = y * score < 1.0 and bool(x.any())
+            yield Step(score, fired, abs(y * score - 1.0))
+            if not x.any():
+                continue
+            g = -y * x if fired else 0.0 * x
+            i[t], k = i[t] + 1, k + 1
+            u[t], U = u[t] - g @ v[t] * p / C, U - float(g @ V) * P / C
+            b[t] = ((i[t] - 1) * b[t] - g @ v[t] / C) / i[t]
+            B = ((k - 1) * B - float(g @ V) / C) / k
+            v[t] = v[t] - math.sqrt(2 / i[t]) / C * g
+            V = V - math.sqrt(2 / k) / C * g
+            v[t], V = v[t] / max(1.0, np.linalg.norm(v[t])), V / max(1.0, float(np.linalg.norm(V)))
+
+
+def neighbourhood_mt(
+    rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, b: float
+) -> Steps:
+    """Yield the steps of neighbourhoods that run MT-OGD each, with weights of its own.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    A : ndarray of shape (n_tasks, n_tasks)
+        Combination weights a_ij.
+    eta, b : float
+    """
+    X = np.zeros((n_tasks, n_tasks, n_features))  # X[j, i]: what neighbourhood j tells agent i
+    seen = np.zeros(n_tasks)
+    inverses = []
+    for j in range(n_tasks):
+        member = (A[:, j] > 0.0).astype(float)
+        inverses.append((np.diag(member) + b * np.outer(member, member) / member.sum()) / (1.0 + b))
+    each = [sum(A[i, j] ** 2 * inverses[j][i, i] for j in range(n_tasks)) for i in range(n_tasks)]
+    scale = np.mean(each)
+    for given in rounds:
+        for x, y, i, _ in given:
+            score = float(A[i] @ X[:, i] @ x)
+            fired = y * score < 1.0 and bool(x.any())
+            yield Step(score, fired, abs(y * score - 1.0))
+            seen[i] += bool(x.any())
+            if fired:
+                for j in range(n_tasks):
+                    phi = np.outer(inverses[j][:, i], A[i, j] * y * x) / scale
+                    X[j] = X[j] + eta * seen[i] ** -0.5 * phi

@@ -1,0 +1,186 @@
+"""What the commands `run`, `table` and `compare` do, as functions that return data frames."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from omtl.compute.store import Store
+from omtl.evidence.comparison import Compared, baselines, compared, default_selection
+from omtl.experiment.composition import composed, parsed, spelt_out
+from omtl.experiment.config import choose, load_option, resolve_jobs
+from omtl.measures.metrics import METRICS
+from omtl.reproduction.record import frame, play
+from omtl.reproduction.reproduce import Wanted
+from omtl.tables import scoring
+from omtl.tables.halving import play as play_table
+from omtl.util import user_folder
+from omtl.util.errors import UserError
+
+
+def run(*overrides: str, by_repeat: bool = False) -> pd.DataFrame:
+    """Run an experiment, or all of a sweep, as ``omtl run`` does.
+
+    Parameters
+    ----------
+    *overrides : str
+        As on the command line: ``"algorithm=dom1,coml"``, ``"repeats=5"``. Lists of values are
+        swept, the last one fastest.
+    by_repeat : bool
+        Whether each repeat has a row.
+
+    Returns
+    -------
+    DataFrame
+        A row per run: what it was composed of, the mean and standard deviation of each metric
+        (``error``, ``error_std``, ...), the hyper-parameters. A run that failed has a row with the
+        reason in ``failed``.
+
+    Raises
+    ------
+    UserError
+        If an override is wrong, or all runs failed.
+    """
+    user_folder.find()
+    words = spelt_out(overrides)
+    choices = [
+        [f"{each.get_key_element()}={value}" for value in each.sweep_string_iterator()]
+        if each.is_sweep_override()
+        else [str(each.input_line)]
+        for each in parsed(words)
+    ]
+    records = {}
+    for number, chosen in enumerate(product(*choices)):
+        config = composed(chosen)
+        try:
+            record = play(config)
+        except UserError as fault:
+            record = {"config": config, "failed": str(fault)}
+        records[str(number)] = {**record, "overrides": list(chosen)}
+    failed = [record["failed"] for record in records.values() if "failed" in record]
+    if len(failed) == len(records):
+        raise UserError(failed[0])
+    return frame(records, by_repeat)
+
+
+def table(
+    name: str,
+    reading: str = "as_published",
+    repeats: int | None = None,
+    seed: int = 0,
+    selection: str | None = None,
+) -> pd.DataFrame:
+    """Reproduce a table of a paper, as ``omtl table`` does, and write no file.
+
+    Parameters
+    ----------
+    name : str
+        The table's id, such as ``"dom-table1"``.
+    reading : str
+        ``"as_written"``, ``"as_read"``, ``"as_published"`` or another of the paper's.
+    repeats : int, optional
+        The number of repeats; as many as published by default.
+    seed : int
+    selection : str, optional
+        A selection rule; the table's own by default.
+
+    Returns
+    -------
+    DataFrame
+        A row per cell: what is published, ours, the verdict.
+
+    Raises
+    ------
+    UserError
+        If there is no such table, reading or rule.
+    """
+    user_folder.find()
+    if selection is not None:
+        load_option("selection", selection)
+    parallel = resolve_jobs(load_option("parallel", "threads"))
+    wanted = Wanted(reading, repeats, seed, selection, parallel)
+    plan = wanted.planned(name)
+    rule, n_repeats = wanted.rule(plan.description), wanted.n_repeats(plan.description)
+    store = Store.default()
+    outcome = play_table(plan, store, parallel, seed, n_repeats, rule)
+    scored = scoring.score_table(plan, store, seed, n_repeats, outcome.failed, rule)
+    text = scoring.frame(plan, scored, rule).to_csv(index=False)
+    return pd.read_csv(io.StringIO(text))  # cells are texts; read again, they have their types
+
+
+def compare(
+    *overrides: str,
+    metric: str = "error",
+    only: Sequence[str] = (),
+    more: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Play a learner beside the baselines on the same streams, as ``omtl compare`` does.
+
+    Parameters
+    ----------
+    *overrides : str
+        The learner and the data, as on the command line.
+    metric : str
+        ``"error"``, or another metric that the protocol measures.
+    only, more : sequence of str
+        Algorithms in place of the baselines, and beside them.
+
+    Returns
+    -------
+    DataFrame
+        A row per learner, the best first: its mean with a 95 % interval, the difference of the
+        learner that was asked for and this one with its interval, p (Holm) and the outcome.
+
+    Raises
+    ------
+    UserError
+        If an override is wrong, or the learner cannot be played.
+    """
+    user_folder.find()
+    found, _ = compare_as_asked(overrides, metric, only, more)
+    rows = []
+    for row in found.rows:
+        against = row.against
+        rows.append(
+            {
+                "algorithm": row.algorithm,
+                "label": row.label,
+                "mean": row.mean,
+                "low": row.low,
+                "high": row.high,
+                "difference": float(against.differences.mean()) if against else np.nan,
+                "difference_low": against.low if against else np.nan,
+                "difference_high": against.high if against else np.nan,
+                "p_holm": row.p,
+                "outcome": found.outcome(row) or None,
+                "why": row.why or None,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def compare_as_asked(
+    overrides: Sequence[str], metric: str, only: Sequence[str], more: Sequence[str]
+) -> tuple[Compared, dict]:
+    """Return a comparison, and the config that the overrides compose.
+
+    Raises
+    ------
+    UserError
+        If an override is wrong, or the learner cannot be played.
+    """
+    choose("metric", metric, list(METRICS))
+    words = list(overrides)
+    if not any(word.startswith("selection=") for word in words):
+        words.append(f"selection={default_selection(metric)}")
+    config = composed(words)
+    if config["metric"] is not None:
+        raise UserError(f"metric={config['metric']} is for omtl run; here write --metric NAME")
+    known = load_option("comparison", "default")
+    names = list(only) or baselines(config["protocol"], known["algorithms"])
+    others = [*names, *more]
+    return compared(config, others, Store.default(), metric, known["tuned"]), config

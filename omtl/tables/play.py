@@ -1,0 +1,42 @@
+"""Computing the units that a table lacks; large grids are searched rung by rung."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from omtl.compute.parallel_jobs import Outcome, run
+from omtl.compute.store import Loaded
+from omtl.tables.halving import is_searched, stages
+from omtl.tables.plan import Table
+from omtl.tables.request import Request
+
+
+def play(table: Table, request: Request) -> Outcome:
+    """Compute the units of a table that the store lacks, rung by rung where a grid is searched.
+
+    Parameters
+    ----------
+    table : Table
+    request : Request
+        Which repeats, and the rule by which points of a search are kept.
+    """
+    seed, n_repeats = request.seed, request.n_repeats(table.description)
+    large = [cell for cell in table.cells if is_searched(cell.experiment, cell.search)]
+    whole = [cell for cell in table.cells if not is_searched(cell.experiment, cell.search)]
+    units = replace(table, cells=whole).units(seed, n_repeats)
+    outcome = Outcome()
+    asked: set[str] = set()
+    while True:
+        load = Loaded(request.store)
+        for cell in large:
+            rule = cell.rule(request.rule(table.description))
+            experiment, repeats = stages(cell, load, rule, seed, n_repeats)[-1]
+            units += experiment.repeats(seed, repeats)
+            if repeats == n_repeats and "share" not in experiment.protocol:
+                units += experiment.shuffles(seed, repeats)
+        # What was asked for is there now, or has failed and would fail again.
+        units = [unit for unit in units if unit.key not in asked]
+        if not units:
+            return outcome
+        outcome.add(run(units, request.store, request.parallel))
+        asked |= {unit.key for unit in units}

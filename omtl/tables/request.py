@@ -1,0 +1,109 @@
+"""A request: which numbers of a table or figure are asked for, and how they are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from omtl.compute.store import Store
+from omtl.experiment.config import load_option, named_reading
+from omtl.experiment.naming import CLOSEST, by_reading, by_rule
+from omtl.experiment.selection import HONEST, HONEST_OF, is_honest
+from omtl.tables import plan
+from omtl.util.errors import UserError
+
+
+def honest_rule(own: str, reading: Mapping[str, Any] | None = None) -> str:
+    """Return the name of the rule without hindsight: a table's own, if it is honest as it is."""
+    rule = plan.rule_of(own, reading) if reading else load_option("selection", own)
+    return own if is_honest(rule) else HONEST_OF.get(rule["rule"], HONEST)
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which numbers of a table or figure are asked for, and how they are computed.
+
+    Parameters
+    ----------
+    reading : str
+        The reading's name.
+    repeats : int or None
+        Number of repeats; None for as many as published.
+    seed : int
+    selection : str or None
+        The selection rule's name; None for the table's own.
+    parallel : mapping
+        An option of ``conf/parallel``.
+    store : Store
+        Where finished units are and go.
+    one_draw : bool
+        Whether all repeats on synthetic data shuffle one draw, as the papers' do.
+    times : bool
+        Whether times that were just taken replace those that are kept.
+    """
+
+    reading: str = CLOSEST
+    repeats: int | None = None
+    seed: int = 0
+    selection: str | None = None
+    parallel: Mapping[str, Any] = field(default_factory=dict)
+    store: Store = field(default_factory=Store.default, repr=False)
+    one_draw: bool = False
+    times: bool = False
+
+    def planned(self, table: str) -> plan.Table:
+        """Return a table's plan.
+
+        Raises
+        ------
+        UserError
+            On an unknown table or reading, or a rule that the table cannot be asked for by.
+        """
+        description = plan.describe("table", table)
+        self.check(description)
+        reading = named_reading(description["paper"], self.reading)
+        return plan.plan_table(table, reading, 0 if self.one_draw else None)
+
+    def is_full(self, description: Mapping[str, Any]) -> bool:
+        """Whether this is the run whose results are kept in git."""
+        return self.is_kept(description) and self.rule(description) == description["selection"]
+
+    def is_kept(self, description: Mapping[str, Any]) -> bool:
+        """Whether this is a run whose table is kept in git: also that by the honest rule."""
+        return (
+            self.repeats in (None, description["repeats"])
+            and self.seed == 0
+            and not self.one_draw
+            and self.rule(description) in (description["selection"], HONEST)
+        )
+
+    def rule(self, description: Mapping[str, Any]) -> str:
+        """Return the name of the selection rule."""
+        return self.selection or description["selection"]
+
+    def n_repeats(self, description: Mapping[str, Any]) -> int:
+        """Return the number of repeats."""
+        return self.repeats or description["repeats"]
+
+    def stem(self, description: Mapping[str, Any]) -> str:
+        """Return what files of the results are called, before their endings."""
+        named = by_rule(description["id"], self.rule(description), description["selection"])
+        return by_reading(named, self.reading)
+
+    def check(self, description: Mapping[str, Any]) -> None:
+        """Make sure that a table or figure can be asked for by the rule.
+
+        Raises
+        ------
+        UserError
+            On an unknown reading; if the rule is the honest one, and the description's own is
+            honest as it is.
+        """
+        own = description["selection"]
+        honest = honest_rule(own, named_reading(description["paper"], self.reading))
+        if self.selection == HONEST != honest:
+            raise UserError(
+                f"{description['id']} is chosen without hindsight by {honest}, not {HONEST}; "
+                f"say --selection {honest}"
+            )

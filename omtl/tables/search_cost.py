@@ -1,0 +1,86 @@
+"""What searching large grids, rather than playing them in full, costs a table in accuracy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from omtl.compute.store import Loaded
+from omtl.experiment.selection import costs
+from omtl.measures.metrics import METRICS
+from omtl.tables.halving import is_searched, searched, stages
+from omtl.tables.plan import Table, rule_of
+from omtl.tables.play import play
+from omtl.tables.request import Request
+from omtl.util.errors import UserError
+
+COST = (
+    "table",
+    "dataset",
+    "algorithm",
+    "reading",
+    "plays_full",
+    "plays_search",
+    "error_full",
+    "error_search",
+    "difference",
+    "chosen_full",
+    "chosen_search",
+)
+"""Columns of what a search costs."""
+
+
+def cost_of(table: Table, search: Mapping[str, Any], request: Request) -> pd.DataFrame:
+    """Return what a search would cost a table whose large grids are played in full.
+
+    A row for each data set and algorithm with a large grid: how many plays of the whole stream the
+    full grid takes and how many the search, and the error rates that they end at: over all tasks,
+    or of the worst one where that is what the rule minimises.
+    """
+    rows = []
+    seed, n_repeats = request.seed, request.n_repeats(table.description)
+    for cell in {(c.dataset, c.experiment.algorithm["name"]): c for c in table.cells}.values():
+        if not is_searched(cell.experiment, search):
+            continue
+        full = replace(cell, task="all", own_rules={}, rivals=(), search=None)
+        halved = replace(full, search=dict(search))
+        pair = replace(
+            table,
+            cells=[full, halved],
+        )
+        outcome = play(pair, request)
+        if outcome.failed:
+            raise UserError(f"{table.id}: {next(iter(outcome.failed.values())).reason}")
+        load = Loaded(request.store)
+        rule = rule_of(request.rule(table.description), cell.reading)
+        n_tasks = load(full.experiment.repeats(seed, 1))[0].arrays["examples"].size
+        minimised = range(n_tasks) if rule.get("target") == "worst_task" else (None,)
+        ends = []
+        for one in (full, searched(halved, load, rule, seed, n_repeats)):
+            assert one is not None
+            results = load(one.experiment.repeats(seed, n_repeats))
+            point = int(np.argmin(costs(results, rule)))
+            error = METRICS["error"].of
+            rates = [[error(r.arrays, point, task) for task in minimised] for r in results]
+            rate = np.mean(rates, axis=0).max()
+            ends.append((rate, one.experiment.points[point]))
+        plays = sum(
+            experiment.protocol.get("share", 1.0) * repeats * len(experiment.points)
+            for experiment, repeats in stages(halved, load, rule, seed, n_repeats)
+        )
+        (whole, best), (found, chosen) = ends
+        rows.append(
+            (
+                *(table.id, cell.dataset, cell.experiment.algorithm["label"]),
+                table.reading["name"],
+                *(len(full.experiment.points) * n_repeats, round(plays)),
+                *(f"{whole:.4f}", f"{found:.4f}", f"{found - whole:.4f}"),
+                *(json.dumps(best), json.dumps(chosen)),
+            )
+        )
+    return pd.DataFrame(rows, columns=COST)

@@ -1,0 +1,96 @@
+"""What importing the package leaves as it was: the process is its host's."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from threadpoolctl import threadpool_info
+
+from omtl.compute.one_thread import one_thread
+from omtl.util.paths import ROOT
+
+SEEN = """
+import json, os, sys
+import numba, numpy, sklearn, threadpoolctl
+
+def seen():
+    threads = {each["filepath"]: each["num_threads"] for each in threadpoolctl.threadpool_info()}
+    return dict(os.environ), list(sys.path), numba.config.CACHE_DIR, threads
+
+@numba.njit(cache=True)
+def mine(x):
+    return x + 1
+
+before = seen()
+import MODULE
+after = seen()
+
+@numba.njit(cache=True)
+def mine_after(x):
+    return x + 1
+
+places = [function._cache._cache_path for function in (mine, mine_after)]
+same = before[:-1] == after[:-1] and before[-1].items() <= after[-1].items()
+print(json.dumps([same, places[0] == places[1]]))
+"""
+
+
+@pytest.mark.parametrize("module", ["omtl", "omtl.learners", "omtl.sklearn", "omtl.river"])
+def test_an_import_changes_nothing_in_the_host(module: str, tmp_path: Path) -> None:
+    """Neither its environment, nor its path, threads, or where numba keeps its functions.
+
+    Not even in a folder that is laid out as one of a user's own.
+    """
+    (tmp_path / "algorithm").mkdir()
+    (tmp_path / "algorithm" / "mine.yaml").write_text("name: mine\n")
+    (tmp_path / "look.py").write_text(SEEN.replace("MODULE", module))
+    kept = {"PYTHONPATH": str(ROOT), "OMTL_HOME": str(tmp_path / "home"), "PATH": "/usr/bin"}
+    done = subprocess.run(
+        [sys.executable, "look.py"],
+        cwd=tmp_path,
+        env=kept,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [True, True]
+
+
+def test_the_packages_code_is_kept_apart() -> None:
+    """In a folder of its sources' hash: edited rules are compiled anew."""
+    code = (
+        "from omtl.util.compile_cache import source_hash; from omtl.kernel.smooth_hinge import "
+        "_newton; print(source_hash()[:16] in _newton._cache._cache_path)"
+    )
+    environment = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "True\n"
+
+
+def test_units_side_by_side_have_one_thread_each() -> None:
+    """Until the last of them ends; then the process has what it had."""
+
+    def threads() -> list[int]:
+        return [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+
+    before = threads()
+    first, second = one_thread(), one_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(threads()) == {1}
+    second.__exit__(None, None, None)
+    assert threads() == before

@@ -1,0 +1,111 @@
+"""The protocol of labels that are asked for, and the OMTL paper's toy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from data_sets import real
+
+import data_fetchers
+from omtl.data.networks import mixing_matrix
+from omtl.data.preparation import fed
+from omtl.experiment.config import load_option
+from omtl.learners.cavallanti import MultiPerceptron
+from omtl.learners.omtl import OMTLLogDet
+from omtl.learners.selective import SelectivePerceptron
+from omtl.protocols import queries
+from omtl.protocols.setting import Setting
+from omtl.util.errors import UserError
+from omtl.util.seeds import generator
+
+
+def setting(seed: int = 0, **protocol: Any) -> Setting:
+    """Return a repeat on a draw of the paper's toy."""
+    tasks = data_fetchers.load("opposed_tasks", rng=np.random.default_rng(seed))
+    config = {**load_option("protocol", "queries"), **protocol}
+    return Setting(fed(tasks), config, None, lambda of, **axes: generator(seed, of=of, **axes))
+
+
+def test_counts_are_of_all_examples_once() -> None:
+    """A third is tested, the rest learnt from; who asks for all labels is told of all."""
+    learners = [MultiPerceptron(0.0), SelectivePerceptron(np.inf), SelectivePerceptron(0.3)]
+    found = queries.play_grid(learners, setting())
+    assert found["examples"].sum() == 200
+    assert found["tested"].sum() == 100
+    np.testing.assert_array_equal(found["queries"][0], found["examples"])
+    np.testing.assert_array_equal(found["queries"][1], found["examples"])
+    assert 0 < found["queries"][2].sum() < 150
+    np.testing.assert_array_equal(found["mistakes"][0], found["mistakes"][1])
+    assert np.all(found["right"] <= found["tested"])
+
+
+def test_weights_are_read_off_the_scores() -> None:
+    """Scores of unit rows are the weights."""
+    here = setting()
+    part = queries.part_to_learn(here)
+    learner = MultiPerceptron(2.0)
+    _, state = queries.play(learner, part.examples, part.stream, part.shape)
+    own, shared = state.own, state.shared
+    expected = (3.0 * own + 2.0 * shared) / (3.0 * 3.0)
+    np.testing.assert_allclose(queries.weights_of(learner, state, part.shape), expected)
+
+
+def test_logdet_learns_the_negative_correlation_that_a_fixed_relation_hides() -> None:
+    """Table 2 of the paper: −0.91 against −0.20; here the mean over 20 draws, each with its σ."""
+    pair = {"pair": [1, 2]}
+    learners = [MultiPerceptron(3.0), OMTLLogDet(0.01, 0.5)]
+    found = np.array(
+        [queries.play_grid(learners, setting(s, **pair))["correlation"] for s in range(20)]
+    )
+    difference = found[:, 1] - found[:, 0]
+    error = difference.std(ddof=1) / np.sqrt(20)
+    assert difference.mean() + 3.9 * error < 0.0  # Student's t, 99.9 %, 19 degrees of freedom
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, 0.001])
+def test_a_share_that_leaves_nothing_is_refused(share: float) -> None:
+    with pytest.raises(UserError, match=r"protocol\.test_share"):
+        queries.part_to_learn(setting(test_share=share))
+
+
+def test_tasks_are_opposed() -> None:
+    """w1 = −w2, w3 has no correlation with them, and labels follow."""
+    from data_fetchers.opposed_tasks import true_weights
+
+    w = true_weights(np.random.default_rng(3), 10)
+    np.testing.assert_array_equal(w[0], -w[1])
+    assert abs(np.corrcoef(w)[0, 2]) < 1e-12
+    tasks = data_fetchers.load("opposed_tasks", rng=np.random.default_rng(3))
+    assert np.bincount(tasks.task).tolist() == [100] * 3
+    np.testing.assert_array_equal(
+        tasks.y, np.sign(np.einsum("ij,ij->i", np.asarray(tasks.X), w[tasks.task]))
+    )
+
+
+def test_newsgroups_are_paired(real_home: Path | None) -> None:
+    for pairing, first in (("far", "misc"), ("near", "comp.os")):
+        tasks = real("newsgroup_pairs", real_home, pairing=pairing)
+        assert tasks.y.size == 15_935
+        assert len(tasks.names) == 10
+        assert np.unique(tasks.task).size == 10
+        assert first in " ".join(tasks.names)
+        assert abs(np.bincount(tasks.task, weights=tasks.y)).max() < 20
+    with pytest.raises(UserError, match="pairing"):
+        data_fetchers.load("newsgroup_pairs", pairing="random")
+
+
+def test_other_reviews_are_one_task(real_home: Path | None) -> None:
+    tasks = real("sentiment8", real_home)
+    assert tasks.names[-1] == "other"
+    counts = np.bincount(tasks.task)
+    assert counts[:2].tolist() == [727 + 4531, 316 + 2471]
+    assert counts.sum() == 52_447
+
+
+def test_mixing_is_not_asked_for() -> None:
+    """A centralised learner has no network, and the protocol still tells it a shape."""
+    part = queries.part_to_learn(setting())
+    np.testing.assert_array_equal(part.shape.mixing, mixing_matrix(3))

@@ -1,0 +1,89 @@
+"""Files that other programs read: workflows, the citation, the notebook."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from omtl.util.paths import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+YAML_FILES = [
+    *WORKFLOWS,
+    *sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")),
+    ROOT / ".pre-commit-config.yaml",
+]
+
+
+def steps(path: Path) -> list[dict[str, Any]]:
+    """Return the steps of all jobs of a workflow."""
+    jobs = yaml.safe_load(path.read_text())["jobs"]
+    return [step for job in jobs.values() for step in job["steps"]]
+
+
+@pytest.mark.parametrize("path", YAML_FILES, ids=lambda path: path.name)
+def test_it_can_be_read(path: Path) -> None:
+    assert yaml.safe_load(path.read_text())
+
+
+def test_the_workflows_try_every_python_that_is_stated() -> None:
+    """On three systems."""
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text())["jobs"]
+    tried = jobs["tests"]["strategy"]["matrix"]
+    stated = [name.rpartition(" ")[2] for name in PROJECT["classifiers"] if ":: 3." in name]
+    assert tried["python"] == stated
+    assert len(tried["system"]) == 3
+    assert set(jobs) == {"lint", "tests", "wheel", "docs"}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_runs_what_there_is(path: Path) -> None:
+    """Targets of make, tests and locks; extras of the package."""
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    for words in (step["run"].split() for step in steps(path) if "run" in step):
+        for word in words:
+            if words[0] == "make":
+                assert word in ("make", ".venv/test", *targets)
+            elif word.endswith((".py", ".lock")):
+                assert (ROOT / word).is_file()
+
+
+def test_the_versions_are_one() -> None:
+    """Of the package, of its citation and of the changelog's newest section."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    (newest, date) = re.findall(
+        r"^## ([\d.]+) \(([\d-]+)\)$", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE
+    )[0]
+    assert PROJECT["version"] == newest == str(citation["version"])
+    assert str(citation["date-released"]) == date
+
+
+def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All its cells in order; it is kept without outputs."""
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path))
+    notebook = json.loads((ROOT / "examples" / "tutorial.ipynb").read_text())
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert all(not cell["outputs"] and cell["execution_count"] is None for cell in code)
+    names: dict[str, Any] = {}
+    for cell in code:
+        exec("".join(cell["source"]), names)
+    assert len(names["runs"]) == 3 and names["runs"]["error"].notna().all()
+    assert names["beside"]["algorithm"].nunique() == 4
+    assert names["model"].score(names["X"], names["y"], names["task"]) > 0.7
+
+
+def test_no_file_names_a_package_index() -> None:
+    """Which one is used is the business of whoever installs."""
+    hosts = "py" + "pi[.]org|python" + "hosted[.]org|mcr[.]micro" + "soft[.]com"
+    found = subprocess.run(
+        ["git", "grep", "-lE", hosts], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert found.stdout == ""
