@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from omtl.commands._options import add_draw_option, add_run_options, wanted_of
+from omtl.commands._options import add_draw_option, add_run_options, request_of
 from omtl.util.status import DONE
 
 HELP = "write finished units to an archive, from which others need not compute them"
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
 
     units = None
     if options.tables:
-        wanted = wanted_of(options)
+        wanted = request_of(options)
         units = [
             unit
             for table in options.tables
