@@ -21,6 +21,10 @@ started=()
 finish() {
     [ "$?" = 0 ] || cat "$work/told" >&2 2>/dev/null || true
     scancel --user=root >/dev/null 2>&1 || true
+    for _ in $(seq 30); do # its jobs outlive Slurm's own processes
+        [ -z "$(squeue --noheader 2>/dev/null)" ] && break
+        sleep 1
+    done
     for pid in "${started[@]}"; do kill "$pid" 2>/dev/null || true; done
     sleep 1
     rm -rf "$work" || true
@@ -75,7 +79,7 @@ started+=($!)
 worker() { # a worker is a job with one core
     sbatch --parsable --partition=short --cpus-per-task=1 --output="$work/%j.log" --wrap \
         "exec $python -m distributed.cli.dask_worker tcp://127.0.0.1:$port --nthreads 1 --no-nanny \
-        --no-dashboard --host 127.0.0.1"
+        --no-dashboard --host 127.0.0.1 --death-timeout 30"
 }
 what=(algorithm=dom1 network=ring "repeats=$repeats" dataset.options.n_examples=1000)
 begun=$SECONDS
