@@ -35,7 +35,7 @@ from scripts.in_page import fill, table
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "results" / "trust"
-RUNS = ((300, 0.1), (1000, 0.1), (1000, 0.5))
+RUNS = ((300, 0.1), (1000, 0.5))
 """Workers, and seconds of a unit, that are simulated."""
 
 LATENCY = 0.002

@@ -9,7 +9,7 @@ set -eu
 cd "$(dirname "$0")/.."
 file="${1:-results/trust/slurm.json}"
 python="${PYTHON:-.venv/bin/python}"
-repeats=40
+repeats=30
 
 if ! command -v slurmctld >/dev/null; then
     { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
@@ -21,9 +21,13 @@ started=()
 finish() {
     [ "$?" = 0 ] || cat "$work/told" >&2 2>/dev/null || true
     scancel --user=root >/dev/null 2>&1 || true
+    for _ in $(seq 30); do # its jobs outlive Slurm's own processes
+        [ -z "$(squeue --noheader 2>/dev/null)" ] && break
+        sleep 1
+    done
     for pid in "${started[@]}"; do kill "$pid" 2>/dev/null || true; done
     sleep 1
-    rm -rf "$work"
+    rm -rf "$work" || true
 }
 trap finish EXIT
 
@@ -75,12 +79,12 @@ started+=($!)
 worker() { # a worker is a job with one core
     sbatch --parsable --partition=short --cpus-per-task=1 --output="$work/%j.log" --wrap \
         "exec $python -m distributed.cli.dask_worker tcp://127.0.0.1:$port --nthreads 1 --no-nanny \
-        --no-dashboard --host 127.0.0.1"
+        --no-dashboard --host 127.0.0.1 --death-timeout 30"
 }
-what=(algorithm=dom1 network=ring "repeats=$repeats" dataset.options.n_examples=2000)
+what=(algorithm=dom1 network=ring "repeats=$repeats" dataset.options.n_examples=1000)
 begun=$SECONDS
 OMTL_HOME="$work/slurm" "$python" -m omtl run "${what[@]}" parallel=dask \
-    "parallel.address=tcp://127.0.0.1:$port" > "$work/line" 2> "$work/told" &
+    "parallel.address=tcp://127.0.0.1:$port" > "$work/out" 2> "$work/told" &
 run=$!
 stored() { find "$work/slurm/store" -name '*.units' -size +0 2>/dev/null | head -1; }
 until grep -q 'has no workers now' "$work/told"; do
@@ -99,8 +103,10 @@ scancel "$first"
 third="$(worker)"
 wait "$run"
 seconds=$((SECONDS - begun))
-OMTL_HOME="$work/alone" "$python" -m omtl run "${what[@]}" parallel=serial > "$work/alone.line"
-cmp "$work/line" "$work/alone.line"
+mv "$work/slurm/store" "$work/store"  # what is compiled stays, what is computed does not
+OMTL_HOME="$work/slurm" "$python" -m omtl run "${what[@]}" parallel=serial > "$work/alone"
+head -1 "$work/out" > "$work/line"
+head -1 "$work/alone" | cmp - "$work/line"
 "$python" - "$file" "$work" <<PY
 import json, sys
 from pathlib import Path

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from miniature import small
 
+from omtl.commands._main import main
 from omtl.compute import parallel_jobs
 from omtl.compute.archive import fetched, prune, pull, push
 from omtl.compute.segments import HEADER, scan
@@ -112,6 +113,25 @@ def test_units_of_other_code_are_kept_apart_and_pruned(
     assert {record.key.hex() for record in fresh.records()} == {unit.key for unit in again}
     assert [path.suffix for path in store.folder.iterdir()] == [".units"]
     assert HEADER.size == 140
+
+
+def test_commands_push_pull_and_prune(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A sentence each, also where there is nothing, or no archive."""
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "here"))
+    archive = str(tmp_path / "units.omtl")
+    assert main(["push", archive, "dom-table1", "--repeats", "1"]) == 2
+    assert "has none of these units" in capsys.readouterr().err
+    parallel_jobs.run(small("pm").repeats(0, 2), Store.default(), SERIAL, quiet=True)
+    assert main(["push", archive]) == 0
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "there"))
+    assert main(["pull", archive]) == 0
+    assert "2 units, 2 of them new; 2 are of the code" in capsys.readouterr().out
+    assert main(["prune", "--only-tell"]) == 0
+    assert "0 units would go, 2 stay" in capsys.readouterr().out
+    assert main(["pull", str(tmp_path / "nothing")]) == 2
+    assert "nothing cannot be read" in capsys.readouterr().err
 
 
 def test_a_reproduction_is_signed(tmp_path: Path) -> None:

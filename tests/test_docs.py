@@ -50,7 +50,7 @@ def assert_known(line: str) -> None:
             rest = rest[: rest.index(">")]
         _main.parse(rest)
     else:
-        assert Path(program).name in ("pip", "python", "git", "cd", "dask"), line
+        assert Path(program).name in ("pip", "python", "git", "cd", "dask", "sbatch"), line
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)

@@ -205,7 +205,7 @@ def asked(work: Asked) -> list[Done]:
 
 def one(unit: Unit, work: Asked) -> Done:
     """Compute a unit; apart, where its learner is the user's or it has a limit."""
-    learner = unit.modules["learner"]
+    learner = unit.algorithm["learner"].rpartition(".")[0]
     if work.seconds is None and work.mib is None and own_module(learner) is None:
         return here(unit, work.mark)
     kind = work.mib, os.environ.get(VARIABLE)

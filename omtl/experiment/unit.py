@@ -81,8 +81,9 @@ class Unit:
         algorithm = {k: self.algorithm[k] for k in made_of if k in self.algorithm}
         dataset = {k: v for k, v in self.dataset.items() if k != "label"}
         network = self.network and {k: v for k, v in self.network.items() if k != "name"}
+        modules = self.modules
         try:
-            code = {part: code_version(module) for part, module in self.modules.items()}
+            code = {part: code_version(module) for part, module in modules.items()}
         except SyntaxError as fault:
             raise import_fault(
                 f"algorithm.learner: {self.algorithm['learner']!r}", fault
@@ -97,7 +98,7 @@ class Unit:
             "repeat": self.repeat,
             "draw": self.draw,
             "files": files_of(self.dataset),
-            "code": code | {"packages": package_versions(self.modules.values())},
+            "code": code | {"packages": package_versions(modules.values())},
             "format": FORMAT,
         }
 
