@@ -30,6 +30,8 @@ class Metric:
         The arrays that it is made of.
     timing : bool
         Whether it is a time, which another machine's cannot be compared with.
+    ranked : bool
+        Whether one number can be better than another.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Metric:
     of: Callable[[Arrays, int, int | None], float]
     needs: tuple[str, ...]
     timing: bool = False
+    ranked: bool = True
 
 
 def ace(arrays: Arrays, point: int, task: int | None) -> float:
@@ -100,7 +103,7 @@ METRICS = {
         Metric("accuracy", "%", False, worst=0.0, of=share(*TESTED, times=100.0), needs=TESTED),
         Metric("right", "", False, worst=0.0, of=share(*TESTED), needs=TESTED),
         Metric("wrong", "", lower_is_better=True, worst=1.0, of=share(*COUNTS), needs=COUNTS),
-        Metric("correlation", "", False, worst=0.0, of=correlation, needs=("correlation",)),
+        Metric("correlation", "", False, 0.0, correlation, needs=("correlation",), ranked=False),
         *(
             Metric(name, unit, lower_is_better=True, worst=np.inf, of=total(array), needs=(array,))
             for name, unit, array in (

@@ -207,7 +207,7 @@ def _before_all(table: Table, scored: Sequence[Scored]) -> list[str]:
     sign = 1.0 if metric.lower_is_better else -1.0
     columns: dict[tuple[str, str], list[Scored]] = {}
     for s in scored:
-        if s.cell.metric == metric.name and not metric.timing:
+        if s.cell.metric == metric.name and metric.ranked and not metric.timing:
             columns.setdefault((s.cell.dataset, s.cell.task), []).append(s)
     told = []
     for (dataset, task), column in columns.items():
