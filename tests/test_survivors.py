@@ -111,7 +111,7 @@ def test_compiled_code_is_kept_by_all_sources(
     """Those of the package and those of one's own."""
     package = tmp_path / "package"
     package.mkdir()
-    monkeypatch.setattr(compile_cache, "__file__", str(package / "_compile_cache.py"))
+    monkeypatch.setattr(compile_cache, "PACKAGE", package)
     monkeypatch.setenv("OMTL_OWN", str(tmp_path))
     seen = {compile_cache.source_hash()}
     for path in (package / "rules.py", tmp_path / "mine.py"):

@@ -148,7 +148,10 @@ TABLE = {
         ("random_state",),
     ),
     "Humble": Entry(
-        "peers", {"b": 1.0, "C": 3.4}, {"b": FINITE, "C": NOT_NEGATIVE}, ("random_state",)
+        "peers",
+        {"b": 1.0, "C": 3.4011973816621555},
+        {"b": FINITE, "C": NOT_NEGATIVE},
+        ("random_state",),
     ),
     "COML": Entry("coml", {"C": 1.0, "mu": 0.5}, {"C": POSITIVE, "mu": BELOW_ONE}),
     "OMTLCovariance": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),

@@ -27,7 +27,7 @@ def place_of(fault: BaseException, folder: Path) -> str:
     inside = folder.resolve()
     for frame in reversed(traceback.extract_tb(fault.__traceback__)):
         path = Path(frame.filename).resolve()
-        if path.is_relative_to(inside):
+        if path.is_file() and path.is_relative_to(inside):
             return f"{path.relative_to(inside)}, line {frame.lineno}: {frame.line}"
     return ""
 
