@@ -11,7 +11,7 @@ import pandas as pd
 from rich.console import Console
 
 from omtl.compute import memory
-from omtl.evidence.claims import ledger
+from omtl.evidence.claims import UNDECIDED, ledger
 from omtl.evidence.statistics import make_statistics
 from omtl.experiment.config import named_reading
 from omtl.figures.plan import plan_figure
@@ -20,7 +20,7 @@ from omtl.reproduction.make_figure import Made, make_figure
 from omtl.tables import plan
 from omtl.tables.committed import keep_times
 from omtl.tables.halving import record
-from omtl.tables.layout import lay_out
+from omtl.tables.layout import lay_out, plural
 from omtl.tables.play import play
 from omtl.tables.render import show
 from omtl.tables.request import Request
@@ -71,6 +71,8 @@ def reproduce_table(name: str, request: Request, console: Console) -> Reproduced
             markup=False,
             highlight=False,
         )
+    if few := _few_repeats(shown.claims, request.n_repeats(table.description), table.description):
+        console.print(few, soft_wrap=True, highlight=False)
     if kept and not request.times:
         earlier = keep_times(table, shown.scored, request)
         if earlier is not shown.scored:
@@ -91,6 +93,18 @@ def reproduce_table(name: str, request: Request, console: Console) -> Reproduced
         write_rows(paths[-1], record(table, request))
     broken = any(not failure.missing_data for failure in outcome.failed.values())
     return Reproduced(shown.scored, shown.claims, paths, broken)
+
+
+def _few_repeats(claims: pd.DataFrame, n_repeats: int, description: dict[str, Any]) -> str:
+    """Return a sentence where fewer repeats than the paper's may be why claims are undecided."""
+    undecided = int((claims["outcome"] == UNDECIDED).sum()) if len(claims) else 0
+    if not undecided or n_repeats >= description["repeats"]:
+        return ""
+    are = "claim is" if undecided == 1 else "claims are"
+    return (
+        f"{undecided} {are} undecided with {plural(n_repeats, 'repeat')}: "
+        f"the paper has {description['repeats']}, and more may decide"
+    )
 
 
 def _described(kind: str, name: str, request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
