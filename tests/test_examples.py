@@ -24,7 +24,7 @@ TOLD = {
     "omtl explain": "omtl table dom-table1 --cell",
     "omtl doctor": "numba",
     "omtl run": "(2 repeats, reading as_written, oracle:",
-    "omtl compare": "PA-global",
+    "omtl compare": "seed 0, selection",
     "omtl new": "written: ",
     "omtl list": "my_data",
     "python make_data.py": "",
@@ -99,7 +99,8 @@ def test_the_same_code_compiles(tmp_path: Path) -> None:
     path.write_text("from omtl.kernel.compiled import compiled\n" + fast, encoding="utf-8")
     compiled = ended(run, folder, tmp_path / "home")
     assert plain.returncode == compiled.returncode == 0, plain.stderr + compiled.stderr
-    assert plain.stdout == compiled.stdout
+    tables = [done.stdout.partition("written:")[0] for done in (plain, compiled)]
+    assert tables[0] == tables[1]
     said = "the code of learner my_learner.MyLearner changed: 1 stored unit is computed again"
     assert said in compiled.stderr
     assert "passive_aggressive" not in compiled.stderr

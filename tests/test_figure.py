@@ -221,7 +221,7 @@ def test_missing_data(store: Store, tmp_path: Path) -> None:
     ]
     assert shown[0].missing == ("DOM-I: no such data",)
     assert shown[1].missing == ("DOM-I, DOM-II: no such data",)
-    paths = write_figure(planned, shown, "oracle", 0, 1, tmp_path)
+    paths = write_figure(planned, shown, Request(repeats=1, store=store), tmp_path)
     rows = rows_of(paths[-1])
     assert [r["label"] for r in rows if r["kind"] == "missing" and r["panel"] == "b"] == [
         "DOM-I, DOM-II: no such data"

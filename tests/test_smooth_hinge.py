@@ -12,8 +12,8 @@ from profiles import thorough
 from scipy import sparse
 from scipy.optimize import minimize
 
+from omtl.kernel import smooth_hinge as module
 from omtl.kernel.smooth_hinge import minimisers, smooth_hinge
-from omtl.theory import smooth_hinge as module
 
 THOROUGH = thorough(100)
 

@@ -75,7 +75,7 @@ def test_hyper_parameters_from_a_table(store: Store, monkeypatch: pytest.MonkeyP
     line = PlannedLine({"published": "COML"}, by_task("coml"))
     unknown = PlannedLine({"published": "Nobody"}, by_task("pm"))
     planned = Figure(
-        {"chosen_in": "t"},
+        {"id": "f", "chosen_in": "t", "selection": "oracle", "repeats": 2},
         reading,
         (PlannedPanel({"published": "Synthetic"}, (line, unknown)),),
     )

@@ -39,11 +39,11 @@ def test_a_home_that_cannot_be_written_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One sentence and status 2, also where the folder is there and Hydra's cannot be made."""
-    (tmp_path / "hydra").write_text("no folder", encoding="utf-8")
+    (tmp_path / "runs").write_text("no folder", encoding="utf-8")
     monkeypatch.setenv("OMTL_HOME", str(tmp_path))
     monkeypatch.setattr("sys.argv", ["omtl"])
     assert _main.main(["run", "algorithm=pa", "repeats=1"]) == 2
-    assert f"{tmp_path / 'hydra'} cannot be written" in capsys.readouterr().err
+    assert f"{tmp_path / 'runs'} cannot be written" in capsys.readouterr().err
 
 
 def test_the_report_knows_learners_of_an_own_folder(

@@ -51,6 +51,8 @@ def plain_rows(X: Any) -> Rows | None:
         return DenseRows(X) if plain else None
     if not sparse.issparse(X) or X.format != "csr" or X.ndim != 2 or not X.shape[0]:
         return None
+    if X.shape[1] > WIDEST:
+        return None
     values, indices, indptr = X.data, X.indices, X.indptr
     for array, kinds in ((values, (FLOAT,)), (indices, INTEGERS), (indptr, INTEGERS)):
         if not isinstance(array, np.ndarray) or array.dtype not in kinds or array.ndim != 1:
