@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from omtl.compute import parallel_jobs
+from omtl.compute.progress import Progress
 from omtl.compute.segments import scan
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, resolve_jobs
@@ -177,13 +178,13 @@ CLUSTERS: dict[str, Any] = {"dask": DaskCluster, "ray": RayCluster}
 def client(engine: str, address: str, folder: Path) -> int:
     """Compute the units that a store lacks; note in a file how many are reported as done."""
 
-    class Told(parallel_jobs.tqdm):  # type: ignore[type-arg]
-        def update(self, n: float | None = 1) -> bool | None:
+    class Told(Progress):
+        def done(self, n: int = 1, name: str = "") -> None:
             with (folder / "told").open("a") as file:
                 file.write(f"{n}\n")
-            return super().update(n)
+            super().done(n, name)
 
-    parallel_jobs.tqdm = Told  # type: ignore[misc]
+    parallel_jobs.Progress = Told  # type: ignore[misc]
     parallel = resolve_jobs(load_option("parallel", engine), 2)
     if address:
         parallel["address"] = address

@@ -520,6 +520,8 @@ def test_names_of_tasks_do_not_matter(learner: Any) -> None:
     The examples come in the same order, so that this also holds where tasks share a vector. Ties
     are left out, as rounding may break them (`test_a_node_that_has_heard_of_nothing...`).
     """
+    if getattr(learner, "single", False):
+        pytest.skip("of peers that are trusted alike, the first is asked")
     case = problem((9, 6, 8, 7), mixing=lazy_ring(4))
     new = np.array([2, 0, 3, 1])
     old = np.argsort(new)

@@ -369,7 +369,12 @@ def open_ray(address: str, jobs: int) -> None:
     where: dict[str, Any] = (
         {"address": address}
         if address
-        else {"num_cpus": jobs, "_node_ip_address": LOOPBACK, "include_dashboard": False}
+        else {
+            "address": "local",
+            "num_cpus": jobs,
+            "_node_ip_address": LOOPBACK,
+            "include_dashboard": False,
+        }
     )
     try:
         ray.init(logging_level=logging.ERROR, log_to_driver=False, **where)
