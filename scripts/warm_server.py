@@ -20,11 +20,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from omtl.util import paths
+from omtl.util import paths, user_folder
 
 # Before anything else of the package takes them.
 paths.EXPERIMENTS, paths.RESULTS = Path("experiments"), Path("results")
 paths.PUBLISHED = paths.RESULTS / "published"
+user_folder.find = lambda: None  # the folder's experiments are the project's, not a user's
 
 from omtl.commands._main import main  # noqa: E402
 

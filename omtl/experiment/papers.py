@@ -19,7 +19,7 @@ def paper_files(pattern: str) -> list[Path]:
     """
     found = list(EXPERIMENTS.glob(f"*/{pattern}"))
     folder = own()
-    if folder is not None:
+    if folder is not None and (folder / "experiments").resolve() != EXPERIMENTS.resolve():
         mine = list((folder / "experiments").glob(f"*/{pattern}"))
         for path in mine:
             if (EXPERIMENTS / path.parent.name).is_dir():
