@@ -65,7 +65,7 @@ def write_experiment(folder: Path) -> None:
     texts = {
         "experiments/mini/table1.yaml": (
             f"id: {TABLE}\npaper: mini\ntitle: A small table\ncaption: small\nspread: std\n"
-            "metric: error\nprotocol: rounds\nselection: oracle\n"
+            "metric: error\nprotocol: rounds\nselection: oracle\nbaselines: none\n"
             f"repeats: {REPEATS}\nplays: 0\ndigits: 2\n"
             "columns:\n  - dataset: random_walk\n    published: Synthetic\n    patch:\n"
             "      dataset.random_walk.options.n_tasks: 8\n"
