@@ -13,7 +13,7 @@ OPTIONS = --reading '$(READING)' --seed '$(SEED)' $(if $(REPEATS),--repeats '$(R
 	$(if $(SELECTION),--selection '$(SELECTION)')
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics honesty verify report data bench test lint faults elastic simulation slurm mutants fuzz engines audit docs lock clean distclean
+.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics hindsight verify report data bench test lint faults elastic simulation slurm mutants fuzz engines audit docs lock clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -39,8 +39,8 @@ claims: $(VENV)/run ## write the ledger of all claims and the audit of the theor
 statistics: $(VENV)/run ## test a table's claims, rank its algorithms (TABLE=dom-table1)
 	@$(OMTL) statistics '$(TABLE)' $(OPTIONS)
 
-honesty: $(VENV)/run ## tell how much of each margin comes from tuning in hindsight
-	@$(OMTL) honesty
+hindsight: $(VENV)/run ## measure how much of each margin comes from tuning in hindsight
+	@$(OMTL) hindsight
 
 report: $(VENV)/run ## write the report as a static site in .omtl/site
 	@$(OMTL) report

@@ -243,7 +243,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Make]:
     monkeypatch.setattr(reproduce, "reproduce_figure", lambda *args: made["figure"](*args))
     monkeypatch.setattr(reproduce, "reproduce_statistics", lambda *_: [])
     monkeypatch.setattr(ledger, "write_ledgers", lambda: ([], []))
-    monkeypatch.setattr(reproduce_all, "write_honesty", lambda *_: [])
+    monkeypatch.setattr(reproduce_all, "write_hindsight_gap", lambda *_: [])
     monkeypatch.setattr(reproduce_all, "write_findings", lambda *_: [])
     return made
 
@@ -282,17 +282,17 @@ def test_reproduce_goes_on_where_a_table_fails(
     assert "2: match 2" in lines[-2]
 
 
-def test_what_is_too_dear_is_left_out(
+def test_what_is_too_slow_is_left_out(
     fakes: dict[str, Make], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Unless it is asked for; the summary says what, and why."""
     assert fakes
-    described = {"paper": "rom", "selection": "fixed", "too_dear": {"as_written": "it takes a day"}}
+    described = {"paper": "rom", "selection": "fixed", "too_slow": {"as_written": "it takes a day"}}
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: described)
     assert _main.main(["reproduce", "--jobs", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2:] == [f"left out: rom-table{n}, as_written: it takes a day" for n in (1, 2)]
-    assert _main.main(["reproduce", "--dear", "--jobs", "1"]) == 0
+    assert _main.main(["reproduce", "--all", "--jobs", "1"]) == 0
     assert "left out" not in capsys.readouterr().out
 
 

@@ -56,7 +56,7 @@ COLUMNS = (
     *OF_A_BASELINE,
     "fixed_by_reading",
 )
-"""Columns of ``results/honesty.csv``.
+"""Columns of ``results/hindsight.csv``.
 
 `from_hindsight` is by how much the margin is less by the honest rule. The `baseline` is the best of
 ours by the honest rule, and its margin that of the paper's own over it. `fixed_by_reading` names
@@ -327,10 +327,10 @@ def sentence(row: Mapping[Any, str]) -> str:
     return f"{place}: {'; '.join([print_, *both])}{fixed}"
 
 
-def write_honesty(request: Request, results: Path = RESULTS) -> tuple[list[str], list[Path]]:
+def write_hindsight_gap(request: Request, results: Path = RESULTS) -> tuple[list[str], list[Path]]:
     """Write the margins of all tables by reading; return what they say, and the path.
 
-    The file is ``honesty.csv``; in ``partial``, where it is not of as many repeats as published.
+    The file is ``hindsight.csv``; in ``partial``, where it is not of as many repeats as published.
 
     Earlier rows of a table and reading of which the store has nothing are kept.
 
@@ -346,7 +346,7 @@ def write_honesty(request: Request, results: Path = RESULTS) -> tuple[list[str],
     UserError
         If nothing is stored.
     """
-    path = (results if request.repeats is None else results / "partial") / "honesty.csv"
+    path = (results if request.repeats is None else results / "partial") / "hindsight.csv"
     found = [
         margins(name, named_reading(describe("table", name)["paper"], reading), request)
         for name in tables()

@@ -24,7 +24,7 @@ NEEDED: Mapping[str, str] = {
 """Keys that a mapping of a kind must have."""
 
 ALSO: Mapping[str, str] = {
-    "table": "baselines print plays proposed too_dear searched_without chosen_by findings blocks "
+    "table": "baselines print plays proposed too_slow searched_without chosen_by findings blocks "
     "same_row",
     "row": "group algorithm published ours network selection",
     "column": "patch kind search protocol",

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from omtl.compute.independent_jobs import Ended, Job, attempt, side_by_side
 from omtl.evidence import ledger
-from omtl.evidence.hindsight_gap import compares, write_honesty
+from omtl.evidence.hindsight_gap import compares, write_hindsight_gap
 from omtl.evidence.summary import Summary
 from omtl.experiment.naming import READINGS
 from omtl.experiment.selection import HONEST
@@ -25,12 +25,12 @@ from omtl.tables.proofread import write_findings
 from omtl.tables.request import Request, honest_rule
 
 
-def reproduce_everything(request: Request, console: Console, dear: bool = False) -> Summary:
+def reproduce_everything(request: Request, console: Console, everything: bool = False) -> Summary:
     """Reproduce all tables under each standard reading, and all figures as asked for.
 
     Tables that are chosen in hindsight are also made by the honest rule, and compared with it;
-    the counts are of those by the papers' rules. A reading of a table that is `too_dear`, by its
-    description, is left out unless `dear`.
+    the counts are of those by the papers' rules. A reading of a table that is `too_slow`, by its
+    description, is left out unless `everything`.
 
     What fails is told on standard error and in the summary; the rest goes on.
     """
@@ -61,8 +61,8 @@ def reproduce_everything(request: Request, console: Console, dear: bool = False)
             under = replace(request, reading=reading)
             account = summary.of(description["paper"], reading)
             what = f"{name}, {reading}"
-            why = description.get("too_dear", {}).get(reading)
-            if why and not dear:
+            why = description.get("too_slow", {}).get(reading)
+            if why and not everything:
                 summary.left_out.append(f"{what}: {why}")
                 continue
             done = here(what, reproduce.reproduce_table, name, under, console)
@@ -77,7 +77,7 @@ def reproduce_everything(request: Request, console: Console, dear: bool = False)
                 fair = replace(under, selection=HONEST)
                 here(f"{what}, {HONEST}", reproduce.reproduce_table, name, fair, console)
     if request.selection is None and request.seed == 0:
-        later.append(Job("honesty", write_honesty, (request,)))
+        later.append(Job("hindsight", write_hindsight_gap, (request,)))
     drawings = []
     for name in plan.descriptions("figure"):
         summary.of(plan.describe("figure", name)["paper"], request.reading).figures += 1

@@ -7,6 +7,7 @@ that features which an example does not have cost nothing.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from struct import Struct
 from struct import error as StructError  # noqa: N812
@@ -187,6 +188,11 @@ class MultiTask(base.MiniBatchClassifier):
     def __getstate__(self) -> dict[str, Any]:
         """Return what is copied or pickled: all but addresses of compiled code."""
         return {**self.__dict__, "_plan": None}
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """Return the bytes of what is kept, without compiled code, which models share."""
+        return len(pickle.dumps(self))
 
     def _prepare(self, x: Mapping[Hashable, Any]) -> None:
         """Make ready for examples with the features of this one, which are known."""

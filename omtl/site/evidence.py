@@ -36,7 +36,7 @@ class Evidence:
     verified: list[dict[str, str]]
     outcomes: dict[str, int]
     ranks: list[Ranks]
-    honesty: list[dict[str, str]]
+    hindsight: list[dict[str, str]]
     searches: dict[str, list[dict[str, str]]]
     bench: list[tuple[str, Markup]]
 
@@ -57,7 +57,7 @@ def evidence(sources: Sources) -> Evidence:
         verified,
         dict(Counter(row["result"] for row in verified)),
         [ranks for table in sources.tables for ranks in _ranks(table, results / "statistics")],
-        rows(results / "honesty.csv"),
+        rows(results / "hindsight.csv"),
         searches,
         bench,
     )

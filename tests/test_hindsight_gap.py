@@ -479,26 +479,26 @@ def test_an_honest_table_has_one_rule() -> None:
 
 def test_the_file_keeps_what_is_not_stored(here: Path, filled: Store, tmp_path: Path) -> None:
     """Rows of other tables stay; a column that was not run in full is left out."""
-    path = here / "partial" / "honesty.csv"
-    told, _ = hindsight_gap.write_honesty(Request(repeats=N, store=filled), here)
+    path = here / "partial" / "hindsight.csv"
+    told, _ = hindsight_gap.write_hindsight_gap(Request(repeats=N, store=filled), here)
     assert len(told) == len(READINGS)
     assert all("dom-table1" in line and "by prefix" in line for line in told)
-    short, _ = hindsight_gap.write_honesty(Request(repeats=2, store=filled), here)
+    short, _ = hindsight_gap.write_hindsight_gap(Request(repeats=2, store=filled), here)
     assert all("(no interval: 2 repeats)" in line and "[" not in line for line in short)
     path.unlink()
-    hindsight_gap.write_honesty(Request(repeats=N, store=filled), here)
+    hindsight_gap.write_hindsight_gap(Request(repeats=N, store=filled), here)
     rows = pd.read_csv(path, dtype=str, keep_default_na=False)
     assert tuple(rows.columns) == hindsight_gap.COLUMNS
     rows.loc[0, "table"] = "aklo-table1"
     rows.to_csv(path, index=False, lineterminator="\n")
-    hindsight_gap.write_honesty(Request(repeats=N, store=filled), here)
+    hindsight_gap.write_hindsight_gap(Request(repeats=N, store=filled), here)
     again = pd.read_csv(path, dtype=str, keep_default_na=False)
     assert again["table"].tolist() == ["aklo-table1", *["dom-table1"] * len(READINGS)]
     first = path.read_bytes()
-    hindsight_gap.write_honesty(Request(repeats=N, store=filled), here)
+    hindsight_gap.write_hindsight_gap(Request(repeats=N, store=filled), here)
     assert path.read_bytes() == first
     with pytest.raises(UserError, match="--selection prefix"):
-        hindsight_gap.write_honesty(Request(repeats=N, store=Store(tmp_path / "empty")), here)
+        hindsight_gap.write_hindsight_gap(Request(repeats=N, store=Store(tmp_path / "empty")), here)
     assert path.read_bytes() == first
 
 

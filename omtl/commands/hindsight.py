@@ -1,4 +1,4 @@
-"""``omtl honesty``: tell how much of each paper's margin comes from tuning in hindsight."""
+"""``omtl hindsight``: measure how much of each paper's margin comes from tuning in hindsight."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import argparse
 from omtl.commands._options import positive, tell_written
 from omtl.util.status import DONE
 
-HELP = "tell how much of each paper's margin comes from tuning in hindsight, from the store"
-EXAMPLES = ("honesty", "honesty --repeats 5")
+HELP = "measure how much of each paper's margin comes from tuning in hindsight"
+EXAMPLES = ("hindsight", "hindsight --repeats 5")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -17,11 +17,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the margins by the papers' rule and by an honest one, and tell them."""
-    from omtl.evidence.hindsight_gap import write_honesty
+    """Write and print the margins by the papers' rule and by one without hindsight."""
+    from omtl.evidence.hindsight_gap import write_hindsight_gap
     from omtl.tables.request import Request
 
-    told, paths = write_honesty(Request(repeats=options.repeats))
+    told, paths = write_hindsight_gap(Request(repeats=options.repeats))
     print("\n".join(told))
     tell_written(paths)
     return DONE
