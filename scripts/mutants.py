@@ -154,7 +154,7 @@ def survives(mutant: Mutant, place: Path) -> bool:
     path = place / mutant.module
     good = path.read_text(encoding="utf-8")
     names, _, chosen = TARGETS[mutant.module].partition(" -k ")
-    tests = [f"tests/{name}" for name in names.split()]
+    tests = [str(path) for name in names.split() for path in place.glob(f"tests/*/{name}")]
     tests += ["-k", chosen.strip("'")] if chosen else []
     path.write_text(mutant.source, encoding="utf-8")
     try:

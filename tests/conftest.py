@@ -78,3 +78,10 @@ def real_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path | None]
         else:
             patch.setenv("OMTL_OFFLINE", "1")
             yield None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of the repository's own files by their folder."""
+    for item in items:
+        if item.path.parent.name == "repository":
+            item.add_marker(pytest.mark.repository)

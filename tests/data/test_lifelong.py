@@ -1,0 +1,312 @@
+"""The AKLO paper's learners agree with their plain transcription; what they know can be kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from learner_cases import THOROUGH, Case, cases, compare, life
+from profiles import powers
+
+from omtl.data.examples import examples_of
+from omtl.data.preparation import fed, in_order
+from omtl.data.streams import Stream, Tasks, lifelong
+from omtl.kernel.loop import run_compiled
+from omtl.kernel.play import new_trace, play
+from omtl.learners.lifelong import AKLO, HINGE, HYPERBOLIC, OGD, SQUARE, ZERO_ONE, Knowledge
+from omtl.protocols.knowledge import load_knowledge, resume, save_knowledge
+from omtl.reference.conformance import recorded
+from omtl.util.errors import UserError
+
+
+@st.composite
+def lives(draw: st.DrawFn) -> Case:
+    """Draw a small problem whose tasks come one after the other."""
+    case = draw(cases())
+    known, task = np.unique(case.tasks.task, return_inverse=True)
+    names = tuple(case.tasks.names[k] for k in known)
+    tasks = Tasks(case.tasks.X, case.tasks.y, task.astype(np.int64), names)
+    order = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return Case(tasks, lifelong(tasks, order), case.mixing)
+
+
+lams = powers(-3.0, 3.0)
+margins = st.sampled_from([0.0, 1.0])
+shifts = st.sampled_from([0, 1])
+of_paper = st.tuples(lams, st.booleans(), st.booleans(), st.booleans()).map(
+    lambda options: AKLO(*options)
+)
+of_readings = st.builds(
+    AKLO,
+    lams,
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+    clip=st.integers(0, 3),
+    own_clip=st.sampled_from([0, 2, 3]),
+    fading=st.integers(0, 1),
+    alpha_last=st.sampled_from([0.0, 0.5, 1.0]),
+    loss=st.integers(0, 2),
+    epsilon_factor=st.sampled_from([1.0, 2.0, 8.0]),
+    shift=shifts,
+    margin=margins,
+)
+LEARNERS = {
+    "ITOL, TOL": st.builds(OGD, lams, st.booleans(), shifts, margins),
+    "the paper's four": of_paper,
+    "all readings": of_readings,
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("stream", ["lifelong", "rounds"])
+def test_learner_is_its_oracle(name: str, stream: str) -> None:
+    """Every score and every step, on tasks one after the other and on tasks that alternate."""
+
+    @THOROUGH
+    @given(lives() if stream == "lifelong" else cases(), LEARNERS[name])
+    def agree(case: Case, learner: Any) -> None:
+        compare(learner, case)
+
+    agree()
+
+
+FOUR = [AKLO(0.01, sample, uniform) for sample in (False, True) for uniform in (False, True)]
+DOUBLING = [each._replace(doubling=True) for each in FOUR]
+
+
+@pytest.mark.parametrize("learner", [*FOUR, *DOUBLING, OGD(0.01), OGD(0.01, True)], ids=repr)
+def test_long_lives(learner: Any) -> None:
+    """Tasks of hundreds of examples, with many intervals of the doubling trick."""
+    compare(learner, life((300, 150, 257, 64)), plain=False)
+
+
+def test_the_first_task_has_no_base() -> None:
+    """It is learnt as ITOL learns it (algorithm 1: P_1 = O_1), clipped to [−1, 1]."""
+    case = life((40, 40))
+    first = case.tasks.task[case.stream.example] == case.tasks.task[case.stream.example[0]]
+    alone = recorded(OGD(0.5), case).scores[first]
+    for learner in FOUR:
+        got = recorded(learner._replace(lam=0.5), case).scores[first]
+        np.testing.assert_allclose(got, np.clip(alone, -1.0, 1.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("learner", FOUR, ids=repr)
+def test_the_own_classifier_is_itols(learner: AKLO) -> None:
+    """What is kept of each task is the classifier that ITOL ends with, whatever the base says."""
+    case = life((30, 20, 25))
+    known, alone = recorded(learner, case).state, recorded(OGD(0.01), case).state
+    for k in range(3):
+        c = known.column[k]
+        np.testing.assert_allclose(known.total[c], alone.total[k], rtol=1e-12)
+        assert known.scale[c] == alone.scale[k] > 0.0
+
+
+def test_the_best_past_classifier_wins() -> None:
+    """When a known task comes again under another name, AKLO Sum weighs its classifier most."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 5))
+    task = np.repeat(np.arange(3), 200)
+    ways = rng.normal(size=(2, 5))[[0, 1, 0]]
+    y = np.where(np.einsum("ij,ij->i", X, ways[task]) > 0.0, 1.0, -1.0)
+    tasks = Tasks(X, y, task, ("a", "b", "a again"))
+    n = np.arange(601)
+    stream = Stream(n, n[:-1], np.zeros(600, dtype=np.int64), np.array([600]))
+    state = recorded(AKLO(0.01), Case(tasks, stream, np.eye(1))).state
+    assert state.share[0] > 0.9 > 0.1 > state.share[1]
+    assert state.losses[2, 0] < state.losses[2, 1]
+
+
+def test_unif_and_aklo_differ_only_by_weights() -> None:
+    """With one past classifier both give it all weight."""
+    case = life((30, 20))
+    for sample in (False, True):
+        one, other = (recorded(AKLO(0.01, sample, uniform), case) for uniform in (False, True))
+        np.testing.assert_array_equal(one.scores, other.scores)
+
+
+def test_an_unknown_horizon_doubles() -> None:
+    """Where the learner is not told how many examples come, it does as `doubling` says."""
+    case = life((30, 20, 25))
+    untold = case.shape._replace(n_examples=())
+    examples = examples_of(case.tasks)
+    for learner in FOUR:
+        traces = [
+            play(learner, examples, case.stream, untold)[0],
+            play(learner._replace(doubling=True), examples, case.stream, case.shape)[0],
+        ]
+        for one, other in zip(*traces, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_seeds_decide_what_is_drawn() -> None:
+    """Sampling depends on the seed and on nothing that a sum depends on."""
+    case = life((30, 40, 40))
+    examples = examples_of(case.tasks)
+    for learner, differs in ((AKLO(0.01), False), (AKLO(0.01, sample=True), True)):
+        traces = [
+            play(learner, examples, case.stream, case.shape._replace(seed=seed))[0]
+            for seed in range(4)
+        ]
+        losses = {float(trace.checkpoint_loss[-1]) for trace in traces}
+        assert (len(losses) > 1) == differs
+
+
+def test_draws_follow_the_weights() -> None:
+    """Of past classifiers with equal weights, each is drawn as often, within three deviations."""
+    learner = AKLO(1.0, sample=True, uniform=True)
+    # Past classifier j says (−1)^j by a feature of its own; the fifth task asks all of them.
+    X = np.vstack([np.diag([1.0, -1.0, 1.0, 1.0]), np.ones((4000, 4))])
+    task = np.concatenate([np.arange(4), np.full(4000, 4)])
+    y = np.ones(4004)
+    n = np.arange(4005)
+    stream = Stream(n, n[:-1], np.zeros(4004, dtype=np.int64), np.array([4004]))
+    case = Case(Tasks(X, y, task, tuple("abcde")), stream, np.eye(1))
+    first_half = recorded(learner._replace(alpha_last=1.0), case).scores[4:]
+    share = np.mean(first_half < 0.0)
+    assert abs(share - 0.25) < 3.0 * np.sqrt(0.25 * 0.75 / 4000)
+
+
+@pytest.mark.parametrize("learner", [AKLO(0.01), *DOUBLING], ids=repr)
+def test_features_of_one_example_may_be_left_out(learner: Any) -> None:
+    """Scores are the same without them: no two examples share them."""
+    case = life((40, 30, 20), n_features=12)
+    rng = np.random.default_rng(3)
+    X = case.tasks.X * (rng.random(case.tasks.X.shape) < 0.2)
+    tasks = Tasks(
+        np.hstack([X, np.diag(rng.normal(size=len(X)))]), *(case.tasks.y, case.tasks.task, "abc")
+    )
+    whole = case._replace(tasks=tasks).sparse
+    lean = fed(whole.tasks)
+    assert lean.tasks.X.shape[1] <= 12
+    examples, stream = in_order(lean, case.stream)
+    traces = [
+        play(learner, examples_of(whole.tasks), whole.stream, whole.shape)[0],
+        play(learner, examples, stream, whole._replace(tasks=lean.tasks).shape)[0],
+    ]
+    for one, other in zip(*traces, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+# The readings' codes
+
+
+def test_alpha_falls_as_it_says() -> None:
+    """By the horizon of 4: to 0 in four equal steps, to a half, or to 4/7."""
+    from omtl.learners.lifelong import alpha
+
+    def all_of(fading: int, last: float, horizon: int) -> list[float]:
+        return [alpha(fading, last, t, horizon) for t in range(1, 5)]
+
+    assert all_of(0, 0.0, 4) == [1.0, 0.75, 0.5, 0.25]
+    assert all_of(0, 0.5, 4) == [1.0, 0.875, 0.75, 0.625]
+    assert all_of(HYPERBOLIC, 0.0, 4) == [1.0, 4 / 5, 4 / 6, 4 / 7]
+    np.testing.assert_allclose(all_of(0, 0.0, 0), np.arange(1, 5) ** -0.5)
+
+
+def test_losses_are_what_they_say() -> None:
+    """One past classifier that says 3 and −0.5, of label +1."""
+    X = np.array([[1.0], [3.0], [-0.5]])
+    n = np.arange(4)
+    stream = Stream(n, n[:-1], np.zeros(3, dtype=np.int64), np.array([3]))
+    case = Case(Tasks(X, np.ones(3), np.array([0, 1, 1]), ("a", "b")), stream, np.eye(1))
+    wanted = {SQUARE: 0.0 + 2.25, ZERO_ONE: 0.0 + 1.0, HINGE: 0.0 + 1.5}
+    for loss, total in wanted.items():
+        assert recorded(AKLO(1.0, loss=loss), case).state.losses[1, 0] == total
+
+
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        (OGD(0.0), "lam=0.0 must be positive"),
+        (AKLO(float("nan")), "lam=nan must be positive"),
+        (AKLO(1.0, clip=4), "clip=4 is not known; choose from 0 to 3"),
+        (AKLO(1.0, own_clip=-1), "own_clip=-1"),
+        (AKLO(1.0, fading=2), "fading=2"),
+        (AKLO(1.0, loss=3), "loss=3"),
+    ],
+)
+def test_unknown_parameters_are_refused(learner: Any, words: str) -> None:
+    """One sentence that names the parameter."""
+    with pytest.raises(UserError, match=words):
+        learner.new_state(life((2, 2)).shape)
+
+
+# Keeping knowledge
+
+
+def parts(case: Case, cut: int) -> list[Case]:
+    """Return a case's first events, and the others."""
+    stream, n = case.stream, case.stream.example.size
+
+    def part(a: int, b: int) -> Stream:
+        return Stream(
+            np.arange(b - a + 1), stream.example[a:b], stream.node[a:b], np.array([b - a])
+        )
+
+    return [case._replace(stream=part(0, cut)), case._replace(stream=part(cut, n))]
+
+
+@pytest.mark.parametrize("cut", [1, 30, 45, 74, 90])
+@pytest.mark.parametrize("learner", [*FOUR, *DOUBLING], ids=repr)
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_saved_loaded_and_continued(
+    learner: AKLO, cut: int, sparse_rows: bool, tmp_path: Path
+) -> None:
+    """Stopped anywhere and gone on with, in a state with room for more tasks: the same bits."""
+    case = life((30, 20, 25, 20), n_features=9)
+    case = case.sparse if sparse_rows else case
+    examples, shape = examples_of(case.tasks), case.shape
+    whole_trace, whole = play(learner, examples, case.stream, shape)
+    early, late = parts(case, cut)
+
+    begun = np.unique(case.tasks.task[early.stream.example])
+    narrow = shape._replace(n_tasks=begun.max() + 1, n_examples=shape.n_examples[: begun.max() + 1])
+    trace, state = new_trace(4, 1), learner.new_state(narrow)
+    run_compiled(learner, state, examples, early.stream, trace, 0.0)
+    save_knowledge(state, tmp_path / "base.npz")
+    loaded = load_knowledge(tmp_path / "base.npz")
+    for name, array in state._asdict().items():
+        np.testing.assert_array_equal(getattr(loaded, name), array)
+        assert getattr(loaded, name).dtype == array.dtype
+
+    later = new_trace(4, 1)
+    state = resume(loaded, learner.new_state(shape._replace(seed=99)))
+    run_compiled(learner, state, examples, late.stream, later, 0.0)
+    np.testing.assert_array_equal(trace.mistakes + later.mistakes, whole_trace.mistakes)
+    np.testing.assert_array_equal(trace.updates + later.updates, whole_trace.updates)
+    for name in Knowledge._fields:
+        np.testing.assert_array_equal(getattr(state, name), getattr(whole, name), err_msg=name)
+
+
+def test_what_is_no_knowledge_base_is_refused(tmp_path: Path) -> None:
+    """One sentence that names the file."""
+    file = tmp_path / "base.npz"
+    with pytest.raises(UserError, match=r"base\.npz: cannot be read"):
+        load_knowledge(file)
+    for content in (b"", b"nothing", b"PK\x03\x04 nothing"):
+        file.write_bytes(content)
+        with pytest.raises(UserError, match=r"base\.npz: holds no knowledge base"):
+            load_knowledge(file)
+    np.savez(file, scale=np.ones(3))
+    with pytest.raises(UserError, match=r"base\.npz: holds no knowledge base"):
+        load_knowledge(file)
+    np.save(tmp_path / "one.npy", np.ones(3))
+    with pytest.raises(UserError, match=r"one\.npy: holds no knowledge base"):
+        load_knowledge(tmp_path / "one.npy")
+
+
+def test_knowledge_fits_only_what_it_is_of() -> None:
+    """Other features, or too few tasks, are refused."""
+    case = life((5, 5, 5))
+    learner = AKLO(0.5)
+    known = recorded(learner, case).state
+    with pytest.raises(UserError, match="4 features are known"):
+        resume(known, learner.new_state(case.shape._replace(n_features=5)))
+    fewer = case.shape._replace(n_tasks=2, n_examples=())
+    with pytest.raises(UserError, match="task 2 is known"):
+        resume(known, learner.new_state(fewer))

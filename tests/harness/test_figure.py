@@ -1,0 +1,200 @@
+"""Figures: from description to files, on experiments that take milliseconds."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_tables import TINY, Small
+
+from data_fetchers.fetch import DataMissing
+from omtl.compute.parallel_jobs import Failure
+from omtl.compute.store import Store
+from omtl.experiment import unit
+from omtl.experiment.loading import load_fed
+from omtl.experiment.unit import compute
+from omtl.figures import drawing, plan
+from omtl.figures.numbers import drawn_rows, show_figure
+from omtl.figures.panels import axes, hindsight, regret_bound
+from omtl.figures.panels.axes import Axes, Line
+from omtl.figures.plan import plan_figure
+from omtl.reproduction.make_figure import make_figure, write_figure
+from omtl.tables.plan import descriptions
+from omtl.tables.request import Request
+from omtl.theory import comparators, dom
+from omtl.util.errors import UserError
+
+SERIAL = {"backend": "sequential", "jobs": 1}
+READING: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Let every figure be the tiny one; return its description."""
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: TINY)
+    monkeypatch.setattr(plan, "Experiment", Small)
+    return TINY
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a figure's csv."""
+    return drawn_rows(path)
+
+
+def make(store: Store, folder: Path) -> list[Path]:
+    """Make the figure with one repeat."""
+    asked = Request(repeats=1, parallel=SERIAL, store=store)
+    return make_figure("tiny", READING, asked, folder).paths
+
+
+def test_every_figure_can_be_planned() -> None:
+    """The described figures name kinds, algorithms, networks and published cells that exist."""
+    known = descriptions("figure")
+    assert {"dom-fig2", "dom-figtheorem4"} <= set(known)
+    for name in known:
+        planned = plan_figure(name, READING)
+        assert planned.id == name
+        assert len(planned.units(0, 2)) == 2 * sum(len(panel.lines) for panel in planned.panels)
+        for panel in planned.panels:
+            asked = [line.description.get("published") for line in panel.lines]
+            assert not panel.published or set(asked) <= set(panel.published)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_end_to_end(store: Store, tmp_path: Path) -> None:
+    """All files are written; a second drawing from the store has the same bytes."""
+    paths = make(store, tmp_path / "one")
+    assert [path.name for path in paths] == [f"tiny.as_written.{e}" for e in ("svg", "csv")]
+    again = make(store, tmp_path / "two")
+    for one, two in zip(paths, again, strict=True):
+        assert one.read_bytes() == two.read_bytes()
+    assert b"<dc:date>" not in paths[0].read_bytes()
+    assert b"cumulative error rate (%)</text>" in paths[0].read_bytes()
+    assert not list((tmp_path / "one").glob(".writing-*"))
+
+
+@pytest.mark.usefixtures("tiny")
+def test_numbers_are_those_of_the_store(store: Store, tmp_path: Path) -> None:
+    """The csv holds the lines, the published values, b*, α = 1 and the theorem's constants."""
+    rows = rows_of(make(store, tmp_path)[-1])
+    assert {(row["panel"], row["kind"]) for row in rows} == {
+        *(("a", kind) for kind in ("run", "published")),
+        *(("b", kind) for kind in ("run", "reference", "note")),
+        *(("c", kind) for kind in ("run", "theory", "note")),
+    }
+    tables = plan_figure("tiny", READING)
+    unit = tables.panels[0].lines[0].experiment.unit(0, 0)
+    perceptron = compute(unit).arrays
+    best = int(perceptron["mistakes"].sum(axis=1).argmin())
+    mine = [r for r in rows if r["panel"] == "a" and r["label"] == "PM" and r["kind"] == "run"]
+    rate = 100.0 * perceptron["checkpoint_mistakes"][best] / perceptron["seen"]
+    np.testing.assert_allclose([float(r["y"]) for r in mine], rate, rtol=1e-5)
+    assert {r["params"] for r in mine} == {f'{{"eta": {[0.1, 1.0][best]}}}'}
+    assert [r["y"] for r in rows if r["kind"] == "published"] == ["12.95", "6.03"]
+    effect = [r for r in rows if r["panel"] == "b" and r["kind"] == "run"]
+    assert [r["x"] for r in effect] == ["0", "2", "8", "0", "0.5", "1"]
+    fed = load_fed(unit.dataset, 0, 0)
+    star = dom.b_star(comparators.best_fixed(fed.tasks).weights)
+    references = [r for r in rows if r["kind"] == "reference"]
+    assert float(references[0]["x"]) == pytest.approx(star, rel=1e-5)
+    assert [r["label"].partition(", ")[2] or r["label"] for r in references] == [
+        "best in hindsight",
+        "true weights",
+        "independent",
+    ]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_regret_is_below_its_bounds(store: Store, tmp_path: Path) -> None:
+    """The bounds are in their order, and on the grid, where none is proved, it is said."""
+    rows = [r for r in rows_of(make(store, tmp_path)[-1]) if r["panel"] == "c"]
+    assert not [r for r in rows if "above" in r["label"]]
+
+    def curve(part: str, label: str) -> np.ndarray:
+        return np.array([float(r["y"]) for r in rows if (r["part"], r["label"]) == (part, label)])
+
+    order = ["regret of DOM-I", regret_bound.TIGHTEST, regret_bound.SUFFERED]
+    order += [regret_bound.THEOREM_EXACT, regret_bound.THEOREM]
+    for low, high in pairwise(order):
+        assert np.all(curve("ring", low) <= curve("ring", high))
+    assert curve("grid", regret_bound.THEOREM_EXACT).size == 0
+    assert curve("grid", regret_bound.THEOREM).size > 0
+    notes = [r["label"] for r in rows if r["kind"] == "note" and r["part"] == "grid"]
+    assert notes[0].endswith("= inf")
+    shown = show_figure(plan_figure("tiny", READING), Request(repeats=1, store=store))
+    assert [part.warning for part in shown[2].parts] == ["", "assumption 2 fails"]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_missing_data(store: Store, tmp_path: Path) -> None:
+    """A panel says what it misses and why; the lines and panels that can be drawn are."""
+    planned = plan_figure("tiny", READING)
+    units = planned.units(0, 1)
+    there = planned.panels[0].lines[0].experiment.unit(0, 0)
+    store.save(there, compute(there))
+    failed = {unit.key: Failure("no such data", missing_data=True) for unit in units}
+    shown = show_figure(planned, Request(repeats=1, store=store), failed)
+    assert [[line.label for part in panel.parts for line in part.lines] for panel in shown] == [
+        ["PM"],
+        [],
+        [],
+    ]
+    assert shown[0].missing == ("DOM-I: no such data",)
+    assert shown[1].missing == ("DOM-I, DOM-II: no such data",)
+    paths = write_figure(planned, shown, Request(repeats=1, store=store), tmp_path)
+    rows = rows_of(paths[-1])
+    assert [r["label"] for r in rows if r["kind"] == "missing" and r["panel"] == "b"] == [
+        "DOM-I, DOM-II: no such data"
+    ]
+    unsaid = show_figure(planned, Request(repeats=1, store=store))
+    assert unsaid[1].missing == ("DOM-I, DOM-II: 0 of 1 repeats are stored",)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_data_gone_since(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where units are stored but the data are gone, what needs no data is still drawn."""
+    make(store, tmp_path)
+
+    def gone(*_: Any) -> None:
+        raise DataMissing("gone")
+
+    for module in (hindsight, unit):
+        monkeypatch.setattr(module, "load_fed", gone)
+    shown = show_figure(plan_figure("tiny", READING), Request(repeats=1, store=store))
+    assert [len(panel.parts) for panel in shown] == [1, 2, 0]
+    assert shown[1].parts[0].notes == ("no b*: gone",)
+    assert shown[2].missing == ("gone",)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_wrong_use(monkeypatch: pytest.MonkeyPatch, store: Store, tmp_path: Path) -> None:
+    """Unknown kinds and networks that the theorem is not of are said to be wrong."""
+    panel = TINY["panels"][2]
+    wrong = {**TINY, "panels": [{**panel, "kind": "regret_bond"}]}
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: wrong)
+    with pytest.raises(UserError, match="did you mean 'regret_bound'"):
+        plan_figure("tiny", READING)
+    alone = {**TINY, "panels": [{**panel, "lines": [{"algorithm": "pm"}]}]}
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: alone)
+    with pytest.raises(UserError, match="no eta and b"):
+        make(store, tmp_path)
+
+
+def test_unknown_figure() -> None:
+    """A figure that is not described is said so, with the known ones."""
+    with pytest.raises(UserError, match=r"did you mean 'dom-fig2'"):
+        plan_figure("dom-fig3", READING)
+
+
+def test_band_and_limits() -> None:
+    """A line is mean and sample deviation; early points do not decide the range of y."""
+    line = axes.line_of("x", [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]))
+    np.testing.assert_allclose(line.mean, [2.0, 2.0])
+    np.testing.assert_allclose(line.std, [np.sqrt(2.0), 0.0], rtol=1e-5)
+    n = 10 * drawing.FIRST_SHOWN
+    falling = Line("f", np.arange(n), np.r_[99.0, np.linspace(20, 10, n - 1)], np.zeros(n), 1)
+    low, high = drawing.limits_of([Axes("x", "y", (falling,))])
+    assert 9.0 < low < 10.0 < 19.0 < high < 20.0

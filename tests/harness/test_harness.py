@@ -1,0 +1,232 @@
+"""Same seed, same bytes: whatever the jobs, the backend, the order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from miniature import small
+from small_tables import small_table
+
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Store
+from omtl.experiment.code import _code_of, code_version
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.selection import select
+from omtl.experiment.unit import Result, compute
+from omtl.tables import plan
+from omtl.tables.plan import Table
+from omtl.tables.request import Request
+from omtl.tables.scoring import frame, score_table, values_of
+from omtl.util.errors import UserError
+
+BACKENDS = [
+    {"backend": "sequential", "jobs": 1},
+    {"backend": "threading", "jobs": 2},
+    {"backend": "loky", "jobs": 2},
+]
+
+
+def rows_of(table: Table, folder: Path, parallel: dict, n_repeats: int = 3) -> str:
+    """Return a table's csv, computed into a store of its own."""
+    store = Store(folder)
+    outcome = parallel_jobs.run(table.units(0, n_repeats), store, parallel, quiet=True)
+    assert not outcome.failed
+    return frame(
+        table, score_table(table, Request(repeats=n_repeats, store=store)), "oracle"
+    ).to_csv()
+
+
+def test_same_bytes_for_any_jobs_and_backend(tmp_path: Path) -> None:
+    """Serial, threads and processes make the same table to the byte."""
+    tables = {
+        rows_of(small_table(), tmp_path / str(i), parallel) for i, parallel in enumerate(BACKENDS)
+    }
+    assert len(tables) == 1
+
+
+def test_all_learners_see_the_same_repeats() -> None:
+    """The data, the shuffle and the nodes do not depend on the learner."""
+    results = [compute(small(name).unit(0, 1)) for name in ("pm", "coml", "dom1", "dom2")]
+    assert len({r.facts["data_sha256"] for r in results}) == 1
+    # DOM-II with α = 1 and DST are one algorithm: equal mistakes prove equal streams and nodes.
+    dst = compute(small("dst").unit(0, 1)).arrays["mistakes"]
+    alone = small("dom2")
+    alone.algorithm["grid"]["alpha"] = [1]
+    np.testing.assert_array_equal(compute(alone.unit(0, 1)).arrays["mistakes"], dst)
+
+
+def test_draws() -> None:
+    """Repeats share one draw, or each has its own; those of a table are as many as it says."""
+    once, each = small("pm"), small("pm", draw="each_run")
+    many = replace(once, plays=3, drawn=True)
+
+    def data(experiment: Experiment, *where: int) -> str:
+        return compute(experiment.unit(0, *where)).facts["data_sha256"]
+
+    assert data(once, 0) == data(once, 1)
+    assert len({data(each, 0), data(each, 1), data(once, 0), data(once, 0, 1)}) == 4
+    assert data(many, 0) == data(each, 0)
+    assert [len(one.repeats(0, 2)) for one in (once, each, many)] == [2, 2, 6]
+    assert len({unit.draw for unit in many.repeats(0, 2)}) == 6
+    reading = {"name": "as_written", "paper": None, "answers": {}}
+    cells = plan.plan_table("aklo-table1", reading).cells
+    assert {c.dataset for c in cells if c.experiment.drawn} == {"Syn1", "Syn2"}
+    assert {c.experiment.plays for c in cells} == {10}
+    shuffled = [c.experiment for c in plan.plan_table("aklo-table1", reading, plays=0).cells]
+    assert shuffled == [c.experiment.of_one_draw() for c in cells]
+
+
+def test_each_draw_has_hyper_parameters_of_its_own() -> None:
+    """Within a draw the rule chooses in hindsight, and between draws it knows nothing."""
+    results = [fake([[5, 5], [3, 3]]), fake([[1, 1], [4, 4]])]
+    experiment = small("pm")
+    experiment.algorithm["grid"] = {"eta": [1, 2]}
+    for drawn, chosen, rates in ((False, [0, 0], [50, 10]), (True, [1, 0], [30, 10])):
+        cell = plan.Cell("", "", "all", "error", "", "", replace(experiment, drawn=drawn))
+        values, points = values_of(cell, results, {"rule": "oracle"})
+        assert points.tolist() == chosen
+        assert values.tolist() == rates
+
+
+def fake(mistakes: Sequence[Sequence[int]], early: Sequence[int] | None = None) -> Result:
+    """Return a result with these mistakes by point and task, of 10 examples a task."""
+    table = np.array(mistakes)
+    ends = table.sum(axis=1)
+    firsts = np.array(early) if early is not None else ends // 2
+    return Result(
+        {
+            "mistakes": table,
+            "checkpoint_mistakes": np.stack([firsts, ends], axis=1),
+            "diverged": np.zeros(len(table), dtype=int),
+            "examples": np.full(table.shape[1], 10),
+            "seen": np.array([2, 20]),
+        },
+        {},
+    )
+
+
+def test_selection_rules() -> None:
+    """Oracle takes the best over all repeats, prefix the best early on, fixed the named one."""
+    points = [{"eta": 1}, {"eta": 2}, {"eta": 3}]
+    results = [fake([[5, 5], [3, 3], [4, 4]], [1, 3, 2]), fake([[5, 5], [4, 4], [4, 4]], [3, 2, 1])]
+    assert select(results, points, {"rule": "oracle"}).tolist() == [1, 1]
+    assert select(results, points, {"rule": "prefix", "fraction": 0.1}).tolist() == [0, 2]
+    chosen = select(results, points, {"rule": "fixed", "point": {"eta": 3}})
+    assert chosen.tolist() == [2, 2]
+    with pytest.raises(UserError, match="fits 0 of"):
+        select(results, points, {"rule": "fixed", "point": {"eta": 9}})
+    with pytest.raises(UserError, match="oracle, prefix, fixed"):
+        select(results, points, {"rule": "oracel"})
+
+
+def test_targets_of_the_oracle() -> None:
+    """The fewest mistakes in all, of some tasks, of the worst task, or the most of an array."""
+    results = [fake([[0, 6], [4, 4], [6, 1]])]
+    results[0].arrays["auc"] = np.array([[0.9, np.nan], [0.5, 0.6], [0.8, 0.8]])
+    points: list[dict] = [{}, {}, {}]
+
+    def chosen(**rule: object) -> int:
+        return int(select(results, points, {"rule": "oracle", **rule})[0])
+
+    assert chosen() == chosen(target="total") == 0
+    assert chosen(target="worst_task") == 1
+    assert chosen(tasks=[2]) == 2
+    assert chosen(most="auc") == 0
+
+
+def test_a_rule_that_needs_what_is_not_measured() -> None:
+    """It is said, with the name of what is lacking."""
+    with pytest.raises(UserError, match="cross_validation needs 'validation'"):
+        select([fake([[1, 1]])], [{}], {"rule": "cross_validation", "for": "repeat"})
+
+
+def test_cross_validation_chooses_for_each_repeat() -> None:
+    """The point with the best validation score of the repeat, or of all, if it did not diverge."""
+    results = [fake([[1, 1], [1, 1]]), fake([[1, 1], [1, 1]]), fake([[1, 1], [1, 1]])]
+    for result, scores in zip(results, ([0.2, 0.9], [0.8, 0.1], [0.3, 0.7]), strict=True):
+        result.arrays["validation"] = np.array(scores)
+    results[2].arrays["diverged"][1] = 1
+    rule = {"rule": "cross_validation", "for": "repeat"}
+    assert select(results, [{}, {}], rule).tolist() == [1, 0, 0]
+    assert select(results[:2], [{}, {}], {**rule, "for": "all"}).tolist() == [0, 0]
+
+
+def test_a_point_that_diverged_is_not_chosen() -> None:
+    """However few its mistakes."""
+    result = fake([[0, 0], [9, 9]])
+    result.arrays["diverged"][0] = 1
+    assert select([result], [{}, {}], {"rule": "oracle"}).tolist() == [1]
+
+
+def test_divergence_is_seen() -> None:
+    """An overflow is counted as diverged and shown as the worst value."""
+    experiment = small("pm", perceptron="hinge")
+    experiment.algorithm["grid"] = {"eta": [1e308]}
+    result = compute(experiment.unit(0, 0))
+    assert result.arrays["diverged"][0] > 0
+
+
+def test_the_best_of_rivals_is_taken(store: Store) -> None:
+    """Where a paper prints the best of several algorithms."""
+    table = small_table()
+    alone = [c for c in table.cells if c.algorithm in ("PM", "COML", "NS (Full)")]
+    joined = replace(alone[0], rivals=tuple(cell.experiment for cell in alone[1:]))
+    table = replace(table, cells=[*alone, joined])
+    outcome = parallel_jobs.run(table.units(0, 3), store, BACKENDS[0], quiet=True)
+    assert not outcome.failed
+    *singles, best = score_table(table, Request(repeats=3, store=store))
+    assert best.mean == min(s.mean for s in singles if s.mean is not None)
+
+
+def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> None:
+    """A comment or docstring keeps stored units valid; a changed line does not."""
+    monkeypatch.setattr("omtl.experiment.code.PACKAGE", tmp_path / "omtl")
+    package = tmp_path / "omtl"
+    package.mkdir()
+
+    def version(text: str) -> str:
+        (package / "mine.py").write_text(text)
+        _code_of.cache_clear()
+        return code_version("omtl.mine")
+
+    (package / "other.py").write_text("y = 1")
+    base = version("from omtl.other import y\nx = y")
+    assert version('"""Doc."""\nfrom omtl.other import y\n# why\nx = y') == base
+    assert version("from omtl.other import y\nx = y + 1") != base
+    (package / "other.py").write_text("y = 2")
+    assert version("from omtl.other import y\nx = y") != base
+    _code_of.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["mine", "omtl.mine"])
+def test_code_version_knows_packages(name: str, tmp_path: Path, monkeypatch) -> None:
+    """A package, one's own or the project's, counts with all that it imports, however it does."""
+    monkeypatch.setenv("OMTL_OWN", str(tmp_path / "own"))
+    monkeypatch.setattr("omtl.experiment.code.PACKAGE", tmp_path / "omtl")
+    package = tmp_path / ("own" if name == "mine" else "") / Path(*name.split("."))
+    package.mkdir(parents=True)
+    seen = set()
+    for step, whole in (("a", "from .steps import step"), ("b", "from . import steps")):
+        for line in ("1", "2"):
+            (package / "__init__.py").write_text(whole)
+            (package / "steps.py").write_text(f"step = {step!r} * {line}")
+            _code_of.cache_clear()
+            seen.add(code_version(name))
+    _code_of.cache_clear()
+    assert len(seen) == 4
+
+
+def test_a_worker_with_other_code_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit is named by the code of who asks; where that differs, nothing is computed."""
+    unit = small("pm").unit(0, 0)
+    assert unit.key
+    assert parallel_jobs.worker(unit).result is not None
+    monkeypatch.setattr("omtl.experiment.unit.code_version", lambda _module: "other")
+    done = parallel_jobs.worker(unit)
+    assert done.result is None
+    assert done.failure is not None
+    assert "has other code or files than the process that asks" in done.failure.reason

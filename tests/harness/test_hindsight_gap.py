@@ -1,0 +1,518 @@
+"""Baselines of ours in every table, and tables that are chosen without hindsight."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+from scipy import sparse
+from small_tables import SEARCH, small_table, table_of
+
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Loaded, Store
+from omtl.data.examples import examples_of
+from omtl.data.preparation import fed, in_order
+from omtl.data.streams import Tasks, rounds
+from omtl.evidence import hindsight_gap
+from omtl.evidence.hindsight_gap import Row
+from omtl.evidence.ranks import rank
+from omtl.experiment.config import load_option, named_reading, options
+from omtl.experiment.naming import READINGS
+from omtl.experiment.selection import HONEST, RULES, early_costs, is_honest, select
+from omtl.experiment.unit import Result, new_learner
+from omtl.kernel.play import play
+from omtl.kernel.rules import Shape
+from omtl.learners.arow import AROW
+from omtl.learners.majority import Majority
+from omtl.reproduction import reproduce
+from omtl.tables import halving
+from omtl.tables.layout import GROUP_OF_OURS, counts, lay_out
+from omtl.tables.plan import Table, describe, descriptions, plan_table, published
+from omtl.tables.play import play as play_table
+from omtl.tables.render import latex, markdown, show
+from omtl.tables.request import Request
+from omtl.tables.scoring import Scored, frame, score_table, together
+from omtl.tables.verdict import OURS
+from omtl.util.errors import UserError
+
+SERIAL = {"backend": "sequential", "jobs": 1}
+BASELINES = ("gd", "gd_pooled", "adagrad", "adagrad_pooled", "arow", "arow_pooled", "majority")
+COMPARED = [name for name in descriptions("table") if name != "omtrsl-table1"]
+N = 6
+OF_ALL = ("csv", "trends.csv", "claims.csv")
+OF_ONE = ("md", "repeats.csv", "meta.json")
+
+
+# The baselines
+
+
+def tasks_of(X: np.ndarray | sparse.csr_array, y: np.ndarray, task: np.ndarray) -> Tasks:
+    """Return tasks with names."""
+    return Tasks(X, y, task, tuple(f"task {k}" for k in range(task.max() + 1)))
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_features_of_one_example_alone_do_not_matter(name: str) -> None:
+    """Without them, and with their part of the norms, the mistakes are the same."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8)) * (rng.random((60, 8)) < 0.5)
+    own = np.diag(rng.normal(size=60))
+    task = np.tile([0, 1, 2], 20)
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=60) > 0, 1.0, -1.0)
+    whole = tasks_of(sparse.csr_array(np.hstack([X, own])), y, task)
+    stream = rounds(whole, np.random.default_rng(1), np.random.default_rng(2))
+    lean, ordered = in_order(fed(whole), stream)
+    assert lean.rows.indices.max() < 8
+    algorithm = load_option("algorithm", name)
+    for point in ({"eta": 0.3}, {"r": 0.5}, {}):
+        if set(point) == set(algorithm["grid"]):
+            learner = new_learner(algorithm, algorithm["fixed"] | point)
+    shapes = [Shape(3, n, np.eye(1), sparse=True) for n in (68, 8)]
+    one, _ = play(learner, examples_of(whole), stream, shapes[0])
+    other, _ = play(learner, lean, ordered, shapes[1])
+    np.testing.assert_array_equal(one.mistakes, other.mistakes)
+    np.testing.assert_array_equal(one.updates, other.updates)
+    np.testing.assert_allclose(one.checkpoint_loss, other.checkpoint_loss, rtol=1e-9)
+
+
+def test_majority_by_hand() -> None:
+    """+1 before the first label and at a tie; each task by its own labels; no support vectors."""
+    y = np.array([-1.0, -1.0, 1.0, 1.0, 1.0, -1.0])
+    tasks = tasks_of(np.ones((7, 2)), np.append(y, -1.0), np.array([0] * 6 + [1]))
+    stream = rounds(tasks, _InOrder(), np.random.default_rng(0))  # type: ignore[arg-type]
+    trace, state = play(Majority(), examples_of(tasks), stream, Shape(2, 2, np.eye(1)))
+    # Task 0: +1 (tie), −1, −1, −1, +1 (tie), +1; task 1: +1.
+    assert trace.mistakes.tolist() == [1 + 0 + 1 + 1 + 0 + 1, 1]
+    assert trace.updates.tolist() == [0, 0]
+    assert state.surplus.tolist() == [0.0, -1.0]
+
+
+class _InOrder:
+    """Stands in for a generator that shuffles nothing."""
+
+    def permutation(self, values: np.ndarray) -> np.ndarray:
+        return values
+
+
+def test_arow_trusts_more_and_more() -> None:
+    """Variances fall from 1 and stay positive, however little r is."""
+    rng = np.random.default_rng(3)
+    tasks = tasks_of(
+        5.0 * rng.normal(size=(400, 3)), rng.choice([-1.0, 1.0], 400), np.zeros(400, int)
+    )
+    stream = rounds(tasks, rng, np.random.default_rng(0))
+    _, state = play(AROW(1e-3), examples_of(tasks), stream, Shape(1, 3, np.eye(1)))
+    assert np.all((state.drop > 0.9) & (state.drop < 1.0))
+
+
+# Their rows
+
+
+@pytest.mark.parametrize("table", COMPARED)
+def test_every_table_has_our_baselines_in_every_column(table: str) -> None:
+    """After the paper's cells, with nothing printed."""
+    planned = plan_table(table, named_reading(table.partition("-")[0], "as_written"))
+    if planned.description.get("baselines") == "none":  # it says so, with why
+        assert not {c.experiment.algorithm["name"] for c in planned.cells} & set(BASELINES)
+        return
+    numbers = published(table)
+    ours = planned.cells[len(numbers) :]
+    assert [c.is_ours for c in planned.cells] == [False] * len(numbers) + [True] * len(ours)
+    columns = {(n["dataset"], n["task"], n["metric"]) for n in numbers}
+    for name in BASELINES:
+        mine = [c for c in ours if c.experiment.algorithm["name"] == name]
+        assert {(c.dataset, c.task, c.metric) for c in mine} == columns
+        assert len(mine) == len(columns)
+    assert all((c.mean, c.std, c.chooser) == ("", "", None) for c in ours)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Return a store with all units of the small table."""
+    store = Store(tmp_path_factory.mktemp("store"))
+    outcome = parallel_jobs.run(small_table().units(0, N), store, SERIAL, quiet=True)
+    assert not outcome.failed
+    return store
+
+
+def test_ours_are_never_compared(filled: Store) -> None:
+    """Shown and written under their own verdict, and in no count, rank or delta."""
+    table = small_table()
+    scored = score_table(table, Request(repeats=2, store=filled))
+    ours = [s for s in scored if s.cell.is_ours]
+    assert len(ours) == len(BASELINES)
+    assert {s.verdict for s in ours} == {OURS}
+    assert counts(scored) == counts([s for s in scored if not s.cell.is_ours])
+    rows = frame(table, ours, "oracle")
+    assert not rows[["published_mean", "published_std", "delta"]].any(axis=None)
+    assert (rows["ours_mean"] != "").all()
+    twice = scored + [replace(s, cell=replace(s.cell, dataset="Other")) for s in scored]
+    ranking = rank(twice, "error")
+    assert ranking is not None
+    assert not set(ranking.algorithms) & {s.cell.algorithm for s in ours}
+    layout = lay_out(table, scored, Request(repeats=2, selection="oracle"))
+    labels = [line.label for line in layout.lines]
+    assert labels[-len(ours) - 1] == GROUP_OF_OURS
+    assert labels.count(GROUP_OF_OURS) == 1
+    console = Console(record=True, width=200)
+    show(layout, console)
+    for text in (markdown(layout), latex(layout), console.export_text()):
+        assert GROUP_OF_OURS in text
+        assert "Majority" in text
+
+
+def test_where_ours_are_better_than_all_is_said(filled: Store) -> None:
+    """Computed from our numbers: strictly better than each of the paper's algorithms."""
+    table = small_table()
+    scored = score_table(table, Request(repeats=2, store=filled))
+    best = min(s.values.mean() for s in scored if not s.cell.is_ours)
+
+    def note(majority: float) -> list[str]:
+        changed = [
+            replace(s, values=np.full(2, majority if s.cell.algorithm == "Majority" else 60.0))
+            if s.cell.is_ours
+            else s
+            for s in scored
+        ]
+        notes = lay_out(table, changed, Request(repeats=2, selection="oracle")).notes
+        return [one for one in notes if one.startswith("baselines of ours")]
+
+    assert note(best) == []
+    (told,) = note(best - 1.0)
+    assert f"Synthetic: Majority {best - 1.0:.2f} (" in told
+    assert "best as printed 5.91" in told
+    missing = [replace(s, values=np.empty(0)) if s.cell.algorithm == "PM" else s for s in scored]
+    assert not any(
+        "of ours" in one
+        for one in lay_out(table, missing, Request(repeats=2, selection="oracle")).notes
+    )
+
+
+# Selection without hindsight
+
+
+def result_of(**arrays: Any) -> Result:
+    """Return a result of two points, two tasks and two checkpoints."""
+    shared = {
+        "diverged": np.zeros(2, dtype=int),
+        "seen": np.array([4, 20]),
+        "seen_by_task": np.array([[3, 1], [10, 10]]),
+        "checkpoint_mistakes": np.array([[1, 9], [2, 2]]),
+        "checkpoint_by_task": np.array([[[0, 1], [4, 5]], [[2, 0], [2, 0]]]),
+    }
+    return Result({k: np.array(v) for k, v in (shared | arrays).items()}, {"seconds": 1.0})
+
+
+def test_targets_of_the_prefix() -> None:
+    """The rule looks at the first part alone, at the tasks and with the target that it names."""
+    rule = {"rule": "prefix", "fraction": 0.1}
+    one = result_of()
+    assert early_costs(one, rule).tolist() == [1.0, 2.0]
+    worst = early_costs(one, {**rule, "target": "worst_task"})
+    np.testing.assert_allclose(worst, [1.0, 2.0 / 3.0])
+    assert early_costs(one, {**rule, "tasks": [2]}).tolist() == [1.0, 0.0]
+    assert select([one], [{}, {}], rule).tolist() == [0]
+    assert select([one], [{}, {}], {**rule, "target": "worst_task"}).tolist() == [1]
+    # The rest of the stream changes nothing; its first checkpoint that is late enough counts.
+    rest = result_of(checkpoint_mistakes=[[1, 99], [2, 2]])
+    assert early_costs(rest, rule).tolist() == [1.0, 2.0]
+    assert early_costs(one, {**rule, "fraction": 0.5}).tolist() == [9.0, 2.0]
+    wild = result_of(diverged=[1, 0])  # perhaps later: that is not known yet
+    assert early_costs(wild, rule).tolist() == [1.0, 2.0]
+
+
+def test_which_rules_are_honest() -> None:
+    """Those that look at the numbers that they choose for are not."""
+    kinds = {load_option("selection", name)["rule"] for name in options("selection")}
+    assert kinds == set(RULES)
+    honest = {kind for kind in RULES if is_honest({"rule": kind})}
+    assert honest == {"prefix", "cross_validation", "fixed"}
+    # What one shuffle trains on, others test on.
+    assert not is_honest({"rule": "cross_validation", "for": "all"})
+    assert is_honest(load_option("selection", "cv5_each"))
+
+
+@pytest.mark.parametrize(
+    ("row", "asked", "rule"),
+    [
+        ("COML-1", "oracle", {"name": "oracle_worst", "target": "worst_task"}),
+        ("COML-1", "prefix", {"name": "prefix_worst", "target": "worst_task"}),
+        ("COML-2", "oracle", {"name": "oracle_related", "tasks": [1, 2, 3, 4]}),
+        ("COML-2", "prefix", {"name": "prefix_related", "tasks": [1, 2, 3, 4]}),
+        ("COML-2", "fixed", {"name": "fixed"}),
+        ("ROM-PGD", "prefix", {"name": "prefix_pgd", "target": "total"}),
+        ("ROM-RDA", "prefix", {"name": "prefix", "target": "worst_task"}),
+    ],
+)
+def test_rows_keep_their_target(row: str, asked: str, rule: dict[str, Any]) -> None:
+    """Rows with a rule of their own, and readings that say what is tuned for."""
+    table = plan_table("rom-table1", named_reading("rom", "as_published"))
+    cell = next(c for c in table.cells if c.algorithm == row)
+    chosen = cell.rule(asked)
+    assert {key: chosen[key] for key in rule} == rule
+    if asked == HONEST:
+        assert chosen["rule"] == "prefix"
+        assert cell.experiment.protocol["by_task"]
+
+
+def test_prefix_rows(filled: Store) -> None:
+    """Each repeat has the number of the point that was best on its own first part."""
+    table = small_table()
+    scored = score_table(table, Request(repeats=N, selection=HONEST, store=filled))
+    for s in scored:
+        for repeat, unit in enumerate(s.cell.experiment.repeats(0, N)):
+            arrays = filled.load(unit).arrays  # type: ignore[union-attr]
+            early = int(np.flatnonzero(arrays["seen"] >= 0.1 * arrays["seen"][-1])[0])
+            point = int(np.argmin(arrays["checkpoint_mistakes"][:, early]))
+            expected = 100.0 * arrays["mistakes"][point].sum() / arrays["examples"].sum()
+            assert s.values[repeat] == pytest.approx(expected)
+    rows = frame(table, scored, HONEST)
+    assert set(rows["selection"]) == {HONEST}
+
+
+def test_rivals_are_chosen_early_too(filled: Store) -> None:
+    """Of several algorithms each repeat has the one that was better on its first part."""
+    table = small_table()
+    alone = [c for c in table.cells if c.algorithm in ("PA", "COML")]
+    joined = replace(alone[0], rivals=(alone[1].experiment,))
+    table = replace(table, cells=[*alone, joined])
+    one, other, best = score_table(table, Request(repeats=N, selection=HONEST, store=filled))
+    rule = load_option("selection", HONEST)
+    early = np.array(
+        [
+            [early_costs(filled.load(unit), rule).min() for unit in c.experiment.repeats(0, N)]  # type: ignore[arg-type]
+            for c in alone
+        ]
+    )
+    expected = np.where(early[0] <= early[1], one.values, other.values)
+    np.testing.assert_array_equal(best.values, expected)
+    assert best.params in best.cell.experiment.points
+    hindsight = score_table(table, Request(repeats=N, store=filled))[-1]
+    assert hindsight.mean == min(
+        s.mean for s in score_table(table, Request(repeats=N, store=filled))[:2] if s.mean
+    )
+
+
+def test_results_together_are_of_all_points() -> None:
+    """Points come one after the other; what all have in common comes once."""
+    (both,) = together([[result_of()], [result_of(found_x=[[1.0], [2.0]])]])
+    assert both.arrays["checkpoint_mistakes"].shape == (4, 2)
+    assert both.arrays["seen"].tolist() == [4, 20]
+    assert both.facts["seconds"] == 2.0
+    assert "found_x" not in both.arrays
+    assert together([[result_of()], []]) == []
+
+
+def test_a_search_without_hindsight_looks_at_the_first_part(store: Store) -> None:
+    """No rung plays more of the stream than the rule may look at."""
+    table = table_of(SEARCH)
+    table = replace(table, description={**table.description, "selection": HONEST})
+    play_table(table, Request(repeats=2, selection=HONEST, parallel=SERIAL, store=store))
+    rows = halving.record(table, Request(repeats=2, selection=HONEST, store=store))
+    assert rows["share"].tolist() == ["0.1", "0.1", "1"]
+    found = halving.searched(table.cells[0], Loaded(store), load_option("selection", HONEST), 0, 2)
+    assert found is not None
+    assert len(found.experiment.points) == 2
+
+
+# Files
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Let DOM's table be the small one, of N repeats, and results go to a folder of the test's."""
+    description = {**describe("table", "dom-table1"), "repeats": N}
+
+    def planned(name: str, reading: Any, plays: Any = None) -> Table:  # noqa: ARG001
+        return replace(small_table(), reading=dict(reading), description=description)
+
+    for module in (reproduce.plan, hindsight_gap):
+        monkeypatch.setattr(module, "plan_table", planned)
+        monkeypatch.setattr(module, "describe", lambda kind, name: description)  # noqa: ARG005
+    monkeypatch.setattr(hindsight_gap, "tables", lambda: ["dom-table1"])
+    monkeypatch.setattr("omtl.tables.writing.RESULTS", tmp_path)
+    return tmp_path
+
+
+def wanted(filled: Store, selection: str | None, repeats: int | None = None) -> Request:
+    """Return a full run, or one of some repeats, by a rule."""
+    return Request(repeats=repeats, selection=selection, parallel=SERIAL, store=filled)
+
+
+def test_tables_of_the_honest_rule_are_kept_apart(here: Path, filled: Store) -> None:
+    """In files of their own, the paper's left as they are; short runs are not kept."""
+    quiet = Console(quiet=True)
+    reproduce.reproduce_table("dom-table1", wanted(filled, None), quiet)
+    own = (here / "reproduced" / "dom-table1.csv").read_bytes()
+    done = reproduce.reproduce_table("dom-table1", wanted(filled, HONEST), quiet)
+    assert {path.parent.name for path in done.paths} == {"reproduced"}
+    assert {path.name for path in done.paths} == {
+        f"dom-table1.prefix.{form}" for form in (*OF_ALL, *OF_ONE)
+    }
+    assert (here / "reproduced" / "dom-table1.csv").read_bytes() == own
+    with (here / "reproduced" / "dom-table1.prefix.csv").open(encoding="utf-8") as file:
+        assert {row["selection"] for row in csv.DictReader(file)} == {HONEST}
+    meta = json.loads((here / "reproduced" / "dom-table1.prefix.meta.json").read_text())
+    assert meta["selection"] == HONEST
+    short = reproduce.reproduce_table("dom-table1", wanted(filled, HONEST, 2), quiet)
+    assert {path.parent.name for path in short.paths} == {"partial"}
+    assert not wanted(filled, HONEST).is_full(describe("table", "dom-table1"))
+
+
+@pytest.mark.parametrize(
+    ("name", "reading", "rule"),
+    [
+        ("osmtl-table1", "as_written", "cv5"),
+        ("osmtl-table1", "as_published", "cv5_each"),
+        ("omtrsl-table1", "as_published", "cv5_each"),
+    ],
+)
+def test_tables_with_another_honest_rule(name: str, reading: str, rule: str, store: Store) -> None:
+    """It is said which."""
+    with pytest.raises(
+        UserError, match=f"{name} is chosen without hindsight by {rule}, not prefix"
+    ):
+        asked = replace(wanted(store, HONEST), reading=reading)
+        reproduce.reproduce_table(name, asked, Console(quiet=True))
+
+
+# The comparison
+
+
+def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
+    """The best own less the best rival, by each rule; the difference is what hindsight gave."""
+    proposed = describe("table", "dom-table1")["proposed"]
+    (row,) = hindsight_gap.margins(
+        "dom-table1", {"name": "r", "answers": {}}, Request(repeats=N, store=filled)
+    ).to_dict("records")
+    margins = []
+    for rule, kind in (("oracle", ""), (HONEST, "honest_")):
+        scored = score_table(small_table(), Request(repeats=N, selection=rule, store=filled))
+        own = min((s for s in scored if s.cell.algorithm in proposed), key=_mean)
+        rivals = [s for s in scored if s.cell.algorithm not in proposed and not s.cell.is_ours]
+        rival = min(rivals, key=_mean)
+        assert row[f"{kind}selection"] == rule
+        assert row[f"{kind}own"] == own.cell.algorithm
+        assert row[f"{kind}rival"] == rival.cell.algorithm
+        margins.append(rival.values - own.values)
+        assert float(row[f"{kind}margin"]) == pytest.approx(margins[-1].mean(), abs=1e-4)
+        assert float(row[f"{kind}low"]) <= margins[-1].mean() <= float(row[f"{kind}high"])
+    assert float(row["from_hindsight"]) == pytest.approx((margins[0] - margins[1]).mean(), abs=1e-4)
+    baseline = min((s for s in scored if s.cell.is_ours), key=_mean)
+    assert row["baseline"] == baseline.cell.algorithm
+    gap = float((baseline.values - own.values).mean())
+    assert float(row["baseline_margin"]) == pytest.approx(gap, abs=1e-4)
+    assert row["n_repeats"] == str(N)
+    assert row["repeats_are_of"] == "fresh draws"
+    assert (row["printed_own"], row["printed_rival"]) == ("DOM-I (Full)", "COML")
+    assert row["printed_margin"] == "0.0900"  # 6.00 - 5.91
+
+
+def of_places(*means: float) -> dict[tuple[str, str], np.ndarray]:
+    """Return six repeats with these means, a task each of one data set."""
+    spread = np.array([-0.3, 0.1, 0.2, -0.2, 0.3, -0.1])
+    return {("D", f"task{k}"): mean + spread for k, mean in enumerate(means, start=1)}
+
+
+def test_one_rival_for_all_places() -> None:
+    """Of rivals that are each best in one place, the one that is better on the whole is taken."""
+    own = [Row("own", of_places(5.0, 5.0))]
+    rivals = [Row("first", of_places(4.0, 10.0)), Row("second", of_places(6.0, 6.0))]
+    margin, resamples, _, rival = hindsight_gap._margins(own, rivals, 1.0, seed=0)
+    assert rival.name == "second"
+    np.testing.assert_allclose(margin, [1.0, 1.0])
+    np.testing.assert_allclose(resamples, 1.0)  # all rows move together here
+    better = hindsight_gap.pick([np.array([[0.9, 0.5]]), np.array([[0.6, 0.9]])], sign=-1.0)
+    assert better.tolist() == [1]  # 0.9 / 0.7 + 0.6 / 0.75 against 0.5 / 0.7 + 0.9 / 0.75
+
+
+def test_rows_that_stand_for_several() -> None:
+    """COML of the first block is COML-1 and COML-2; rows that lack a place are left out."""
+    cells = {("COML", ("one", "all")): np.ones(2), ("PA", ("one", "all")): np.ones(2)}
+    cells |= {(f"COML-{k}", ("two", "all")): np.full(2, k) for k in (1, 2)}
+    found = hindsight_gap.whole_rows(cells, {"COML": ["COML-1", "COML-2"]})
+    assert {row.name: [v[0] for v in row.values.values()] for row in found} == {
+        "COML-1": [1.0, 1.0],
+        "COML-2": [1.0, 2.0],
+    }
+
+
+def test_intervals_know_of_the_picking() -> None:
+    """Of rivals alike but for chance, that of the best is wider than that of a fixed one."""
+    rng = np.random.default_rng(0)
+    own = [Row("own", {("D", "all"): np.ones(20)})]
+    rivals = [Row(str(k), {("D", "all"): 5.0 + rng.normal(size=20)}) for k in range(30)]
+    _, resamples, _, best = hindsight_gap._margins(own, rivals, 1.0, seed=0)
+    _, alone, _, _ = hindsight_gap._margins(own, [best], 1.0, seed=0)
+    assert resamples.mean() < alone.mean() - 0.05
+
+
+def test_readings_that_fix_a_parameter() -> None:
+    """AKLO's smallest λ, on each of its columns; an answer about the data is none of them."""
+    reading = named_reading("aklo", "as_published")
+    assert hindsight_gap.fixed_by(reading, "Landmine") == ["tuning: smallest"]
+    assert hindsight_gap.fixed_by(named_reading("aklo", "as_written"), "Landmine") == []
+    assert hindsight_gap.fixed_by(named_reading("rom", "as_published"), "TDT2") == []
+
+
+def _mean(s: Scored) -> float:
+    return float(s.values.mean())
+
+
+def test_an_honest_table_has_one_rule() -> None:
+    """Its margin is the same by both."""
+    assert hindsight_gap.honest_rule("cv5") == "cv5"
+    assert hindsight_gap.honest_rule("oracle") == HONEST
+    assert hindsight_gap.honest_rule("cv5", named_reading("osmtl", "as_published")) == "cv5_each"
+    for name in hindsight_gap.tables():
+        labels = {row.get("published") for row in describe("table", name)["rows"]}
+        assert set(describe("table", name)["proposed"]) <= labels
+
+
+def test_the_file_keeps_what_is_not_stored(here: Path, filled: Store, tmp_path: Path) -> None:
+    """Rows of other tables stay; a column that was not run in full is left out."""
+    path = here / "partial" / "hindsight.csv"
+    told, _ = hindsight_gap.write_hindsight_gap(Request(repeats=N, store=filled), here)
+    assert len(told) == len(READINGS)
+    assert all("dom-table1" in line and "by prefix" in line for line in told)
+    short, _ = hindsight_gap.write_hindsight_gap(Request(repeats=2, store=filled), here)
+    assert all("(no interval: 2 repeats)" in line and "[" not in line for line in short)
+    path.unlink()
+    hindsight_gap.write_hindsight_gap(Request(repeats=N, store=filled), here)
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+    assert tuple(rows.columns) == hindsight_gap.COLUMNS
+    rows.loc[0, "table"] = "aklo-table1"
+    rows.to_csv(path, index=False, lineterminator="\n")
+    hindsight_gap.write_hindsight_gap(Request(repeats=N, store=filled), here)
+    again = pd.read_csv(path, dtype=str, keep_default_na=False)
+    assert again["table"].tolist() == ["aklo-table1", *["dom-table1"] * len(READINGS)]
+    first = path.read_bytes()
+    hindsight_gap.write_hindsight_gap(Request(repeats=N, store=filled), here)
+    assert path.read_bytes() == first
+    with pytest.raises(UserError, match="--selection prefix"):
+        hindsight_gap.write_hindsight_gap(Request(repeats=N, store=Store(tmp_path / "empty")), here)
+    assert path.read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "n_repeats", "says"),
+    [
+        (["undecided", "holds"], 2, "1 claim is undecided with 2 repeats: the paper has 50"),
+        (["undecided", "undecided"], 1, "2 claims are undecided with 1 repeat: the paper has 50"),
+        (["holds"], 2, ""),
+        (["undecided"], 50, ""),
+    ],
+)
+def test_few_repeats_are_named_as_a_cause(outcomes: list[str], n_repeats: int, says: str) -> None:
+    """Only where they are fewer than the paper's, and something is undecided."""
+    claims = pd.DataFrame({"outcome": outcomes})
+    told = reproduce._few_repeats(claims, n_repeats, {"repeats": 50})
+    assert told.startswith(says)
+    assert bool(told) == bool(says)

@@ -1,0 +1,131 @@
+"""A search plays what it says, is resumed, and ends as the full grid would where it keeps all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from small_tables import SEARCH, table_of
+
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Loaded, Store
+from omtl.experiment.config import grid_points
+from omtl.experiment.unit import Result, Unit
+from omtl.tables.halving import record, searched, stages
+from omtl.tables.play import play
+from omtl.tables.request import Request
+from omtl.tables.scoring import score_table
+from omtl.tables.search_cost import COST, cost_of
+from omtl.util.errors import UserError
+
+SERIAL = {"backend": "sequential", "jobs": 1}
+RULE = {"rule": "oracle"}
+
+
+def test_rungs_are_played_as_said(store: Store) -> None:
+    """Each rung has its share, repeats and number of points; the last has all repeats."""
+    table = table_of(SEARCH)
+    load = Loaded(store)
+    assert len(stages(table.cells[0], load, RULE, 0, 3)) == 1
+    assert searched(table.cells[0], load, RULE, 0, 3) is None
+    outcome = play(table, Request(repeats=3, parallel=SERIAL, store=store))
+    assert outcome.computed == 1 + 2 + 3
+    rows = record(table, Request(repeats=3, store=store))
+    assert rows["n_points"].tolist() == [12, 6, 2]
+    assert rows["share"].tolist() == ["0.2", "0.5", "1"]
+    assert rows["repeats"].tolist() == [1, 2, 3]
+    assert rows["points"].iloc[0] == ""
+    first, last = (set(rows["points"].iloc[k].split()) for k in (1, 2))
+    assert len(first) == 6
+    assert last < first
+    # A second time, all is in the store.
+    again = play(table, Request(repeats=3, parallel=SERIAL, store=store))
+    assert (again.computed, again.reused) == (0, 3)
+    (scored,) = score_table(table, Request(repeats=3, store=store))
+    assert scored.values.size == 3
+    assert scored.params in table.cells[0].experiment.points
+
+
+def test_points_that_are_kept_are_the_best_of_their_rung(store: Store) -> None:
+    """By the mistakes that the rung's own units have."""
+    table = table_of(SEARCH)
+    play(table, Request(repeats=2, parallel=SERIAL, store=store))
+    load = Loaded(store)
+    rung, narrowed = stages(table.cells[0], load, RULE, 0, 2)[:2]
+    (result,) = load(rung[0].repeats(0, 1))
+    assert result.arrays["seen"][-1] < load(narrowed[0].repeats(0, 1))[0].arrays["seen"][-1]
+    mistakes = result.arrays["mistakes"].sum(axis=1)
+    kept = narrowed[0].algorithm["only"]
+    left = np.setdiff1d(np.arange(12), kept)
+    assert mistakes[kept].max() <= mistakes[left].min()
+
+
+def test_a_search_that_keeps_all_is_the_full_grid(store: Store) -> None:
+    """The same number, from the same point."""
+    all_kept = {**SEARCH, "rungs": [{"share": 0.1, "repeats": 1, "keep": 12}]}
+    ends = []
+    for search in (None, all_kept):
+        table = table_of(search)
+        play(table, Request(repeats=2, parallel=SERIAL, store=store))
+        (scored,) = score_table(table, Request(repeats=2, store=store))
+        ends.append((scored.mean, scored.params))
+    assert ends[0] == ends[1]
+
+
+def test_small_grids_are_played_in_full(store: Store) -> None:
+    """Below `from_points` there are no rungs."""
+    table = table_of({**SEARCH, "from_points": 13})
+    assert play(table, Request(repeats=2, parallel=SERIAL, store=store)).computed == 2
+    assert record(table, Request(repeats=2, store=store)).empty
+
+
+def test_what_a_search_costs(store: Store) -> None:
+    """The search never ends better than the full grid, and plays less."""
+    rows = cost_of(table_of(None), SEARCH, Request(repeats=3, parallel=SERIAL, store=store))
+    assert tuple(rows.columns) == COST
+    (row,) = rows.to_dict("records")
+    assert row["plays_full"] == 12 * 3
+    assert row["plays_search"] == round(0.2 * 12 + 0.5 * 2 * 6 + 3 * 2)
+    assert float(row["difference"]) >= 0.0
+
+
+def test_points_are_named_by_their_place_in_the_whole_grid() -> None:
+    """However often a grid is narrowed."""
+    whole = table_of(None).cells[0].experiment
+    once = whole.only([1, 5, 7, 11])
+    twice = once.only([0, 3])
+    assert twice.algorithm["only"] == [1, 11]
+    assert twice.points == [whole.points[1], whole.points[11]]
+    assert grid_points(twice.algorithm) == twice.points
+    assert twice.unit(0, 0).key != whole.unit(0, 0).key
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_a_cell_whose_search_is_not_done_is_missing(store: Store, missing: int) -> None:
+    """With the reason."""
+    table = table_of(SEARCH)
+    short = replace(table.cells[0], search={**SEARCH, "rungs": SEARCH["rungs"][:missing]})
+    play(replace(table, cells=[short]), Request(repeats=3, parallel=SERIAL, store=store))
+    (scored,) = score_table(table, Request(repeats=3, store=store))
+    assert (scored.verdict, scored.why) == ("missing", "the search is not done")
+
+
+def test_a_unit_that_fails_is_tried_once_and_its_reason_is_told(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rung that fails ends the search; nothing is asked for twice."""
+    tried: list[str] = []
+
+    def refuse(unit: Unit) -> Result:
+        tried.append(unit.key)
+        raise UserError("no such data")
+
+    monkeypatch.setattr(parallel_jobs, "compute", refuse)
+    large = table_of(SEARCH)
+    table = replace(large, cells=[*large.cells, *table_of(None, "pm").cells])
+    outcome = play(table, Request(repeats=2, parallel=SERIAL, store=store))
+    assert len(tried) == len(set(tried)) == len(outcome.failed) == 1 + 2
+    searched_cell, whole = score_table(table, Request(repeats=2, store=store), outcome.failed)
+    assert (searched_cell.verdict, searched_cell.why) == ("missing", "no such data")
+    assert whole.why == "no such data"

@@ -1,0 +1,326 @@
+"""Statistics agree with hand-computed values and with scipy's own tests."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from miniature import small
+from scipy import stats
+from small_tables import TINY, Small
+
+from omtl.compute.store import Store
+from omtl.evidence import claims, equivalence, paired_tests, statistics
+from omtl.evidence.claims import FAILS, HOLDS, UNDECIDED, Comparison, compare
+from omtl.evidence.paired_tests import (
+    as_family,
+    bootstrap_interval,
+    effect_size,
+    holm,
+    p_signed_rank,
+    p_value,
+)
+from omtl.evidence.rank_diagrams import write_diagrams
+from omtl.evidence.ranks import Ranking, cliques, critical_difference, rank, rank_rows
+from omtl.evidence.statistics import make_statistics
+from omtl.figures import plan
+from omtl.figures.numbers import show_figure
+from omtl.reproduction.make_figure import make_figure
+from omtl.tables.plan import Cell
+from omtl.tables.request import Request
+from omtl.tables.scoring import Scored
+from omtl.util.errors import UserError
+
+A = np.array([1.0, 2.5, 3.0, 4.2, 5.1, 5.9])
+B = np.array([1.4, 2.6, 3.9, 4.6, 5.2, 6.8])
+LOWER = (-np.inf, 0.0)
+EXPERIMENT = small("pm")
+
+
+def lower(by: float = 0.0, relation: str = "D: A < B") -> Comparison:
+    """Return the comparison that A is below B."""
+    return compare(relation, A, B, (-np.inf, -by), ratio=False)
+
+
+def test_p_is_that_of_the_paired_t_test() -> None:
+    """Of no difference, of a margin, and of a ratio through logarithms."""
+    assert p_value(lower()) == pytest.approx(stats.ttest_rel(A, B).pvalue)
+    assert p_value(lower(by=0.5)) == pytest.approx(stats.ttest_rel(A, B - 0.5).pvalue)
+    ratio = compare("D: A / B in [0.5, 2]", A, B, (0.5, 2.0), ratio=True)
+    expected = stats.ttest_1samp(np.log(A / B), np.log(0.5)).pvalue
+    assert p_value(ratio) == pytest.approx(expected)
+    assert p_signed_rank(lower()) == pytest.approx(stats.wilcoxon(A, B).pvalue)
+
+
+def test_no_p_without_repeats_or_spread() -> None:
+    """One repeat and equal numbers decide nothing; the same difference everywhere decides all."""
+    one = compare("", A[:1], B[:1], LOWER, ratio=False)
+    assert (p_value(one), p_signed_rank(one)) == (1.0, 1.0)
+    equal = compare("", A, A, LOWER, ratio=False)
+    assert (p_value(equal), p_signed_rank(equal), effect_size(equal)) == (1.0, 1.0, 0.0)
+    always = compare("", np.zeros(6), np.ones(6), LOWER, ratio=False)
+    assert (p_value(always), effect_size(always)) == (0.0, np.inf)
+    assert bootstrap_interval(always, 0) == (-1.0, -1.0)
+    never = compare("", np.ones(6), np.zeros(6), LOWER, ratio=False)
+    assert (p_value(never), effect_size(never)) == (0.0, -np.inf)
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=3, max_size=12))
+def test_p_decides_as_the_interval_does(pairs: list[tuple[int, int]]) -> None:
+    """An uncorrected p below the level is an interval without the bound."""
+    one, other = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
+    comparison = compare("", one, other, LOWER, ratio=False)
+    assert paired_tests.decided(comparison, p_value(comparison)) == comparison.outcome
+
+
+def test_effect_size_is_cohens_d_of_the_differences() -> None:
+    """Positive where the mean is on the claim's side, and of the nearer bound of two."""
+    differences = A - B
+    d = -differences.mean() / differences.std(ddof=1)
+    assert d > 0
+    assert effect_size(lower()) == pytest.approx(d)
+    assert effect_size(compare("", B, A, LOWER, ratio=False)) == pytest.approx(-d)
+    assert effect_size(compare("", B, A, (0.0, np.inf), ratio=False)) == pytest.approx(d)
+    logs = np.log(A / B)
+    ratio = compare("", A, B, (0.5, 1.0), ratio=True)
+    nearest = min(logs.mean() - np.log(0.5), -logs.mean())
+    assert effect_size(ratio) == pytest.approx(nearest / logs.std(ddof=1))
+
+
+def test_bootstrap_interval() -> None:
+    """It holds the mean, is the same for the same seed, and needs enough repeats."""
+    low, high = bootstrap_interval(lower(), 0)
+    assert low < (A - B).mean() < high < 0
+    assert (low, high) == bootstrap_interval(lower(), 0)
+    assert (low, high) != bootstrap_interval(lower(), 1)
+    few = compare("", A[:4], B[:4], LOWER, ratio=False)
+    assert np.isnan(bootstrap_interval(few, 0)).all()
+    low, high = bootstrap_interval(compare("", A, B, (0.0, 1.0), ratio=True), 0)
+    assert low < np.exp(np.log(A / B).mean()) < high < 1
+
+
+def test_holm_by_hand() -> None:
+    """0.01·4, 0.02·3, max(0.06, 0.03·2), 0.5: never falling, at most 1."""
+    np.testing.assert_allclose(holm([0.03, 0.01, 0.5, 0.02]), [0.06, 0.04, 0.5, 0.06])
+    np.testing.assert_allclose(holm([0.6, 0.7]), [1.0, 1.0])
+    assert holm([]).size == 0
+
+
+def test_a_family_is_corrected_as_a_whole() -> None:
+    """What two claims share counts once, and what was not run does not count."""
+    nothing = Comparison("D: A < C", UNDECIDED)
+    other = lower(by=0.5, relation="D: A < B by 0.5")
+    family = [("one", lower()), ("two", lower()), ("two", other), ("two", nothing)]
+    rows = as_family("dom", "as_written", family)
+    p = [p_value(lower()), p_value(other)]
+    expected = [f"{value:.4g}" for value in holm(p)]
+    assert rows["p_holm"].tolist() == [expected[0], expected[0], expected[1], ""]
+    shares = stats.false_discovery_control(p, method="by")
+    assert rows["q_by"].tolist()[1:3] == [f"{value:.4g}" for value in shares]
+    assert rows["n_repeats"].tolist() == ["6", "6", "6", "0"]
+    assert rows["outcome"].tolist()[3] == rows["corrected"].tolist()[3] == UNDECIDED
+
+
+def test_correction_can_take_an_outcome_back() -> None:
+    """One comparison among many needs more than one alone."""
+    weak = compare("weak", A, A + np.array([0.2, 0.5, -0.1, 0.4, 0.3, 0.1]), LOWER, ratio=False)
+    assert weak.outcome == HOLDS
+    noise = [compare(str(i), A, A[::-1] + i, LOWER, ratio=False) for i in range(5)]
+    alone = as_family("dom", "as_written", [("c", weak)])
+    among = as_family("dom", "as_written", [("c", one) for one in [weak, *noise]])
+    assert alone["corrected"].tolist() == [HOLDS]
+    assert among["corrected"][0] == UNDECIDED
+    assert among["outcome"][0] == HOLDS
+    strong = compare("strong", B + 9, A, LOWER, ratio=False)
+    assert as_family("dom", "r", [("c", strong)])["corrected"].tolist() == [FAILS]
+
+
+def scored(dataset: str, algorithm: str, ours: float | None, metric: str = "error") -> Scored:
+    """Return a cell with this number."""
+    cell = Cell(dataset, algorithm, "all", metric, "1", "0", EXPERIMENT)
+    return Scored(cell, np.array([] if ours is None else [ours, ours]), "match")
+
+
+def grid_of(values: dict[str, list[float | None]], metric: str = "error") -> list[Scored]:
+    """Return cells by algorithm, one a data set."""
+    return [
+        scored(f"D{i}", name, value, metric)
+        for name, numbers in values.items()
+        for i, value in enumerate(numbers)
+    ]
+
+
+NUMBERS: dict[str, list[float | None]] = {
+    "A": [1.0, 1.0, 2.0, 1.0],
+    "B": [2.0, 2.0, 1.0, 2.0],
+    "C": [3.0, 2.0, 3.0, 4.0],
+    "D": [4.0, 9.0, 5.0, 3.0],
+}
+
+
+def test_ranks_by_hand() -> None:
+    """Ties share a rank; the statistic is scipy's; where higher is better ranks turn."""
+    one = rank(grid_of(NUMBERS), "error")
+    assert one is not None
+    np.testing.assert_allclose(one.average, [1.25, 1.875, 3.125, 3.75])
+    expected = stats.friedmanchisquare(*NUMBERS.values())
+    assert (one.friedman, one.p) == (
+        pytest.approx(expected.statistic),
+        pytest.approx(expected.pvalue),
+    )
+    up = rank(grid_of(NUMBERS, "auc"), "auc")
+    assert up is not None
+    np.testing.assert_allclose(up.average, 5.0 - one.average)
+    assert rank_rows("t", "r", [one])["algorithm"].tolist() == ["A", "B", "C", "D"]
+
+
+def test_who_is_ranked() -> None:
+    """A data set that nobody was run on does not count, nor a learner that lacks one."""
+    lacking = {**NUMBERS, "B": [2.0, None, 1.0, 2.0]}
+    one = rank(grid_of(lacking), "error")
+    assert one is not None
+    assert one.algorithms == ("A", "C", "D")
+    assert len(one.datasets) == 4
+    empty = {name: [*values[:3], None] for name, values in NUMBERS.items()}
+    one = rank(grid_of(empty), "error")
+    assert one is not None
+    assert one.datasets == ("D0", "D1", "D2")
+    assert rank(grid_of({name: values[:1] for name, values in NUMBERS.items()}), "error") is None
+
+
+def test_critical_difference_of_demsar() -> None:
+    """Demšar (2006), table 5(a): q of 0.05 is 2.569 for 4 and 2.850 for 6 learners."""
+    assert critical_difference(4, 14) == pytest.approx(2.569 * np.sqrt(4 * 5 / (6 * 14)), rel=1e-3)
+    assert critical_difference(6, 5) == pytest.approx(2.850 * np.sqrt(6 * 7 / (6 * 5)), rel=1e-3)
+
+
+def test_cliques() -> None:
+    """Runs that cannot be told apart, without those inside another."""
+    average = np.array([3.0, 1.0, 2.0, 5.0, 5.5])
+    assert cliques(average, 1.0) == [(1.0, 2.0), (2.0, 3.0), (5.0, 5.5)]
+    assert cliques(average, 2.0) == [(1.0, 3.0), (3.0, 5.0), (5.0, 5.5)]
+    assert cliques(average, 0.1) == []
+
+
+def test_diagrams_have_the_same_bytes(tmp_path: Path) -> None:
+    """Drawn twice, with each learner's name."""
+    one = rank(grid_of(NUMBERS), "error")
+    assert isinstance(one, Ranking)
+    first = [p.read_bytes() for p in write_diagrams([one], tmp_path / "t", "told")]
+    assert first == [
+        p.read_bytes()
+        for p in write_diagrams(
+            [
+                one,
+            ],
+            tmp_path / "t",
+            "told",
+        )
+    ]
+    other = replace(one, critical_difference=0.1)
+    assert first[0] != write_diagrams([other], tmp_path / "t", "told")[0].read_bytes()
+
+
+def test_statistics_of_a_table(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row a comparison, and average ranks; nothing stored is the user's to know."""
+    reading = {"name": "as_written", "paper": None, "answers": {}}
+    asked = Request(store=store)
+    with pytest.raises(UserError, match="make reproduce-table TABLE=dom-table1"):
+        make_statistics("dom-table1", reading, Request(repeats=2, store=store), tmp_path)
+    numbers = grid_of(NUMBERS)
+    part = {"dataset": "D0", "lower": ["A", "B"], "than": ["C"]}
+    claim = {"id": "c", "place": "here", "says": "so", "table": "dom-table1", "all": [part]}
+    monkeypatch.setattr(statistics, "stored_or_kept", lambda *_, **__: (numbers, None))
+    monkeypatch.setattr(paired_tests, "claims_of", lambda _paper: [claim])
+    paths = make_statistics("dom-table1", reading, asked, tmp_path)
+    assert [path.name for path in paths] == [
+        "dom-table1.claims.csv",
+        "dom-table1.csv",
+        "dom-table1.as_written.svg",
+    ]
+    # With so many ranks within the critical difference there is nothing to draw.
+    (ranked,) = statistics.rankings(numbers)
+    monkeypatch.setattr(
+        statistics, "rankings", lambda _: [replace(ranked, critical_difference=2.5)]
+    )
+    again = make_statistics("dom-table1", reading, asked, tmp_path / "again")
+    assert [path.name for path in again] == ["dom-table1.claims.csv", "dom-table1.csv"]
+    with paths[0].open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(r["comparison"], r["corrected"]) for r in rows] == [
+        ("D0: A < C", HOLDS),
+        ("D0: B < C", HOLDS),
+    ]
+    assert claims.outcome_of(claims.judge_claim(claim, numbers)) == HOLDS
+
+
+def test_statistics_of_a_figure(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The comparisons of its lines, from the numbers that are drawn."""
+    for module in (plan, statistics):
+        monkeypatch.setattr(module, "describe", lambda _kind, _name: TINY)
+    monkeypatch.setattr(plan, "Experiment", Small)
+    monkeypatch.setattr(statistics, "descriptions", lambda _kind: {"tiny": tmp_path})
+    part = {"panel": "a", "lower": ["DOM-I"], "than": ["PM"], "at": [180]}
+    claim = {"id": "c", "place": "here", "says": "so", "figure": "tiny", "all": [part]}
+    monkeypatch.setattr(paired_tests, "claims_of", lambda _paper: [claim])
+    reading = {"name": "as_written", "paper": None, "answers": {}}
+    parallel = {"backend": "sequential", "jobs": 1}
+    asked = Request(repeats=3, parallel=parallel, store=store)
+    with pytest.raises(UserError, match="make reproduce-figure FIGURE=tiny"):
+        make_statistics("tiny", reading, asked, tmp_path)
+    make_figure("tiny", reading, asked, tmp_path)
+    (path,) = make_statistics("tiny", reading, asked, tmp_path)
+    with path.open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    panel = show_figure(plan.plan_figure("tiny", reading), asked)[0]
+    lines = {line.label: line for part in panel.axes for line in part.lines}
+    last = {name: line.values[:, -1] for name, line in lines.items()}
+    difference = (last["DOM-I"] - last["PM"]).mean()
+    assert float(row["mean"]) == pytest.approx(difference, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("interval", "lower_is_better", "expected"),
+    [
+        ((0.96, 1.04), True, "equivalent"),
+        ((0.94, 1.01), True, "undecided"),
+        ((0.80, 0.95), True, "better"),
+        ((0.80, 0.95), False, "worse"),
+        ((1.06, 1.20), True, "worse"),
+        ((1.06, 1.20), False, "better"),
+        ((0.90, 1.10), True, "undecided"),
+        ((-np.inf, np.inf), True, "undecided"),
+    ],
+)
+def test_region_of_practical_equivalence(
+    interval: tuple[float, float], lower_is_better: bool, expected: str
+) -> None:
+    """Decided only by an interval that is wholly within or wholly without."""
+    assert equivalence.outcome_of(*interval, lower_is_better) == expected
+
+
+def test_equivalence_of_own_and_others() -> None:
+    """The paper's own beside each other algorithm of its place, by ratios of the repeats."""
+    numbers = grid_of(NUMBERS)
+    rows = equivalence.equivalence_rows("t", "r", ["A"], numbers)
+    places = {s.cell.dataset for s in numbers}
+    assert set(zip(rows["dataset"], rows["algorithm"], rows["other"], strict=True)) == {
+        (place, "A", other) for place in places for other in "BCD"
+    }
+    mine, other = (
+        next(s.values for s in numbers if (s.cell.dataset, s.cell.algorithm) == ("D0", name))
+        for name in "AB"
+    )
+    row = rows[(rows["dataset"] == "D0") & (rows["other"] == "B")].iloc[0]
+    expected = np.exp(np.log(mine / other).mean())
+    assert float(row["ratio"]) == pytest.approx(expected, rel=1e-3)
+    assert (row["repeats_are_of"], row["n_repeats"]) == ("one data set", str(mine.size))

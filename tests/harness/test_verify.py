@@ -1,0 +1,278 @@
+"""Results in git are verified from nothing, to the last digit, and a tampered one is found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_tables import small_table
+
+from data_fetchers.fetch import DataMissing
+from omtl.commands import _main
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Store
+from omtl.experiment import host
+from omtl.experiment.config import load_option
+from omtl.experiment.unit import Result
+from omtl.measures.metrics import METRICS
+from omtl.reproduction import verify
+from omtl.reproduction.verify import CLOSE, DIFFERENT, NOT_COMPARABLE, SAME, check, drawn
+from omtl.tables import committed
+from omtl.tables.committed import kept_scored, runs
+from omtl.tables.plan import Cell, Table, descriptions
+from omtl.tables.request import Request
+from omtl.tables.scoring import Scored, frame, raw_repeats, score_table
+from omtl.tables.writing import write_rows
+from omtl.util.errors import UserError
+from omtl.util.paths import RESULTS
+
+SERIAL = {"backend": "sequential", "jobs": 1}
+DOM = ["dom-table1"]
+
+
+def two_rows(table: Table) -> list[Cell]:
+    """Return the cells of two learners that have grids of 8 points."""
+    return [cell for cell in table.cells if cell.algorithm in ("NS (Full)", "NS (Grid)")]
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> Table:
+    """Let every table be a small one of two rows with grids, all repeats on one draw."""
+    whole = small_table()
+    few = replace(whole, cells=[cell.of_one_draw() for cell in two_rows(whole)])
+    monkeypatch.setattr(verify, "plan_table", lambda _name, _reading: few)
+    return few
+
+
+def keep(table: Table, scored: list[Scored], results: Path, selection: str = "oracle") -> None:
+    """Write the files of a table that a stranger has."""
+    name = "dom-table1" if selection == "oracle" else f"dom-table1.{selection}"
+    folder = results / "reproduced"
+    write_rows(folder / f"{name}.csv", frame(table, scored, selection))
+    repeats = raw_repeats(table, scored, 0)
+    repeats.to_csv(folder / f"{name}.as_written.repeats.csv", index=False)
+    meta = {"seed": 0, "repeats": 3, "cpu": host.cpu_name()}
+    (folder / f"{name}.as_written.meta.json").write_text(json.dumps(meta), encoding="utf-8")
+
+
+@pytest.fixture
+def results(table: Table, store: Store, tmp_path: Path) -> Path:
+    """Return a folder of results with the table, and no store."""
+    parallel_jobs.run(table.units(0, 3), store, SERIAL, quiet=True)
+    keep(table, score_table(table, Request(repeats=3, store=store)), tmp_path / "results")
+    for path in store.folder.glob("*.units"):
+        path.unlink()
+    return tmp_path / "results"
+
+
+def tamper(results: Path, change: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Change the kept repeats."""
+    path = results / "reproduced" / "dom-table1.as_written.repeats.csv"
+    rows = pd.read_csv(path)
+    rows["values"] = [
+        " ".join(map(repr, change(np.array(values.split(), dtype=float)).tolist()))
+        for values in rows["values"]
+    ]
+    rows.to_csv(path, index=False)
+
+
+def made_elsewhere(results: Path) -> None:
+    """Say that the results were made on another CPU."""
+    path = results / "reproduced" / "dom-table1.as_written.meta.json"
+    meta = json.loads(path.read_text(encoding="utf-8"))
+    meta["cpu"] = "Other CPU"
+    path.write_text(json.dumps(meta), encoding="utf-8")
+
+
+def test_cells_are_drawn_by_the_seed(results: Path) -> None:
+    """Without return, the same for the same seed."""
+    both = drawn(results, DOM, 5, 0)
+    assert len(both) == 2
+    assert drawn(results, DOM, 1, 0) == both[:1]
+    firsts = {drawn(results, DOM, 1, seed)[0][1]["algorithm"] for seed in range(20)}
+    assert len(firsts) == 2
+    with pytest.raises(UserError, match="omtl table TABLE"):
+        drawn(results, ["rom-table1"], 1, 0)
+
+
+def test_drawn_cells_are_spread_over_the_tables() -> None:
+    """One of each table that has more than times, then another of each."""
+    tables = list(descriptions("table"))
+    n = len({row["table"] for _, row in drawn(RESULTS, tables, 10**6, 0)})
+    assert n >= 5
+    found = [row["table"] for _, row in drawn(RESULTS, tables, 2 * n, 0)]
+    assert len(set(found[:n])) == n
+    assert sorted(found[:n]) == sorted(found[n:])
+    metrics = {row["metric"] for _, row in drawn(RESULTS, ["osmtl-table1"], 10**6, 0)}
+    assert metrics
+    assert not any(METRICS[name].timing for name in metrics)
+
+
+def test_the_same_numbers(results: Path) -> None:
+    """The chosen point in each repeat, without a store."""
+    for run, row in drawn(results, DOM, 2, 0):
+        done = check(run, row, 0)
+        assert (done.result, done.detail) == (SAME, "")
+        assert (done.units, done.points) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("large", "selection", "own_draws"),
+    [(1, "prefix", False), (1000, "prefix", False), (1000, "oracle", True)],
+)
+def test_what_is_chosen_for_each_repeat_is_chosen_again(
+    large: int,
+    selection: str,
+    own_draws: bool,
+    table: Table,
+    store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By the rule, or as each has a draw of its own: all points are played, once if they are many.
+
+    What is kept is read as it was scored.
+    """
+    monkeypatch.setattr(verify, "LARGE", large)
+    if own_draws:
+        table.cells[:] = two_rows(small_table())
+    parallel_jobs.run(table.units(0, 3), store, SERIAL, quiet=True)
+    scored = score_table(table, Request(repeats=3, selection=selection, store=store))
+    keep(table, scored, tmp_path / "results", selection)
+    [run] = runs(tmp_path / "results", "dom-table1")
+    for was, now in zip(scored, kept_scored(run, table), strict=True):
+        assert now.difference == was.difference is not None
+        assert now.verdict == was.verdict
+        assert now.shuffle_std == pytest.approx(was.shuffle_std, abs=5.1e-5)
+        assert now.spread == pytest.approx(was.spread, abs=5.1e-5)
+    for run, row in drawn(tmp_path / "results", DOM, 2, 0):
+        done = check(run, row, 0)
+        assert (done.result, done.detail) == (SAME, "")
+        assert done.points > 1
+        assert done.units == (1 if large == 1 else 3)
+
+
+def test_points_that_a_search_left_are_read_from_its_record(
+    table: Table, store: Store, tmp_path: Path
+) -> None:
+    """By a rule that chooses for each repeat; without the record there is nothing to play."""
+    parallel_jobs.run(table.units(0, 3), store, SERIAL, quiet=True)
+    left = [1, 3]
+    cells = [replace(cell, experiment=cell.experiment.only(left)) for cell in table.cells]
+    part = replace(table, cells=cells)
+    parallel_jobs.run(part.units(0, 3), store, SERIAL, quiet=True)
+    keep(
+        part,
+        score_table(part, Request(repeats=3, selection="prefix", store=store)),
+        tmp_path,
+        "prefix",
+    )
+    halving = {**load_option("search", "halving"), "from_points": 2}
+    table.cells[:] = [replace(cell, search=halving) for cell in table.cells]
+    run, row = drawn(tmp_path, DOM, 1, 0)[0]
+    assert check(run, row, 0).result == NOT_COMPARABLE
+    record = pd.DataFrame(
+        [
+            (row["dataset"], row["algorithm"], "as_written", points)
+            for points in ("", " ".join(map(str, left)))
+        ],
+        columns=["dataset", "algorithm", "reading", "points"],
+    )
+    (tmp_path / "search").mkdir()
+    record.to_csv(tmp_path / "search" / "dom-table1.prefix.points.csv", index=False)
+    done = check(run, row, 0)
+    assert (done.result, done.points) == (SAME, 2)
+
+
+def test_a_tampered_number_is_found(results: Path) -> None:
+    """By its last bit; on the same kind of CPU that is an error."""
+    tamper(results, lambda values: np.nextafter(values, np.inf))
+    done = check(*drawn(results, DOM, 1, 0)[0], 0)
+    assert done.result == DIFFERENT
+    assert done.detail.startswith("repeat 0: ")
+    assert "made on" in done.detail
+
+
+def test_another_cpu_may_have_other_bits(results: Path) -> None:
+    """Within the repeats' spread; beyond it the numbers are others, and both CPUs are named."""
+    made_elsewhere(results)
+    tamper(results, lambda values: np.nextafter(values, np.inf))
+    done = check(*drawn(results, DOM, 1, 0)[0], 0)
+    assert done.result == CLOSE
+    assert f"made on Other CPU, played on {host.cpu_name()}" in done.detail
+    tamper(results, lambda values: values + 50.0)
+    assert check(*drawn(results, DOM, 1, 0)[0], 0).result == DIFFERENT
+
+
+def test_other_data_are_told(results: Path) -> None:
+    """Whatever the number is, and on any CPU."""
+    made_elsewhere(results)
+    run, row = drawn(results, DOM, 1, 0)[0]
+    done = check(run, {**row, "data_sha256": "0" * 64}, 0)
+    assert done.result == DIFFERENT
+    assert "repeat 0: other data" in done.detail
+
+
+def test_what_cannot_be_compared(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without repeats beside the table, the chosen point, or the data."""
+    run, row = drawn(results, DOM, 1, 0)[0]
+    assert check(run, {**row, "params": '{"eta": -1}'}, 0).result == NOT_COMPARABLE
+    with pytest.raises(UserError, match="has no cell Synthetic, nobody"):
+        run.repeats["Synthetic", "nobody", "all", "error"] = np.ones(3)
+        check(run, {**row, "algorithm": "nobody"}, 0)
+
+    def missing(_unit: Any) -> Result:
+        raise DataMissing("no file")
+
+    monkeypatch.setattr(verify, "compute", missing)
+    done = check(run, row, 0)
+    assert (done.result, done.detail) == (NOT_COMPARABLE, "no file")
+    (results / "reproduced" / "dom-table1.as_written.repeats.csv").unlink()
+    done = check(*drawn(results, DOM, 1, 0)[0], 0)
+    assert (done.result, done.detail) == (NOT_COMPARABLE, "the repeats beside the table")
+
+
+def test_the_command_signs_off(
+    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every run adds its rows; a difference is status 1 with a clear message."""
+    monkeypatch.setattr("omtl.util.paths.RESULTS", results)
+    made_on = {**host.host(), "commit": "abc"}
+    monkeypatch.setattr(verify, "host", lambda: made_on)
+    assert _main.main(["verify", "--cells", "2"]) == 0
+    first = (results / "verify.csv").read_text(encoding="utf-8")
+    tamper(results, lambda values: np.nextafter(values, np.inf))
+    assert _main.main(["verify", "--cells", "1", "--seed", "3"]) == 1
+    assert "1 of 1 cells differ from results/" in capsys.readouterr().err
+    assert (results / "verify.csv").read_text(encoding="utf-8").startswith(first)
+    rows = pd.read_csv(results / "verify.csv", dtype=str, keep_default_na=False)
+    assert rows["result"].tolist() == [SAME, SAME, DIFFERENT]
+    assert set(rows["commit"]) == {"abc"}
+    assert rows["seed"].tolist() == ["0", "0", "3"]
+    assert (rows["packages"].str.contains("numpy ")).all()
+
+
+def test_what_was_verified_is_of_several_tables() -> None:
+    """The record in git is not of one table alone."""
+    rows = pd.read_csv(RESULTS / "verify.csv", dtype=str, keep_default_na=False)
+    assert rows["table"].nunique() >= 5
+    assert set(rows["result"]) <= {SAME, CLOSE}
+
+
+@pytest.mark.parametrize("name", sorted(descriptions("table")))
+def test_each_kept_table_has_its_repeats(name: str) -> None:
+    """All digits of every number in git are in git."""
+    found = runs(RESULTS, name)
+    assert found
+    for run in found:
+        for row in run.rows:
+            values = run.repeats.get(committed.place_of(row), np.empty(0))
+            assert values.size == int(row["n_repeats"] or 0)
+            if row["ours_mean"]:
+                assert float(row["ours_mean"]) == pytest.approx(values.mean(), abs=5.1e-5)

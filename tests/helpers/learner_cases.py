@@ -1,0 +1,275 @@
+"""Small random problems on which learners are played beside their plain references."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Generator, Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from profiles import thorough
+from scipy import sparse
+
+import omtl.learners
+from omtl.data.examples import examples_of
+from omtl.data.networks import mixing_matrix
+from omtl.data.streams import Tasks, lifelong, rounds
+from omtl.kernel.play import Trace, play
+from omtl.reference import Rounds, Step, Steps, conformance
+from omtl.reference.conformance import Recorded, recorded
+from omtl.reference.transcriptions import rounds_of, steps_of
+
+TOLERANCE = 1e-9
+"""Of scores, relative to the largest of the play."""
+
+WIDE_TOLERANCE = 1e-8
+"""The same where rounding adds up over factors of the weights (ROM, OSMTL)."""
+
+
+THOROUGH = thorough(30)
+
+
+class Case(conformance.Case):
+    """A small problem, as learners and as oracles read it."""
+
+    @property
+    def sparse(self) -> Case:
+        """The same problem in sparse rows."""
+        return self.with_rows(sparse.csr_array(self.tasks.X))
+
+    @property
+    def given(self) -> Rounds:
+        """The problem as an oracle reads it."""
+        return rounds_of(self.tasks, self.stream)
+
+
+def oracle_steps(learner: Any, case: Case) -> Steps:
+    """Return the oracle's steps for a learner of the package.
+
+    Parameters
+    ----------
+    learner : NamedTuple
+    case : Case
+    """
+    return steps_of(learner, case.given, case.shape)
+
+
+def compare(learner: Any, case: Case, plain: bool = True) -> None:
+    """Assert that all ways of playing a case agree with the oracle.
+
+    They are compared up to the first decision that rounding could turn (none in most cases).
+
+    Parameters
+    ----------
+    learner : NamedTuple
+    case : Case
+    plain : bool
+        Whether to compare the plain Python loop too.
+    """
+    steps = list(oracle_steps(learner, case))
+    expected = np.array([step.score for step in steps])
+    size = np.maximum.accumulate(np.maximum(1.0, np.abs(expected)))
+    for this in (case, case.sparse):
+        for compiled in (True, False) if plain else (True,):
+            got = recorded(learner, this, compiled)
+            trace, _ = play(learner, examples_of(this.tasks), this.stream, this.shape, compiled)
+            assert_trace_is_of(trace, got, this)
+            for e, step in enumerate(steps):
+                assert abs(got.scores[e] - step.score) <= TOLERANCE * size[e], (
+                    f"event {e}: score {got.scores[e]!r}, oracle {step.score!r} "
+                    f"({'compiled' if compiled else 'plain'})"
+                )
+                if step.gap <= TOLERANCE * size[e]:
+                    break
+                if np.any(case.tasks.X[case.stream.example[e]]):  # empty rows: see their own test
+                    assert got.fired[e] == step.fired, f"event {e}: learns {got.fired[e]}"
+            else:
+                sure = np.abs(expected) > TOLERANCE * size
+                y = case.tasks.y[case.stream.example]
+                wrong = ~(y * expected > 0.0)
+                if sure.all() or np.all(got.scores[~sure] == 0.0):
+                    k = case.tasks.task[case.stream.example]
+                    counted = np.bincount(k[wrong], minlength=case.shape.n_tasks)
+                    np.testing.assert_array_equal(trace.mistakes, counted)
+
+
+def assert_trace_is_of(trace: Trace, got: Recorded, case: Case) -> None:
+    """Assert that a trace says what the recorded scores say."""
+    i = case.stream.example
+    y, k = case.tasks.y[i], case.tasks.task[i]
+    n_tasks = len(case.tasks.names)
+    wrong = ~(y * got.scores > 0.0)
+    np.testing.assert_array_equal(trace.mistakes, np.bincount(k[wrong], minlength=n_tasks))
+    np.testing.assert_array_equal(trace.updates, np.bincount(k[got.fired], minlength=n_tasks))
+    ends = case.stream.start[case.stream.checkpoint]
+    loss = np.concatenate([[0.0], np.cumsum(np.maximum(0.0, 1.0 - y * got.scores))])
+    mistakes = np.concatenate([[0], np.cumsum(wrong)])
+    np.testing.assert_array_equal(trace.checkpoint_mistakes, mistakes[ends])
+    np.testing.assert_allclose(trace.checkpoint_loss, loss[ends], rtol=1e-9)
+    assert trace.diverged[0] == np.sum(~np.isfinite(got.scores))
+
+
+@st.composite
+def mixings(draw: st.DrawFn, n_nodes: int, lossless: bool | None) -> np.ndarray:
+    """Draw the combination weights of a network.
+
+    Parameters
+    ----------
+    draw : callable
+    n_nodes : int
+    lossless : bool, optional
+        Whether combining must be invertible; left out, any network may come.
+    """
+    kind = draw(st.sampled_from(["full", "grid", "ring", "random"]))
+    edges = None
+    if kind == "random":
+        edges = [(i, draw(st.integers(0, i - 1))) for i in range(1, n_nodes)]
+        pairs = st.tuples(st.integers(0, n_nodes - 1), st.integers(0, n_nodes - 1))
+        edges += [pair for pair in draw(st.lists(pairs, max_size=6)) if pair[0] != pair[1]]
+    weights = draw(st.sampled_from(["uniform", "metropolis"]))
+    topology = "full" if kind == "random" else kind
+    mixing = mixing_matrix(n_nodes, topology, edges, weights, draw(st.booleans()))
+    if lossless and np.abs(np.linalg.eigvals(mixing)).min() < 1e-6:
+        # Make combining lazier: the same network, no mode lost.
+        mixing = 0.7 * np.eye(n_nodes) + 0.3 * mixing
+    return mixing
+
+
+@st.composite
+def cases(
+    draw: st.DrawFn,
+    a_node_a_task: bool = False,
+    at_most_one: bool = False,
+    lossless: bool | None = None,
+    empty_rows: bool = True,
+) -> Case:
+    """Draw a small problem.
+
+    Parameters
+    ----------
+    draw : callable
+    a_node_a_task : bool
+        Whether there are as many nodes as tasks.
+    at_most_one : bool
+        Whether there are at least as many nodes as tasks.
+    lossless : bool, optional
+        As in `mixings`.
+    empty_rows : bool
+        Whether a row may be empty.
+    """
+    n_tasks = draw(st.integers(1, 5))
+    n_features = draw(st.integers(1, 40))
+    sizes = draw(st.lists(st.integers(0, 12), min_size=n_tasks, max_size=n_tasks))
+    sizes[draw(st.integers(0, n_tasks - 1))] += 1
+    seed = draw(st.integers(0, 2**32 - 1))
+    density = draw(st.sampled_from([0.05, 0.3, 1.0]))
+    size = draw(st.sampled_from([0.1, 1.0, 5.0]))
+    n_nodes = n_tasks if a_node_a_task else draw(st.integers(n_tasks if at_most_one else 1, 6))
+    rng = np.random.default_rng(seed)
+    n = sum(sizes)
+    X = size * rng.normal(size=(n, n_features)) * (rng.random((n, n_features)) < density)
+    if not empty_rows:
+        X[np.arange(n), rng.integers(n_features, size=n)] += 1.0
+    tasks = Tasks(
+        X,
+        rng.choice([-1.0, 1.0], size=n),
+        rng.permutation(np.repeat(np.arange(n_tasks), sizes)),
+        tuple(f"task {k}" for k in range(n_tasks)),
+    )
+    order, hands = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 2])
+    stream = rounds(tasks, order, hands, n_nodes, draw(st.sampled_from([1, 3, 100])))
+    return Case(tasks, stream, draw(mixings(n_nodes, lossless)))
+
+
+def problem(
+    sizes: tuple[int, ...],
+    n_features: int = 4,
+    mixing: np.ndarray | None = None,
+    seed: int = 0,
+) -> Case:
+    """Return a fixed problem with learnable labels.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Number of examples of each task.
+    n_features : int
+    mixing : ndarray, optional
+        A ring of as many nodes as tasks where it is left out.
+    seed : int
+    """
+    rng = np.random.default_rng(seed)
+    n_tasks, n = len(sizes), sum(sizes)
+    mixing = mixing_matrix(n_tasks, "ring") if mixing is None else mixing
+    task = np.repeat(np.arange(n_tasks), sizes)
+    X = rng.normal(size=(n, n_features))
+    ways = rng.normal(size=n_features) + 0.5 * rng.normal(size=(n_tasks, n_features))
+    margin = np.einsum("ij,ij->i", X, ways[task]) + 0.3 * rng.normal(size=n)
+    tasks = Tasks(X, np.where(margin > 0, 1.0, -1.0), task, tuple("abcdefghij"[:n_tasks]))
+    order, hands = np.random.default_rng(seed + 1), np.random.default_rng(seed + 2)
+    return Case(tasks, rounds(tasks, order, hands, mixing.shape[0]), mixing)
+
+
+STAND_INS = {"eta": 0.3, "b": 2.0, "alpha": 0.4, "mu": 0.3, "C": 0.8, "margin": 1.0}
+"""Hyper-parameters of learners that need some; 0.5 for names that are not listed."""
+
+
+def learner_classes() -> list[type]:
+    """Return every learner of the package: the tuples with `score` and `update` in its modules."""
+    found = []
+    for info in pkgutil.walk_packages(omtl.learners.__path__, "omtl.learners."):
+        module = importlib.import_module(info.name)
+        found += [
+            each
+            for _, each in inspect.getmembers(module, inspect.isclass)
+            if each.__module__ == module.__name__
+            and issubclass(each, tuple)
+            and hasattr(each, "_fields")
+            and hasattr(each, "score")
+            and hasattr(each, "update")
+        ]
+    return found
+
+
+def variants() -> Iterator[Any]:
+    """Yield an instance of every learner, in every combination of its switches."""
+    for each in learner_classes():
+        switches = [
+            name for name in each._fields if each._field_defaults.get(name) in (True, False)
+        ]
+        switches = [name for name in switches if isinstance(each._field_defaults[name], bool)]
+        needed = {
+            name: STAND_INS.get(name, 0.5)
+            for name in each._fields
+            if name not in each._field_defaults
+        }
+        for values in product([False, True], repeat=len(switches)):
+            yield each(**needed, **dict(zip(switches, values, strict=True)))
+
+
+VARIANTS = list(variants())
+
+
+def life(sizes: tuple[int, ...], n_features: int = 4) -> Case:
+    """Return a fixed problem whose tasks come one after the other."""
+    case = problem(sizes, n_features)
+    return case._replace(stream=lifelong(case.tasks, np.random.default_rng(3)))
+
+
+def finished(steps: Generator[Step, None, Any]) -> tuple[list[Step], Any]:
+    """Return all steps of an oracle, and what it returns after them.
+
+    Parameters
+    ----------
+    steps : generator of Step
+    """
+    taken = []
+    while True:
+        try:
+            taken.append(next(steps))
+        except StopIteration as end:
+            return taken, end.value

@@ -1,0 +1,117 @@
+"""Small tables and a tiny figure, of which a play takes milliseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from miniature import SMALL_WALK, small
+
+from omtl.experiment.experiment import Experiment
+from omtl.tables.plan import Cell, Table, plan_table
+
+
+def small_table() -> Table:
+    """Return the synthetic column of DOM's table on a small random walk."""
+    table = plan_table("dom-table1", {"name": "as_written", "paper": None, "answers": {}})
+    cells = [cell for cell in table.cells if cell.dataset == "Synthetic"]
+    for cell in cells:
+        cell.experiment.dataset["options"].update(SMALL_WALK)
+    return Table(table.description, table.reading, cells)
+
+
+SEARCH: dict[str, Any] = {
+    "name": "test",
+    "from_points": 8,
+    "rungs": [
+        {"share": 0.2, "repeats": 1, "keep": 6},
+        {"share": 0.5, "repeats": 2, "keep": 2},
+    ],
+}
+
+
+def table_of(search: dict[str, Any] | None, algorithm: str = "dom1") -> Table:
+    """Return a table of one cell on a small random walk."""
+    experiment = small(algorithm)
+    if algorithm == "dom1":
+        experiment.algorithm["grid"] = {"eta": [1e-3, 1e-2, 0.1, 1.0], "b": [0.0, 1.0, 5.0]}
+    cell = Cell("Synthetic", "A", "all", "error", "10", "1", experiment, search=search)
+    description = {"id": "t", "selection": "oracle", "spread": "std", "repeats": 3}
+    return Table(description, {"name": "as_written", "paper": None, "answers": {}}, [cell])
+
+
+GRIDS: dict[str, dict[str, list[float]]] = {
+    "pm": {"eta": [0.1, 1.0]},
+    "dom1": {"eta": [0.01, 0.1], "b": [0, 2, 8]},
+    "dom2": {"eta": [0.01, 0.1], "alpha": [0, 0.5, 1]},
+}
+
+
+TINY: dict[str, Any] = {
+    "id": "tiny",
+    "paper": "dom",
+    "title": "A tiny figure",
+    "protocol": "rounds",
+    "selection": "oracle",
+    "repeats": 2,
+    "published": "dom-table1",
+    "panels": [
+        {
+            "kind": "learning_curves",
+            "label": "a",
+            "title": "Learning",
+            "dataset": "random_walk",
+            "published": "Synthetic",
+            "lines": [
+                {"algorithm": "pm", "published": "PM"},
+                {"algorithm": "dom1", "network": "ring", "published": "DOM-I (Ring)"},
+            ],
+        },
+        {
+            "kind": "parameter_effect",
+            "label": "b",
+            "title": "Parameters",
+            "dataset": "random_walk",
+            "lines": [
+                {
+                    "algorithm": "dom1",
+                    "network": "ring",
+                    "parameter": "b",
+                    "scale": "log1p",
+                    "theory": "b_star",
+                },
+                {
+                    "algorithm": "dom2",
+                    "network": "ring",
+                    "parameter": "alpha",
+                    "marks": {1: "independent"},
+                },
+            ],
+        },
+        {
+            "kind": "regret_bound",
+            "label": "c",
+            "title": "Regret",
+            "dataset": "random_walk",
+            "ridges": [1e-6, 1.0],
+            "lines": [
+                {"algorithm": "dom1", "network": "ring", "title": "ring"},
+                {"algorithm": "dom1", "network": "grid", "title": "grid"},
+            ],
+        },
+    ],
+}
+
+
+class Small(Experiment):
+    """Experiments on a small random walk, with small grids."""
+
+    @staticmethod
+    def compose(
+        algorithm: str, dataset: str, protocol: str, network: str | None, reading: Mapping[str, Any]
+    ) -> Experiment:
+        """Compose the real experiment and make it small."""
+        experiment = Experiment.compose(algorithm, dataset, protocol, network, reading)
+        experiment.dataset["options"].update(SMALL_WALK | {"n_tasks": 6})
+        experiment.algorithm["grid"] = GRIDS[algorithm]
+        return experiment

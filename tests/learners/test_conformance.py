@@ -1,0 +1,289 @@
+"""The conformance checks: the package's learners pass them, and each finds what it is for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from learner_cases import VARIANTS
+from numba.core.errors import NumbaError
+
+from omtl.kernel.not_compiled import PACKAGE, why
+from omtl.learners.perceptron import task_weights
+from omtl.ops import axpy, dot
+from omtl.reference import conformance
+from omtl.reference.centralised import perceptron
+from omtl.reference.conformance import CHECKS, FAIL, PASS, look_at
+
+
+@pytest.mark.parametrize("learner", VARIANTS, ids=repr)
+def test_the_learners_of_the_package_conform(learner: Any) -> None:
+    """All checks are made, and none fails."""
+    found = list(look_at(learner))
+    assert len(found) == len(CHECKS)
+    assert [f"{one.check.demands}: {one.why}" for one in found if one.result == FAIL] == []
+
+
+@dataclass
+class Good:
+    """A perceptron (Rosenblatt 1958). Cost per example: O(nonzeros)."""
+
+    eta: float = 1.0
+
+    def new_state(self, shape: Any) -> Any:
+        """Return zero weights."""
+        return np.zeros((shape.n_tasks, shape.n_features))
+
+    def score(self, state: Any, rows: Any, event: Any) -> Any:
+        """Return w·x."""
+        return dot(state[event.task], rows, event.example)
+
+    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+        """Add η y x after a mistake."""
+        if y * score > 0.0:
+            return False
+        axpy(self.eta * y, rows, event.example, state[event.task])
+        return True
+
+
+@dataclass
+class Unpicklable(Good):
+    """Its hyper-parameter cannot go to another process."""
+
+    how: Any = field(default_factory=lambda: lambda x: x)
+
+
+class ReturnsNothing(Good):
+    """It does not say whether it took a step."""
+
+    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+        """Forget to return."""
+        super().update(state, rows, event, y, score)
+
+
+class Draws(Good):
+    """It draws numbers without a seed."""
+
+    def score(self, state: Any, rows: Any, event: Any) -> Any:
+        """Add noise."""
+        return super().score(state, rows, event) + np.random.default_rng().normal()
+
+
+@dataclass
+class Remembers(Good):
+    """It keeps what it learns outside of its state."""
+
+    seen: list = field(default_factory=list)
+
+    def score(self, state: Any, rows: Any, event: Any) -> Any:
+        """Add what it has seen in all plays."""
+        return super().score(state, rows, event) + len(self.seen)
+
+    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+        """Remember."""
+        self.seen.append(y)
+        return super().update(state, rows, event, y, score)
+
+
+class Dense(Good):
+    """It reads rows as if they were dense."""
+
+    def score(self, state: Any, rows: Any, event: Any) -> Any:
+        """Read the row itself."""
+        return float(state[event.task] @ rows.X[event.example])
+
+
+class Divides(Good):
+    """It divides by the row's norm."""
+
+    def score(self, state: Any, rows: Any, event: Any) -> Any:
+        """Divide."""
+        return super().score(state, rows, event) / np.float64(event.square_norm)
+
+
+class Raises(Good):
+    """It raises where numbers overflow."""
+
+    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+        """Raise a power."""
+        if not np.isfinite(event.square_norm):
+            raise OverflowError("too large")
+        return super().update(state, rows, event, y, score)
+
+
+class Deaf(Good):
+    """It does not learn."""
+
+    def update(self, *given: Any) -> Any:  # noqa: ARG002
+        """Do nothing."""
+        return False
+
+
+class Silent(Good):
+    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+        """Learn as it should."""
+        return super().update(state, rows, event, y, score)
+
+
+class Loses(Good):
+    """A perceptron of our own that loses its numbers. Cost per example: O(nonzeros)."""
+
+    def score(self, state: Any, rows: Any, event: Any) -> Any:
+        """Give NaN from the third round on."""
+        return super().score(state, rows, event) if event.round < 2 else np.nan
+
+
+@dataclass(slots=True)
+class Slotted:
+    """A perceptron with slots, of our own. Cost per example: O(nonzeros)."""
+
+    eta: float = 1.0
+
+    new_state = Good.new_state
+    score = Good.score
+    update = Good.update
+
+
+@dataclass(eq=False)
+class Arrays(Good):
+    """A perceptron of our own with arrays as values. Cost per example: O(nonzeros)."""
+
+    weights: Any = field(default_factory=lambda: np.array([1.0, np.nan]))
+    more: dict[str, Any] = field(default_factory=lambda: {"rates": [np.ones(2)], "low": np.nan})
+
+
+class ChangesArray(Arrays):
+    """It keeps what it learns in a hyper-parameter."""
+
+    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+        """Count."""
+        self.more["rates"][0][1] += 1.0
+        return super().update(state, rows, event, y, score)
+
+
+def broken(learner: Any) -> list[str]:
+    """Return the names of the checks that a learner does not pass."""
+    return [one.check.look.__name__ for one in look_at(learner) if one.result != PASS]
+
+
+@pytest.mark.parametrize(
+    ("learner", "check"),
+    [
+        (Unpicklable(), "pickles"),
+        (ReturnsNothing(), "has_the_rules"),
+        (Draws(), "is_deterministic"),
+        (Remembers(), "repeats_share_nothing"),
+        (ChangesArray(), "repeats_share_nothing"),
+        (Dense(), "dense_is_sparse"),
+        (Divides(), "empty_rows_are_harmless"),
+        (Raises(), "divergence_is_reported"),
+        (Deaf(), "learns_from_labels"),
+        (Silent(), "says_cost_and_source"),
+        (object(), "has_the_rules"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else type(one).__name__,
+)
+def test_a_broken_learner_is_found(learner: Any, check: str) -> None:
+    """By the check that is for it."""
+    assert check in broken(learner)
+
+
+@pytest.mark.parametrize("learner", [Good(), Slotted(), Arrays()], ids=lambda x: type(x).__name__)
+def test_a_good_learner_passes(learner: Any) -> None:
+    """A plain class in plain NumPy, whatever holds its hyper-parameters."""
+    assert broken(learner) == []
+
+
+def test_scores_that_are_no_numbers_are_blamed_for_that_alone() -> None:
+    """They are the same in a second play, and see no label."""
+    assert broken(Loses()) == ["empty_rows_are_harmless", "scores_are_finite"]
+
+
+def test_the_line_that_cannot_be_compiled_is_the_users(tmp_path: Path) -> None:
+    """Also in a checkout that is called as the package is."""
+    mine = tmp_path / "omtl" / "examples" / "mine.py"
+    ours = PACKAGE / "rules.py"
+    text = "".join(f'File "{path}", line 7:\ncode\n^\n' for path in (ours, mine))
+    assert why(NumbaError(f"no such thing\n{text}")).endswith("; mine.py, line 7: code")
+    assert why(NumbaError('no such thing\nFile "' + str(ours) + '", line 7:')) == "no such thing"
+
+
+def test_a_score_that_sees_its_label_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rules show it none; a learner that spies on the examples is told."""
+    spied: list[np.ndarray] = []
+    honest = conformance.examples_of
+
+    def watched(tasks: Any) -> Any:
+        spied.append(tasks.y)
+        return honest(tasks)
+
+    monkeypatch.setattr(conformance, "examples_of", watched)
+
+    class Spy(Good):
+        """It scores an example by its label."""
+
+        def score(self, state: Any, rows: Any, event: Any) -> Any:
+            """Tell the label."""
+            return 0.1 * spied[-1][event.example] + super().score(state, rows, event)
+
+    with pytest.raises(conformance.BrokenRule, match="not yet due"):
+        conformance.score_does_not_see_the_label(Spy())
+
+
+class OddNames(NamedTuple):
+    """A perceptron (Rosenblatt 1958) whose rules name their arguments as they like.
+
+    Cost per example: O(nonzeros).
+    """
+
+    eta: float = 1.0
+
+    def new_state(self, told: Any) -> Any:
+        """Return zero weights."""
+        return task_weights(told, pooled=False)
+
+    def score(self, w: Any, X: Any, now: Any) -> Any:
+        """Return w·x."""
+        return dot(w.w[now.task], X, now.example)
+
+    def update(me, w: Any, X: Any, now: Any, label: float, guess: float) -> Any:  # noqa: N805
+        """Add η y x after a mistake."""
+        if label * guess > 0.0:
+            return False
+        axpy(me.eta * label, X, now.example, w.w[now.task])
+        return True
+
+
+class Referred(OddNames):
+    """A perceptron (Rosenblatt 1958) beside its reference. Cost per example: O(nonzeros)."""
+
+    @staticmethod
+    def reference(rounds: Any, n_tasks: int, n_features: int, eta: float) -> Any:
+        """Yield what a perceptron does."""
+        yield from perceptron(rounds, n_tasks, n_features, eta, 0.0, False)
+
+
+class Misquoted(OddNames):
+    """A perceptron (Rosenblatt 1958) beside that of another rate. Cost: O(nonzeros) an example."""
+
+    @staticmethod
+    def reference(rounds: Any, n_tasks: int, n_features: int, eta: float) -> Any:
+        """Yield what a perceptron of twice the rate does."""
+        yield from perceptron(rounds, n_tasks, n_features, 2.0 * eta, 0.0, False)
+
+
+def test_arguments_may_have_any_names() -> None:
+    """Rules are matched by the places of their arguments, compiled too."""
+    assert [one.why for one in look_at(OddNames()) if one.result == FAIL] == []
+
+
+def test_a_learner_is_compared_with_its_reference() -> None:
+    """Where it names one; what differs is an example and both scores."""
+    at = next(n for n, check in enumerate(CHECKS) if check.look is conformance.is_its_reference)
+    assert [list(look_at(one))[at].result for one in (OddNames(), Referred())] == [PASS, PASS]
+    found = list(look_at(Misquoted()))[at]
+    assert found.result == FAIL
+    assert "its reference differs: example" in found.why

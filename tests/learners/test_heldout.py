@@ -1,0 +1,335 @@
+"""Splits, folds, areas under curves, and the protocol that learns on a part and scores the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from learner_cases import THOROUGH
+from scipy import sparse
+from sklearn.metrics import roc_auc_score
+
+from omtl.data.preparation import fed, with_unit_rows
+from omtl.data.rows import SparseRows
+from omtl.data.streams import Tasks
+from omtl.experiment.config import load_option
+from omtl.experiment.selection import select
+from omtl.experiment.unit import Result
+from omtl.learners.dom import DA
+from omtl.learners.osmtl import OSMTLExponential
+from omtl.learners.passive_aggressive import PassiveAggressive
+from omtl.learners.perceptron import Perceptron
+from omtl.protocols import heldout
+from omtl.protocols.setting import Setting
+from omtl.protocols.splits import SAMPLINGS, areas, folds, split
+from omtl.util.errors import UserError
+from omtl.util.seeds import generator
+
+
+def some_tasks(seed: int = 0, sizes: tuple[int, ...] = (40, 57, 33), rare: float = 0.3) -> Tasks:
+    """Return tasks of unequal sizes that a linear score can learn."""
+    rng = np.random.default_rng(seed)
+    n = sum(sizes)
+    X = rng.normal(size=(n, 6))
+    y = np.where(
+        X @ rng.normal(size=6) + rng.normal(size=n) > np.quantile(X[:, 0], 1 - rare), 1, -1
+    )
+    task = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    return Tasks(X, y, task, tuple(f"task {k}" for k in range(len(sizes))))
+
+
+def csr_of(rows: SparseRows) -> sparse.csr_array:
+    """Return rows as a matrix of six features."""
+    shape = (rows.indptr.size - 1, 6)
+    return sparse.csr_array((rows.values, rows.indices, rows.indptr), shape=shape)
+
+
+def setting_for(tasks: Tasks, **changed: Any) -> Setting:
+    """Return a repeat of the protocol on tasks."""
+    protocol = {**load_option("protocol", "heldout"), "n_train": 20, **changed}
+    return Setting(
+        source=fed(tasks),
+        protocol=protocol,
+        network=None,
+        rng=lambda of, **m: generator(1, of=of, **m),
+    )
+
+
+# Splits
+
+
+@THOROUGH
+@given(st.integers(0, 10**6), st.integers(1, 32), st.sampled_from(SAMPLINGS), st.floats(0.02, 0.98))
+def test_split_is_a_partition(seed: int, n_train: int, sampling: str, rare: float) -> None:
+    """So many training examples of each task, all others for the test, classes as asked for."""
+    tasks = some_tasks(seed, rare=rare)
+    train, test = split(tasks, n_train, sampling, np.random.default_rng(seed))
+    np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(tasks.y.size))
+    np.testing.assert_array_equal(np.bincount(tasks.task[train]), n_train)
+    for k in range(3):
+        own = tasks.task == k
+        share = np.mean(tasks.y[own] > 0)
+        got = np.sum(tasks.y[train][tasks.task[train] == k] > 0)
+        if sampling == "stratified":
+            assert abs(got - n_train * share) <= 0.5 + 1e-9
+        if sampling == "balanced":
+            rarer = min(np.sum(tasks.y[own] > 0), np.sum(tasks.y[own] < 0))
+            fits = n_train - rarer // 2 <= np.sum(own) - rarer  # what the other class can give
+            if fits:
+                assert min(got, n_train - got) == min(n_train // 2, rarer // 2)
+
+
+def test_plain_splits_vary_in_their_positives() -> None:
+    """Without strata the training examples' positives are hypergeometric."""
+    tasks = some_tasks(sizes=(400,))
+    got = [
+        np.sum(tasks.y[split(tasks, 100, "plain", np.random.default_rng(s))[0]] > 0)
+        for s in range(400)
+    ]
+    positives, n = np.sum(tasks.y > 0), tasks.y.size
+    share = positives / n
+    expected = 100 * share * (1 - share) * (n - 100) / (n - 1)
+    assert abs(np.mean(got) - 100 * share) < 4 * np.sqrt(expected / 400)
+    assert 0.7 * expected < np.var(got) < 1.4 * expected
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_folds_hold_out_each_example_once(sampling: str) -> None:
+    """Folds are of equal size in each task, and with strata in each class, give or take one."""
+    tasks = some_tasks()
+    train, _ = split(tasks, 27, sampling, np.random.default_rng(0))
+    parts = folds(tasks, train, 5, sampling, np.random.default_rng(1))
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate([held for _, held in parts])), np.sort(train)
+    )
+    for learnt, held in parts:
+        np.testing.assert_array_equal(np.sort(np.concatenate([learnt, held])), np.sort(train))
+    for k in range(3):
+        sizes = [np.sum(tasks.task[held] == k) for _, held in parts]
+        assert max(sizes) - min(sizes) <= 1
+        if sampling != "plain":
+            rare = [np.sum((tasks.task[held] == k) & (tasks.y[held] > 0)) for _, held in parts]
+            assert max(rare) - min(rare) <= 1
+
+
+def test_splits_that_do_not_fit_are_refused() -> None:
+    """One sentence that says what to do."""
+    tasks, rng = some_tasks(), np.random.default_rng(0)
+    with pytest.raises(UserError, match=r"'task 2' has 33 examples, of which .*n_train=33"):
+        split(tasks, 33, "stratified", rng)
+    with pytest.raises(UserError, match="must be a positive number"):
+        split(tasks, 0, "plain", rng)
+    with pytest.raises(UserError, match="is not known; choose from plain"):
+        split(tasks, 4, "fair", rng)
+    train, _ = split(tasks, 4, "plain", rng)
+    for n_folds in (1, 5):
+        with pytest.raises(UserError, match=f"protocol.folds={n_folds}"):
+            folds(tasks, train, n_folds, "plain", rng)
+
+
+# Areas
+
+
+@THOROUGH
+@given(st.integers(0, 10**6), st.integers(1, 200), st.integers(1, 6), st.booleans())
+def test_areas_are_those_of_scikit_learn(seed: int, n: int, n_tasks: int, ties: bool) -> None:
+    """With and without ties; nan where a task has one class, or no example."""
+    rng = np.random.default_rng(seed)
+    scores = np.round(rng.normal(size=n), 1 if ties else 12)
+    y = np.where(rng.random(n) < 0.3, 1.0, -1.0)
+    task = rng.integers(0, n_tasks, n)
+    got = areas(scores, y, task, n_tasks)
+    for k in range(n_tasks):
+        own = task == k
+        if len(np.unique(y[own])) < 2:
+            assert np.isnan(got[k])
+        else:
+            np.testing.assert_allclose(got[k], roc_auc_score(y[own], scores[own]), rtol=1e-12)
+
+
+# The protocol
+
+
+def by_hand(tasks: Tasks, setting: Setting, learner: Perceptron) -> np.ndarray:
+    """Return the areas of a perceptron, from the split, the stream and the plain equations."""
+    p = setting.protocol
+    train, test = split(tasks, p["n_train"], p["sampling"], setting.rng("split"))
+    some = Tasks(tasks.X[train], tasks.y[train], tasks.task[train], tasks.names)
+    order = heldout.in_rounds(some, setting.rng("shuffle", part=0)).example
+    W = np.zeros((3, tasks.X.shape[1]))
+    for i in train[order]:
+        x, y, k = tasks.X[i], tasks.y[i], tasks.task[i]
+        if y * (W[k] @ x) <= learner.margin:
+            W[k] = W[k] + learner.eta * y * x
+    scores = np.einsum("ij,ij->i", tasks.X[test], W[tasks.task[test]])
+    return areas(scores, tasks.y[test], tasks.task[test], 3)
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_areas_of_the_last_weights(as_sparse: bool, sampling: str) -> None:
+    """What the protocol gives is what the plain equations give on the same split and stream."""
+    tasks = some_tasks()
+    fed_tasks = replace(tasks, X=sparse.csr_array(tasks.X)) if as_sparse else tasks
+    setting = setting_for(fed_tasks, sampling=sampling)
+    learners = [Perceptron(0.1, 1.0), Perceptron(1.0, 0.0)]
+    got = heldout.play_grid(learners, setting)
+    for row, learner in zip(got["auc"], learners, strict=True):
+        np.testing.assert_allclose(row, by_hand(tasks, setting, learner), rtol=1e-9)
+    np.testing.assert_array_equal(got["examples"], 20)
+    assert got["validation"].shape == got["diverged"].shape == got["seconds"].shape == (2,)
+    assert np.all(got["seconds"] >= 0.0)
+    np.testing.assert_array_equal(got["mistakes"][1], got["updates"][1])
+
+
+def test_validation_is_the_mean_over_the_folds() -> None:
+    """A learner that only remembers has the areas of an untrained one on every fold."""
+    setting = setting_for(some_tasks())
+    got = heldout.play_grid([PassiveAggressive(C=1e-300), PassiveAggressive()], setting)
+    parts = heldout.parts_of(setting)
+    assert len(parts) == 6
+    means = []
+    for part in parts[1:]:
+        _, state = heldout.play(PassiveAggressive(), part.examples, part.stream, part.shape)
+        scores, wild = heldout.scores_of(PassiveAggressive(), state, part)
+        assert wild == 0
+        means.append(np.nanmean(heldout.area_of_each(scores, part)))
+    np.testing.assert_allclose(got["validation"][1], np.mean(means), rtol=1e-12)
+
+
+def test_no_folds_no_validation_no_time() -> None:
+    """What is not asked for is not there."""
+    got = heldout.play_grid([Perceptron(0.1)], setting_for(some_tasks(), folds=0, timed=False))
+    assert not {"validation", "seconds"} & set(got)
+
+
+def test_measures() -> None:
+    """One curve of all, and accuracies, are what they say."""
+    setting = setting_for(some_tasks(), folds=0)
+    learner = Perceptron(0.1, 1.0)
+    (part,) = heldout.parts_of(setting)
+    _, state = heldout.play(learner, part.examples, part.stream, part.shape)
+    scores, _ = heldout.scores_of(learner, state, part)
+    y, task = part.y, part.task
+    pooled = heldout.play_grid([learner], setting_for(some_tasks(), folds=0, test_by="pooled_auc"))
+    np.testing.assert_allclose(pooled["auc"][0], roc_auc_score(y, scores), rtol=1e-12)
+    accuracy = heldout.play_grid([learner], setting_for(some_tasks(), folds=0, test_by="accuracy"))
+    expected = [np.mean((y * scores > 0)[task == k]) for k in range(3)]
+    np.testing.assert_allclose(accuracy["auc"][0], expected, rtol=1e-12)
+
+
+def test_norms_of_training_examples_only() -> None:
+    """Training is that on unit rows; a test score grows with its row's norm."""
+    tasks = some_tasks()
+    learner = Perceptron(0.1, 1.0)
+    some = setting_for(tasks, unit_rows_to_learn=True)
+    every = setting_for(with_unit_rows(tasks))
+    one, other = heldout.play_grid([learner], some), heldout.play_grid([learner], every)
+    np.testing.assert_array_equal(one["updates"], other["updates"])
+    assert np.abs(one["auc"] - other["auc"]).max() > 1e-3
+    (mine, *_), (its, *_) = heldout.parts_of(some), heldout.parts_of(every)
+    learnt, rest = mine.stream.example, mine.held_out
+    np.testing.assert_allclose(mine.examples.square_norm[learnt], 1.0)
+    np.testing.assert_allclose(
+        mine.examples.rows.X[learnt], its.examples.rows.X[learnt], rtol=1e-12
+    )
+    norm = np.sqrt(mine.examples.square_norm[rest])
+    np.testing.assert_allclose(
+        mine.examples.rows.X[rest], its.examples.rows.X[rest] * norm[:, None], rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("to_rows", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_held_out_and_learnt_rows_have_the_same_weights(to_rows: Any) -> None:
+    """DA looks back at rows that it learnt from, which are not those held out."""
+    tasks = some_tasks()
+    (part,) = heldout.parts_of(setting_for(replace(tasks, X=to_rows(tasks.X)), folds=0))
+    learner = DA(eta=0.5, b=2.0)
+    _, state = heldout.play(learner, part.examples, part.stream, part.shape)
+    assert np.any(state.last.weight != 0.0)
+    learnt = replace(part, held_out=part.stream.example)
+    X = part.examples.rows.X if to_rows is np.asarray else csr_of(part.examples.rows).toarray()
+    of_held_out, of_learnt = (heldout.scores_of(learner, state, p)[0] for p in (part, learnt))
+    for k in range(3):
+        mine = part.task == k
+        w = np.linalg.lstsq(X[part.held_out][mine], of_held_out[mine], rcond=None)[0]
+        mine = learnt.task == k
+        np.testing.assert_allclose(X[learnt.held_out][mine] @ w, of_learnt[mine], rtol=1e-8)
+
+
+def test_features_of_one_example_stay_in_its_norm() -> None:
+    """Dropped features count in the norms by which training examples are divided."""
+    tasks = some_tasks()
+    own = np.diag(np.full(tasks.y.size, 2.0))
+    wide = fed(replace(tasks, X=sparse.csr_array(np.hstack([tasks.X, own]))))
+    assert wide.tasks.X.shape[1] == 6
+    taken = heldout.taken(wide, np.arange(5), unit_rows=True)
+    expected = tasks.X[:5] / np.sqrt((tasks.X[:5] ** 2).sum(axis=1) + 4.0)[:, None]
+    np.testing.assert_allclose(np.sort(taken.tasks.X.toarray()), np.sort(expected), rtol=1e-12)
+    np.testing.assert_allclose(taken.square_norm, 1.0)
+
+
+def test_pooled_order_has_one_example_a_round() -> None:
+    """All training examples once, of which OSMTL's tasks see only their own."""
+    setting = setting_for(some_tasks(), stream="pooled")
+    whole = heldout.parts_of(setting)[0]
+    assert whole.stream.start.size - 1 == 60
+    shared = heldout.play_grid([OSMTLExponential(0.7, 0.5, 1e9, 1.0)], setting)
+    # α + (1 − α) / 3 of C is all that ever comes to a task: the step of a perceptron.
+    same = heldout.play_grid([Perceptron(0.7 * (0.5 + 0.5 / 3.0), 1.0)], setting)
+    np.testing.assert_allclose(shared["auc"], same["auc"], rtol=1e-6)
+
+
+def test_scores_that_are_not_finite_are_counted() -> None:
+    """A learner that overflows is marked as diverged, and gets areas nonetheless."""
+    tasks = some_tasks()
+    tasks.X[:] *= 1e200
+    got = heldout.play_grid([Perceptron(1e200, 1.0)], setting_for(tasks))
+    assert got["diverged"][0] > 0
+    assert np.all(np.isfinite(got["auc"][~np.isnan(got["auc"])]))
+
+
+def test_repeats_are_paired_and_repeatable() -> None:
+    """The same setting gives the same split, stream and numbers, to the byte."""
+    learner = OSMTLExponential(0.7, 0.5, 1.0, 1.0)
+    one, other = (heldout.play_grid([learner], setting_for(some_tasks())) for _ in range(2))
+    for name in set(one) - {"seconds"}:
+        np.testing.assert_array_equal(one[name], other[name])
+    assert one["found_relation"].shape == (1, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            {"stream": "lifelong"},
+            "protocol.stream='lifelong' is not known; choose from rounds, pooled",
+        ),
+        ({"validate_by": "f1"}, "protocol.validate_by='f1' is not known"),
+        ({"n_train": 40}, "leaves none for the test"),
+    ],
+)
+def test_protocols_that_do_not_fit_are_refused(changed: dict[str, Any], message: str) -> None:
+    """Options that are not known are named."""
+    with pytest.raises(UserError, match=message):
+        heldout.play_grid([Perceptron(0.1)], setting_for(some_tasks(), **changed))
+
+
+# The selection rule
+
+
+def test_cross_validation_chooses_for_each_repeat_or_for_all() -> None:
+    """By each repeat's own folds, or by their mean; never a point that diverged there."""
+    validation = np.array([[0.5, 0.9, 0.8, 1.0], [0.5, 0.4, 0.8, 1.0]])
+    results = [
+        Result({"validation": row, "diverged": np.array([0, 0, 0, 3])}, {}) for row in validation
+    ]
+    points = [{"C": C} for C in range(4)]
+    rule = load_option("selection", "cv5")
+    assert rule["for"] == "each"
+    assert select(results, points, rule).tolist() == [1, 2]
+    assert select(results, points, {**rule, "for": "all"}).tolist() == [2, 2]

@@ -1,0 +1,124 @@
+"""The mistake bounds of the OMTRSL paper: formulas, and bounds against plays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from similarity_cases import THOROUGH, a_problem
+
+from omtl.reference import similarity as oracle
+from omtl.theory import omtrsl
+from omtl.theory.omtrsl import PRINTED
+
+CS = st.floats(-2.0, 1.0).map(lambda power: 10.0**power)
+BS = st.floats(0.0, 30.0)
+
+
+def played(seed: int, C: float, b: float, delta: float | None, plain: bool) -> tuple:
+    """Return rows, triplets, an oracle's mistakes and its matrices after them."""
+    X, triplets, draws = a_problem(seed, 3, 4)
+    # Labels that mostly follow fixed matrices, so that some comparators have small losses.
+    truth = np.random.default_rng(seed + 1).normal(size=(3, 4, 4))
+    scores = np.einsum(
+        "ni,nij,nj->n",
+        X[triplets.query],
+        truth[triplets.task],
+        X[triplets.first] - X[triplets.second],
+    )
+    noise = np.where(draws[::-1] < 0.1, -1.0, 1.0)
+    triplets = triplets._replace(y=noise * np.where(scores > 0.0, 1.0, -1.0))
+    rows = [(X[a], X[i], X[j], y, k) for a, i, j, y, k in zip(*triplets, strict=True)]
+    rounds, M = oracle.omtrsl(rows, draws, 3, 4, C, b, delta=delta, plain_step=plain)
+    wrong = sum(y * r.p < 0.0 for y, r in zip(triplets.y, rounds, strict=True))
+    return X, triplets, wrong, [M, truth, 3.0 * truth, np.repeat(np.eye(4)[None], 3, axis=0)]
+
+
+@THOROUGH
+@given(st.integers(0, 10_000), CS, BS, st.booleans())
+def test_mistakes_are_within_theorem_1(seed: int, C: float, b: float, plain: bool) -> None:
+    """As it is proved, whatever fixed matrices it compares with, and whichever way steps go."""
+    X, triplets, wrong, candidates = played(seed, C, b, None, plain)
+    steep = omtrsl.steepness(np.sqrt(np.max(np.sum(X**2, axis=1))), b, 3, plain)
+    for M in candidates:
+        loss = np.maximum(0.0, 1.0 - omtrsl.margins(M, X, [triplets])).sum()
+        norm = omtrsl.square_norm_A(M, b, np.eye(4))
+        assert wrong <= omtrsl.theorem1(loss, square_norm=norm, steep=steep, C=C) * (1 + 1e-9)
+
+
+def test_theorem_1_fails_as_printed() -> None:
+    """It counts ‖M‖ from 0 where learning starts from I: one task, one feature, one label.
+
+    M = -1/2 loses nothing, and 1/C times its square norm is 25. From 1 to 0 in steps of 2 C there
+    are 50 mistakes.
+    """
+    C, n = 0.01, 100
+    rows = [(np.array([1.0]), np.array([1.0]), np.array([-1.0]), -1.0, 0)] * n
+    rounds, _ = oracle.omtrsl(rows, np.zeros(n), 1, 1, C, 0.0)
+    wrong = sum(r.p > 1e-9 for r in rounds)
+    M = np.full((1, 1, 1), -0.5)
+    known = {"steep": omtrsl.steepness(1.0, 0.0, 1), "C": C}
+    none = np.zeros(1)
+    norm = omtrsl.square_norm_A(M, 0.0)
+    assert wrong == 50
+    assert omtrsl.theorem1(none, square_norm=norm, times=PRINTED, **known) == pytest.approx(25.0)
+    norm = omtrsl.square_norm_A(M, 0.0, np.eye(1))
+    assert omtrsl.theorem1(none, square_norm=norm, **known) == pytest.approx(225.0)
+
+
+@THOROUGH
+@given(st.integers(0, 200), CS, BS, st.sampled_from([0.1, 1.0, 5.0]))
+def test_expected_mistakes_are_within_theorem_2(
+    seed: int, C: float, b: float, delta: float
+) -> None:
+    """Those of one play are, at any rate, far within a bound that is loose."""
+    X, triplets, wrong, candidates = played(seed, C, b, delta, False)
+    steep = omtrsl.steepness(np.sqrt(np.max(np.sum(X**2, axis=1))), b, 3)
+    for M in candidates:
+        loss = np.maximum(0.0, 1.0 - omtrsl.margins(M, X, [triplets])).sum()
+        norm = omtrsl.square_norm_A(M, b, np.eye(4))
+        bound = omtrsl.theorem2(loss, square_norm=norm, steep=steep, C=C, delta=delta)
+        assert wrong <= bound * (1 + 1e-9)
+
+
+def test_theorem_2_with_delta_1_is_theorem_1_as_proved() -> None:
+    """Which is what tells the slip in theorem 1."""
+    losses = np.array([0.0, 3.0, 10.0])
+    known = {"square_norm": 2.0, "steep": 0.7, "C": 0.3}
+    np.testing.assert_allclose(
+        omtrsl.theorem2(losses, delta=1.0, **known), omtrsl.theorem1(losses, **known)
+    )
+
+
+@THOROUGH
+@given(st.integers(0, 10_000), st.integers(1, 5), BS)
+def test_norms(seed: int, n_tasks: int, b: float) -> None:
+    """‖M‖²_A is under A ⊗ I, A the inverse of the printed A⁻¹; that of φ is below `steepness`."""
+    rng = np.random.default_rng(seed)
+    M = rng.normal(size=(n_tasks, 3, 3))
+    A = np.linalg.inv(oracle.relation_inverse(n_tasks, b))
+    w = M.reshape(n_tasks, -1)
+    assert omtrsl.square_norm_A(M, b) == pytest.approx(np.sum(A * (w @ w.T)))
+    away = M - np.eye(3)
+    assert omtrsl.square_norm_A(M, b, np.eye(3)) == pytest.approx(omtrsl.square_norm_A(away, b))
+    x, x1 = rng.normal(size=(2, 3))
+    R = max(np.linalg.norm(x), np.linalg.norm(x1))
+    square = np.sum(np.outer(x, x1 + x1) ** 2)  # x² = -x¹ is as far as it can be
+    assert oracle.relation_inverse(n_tasks, b)[0, 0] * square <= omtrsl.steepness(R, b, n_tasks) * (
+        1 + 1e-9
+    )
+    assert omtrsl.steepness(R, 0.0, n_tasks) == pytest.approx(omtrsl.steepness(R, b, n_tasks, True))
+
+
+def test_matrices_to_compare_with() -> None:
+    """The inverse covariance within classes, in units of its mean variance, task by task."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) * [1.0, 2.0, 3.0]
+    label, task = np.tile([0, 1, 1], 20), np.repeat([0, 1], 30)
+    found = omtrsl.within_classes(X, label, task, 2, 0.5)
+    for k in range(2):
+        parts = [X[(task == k) & (label == c)] for c in (0, 1)]
+        S = sum(len(each) * np.cov(each.T, bias=True) for each in parts) / 30
+        s = np.trace(S) / 3
+        np.testing.assert_allclose(found[k], np.linalg.inv(S / s + 0.5 * np.eye(3)), rtol=1e-9)

@@ -1,0 +1,302 @@
+"""Every mistake ends with status 2 and one sentence: what is wrong, where, and what to do.
+
+The mistakes are data: ``golden/bad_input.yaml`` has for each what files of the user's own folder
+are wrong, the command or call that meets them, and the very words that are told.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import hashlib
+import io
+import pickle
+import re
+import shlex
+import sys
+import tarfile
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+import data_fetchers
+from data_fetchers import table_file
+from data_fetchers.fetch import RemoteFile, fetch
+from omtl.commands import _main
+from omtl.experiment.composition import GROUPS
+from omtl.experiment.config import options, questions
+from omtl.measures.metrics import METRICS
+from omtl.tables.plan import descriptions
+from omtl.util import user_folder
+from omtl.util.errors import UserError
+from omtl.util.status import WRONG_USE
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "bad_input.yaml"
+CASES: dict[str, dict[str, Any]] = yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))
+
+FEWEST = 60
+
+LEARNER = '''
+from dataclasses import dataclass
+
+import numpy as np
+
+from omtl.ops import axpy, dot
+
+
+@dataclass(frozen=True)
+class Mine:
+    """A perceptron of our own. Cost per example: O(nonzeros)."""
+
+    eta: float
+
+    def new_state(self, shape):
+        return np.zeros((shape.n_tasks, shape.n_features))
+
+    def score(self, state, rows, event):
+        return dot(state[event.task], rows, event.example)
+
+    def update(self, state, rows, event, y, score):
+        axpy(self.eta * y, rows, event.example, state[event.task])
+        return True
+'''
+
+ALGORITHM = """
+name: mine
+label: Mine
+learner: mine.Mine
+networked: false
+fixed: {}
+grid: {eta: [1.0]}
+"""
+
+DATASET = """
+name: mine
+label: Mine
+module: table_file
+options: {path: mine.csv}
+normalise: none
+bias: false
+"""
+
+TABLE = "task,a,b,label\nx,1,2,1\nx,2,1,-1\ny,3,1,1\ny,1,4,-1\n"
+
+GOOD = {
+    "mine.py": LEARNER,
+    "algorithm/mine.yaml": ALGORITHM,
+    "dataset/mine.yaml": DATASET,
+    "mine.csv": TABLE,
+}
+"""An own folder in which all is well."""
+
+
+def _arrays(path: Path, **arrays: Any) -> None:
+    whole = {"X": np.eye(4), "y": np.array([1, -1, 1, -1]), "task": np.array([0, 0, 1, 1])}
+    np.savez(path, **(whole | arrays))
+
+
+def _bomb(path: Path) -> None:
+    """Write arrays of which the archive says that each unpacks to almost 4 GiB."""
+    _arrays(path)
+    content = bytearray(path.read_bytes())
+    at = 0
+    while (at := content.find(b"PK\x01\x02", at)) >= 0:  # a member, in the directory at the end
+        content[at + 24 : at + 28] = (0xFFFFFFF0).to_bytes(4, "little")
+        at += 28
+    path.write_bytes(content)
+
+
+class Opens:
+    """Something whose unpickling would run code."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what unpickling would call."""
+        return (sys.exit, (9,))
+
+
+def _write_bytes(path: Path, content: bytes) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+
+
+BINARY: dict[str, Callable[[Path], None]] = {
+    "pickled.npz": lambda path: _arrays(path, task=np.array([Opens()] * 4, dtype=object)),
+    "pickle.npz": lambda path: _write_bytes(path, pickle.dumps(Opens())),
+    "fewer_labels.npz": lambda path: _arrays(path, y=np.array([1, -1, 1])),
+    "flat.npz": lambda path: _arrays(path, X=np.ones(4)),
+    "complex.npz": lambda path: _arrays(path, X=np.eye(4) * 1j),
+    "no_task.npz": lambda path: np.savez(path, X=np.eye(2), y=np.array([1, -1])),
+    "infinite.npz": lambda path: _arrays(path, X=np.diag([1.0, np.inf, 1.0, 1.0])),
+    "bomb.npz": _bomb,
+    "selection/latin1.yaml": lambda path: _write_bytes(path, "name: caf\xe9".encode("latin-1")),
+}
+"""Files that are no text, each by what writes it."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Give an own folder with all that is good, as the one in use, and a home of its own."""
+    mine = tmp_path / "own"
+    for name, text in GOOD.items():
+        _write(mine / name, text)
+    for name, make in BINARY.items():
+        make(mine / name)
+    for variable, value in {
+        "OMTL_OWN": str(mine),
+        "OMTL_HOME": str(tmp_path / "home"),
+        "OMTL_DATA": str(tmp_path / "data"),
+        "OMTL_OFFLINE": "1",
+    }.items():
+        monkeypatch.setenv(variable, value)
+    monkeypatch.delenv("OMTL_DATA_MIRROR", raising=False)
+    monkeypatch.chdir(mine)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "argv", ["omtl"])
+    user_folder.use(mine)
+    yield mine
+    sys.modules.pop("mine", None)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+# Files that are to be fetched
+
+CONTENT = b"a line of data\n" * 100
+
+
+def _file(content: bytes = CONTENT, path: str = "a.txt", **more: Any) -> RemoteFile:
+    return RemoteFile(path, hashlib.sha256(content).hexdigest(), len(content), (), **more)
+
+
+def _mirrored(folder: Path, content: bytes, file: RemoteFile, suffix: str = "") -> None:
+    """Fetch a file from a mirror that has this content for it."""
+    mirror = folder / "mirror"
+    (mirror / "some").mkdir(parents=True)
+    (mirror / "some" / f"a.txt{suffix}").write_bytes(content)
+    fetch("some", file, mirror=str(mirror))
+
+
+def _archive_without_it(folder: Path) -> None:
+    """Read a file out of an archive whose member would leave its folder."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        member = tarfile.TarInfo("../a.txt")
+        member.size = len(CONTENT)
+        archive.addfile(member, io.BytesIO(CONTENT))
+    found = b"".join(data_fetchers.fetch._member_bytes(io.BytesIO(packed.getvalue()), "a.txt"))
+    assert not found, folder
+
+
+CALLS: dict[str, Callable[[Path], object]] = {
+    "a truncated download": lambda folder: _mirrored(folder, CONTENT[:-1], _file()),
+    "a tampered download": lambda folder: _mirrored(folder, CONTENT[:-1] + b"!", _file()),
+    "a longer download": lambda folder: _mirrored(folder, CONTENT + b"!", _file()),
+    "a gzip bomb": lambda folder: _mirrored(folder, gzip.compress(bytes(1 << 24)), _file(), ".gz"),
+    "a truncated gzip": lambda folder: _mirrored(
+        folder, gzip.compress(CONTENT)[:-9], _file(), ".gz"
+    ),
+    "no gzip": lambda folder: _mirrored(folder, CONTENT, _file(), ".gz"),
+    "a path that leaves its folder": lambda _: fetch("some", _file(path="../a.txt")),
+    "a data set that leaves its folder": lambda _: fetch("../some", _file()),
+    "an absolute path": lambda _: fetch("some", _file(path="/a.txt")),
+    "a mirror of another kind": lambda _: fetch("some", _file(), mirror="ftp://nowhere"),
+    "an unknown data set": lambda _: data_fetchers.load("nothing"),
+}
+"""Mistakes that no command line makes by itself."""
+
+
+NAMES: dict[str, Callable[[], Iterable[str]]] = {
+    **{group: partial(options, group) for group in GROUPS},
+    "table": lambda: descriptions("table"),
+    "figure": lambda: descriptions("figure"),
+    "command": _main.command_names,
+    "fetched": data_fetchers.names,
+    "question": lambda: questions("dom"),
+    "metric": lambda: METRICS,
+}
+"""What gives the names that there are at present, by what they are names of."""
+
+
+def _expected(says: str) -> str:
+    """Return the words that are told, with the names that there are at present."""
+    return re.sub(r"<every (\w+)>", lambda found: ", ".join(NAMES[found[1]]()), says.strip())
+
+
+def test_there_are_many() -> None:
+    """And each call is one of them."""
+    assert len(CASES) >= FEWEST
+    assert {case["call"] for case in CASES.values() if "call" in case} == set(CALLS)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "command" in CASES[name]])
+def test_a_command_tells_a_mistake(
+    name: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In these words, with status 2 and no result."""
+    case = CASES[name]
+    for variable, value in case.get("environment", {}).items():
+        monkeypatch.setenv(variable, value)
+    for path, text in case.get("files", {}).items():
+        _write(folder / path, text)
+    try:
+        status = _main.main(shlex.split(case["command"]))
+    except SystemExit as end:  # how the parser of arguments, and a job of Hydra's, end
+        status = int(end.code or 0)
+    out, err = capsys.readouterr()
+    told = err.replace(str(folder), "<own>").rstrip("\n")
+    assert told == _expected(case["says"])
+    assert "\n" not in told
+    assert status == WRONG_USE
+    assert not out
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "load" in CASES[name]])
+def test_a_table_that_is_wrong_is_told(name: str, folder: Path) -> None:
+    """As a `UserError` with these words, whatever its kind."""
+    case = CASES[name]
+    for path, text in case.get("files", {}).items():
+        _write(folder / path, text)
+    with pytest.raises(UserError) as fault:
+        data_fetchers.load("table_file", **case["load"])
+    assert str(fault.value).replace(str(folder), "<own>") == case["says"]
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "call" in CASES[name]])
+def test_a_call_tells_a_mistake(name: str, folder: Path) -> None:
+    """As a `UserError` with these words."""
+    case = CASES[name]
+    with pytest.raises(UserError) as fault:
+        CALLS[case["call"]](folder)
+    told = str(fault.value).replace(str(folder.parent), "<home>")
+    assert told == _expected(case["says"])
+    assert "\n" not in told
+
+
+def test_a_member_that_leaves_its_archive_is_not_read(folder: Path) -> None:
+    """An archive is read through, never unpacked: a name with `..` is no file that is asked for."""
+    with pytest.raises(data_fetchers.fetch._WrongBytesError, match=r"no file a\.txt"):
+        _archive_without_it(folder)
+
+
+def test_a_table_that_cannot_be_read_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where its hash is asked for, in the words of its loading."""
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    assert list(table_file.hashes({"path": "mine.csv"})) == ["mine.csv"]
+    (folder / "mine.csv").write_text(TABLE + "y,2,2,1\n", encoding="utf-8")  # of no known hash
+    monkeypatch.setattr(Path, "open", refused)
+    with pytest.raises(UserError, match=r"^mine\.csv: cannot be read \(Permission denied\)$"):
+        table_file.hashes({"path": "mine.csv"})

@@ -1,0 +1,114 @@
+"""The worked examples: every command that their pages show runs, and what the pages say is so."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from environments import environment
+
+from omtl.util.paths import ROOT
+
+PROGRAMS = {"omtl": [sys.executable, "-m", "omtl"], "python": [sys.executable]}
+
+TOLD = {
+    "omtl check": "  pass ",
+    "omtl list algorithms": "coml",
+    "omtl list tables": "dom-table1",
+    "omtl table": "DOM-I (Ring)",
+    "omtl explain": "omtl table dom-table1 --cell",
+    "omtl doctor": "numba",
+    "omtl run": "(2 repeats, reading as_written, oracle:",
+    "omtl compare": "seed 0, selection",
+    "omtl new": "written: ",
+    "omtl list": "my_data",
+    "python make_data.py": "",
+}
+"""What each command prints, among other things."""
+
+
+def commands(page: str) -> list[str]:
+    """Return the commands of a page's console blocks."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+def ended(command: str, folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder."""
+    program, *words = shlex.split(command)
+    return subprocess.run(
+        [*PROGRAMS[program], *words],
+        cwd=folder,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("page", "example"),
+    [
+        ("tutorial.md", None),
+        ("own_learner.md", "my_learner"),
+        ("own_data.md", "my_data"),
+        ("rows.md", "feature_by_feature"),
+        ("adding.md", None),
+    ],
+)
+def test_the_commands_of_a_page_run(page: str, example: str | None, tmp_path: Path) -> None:
+    """In the order of the page, in a copy of the example's folder if it has one."""
+    folder = tmp_path / "folder"
+    if example is None:
+        folder.mkdir()
+    else:
+        shutil.copytree(ROOT / "examples" / example, folder, ignore=shutil.ignore_patterns("*.csv"))
+    shown = commands(page)
+    assert shown
+    for command in shown:
+        done = ended(command, folder, tmp_path / "home")
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+        told = next(words for start, words in TOLD.items() if command.startswith(start))
+        assert told in done.stdout, command
+        assert "fail" not in done.stdout.split(), command
+        assert "\x1b" not in done.stdout, "no colours where the output is piped"
+
+
+def test_the_same_code_compiles(tmp_path: Path) -> None:
+    """With @compiled in place of @dataclass: same numbers; only its own units are made anew."""
+    folder = tmp_path / "mine"
+    shutil.copytree(ROOT / "examples" / "my_learner", folder)
+    run = "omtl run -m algorithm=pa,my_learner dataset.options.n_examples=60 repeats=1"
+    plain = ended(run, folder, tmp_path / "home")
+    path = folder / "my_learner.py"
+    code = path.read_text(encoding="utf-8")
+    fast = code.replace("@dataclass(frozen=True)", "@compiled")
+    assert fast != code
+    path.write_text("from omtl.kernel.compiled import compiled\n" + fast, encoding="utf-8")
+    compiled = ended(run, folder, tmp_path / "home")
+    assert plain.returncode == compiled.returncode == 0, plain.stderr + compiled.stderr
+    tables = [done.stdout.partition("written:")[0] for done in (plain, compiled)]
+    assert tables[0] == tables[1]
+    said = "the code of learner my_learner.MyLearner changed: 1 stored unit is computed again"
+    assert said in compiled.stderr
+    assert "passive_aggressive" not in compiled.stderr
+    checked = ended("omtl check my_learner.py", folder, tmp_path / "home")
+    assert checked.returncode == 0, checked.stdout
+    assert "plain class" not in checked.stdout
+    path.write_text(
+        path.read_text(encoding="utf-8").replace(
+            "        if y * score >= 1.0:",
+            "        more = np.zeros(3)\n        if y * score >= 1.0:",
+        ),
+        encoding="utf-8",
+    )
+    broken = ended("omtl check my_learner.py", folder, tmp_path / "home")
+    assert broken.returncode == 1
+    assert "it makes an array" in broken.stdout
+    assert "more = np.zeros(3)" in broken.stdout

@@ -1,0 +1,84 @@
+"""A learner, a data set and a paper are their own files: made, used, and nothing else edited."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from environments import environment
+
+from omtl.experiment.new_files import KINDS, make
+from omtl.util.errors import UserError
+from omtl.util.paths import ROOT
+
+USED = [
+    (["check", "{learner}"], "pass"),
+    (["run", "algorithm=toy_learner", "dataset=toy_data", "repeats=1"], "Toy learner, Toy data"),
+    (["table", "toy-table1", "--repeats", "2"], "Toy, Table 1"),
+    (["explain", "toy-table1", "PA on Synthetic", "--repeats", "2"], "verdict: "),
+    (["readings", "toy-table1", "--repeats", "2"], "increment"),
+]
+"""Commands that use what was made, and what each prints."""
+
+
+def copy_project(folder: Path) -> None:
+    """Copy of the project what commands need."""
+    for name in ("conf", "experiments", "data_fetchers", "omtl", "results/published"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+
+
+@pytest.mark.parametrize("in_checkout", [True, False])
+def test_what_is_made_works_as_it_is(in_checkout: bool, tmp_path: Path) -> None:
+    """In the project's own folder, or in an installed package's user's."""
+    root = tmp_path / "project"
+    copy_project(root)
+    folder, learner = root, "omtl/learners/toy_learner.py"
+    if not in_checkout:
+        folder, learner = tmp_path / "mine", "toy_learner.py"
+        folder.mkdir()
+    before = {path for path in folder.rglob("*") if path.is_file()}
+
+    def omtl(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "omtl", *words],
+            cwd=folder,
+            env=environment(tmp_path / "home") | {"PYTHONPATH": str(root)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    names = {"learner": "toy_learner", "dataset": "toy_data", "paper": "toy"}
+    told = "".join(omtl("new", kind, names[kind]) for kind in KINDS)
+    made = {path for path in folder.rglob("*.*") if path.is_file()} - before
+    assert all(path.name in told for path in made if "pyc" not in path.suffix)
+    for words, shown in USED:
+        assert shown in omtl(*(word.format(learner=learner) for word in words)), words
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "told"),
+    [
+        ("learner", "My-Learner", "cannot be a name"),
+        ("learner", "class", "cannot be a name"),
+        ("learner", "coml", "there is a learner 'coml' already"),
+        ("paper", "dom", "there is a paper 'dom' already"),
+    ],
+)
+def test_wrong_names_are_refused(kind: str, name: str, told: str, tmp_path: Path) -> None:
+    """And nothing is written, nor is a file that is there."""
+    with pytest.raises(UserError, match=told):
+        make(kind, name, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_file_is_written_over(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("precious", encoding="utf-8")
+    with pytest.raises(UserError, match="there is a learner 'mine' already"):
+        make("learner", "mine", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.py"]

@@ -1,0 +1,229 @@
+"""Quick tests of what only long runs used to notice: each is a mutant that had survived."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from archive_server import Reply, Server, member, remote, server, tar  # noqa: F401
+from miniature import small
+
+from data_fetchers.fetch import (
+    Archive,
+    fetch,
+)
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Store
+from omtl.data.rows import rows_of
+from omtl.experiment import loading
+from omtl.experiment.code import _code_of, code_version
+from omtl.experiment.unit import Result, setting_of
+from omtl.kernel.rules import Event, Shape
+from omtl.learners.perceptron import Perceptron
+from omtl.util import compile_cache, files
+from omtl.util.errors import UserError, WriteError
+from omtl.util.files import write_whole
+
+SERIAL = {"backend": "sequential", "jobs": 1}
+
+
+def test_a_file_is_never_written_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was there stays where the move fails; what is moved is on the disk, for all to read."""
+    path, synced = tmp_path / "file", []
+    write_whole(path, "old")
+    assert path.stat().st_mode & 0o777 == 0o644
+    monkeypatch.setattr(os, "fsync", synced.append)
+
+    def fails(*_: Any) -> None:
+        assert synced
+        raise OSError(5, "no")
+
+    monkeypatch.setattr(Path, "replace", fails)
+    with pytest.raises(WriteError):
+        write_whole(path, "new")
+    assert path.read_text() == "old"
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_file_in_work_that_was_taken_for_left_over_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may remove it between its making and its lock."""
+    honest, removed = files._lock, []
+
+    def late(handle: int) -> None:
+        if not removed:
+            removed.extend(tmp_path.glob(f"{files.IN_WORK}*"))
+            removed[0].unlink()
+        honest(handle)
+
+    monkeypatch.setattr(files, "_lock", late)
+    write_whole(tmp_path / "file", "text")
+    assert (tmp_path / "file").read_text() == "text"
+    assert removed
+
+
+def test_a_unit_is_stored_under_its_own_key(store: Store) -> None:
+    """Each comes back as its own, and no two are one record."""
+    units = [*small("pm").repeats(0, 2), *small("dom2").repeats(0, 2)]
+    for number, unit in enumerate(units):
+        store.save(unit, Result({"number": np.array(number)}, {}))
+    assert {record.key.hex() for record in store.records()} == {unit.key for unit in units}
+    loaded = [store.load(unit) for unit in units]
+    assert [int(each.arrays["number"]) for each in loaded if each] == [0, 1, 2, 3]
+
+
+def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other bytes, or another parser, make other units, here and at a worker's."""
+    base = small("pm").unit(0, 0)
+    assert base.key
+    monkeypatch.setattr("omtl.experiment.unit.files_of", lambda _: {"file": "0" * 64})
+    assert small("pm").unit(0, 0).key != base.key
+    done = parallel_jobs.worker(base)
+    assert done.failure is not None
+    assert "other code or files" in done.failure.reason
+    monkeypatch.undo()
+    honest = code_version
+    data = base.modules["data"]
+    monkeypatch.setattr(
+        "omtl.experiment.unit.code_version", lambda name: honest(name) + "!" * (name == data)
+    )
+    assert small("pm").unit(0, 0).key != base.key
+
+
+def test_plain_imports_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those from a module are."""
+    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
+    (tmp_path / "mine.py").write_text("import step\n")
+    versions = set()
+    for number in (1, 2):
+        (tmp_path / "step.py").write_text(f"x = {number}")
+        _code_of.cache_clear()
+        versions.add(code_version("mine"))
+    _code_of.cache_clear()
+    assert len(versions) == 2
+
+
+def test_compiled_code_is_kept_by_all_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of the package and those of one's own."""
+    package = tmp_path / "package"
+    package.mkdir()
+    monkeypatch.setattr(compile_cache, "PACKAGE", package)
+    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
+    seen = {compile_cache.source_hash()}
+    for path in (package / "rules.py", tmp_path / "mine.py"):
+        for text in ("x = 1", "x = 2"):
+            path.write_text(text)
+            seen.add(compile_cache.source_hash())
+    assert len(seen) == 5
+
+
+def test_data_in_memory_are_told_apart_by_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that has changed is read again."""
+    dataset = {"name": "mine", "module": "table_file", "normalise": "none", "bias": False}
+    dataset["options"] = {"path": str(tmp_path / "a.csv")}
+    found = []
+    for value in (1, 2):
+        (tmp_path / "a.csv").write_text(f"label,task,x\n1,a,{value}\n-1,a,0\n")
+        monkeypatch.setattr(loading, "files_of", lambda _, value=value: {"a": str(value)})
+        found.append(loading.load_fed(dataset, 0, 0).tasks.X[0, 0])
+    assert found == [1.0, 2.0]
+
+
+def test_attempts_are_counted_anew_when_a_unit_is_done(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three deaths with units done in between do not end the run."""
+    died = []
+
+    def dies_after_one(function: Any, take: Any, *_: Any) -> Any:
+        yield [function(take(1))]
+        died.append(None)
+        raise ConnectionError("gone")
+
+    monkeypatch.setattr(parallel_jobs, "results", dies_after_one)
+    outcome = parallel_jobs.run(small("pm").repeats(0, 5), store, SERIAL, quiet=True)
+    assert (outcome.computed, len(died)) == (5, 5)
+
+
+def test_repeats_are_shuffled_otherwise() -> None:
+    """And the same repeat always the same."""
+    orders = [setting_of(small("pm").unit(0, r)).stream.example.tobytes() for r in (0, 1, 0)]
+    assert orders[0] != orders[1]
+    assert orders[0] == orders[2]
+
+
+def test_a_perceptron_learns_at_its_margin() -> None:
+    """Where y w·x is the margin, as at first where both are 0."""
+    rows = rows_of(np.ones((1, 2)))
+    learner = Perceptron(1.0)
+    state = learner.new_state(Shape(1, 2, np.eye(1)))
+    assert learner.update(state, rows, Event(0, 0, 0, 0, 2.0), 1.0, 0.0)
+    assert state.w.tolist() == [[1.0, 1.0]]
+
+
+def test_servers_are_asked_for_plain_bytes(
+    server: Server,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An encoding of their choice would make positions those of other bytes."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    asked = []
+    honest = server.RequestHandlerClass.do_GET  # type: ignore[attr-defined]
+
+    def noting(handler: Any) -> None:
+        asked.append(handler.headers["Accept-Encoding"])
+        honest(handler)
+
+    monkeypatch.setattr(server.RequestHandlerClass, "do_GET", noting)
+    fetch("set", remote(server.serve("/file", Reply())), home=tmp_path)
+    assert asked == ["identity"]
+
+
+def test_members_that_are_passed_over_are_forgotten(
+    server: Server,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An archive of many members does not fill the memory."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    kept = []
+    honest = tarfile.TarFile.next
+
+    def noting(archive: Any) -> Any:
+        kept.append(len(archive.members))
+        return honest(archive)
+
+    monkeypatch.setattr(tarfile.TarFile, "next", noting)
+    packed = tar(*(member(f"m{i}", b"") for i in range(50)), member("file.txt"))
+    fetch("set", remote(Archive(server.serve("/a", Reply(packed)), "file.txt")), home=tmp_path)
+    assert max(kept) <= 1
+
+
+def test_units_asked_for_twice_are_computed_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted where they are computed."""
+    calls = []
+    honest = parallel_jobs.compute
+    monkeypatch.setattr(
+        parallel_jobs, "compute", lambda unit: (calls.append(unit), honest(unit))[1]
+    )
+    parallel_jobs.run(small("pm").repeats(0, 2) * 3, store, SERIAL, quiet=True)
+    assert len(calls) == 2
+
+
+def test_a_data_set_that_is_not_there_is_told_once(tmp_path: Path) -> None:
+    """Its units fail with its sentence."""
+    dataset = {"name": "mine", "module": "table_file", "normalise": "none", "bias": False}
+    with pytest.raises(UserError, match="there is no such file"):
+        loading.load_fed({**dataset, "options": {"path": str(tmp_path / "none.csv")}}, 0, 0)

@@ -1,0 +1,109 @@
+"""The tower of folders: each imports from those below it, and none from one above."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from omtl.util.paths import ROOT
+
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+TOP_DOWN = re.findall(r"^\| `omtl/(\w+)/` \|", PAGE.partition("folder of `omtl/`")[2], re.MULTILINE)
+FLOORS = list(reversed(TOP_DOWN))
+FLOORS.insert(FLOORS.index("sklearn"), "data_fetchers")
+MODULES = sorted([*(ROOT / "omtl").rglob("*.py"), *(ROOT / "data_fetchers").glob("*.py")])
+
+MOST_PARAMETERS = 5
+
+SYMBOLS = {"reference", "theory", "data_fetchers"}
+"""Folders whose functions take the symbols of an equation, or the options of a config."""
+
+LONG = {
+    "omtl/data": "rounds",
+    "omtl/evidence": "_printed",
+    "omtl/experiment": "compose",
+    "omtl/figures": "faced moment_of",
+    "omtl/learners": "pay",
+    "omtl/protocols": "scored",
+    "omtl/site": "_shown",
+    "omtl/sklearn": (
+        "_many _many_dense _many_sparse _one_sparse _sound _sound_sparse follow_slowly "
+        "partial_fit sound"
+    ),
+    "omtl/tables": "_finding luck",
+}
+"""Functions with more parameters, by folder: the list only shrinks. Loops call `scored`."""
+
+
+def floor(parts: tuple[str, ...]) -> int | None:
+    """Return how high a module stands; None at the root of the package."""
+    folder = parts[0] if parts[0] == "data_fetchers" else parts[1] if len(parts) > 1 else ""
+    return FLOORS.index(folder) if folder in FLOORS else None
+
+
+def imported(path: Path) -> set[str]:
+    """Return all modules of the project that a file imports, also within its functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return {name for name in found if name.split(".")[0] in ("omtl", "data_fetchers")}
+
+
+def test_the_page_names_all_folders() -> None:
+    """They are those that there are."""
+    there = {path.parent.name for path in (ROOT / "omtl").glob("*/__init__.py")}
+    assert set(TOP_DOWN) == there
+
+
+def test_little_stands_at_the_root() -> None:
+    """The package's face and the entry of the command line."""
+    assert len(list((ROOT / "omtl").glob("*.py"))) <= 5
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_module_imports_from_above(path: Path) -> None:
+    """What stands below knows nothing of what stands above."""
+    mine = floor(path.relative_to(ROOT).with_suffix("").parts)
+    if mine is None:
+        return
+    theirs = {name: floor(tuple(name.split("."))) for name in imported(path)}
+    assert [name for name, high in theirs.items() if high is not None and high > mine] == []
+
+
+def n_parameters(node: ast.FunctionDef) -> int:
+    """Return how many parameters a function has besides its object."""
+    given = node.args
+    names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    names += [one.arg for one in (given.vararg, given.kwarg) if one]
+    return len(names) - (names[:1] in (["self"], ["cls"]))
+
+
+def test_no_function_has_many_parameters() -> None:
+    """Outside the kernel and the list of those that are left."""
+    found: dict[str, set[str]] = {}
+    for path in MODULES:
+        place = path.relative_to(ROOT).parts
+        if place[1] == "kernel" or SYMBOLS & set(place):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and n_parameters(node) > MOST_PARAMETERS:
+                found.setdefault("/".join(place[:2]), set()).add(node.name)
+    assert found == {folder: set(names.split()) for folder, names in LONG.items()}
+
+
+def test_no_test_imports_another() -> None:
+    """What tests share is in `tests/helpers`, and none is outside the folders."""
+    tests = ROOT / "tests"
+    found = [
+        f"{path.name} imports {name}"
+        for path in sorted(tests.rglob("*.py"))
+        for name in imported(path)
+        if name.startswith("test_")
+    ]
+    assert not [*found, *tests.glob("test_*.py")]
