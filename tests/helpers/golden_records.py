@@ -1,6 +1,7 @@
 """Stored records of a small table, and the table that they must give.
 
-``python tests/helpers/golden_records.py`` makes both anew; look at the difference before committing it.
+``python tests/helpers/golden_records.py`` makes both anew; look at the difference before you
+commit it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ RECORDS = GOLDEN / "records.npz"
 N_REPEATS = 3
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
+    sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from miniature import SMALL_WALK  # noqa: E402
 
