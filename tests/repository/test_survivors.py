@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from archive_server import Reply, Server, member, remote, server, tar  # noqa: F401
+from archive_server import Reply, Server, member, remote, tar
 from miniature import small
 
 from data_fetchers.fetch import (
@@ -171,7 +171,7 @@ def test_a_perceptron_learns_at_its_margin() -> None:
 
 
 def test_servers_are_asked_for_plain_bytes(
-    server: Server,  # noqa: F811
+    server: Server,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -190,7 +190,7 @@ def test_servers_are_asked_for_plain_bytes(
 
 
 def test_members_that_are_passed_over_are_forgotten(
-    server: Server,  # noqa: F811
+    server: Server,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
