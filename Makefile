@@ -86,8 +86,8 @@ engines: $(VENV)/test ## measure what each engine for many workers costs
 audit: $(VENV)/test ## check hashes, licences and known vulnerabilities of what is installed
 	@$(PYTHON) scripts/audit.py
 
-docs: $(VENV)/test ## build the documentation in .omtl/docs
-	@$(PYTHON) -m zensical build --strict
+docs: $(VENV)/test ## build the documentation and the results as one site in .omtl/docs
+	@$(PYTHON) -m scripts.docs
 
 lock: $(VENV)/test ## resolve the requirements anew and lock them by hash
 	@$(PYTHON) scripts/lock.py
