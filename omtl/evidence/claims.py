@@ -71,6 +71,14 @@ def claims_of(paper: str) -> list[dict[str, Any]]:
     return claims
 
 
+def words_of(claim: Mapping[str, Any]) -> str:
+    """Return a claim in one line: the paper's words, with how they are taken, or ours."""
+    words = claim.get("quote") or claim["says"]
+    if "taken_as" in claim:
+        words = f"{words} (Taken as {claim['taken_as']}.)"
+    return " ".join(words.split())
+
+
 def check_names(claim: Mapping[str, Any], where: str) -> None:
     """Refuse a claim that names an algorithm or a data set which its table lacks.
 
@@ -336,7 +344,6 @@ def _ledger(
     rows = []
     for claim in claims_of(paper):
         if claim.get(kind) == name:
-            says = " ".join(claim["says"].split())
-            told = (paper, claim["id"], claim["place"], says, in_print(claim)[0])
+            told = (paper, claim["id"], claim["place"], words_of(claim), in_print(claim)[0])
             rows.append((*told, reading, outcome_of(judge(claim))))
     return pd.DataFrame(rows, columns=COLUMNS)

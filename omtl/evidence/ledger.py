@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.evidence.claims import Comparison, claims_of, in_print, judge_claim, outcome_of
+from omtl.evidence.claims import Comparison, claims_of, in_print, judge_claim, outcome_of, words_of
 from omtl.evidence.scoreboard import write_scoreboard
 from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_files
@@ -183,7 +183,7 @@ def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
             kind = next(kind for kind in FOLDERS if kind in claim)
             rows.append(
                 (
-                    *(paper, claim["id"], claim["place"], " ".join(claim["says"].split())),
+                    *(paper, claim["id"], claim["place"], words_of(claim)),
                     *(claim[kind], predicate(claim), *in_print(claim)),
                     *(
                         text

@@ -9,27 +9,15 @@ from pkgutil import walk_packages
 
 import pytest
 import yaml
+from pages import PAGES, lines_of
 
 import omtl.learners
 from omtl.commands import _main
 from omtl.util.paths import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 IDS = [path.relative_to(ROOT).as_posix() for path in PAGES]
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-
-
-def lines_of(page: Path) -> list[str]:
-    """Return the command lines of a page: those of its blocks of commands, without comments.
-
-    Those of ``console`` blocks are also run (`test_examples`).
-    """
-    blocks = re.findall(
-        r"```(?:sh|console)\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL
-    )
-    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
-    return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
 def assert_known(line: str) -> None:

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from test_docs import PAGES, lines_of
+from pages import PAGES, lines_of
 
 from omtl.util.paths import ROOT
 
