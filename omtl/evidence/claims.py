@@ -1,4 +1,4 @@
-"""Judging a paper's comparative statements on our numbers: each is a row of ``claims.yaml``."""
+"""Judging a paper's comparative statements on our numbers, each an entry of ``claims.yaml``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the files of ``experiments/`` may hold: the keys of tables, figures, claims and the rest."""
+"""The schema of the files in ``experiments/``: keys of tables, figures, claims and the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The claims ledger: every comparative statement of the papers, and what became of it."""
+"""The claims ledger: every comparative statement of the papers, and its outcome."""
 
 from __future__ import annotations
 
