@@ -42,10 +42,10 @@ statistics: $(VENV)/run ## test a table's claims, rank its algorithms (TABLE=dom
 hindsight: $(VENV)/run ## measure how much of each margin comes from tuning in hindsight
 	@$(OMTL) hindsight
 
-report: $(VENV)/run ## write the report as a static site in .omtl/site
+report: $(VENV)/run ## write all results as a static site in .omtl/site
 	@$(OMTL) report
 
-verify: $(VENV)/run ## play random cells again, compare all digits with results/ (CELLS=n TABLE=id)
+verify: $(VENV)/run ## recompute random cells, compare every digit with results/ (CELLS=n TABLE=id)
 	@$(OMTL) verify --seed '$(SEED)' $(if $(CELLS),--cells '$(CELLS)') $(if $(TABLE),--table '$(TABLE)')
 
 data: $(VENV)/run ## fetch all data files
@@ -74,7 +74,7 @@ simulation: $(VENV)/test ## measure what handing out 100,000 units costs, with s
 slurm: $(VENV)/test ## compute units by workers that are jobs of a Slurm on this machine (Debian, root)
 	@bash scripts/slurm.sh
 
-mutants: $(VENV)/test ## change the code a little, 66 times, and see that quick tests notice
+mutants: $(VENV)/test ## make 66 small changes to the code and check that quick tests notice
 	@$(PYTHON) -m scripts.mutants
 
 fuzz: $(VENV)/test ## try 10,000 malformed matrices, files and configs
@@ -86,8 +86,8 @@ engines: $(VENV)/test ## measure what each engine for many workers costs
 audit: $(VENV)/test ## check hashes, licences and known vulnerabilities of what is installed
 	@$(PYTHON) scripts/audit.py
 
-docs: $(VENV)/test ## build the documentation in .omtl/docs
-	@$(PYTHON) -m zensical build --strict
+docs: $(VENV)/test ## build the documentation and the results as one site in .omtl/docs
+	@$(PYTHON) -m scripts.docs
 
 lock: $(VENV)/test ## resolve the requirements anew and lock them by hash
 	@$(PYTHON) scripts/lock.py

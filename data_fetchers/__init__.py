@@ -73,7 +73,7 @@ def load(name: str, **options: Any) -> Tasks:
     Raises
     ------
     DataMissing
-        A file is to be had nowhere.
+        If a file is available nowhere.
     UserError
         The name or an option is wrong.
     """
@@ -111,7 +111,7 @@ def fetch_all(
     Raises
     ------
     DataMissing
-        Files are missing, of which the message has a line each; the others are there nonetheless.
+        If files are missing, with one line for each; the other files are fetched nonetheless.
     UserError
         A name is unknown; nothing is fetched then.
     """

@@ -11,7 +11,7 @@ from omtl.util.errors import UserError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Fetch files and print the path of each, a line a file.
+    """Fetch files and print the path of each, one per line.
 
     Parameters
     ----------

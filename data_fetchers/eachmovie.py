@@ -1,6 +1,6 @@
 """Film ratings: does a user like a film, given what the others thought of it?
 
-EachMovie (DEC Systems Research Center, 1995-97), of which this is the part that is to be had: all
+EachMovie (DEC Systems Research Center, 1995-97), of which only this part is available: all
 1,009,402 ratings, from 1 to 6, of 1,619 films by the 5,055 users who, as far as can be told, rated
 more than 120 of the whole set's 1,628. A task is a user who rated exactly 200 films; an example is
 a film of his, its features are the ratings that other users gave it, and its label is whether he
@@ -217,7 +217,7 @@ def load(
     Raises
     ------
     DataMissing
-        A file is to be had nowhere.
+        If a file is available nowhere.
     UserError
         An option is wrong, rdata is not installed, or the files parse to other counts than they
         must.

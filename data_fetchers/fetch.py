@@ -53,7 +53,7 @@ _log = logging.getLogger(__name__)
 
 
 class DataMissing(UserError):  # noqa: N818 - it reads as what is the matter
-    """A file of a data set that is neither here nor to be had from any of its sources."""
+    """A file of a data set that is neither here nor available from any of its sources."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Archive:
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file of a data set, and where it may be had.
+    """A file of a data set, and its sources.
 
     Parameters
     ----------

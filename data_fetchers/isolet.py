@@ -167,7 +167,7 @@ def load(
     Raises
     ------
     DataMissing
-        A file is to be had nowhere.
+        If a file is available nowhere.
     UserError
         A group or letter is unknown, there are not so many axes, or the files parse to other counts
         than they must.

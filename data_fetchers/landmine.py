@@ -169,7 +169,7 @@ def load(
     Raises
     ------
     DataMissing
-        The file is to be had nowhere.
+        If the file is available nowhere.
     UserError
         A task is unknown or too small, or the file parses to other counts than it must.
     """

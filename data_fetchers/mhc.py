@@ -145,7 +145,7 @@ def parse(text: str) -> Measurements:
     Parameters
     ----------
     text : str
-        The file's content: a line of column names, then a line a measurement, tabs in between.
+        The file's content: column names, then one line per measurement, separated by tabs.
 
     Returns
     -------
@@ -249,7 +249,7 @@ def load(
     Raises
     ------
     DataMissing
-        The file is to be had nowhere.
+        If the file is available nowhere.
     UserError
         An option is wrong, an allele has no peptide of these lengths, or the file parses to other
         counts than it must.

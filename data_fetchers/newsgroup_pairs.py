@@ -41,7 +41,7 @@ def load(*, home: Path | None = None, pairing: str = "far") -> Tasks:
     Raises
     ------
     DataMissing
-        The file is to be had nowhere.
+        If the file is available nowhere.
     UserError
         An option is wrong, or the file parses to other counts than it must.
     """

@@ -166,7 +166,7 @@ def load(
     Raises
     ------
     DataMissing
-        The file is to be had nowhere.
+        If the file is available nowhere.
     UserError
         An attribute is unknown, or the file parses to other counts than it must.
     """

@@ -303,7 +303,7 @@ def load(
     Raises
     ------
     DataMissing
-        A file is to be had nowhere.
+        If a file is available nowhere.
     UserError
         An option is wrong, or the files parse to other counts than they must.
     """

@@ -41,7 +41,7 @@ def load(*, home: Path | None = None, value: str = "count") -> Tasks:
     Raises
     ------
     DataMissing
-        A file is to be had nowhere.
+        If a file is available nowhere.
     UserError
         An option is wrong, or the files parse to other counts than they must.
     """

@@ -1,4 +1,4 @@
-"""A table of a user's own: a row an example, with its label, its task and its features.
+"""A user's own table: one row per example, with its label, its task and its features.
 
 The file is CSV, Parquet, svmlight (the task is the ``qid``) or NumPy arrays (``.npz`` with ``X``,
 ``y`` and ``task``). Nothing in it is ever executed: pickled arrays are refused. Its hash is a part

@@ -222,7 +222,7 @@ def load(
     Raises
     ------
     DataMissing
-        The file is to be had nowhere.
+        If the file is available nowhere.
     UserError
         An option is wrong, or the file parses to other counts than it must.
     """

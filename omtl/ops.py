@@ -1,4 +1,4 @@
-"""What a learner of one's own is written in: rows, products with them, steps along them.
+"""The operations for writing your own learner: products with rows, steps along them.
 
 Each works in plain Python and in compiled rules, for dense and for sparse rows alike.
 `omtl.kernel` has more: scaled and sparse weight vectors, vectors on a network.

@@ -1,4 +1,4 @@
-"""The commands of ``omtl``, a file each; adding one is adding a file.
+"""The commands of ``omtl``, one file each; to add a command, add a file.
 
 A command's module has
 

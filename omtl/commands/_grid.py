@@ -1,4 +1,4 @@
-"""Printing rows under heads: coloured on a terminal, plain where it is piped."""
+"""Printing tables: coloured on a terminal, plain when piped."""
 
 from __future__ import annotations
 

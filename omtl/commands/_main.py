@@ -1,4 +1,4 @@
-"""The command line: a parser made of the commands' files."""
+"""The command line: a parser built from the commands' files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXTRAS = {
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that tells a mistake in one line."""
+    """A parser that reports a mistake in one line."""
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and where to read more, and exit."""
@@ -68,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
     top = Parser(
         prog=PROGRAM, description="The reproduction harness for online multi-task learning."
     )
-    top.add_argument("--version", action=Version, nargs=0, help="tell the version, and exit")
+    top.add_argument("--version", action=Version, nargs=0, help="show the version and exit")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in command_names():
         module = import_module(f"omtl.commands.{name}")
@@ -81,9 +81,7 @@ def parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.add_options(command)
-        command.add_argument(
-            "--debug", action="store_true", help="show the traceback of what goes wrong"
-        )
+        command.add_argument("--debug", action="store_true", help="show the traceback of an error")
         command.set_defaults(run=module.run)
     return top
 

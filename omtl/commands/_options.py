@@ -1,4 +1,4 @@
-"""Options that several commands have, and how paths are shown."""
+"""Options shared by several commands, and how paths are printed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
         help=f"{', '.join(READINGS)}, or a name in conf/reading; default: {CLOSEST}",
     )
     command.add_argument("--repeats", type=positive, help="default: as many as published")
-    command.add_argument("--jobs", type=positive, help="default: one a core")
+    command.add_argument("--jobs", type=positive, help="default: one per core")
     command.add_argument("--seed", type=natural, default=0, help="default: 0")
     command.add_argument("--selection", help="default: the table's own")
     command.add_argument(
@@ -71,7 +71,7 @@ def add_dry_run_option(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--dry-run",
         action="store_true",
-        help="show how many units would be computed and roughly how long that takes; compute none",
+        help="show how many units would be computed and roughly how long that takes, and exit",
     )
 
 
@@ -80,7 +80,7 @@ def add_times_option(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--times",
         action="store_true",
-        help="write the times just taken to results/; default: the times there stay",
+        help="replace the times in results/ by those just measured; default: keep them",
     )
 
 

@@ -1,4 +1,4 @@
-"""``omtl check``: whether a learner of one's own keeps to what all learners keep to."""
+"""``omtl check``: run the conformance checks on your own learner."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from typing import Any
 from omtl.commands._json import add_json_option, print_json
 from omtl.util.status import DONE, FAILED
 
-HELP = "run the conformance checks on the learners of a file"
+HELP = "run the conformance checks on the learners in a file"
 EXAMPLES = ("check examples/my_learner/my_learner.py", "check my_learner.py --json")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add which file."""
     command.add_argument(
-        "file", type=Path, metavar="FILE", help="its folder has the configs: algorithm/NAME.yaml"
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="a Python file, with its configs in algorithm/NAME.yaml beside it",
     )
     add_json_option(command)
 

@@ -18,13 +18,13 @@ EXAMPLES = (
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add where the records are, and where the table goes."""
     command.add_argument(
-        "folders", nargs="+", type=Path, metavar="FOLDER", help="read all records below it"
+        "folders", nargs="+", type=Path, metavar="FOLDER", help="read all records in it and below"
     )
     command.add_argument(
-        "--by-repeat", action="store_true", help="one row per repeat, in place of one per run"
+        "--by-repeat", action="store_true", help="print one row per repeat instead of one per run"
     )
     command.add_argument(
-        "--to", type=Path, metavar="FILE", help="write .csv or .parquet, in place of printing"
+        "--to", type=Path, metavar="FILE", help="write a .csv or .parquet file instead of printing"
     )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from omtl.evidence.comparison import Compared, Row
     from omtl.evidence.many_data_sets import Study
 
-HELP = "play a learner beside every baseline, with intervals and tests"
+HELP = "compare a learner with every baseline, with intervals and tests"
 EXAMPLES = (
     "compare algorithm=my_learner dataset=landmine",
     "compare algorithm=coml dataset=my_data --only pa,pm repeats=20",
@@ -31,10 +31,13 @@ COLOURS = {"better": "green", "worse": "red", "undecided": "", "": "bold"}
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add what is compared, on what."""
     command.add_argument(
-        "overrides", nargs="+", metavar="NAME=VALUE", help="as of omtl run: the learner, the data"
+        "overrides",
+        nargs="+",
+        metavar="NAME=VALUE",
+        help="the learner and the data, as for omtl run",
     )
-    command.add_argument("--with", dest="more", metavar="NAMES", help="further algorithms: a,b")
-    command.add_argument("--only", metavar="NAMES", help="these algorithms, not all baselines: a,b")
+    command.add_argument("--with", dest="more", metavar="NAMES", help="add these algorithms: a,b")
+    command.add_argument("--only", metavar="NAMES", help="compare with these algorithms only: a,b")
     command.add_argument(
         "--metric",
         default="error",
@@ -44,7 +47,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--to",
         type=Path,
         metavar="FOLDER",
-        help="also write the comparison there: csv, LaTeX, learning curves, ranks",
+        help="also write CSV, LaTeX, learning curves and ranks to this folder",
     )
     add_dry_run_option(command)
     add_json_option(command)

@@ -1,4 +1,4 @@
-"""``omtl completion``: print what lets a shell complete commands."""
+"""``omtl completion``: print a shell's completion script."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from omtl.util.status import DONE
 
-HELP = "print what lets a shell complete commands, options and names"
+HELP = "print a script by which your shell completes commands, options and names"
 EXAMPLES = (
     'completion bash > "$HOME/.omtl_completion"',
     'completion zsh > "${fpath[1]}/_omtl"',

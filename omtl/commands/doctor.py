@@ -8,7 +8,7 @@ from omtl.commands._grid import print_rows
 from omtl.commands._json import add_json_option, print_json
 from omtl.util.status import DONE, FAILED
 
-HELP = "tell what is installed, what is cached, and what is missing"
+HELP = "show what is installed, what is cached, and what is missing"
 EXAMPLES = ("doctor", "doctor --json")
 
 

@@ -9,7 +9,7 @@ from omtl.commands._json import add_json_option, print_json
 from omtl.commands._options import add_draw_option, add_run_options, request_of
 from omtl.util.status import DONE
 
-HELP = "show the verdict on a cell of a table, the diagnosis, and where our number comes from"
+HELP = "show a cell's verdict and diagnosis, and where our number comes from"
 EXAMPLES = (
     "explain dom-table1",
     'explain dom-table1 "DOM-I (Ring) on Synthetic"',
@@ -23,7 +23,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("table", metavar="TABLE")
     command.add_argument("cell", metavar="CELL", nargs="?", help="default: list the cells' names")
     command.add_argument(
-        "--full", action="store_true", help="also configs, seeds, hashes of data and code, machines"
+        "--full",
+        action="store_true",
+        help="add configs, seeds, hashes of data and code, and machines",
     )
     add_run_options(command)
     add_draw_option(command)

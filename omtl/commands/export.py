@@ -8,7 +8,7 @@ from pathlib import Path
 from omtl.commands._options import add_draw_option, add_run_options, request_of, tell_written
 from omtl.util.status import DONE
 
-HELP = "write a table or figure in all forms, its raw repeats, and what to cite"
+HELP = "write a table or figure in all formats, its raw repeats, and what to cite"
 EXAMPLES = (
     "export dom-table1 --to paper",
     "export dom-fig2",
@@ -19,13 +19,13 @@ EXAMPLES = (
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add what is written, and where."""
     command.add_argument(
-        "what", nargs="+", metavar="WHAT", help="tables and figures; with --bibtex overrides"
+        "what", nargs="+", metavar="WHAT", help="tables and figures; with --bibtex, overrides"
     )
     command.add_argument("--to", type=Path, default=Path(), help="the folder; default: this one")
     command.add_argument(
         "--bibtex",
         action="store_true",
-        help="print what to cite for a run of these overrides (as of omtl run), and no more",
+        help="only print what to cite for a run with these overrides (as for omtl run)",
     )
     add_run_options(command)
     add_draw_option(command)

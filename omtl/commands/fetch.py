@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-HELP = "fetch the files of data sets, of all by default"
+HELP = "download data sets; all of them by default"
 EXAMPLES = ("fetch landmine spam", "fetch")
 
 

@@ -1,4 +1,4 @@
-"""``omtl list``: what there is to reproduce, run and combine."""
+"""``omtl list``: list what you can reproduce, run and combine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from omtl.commands._grid import print_rows
 from omtl.commands._json import add_json_option, print_json
 from omtl.util.status import DONE
 
-HELP = "list the tables, figures, and what can be combined"
+HELP = "list tables, figures, and everything you can combine"
 EXAMPLES = ("list", "list algorithms", "list datasets --json")
 
 KINDS: dict[str, str] = {
@@ -38,13 +38,13 @@ def add_options(command: argparse.ArgumentParser) -> None:
         nargs="?",
         choices=tuple(KINDS),
         metavar="KIND",
-        help=f"{', '.join(KINDS)}; default: all of it",
+        help=f"{', '.join(KINDS)}; default: all of them",
     )
     add_json_option(command)
 
 
 def told(kind: str) -> list[dict[str, Any]]:
-    """Return what there is of a kind: of each its name and what its config tells of it."""
+    """Return the entries of a kind: the name of each, and what its config says of it."""
     from omtl.experiment.config import option_files, read_yaml
     from omtl.tables.plan import descriptions
     from omtl.util.user_folder import own

@@ -8,7 +8,7 @@ from pathlib import Path
 from omtl.commands._options import tell_written
 from omtl.util.status import DONE
 
-HELP = "make the files of a new learner, data set or paper, which work as they are"
+HELP = "create the files of a new learner, data set or paper, ready to run"
 EXAMPLES = ("new learner my_learner", "new dataset my_data", "new paper smith2020")
 
 NEXT = {

@@ -13,7 +13,9 @@ EXAMPLES = ("prune --only-tell", "prune")
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add whether anything is removed."""
     command.add_argument(
-        "--only-tell", action="store_true", help="say how many would go, and remove nothing"
+        "--only-tell",
+        action="store_true",
+        help="show how many would be removed, and remove nothing",
     )
 
 

@@ -1,4 +1,4 @@
-"""``omtl pull``: the units of an archive, which need not be computed then."""
+"""``omtl pull``: import the finished units of an archive."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import argparse
 
 from omtl.util.status import DONE
 
-HELP = "take the finished units of an archive into the store"
+HELP = "import the finished units of an archive into the store"
 EXAMPLES = ("pull units.omtl", "pull https://example.org/units.omtl")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add where from."""
-    command.add_argument("archive", help="a file, or the address of one")
+    command.add_argument("archive", help="a file or its URL")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""``omtl push``: finished units as one archive."""
+"""``omtl push``: write finished units to one archive."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from pathlib import Path
 from omtl.commands._options import add_draw_option, add_run_options, request_of
 from omtl.util.status import DONE
 
-HELP = "write finished units to an archive, from which others need not compute them"
+HELP = "write finished units to an archive that others can pull"
 EXAMPLES = ("push units.omtl", "push dom.omtl dom-table1 --reading as_written")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add where to, and which."""
-    command.add_argument("archive", type=Path, help="the file that is written")
+    command.add_argument("archive", type=Path, help="the file to write")
     command.add_argument(
-        "tables", nargs="*", metavar="TABLE", help="whose units; default: all of the current code"
+        "tables",
+        nargs="*",
+        metavar="TABLE",
+        help="tables whose units to write; default: all units of the current code",
     )
     add_run_options(command)
     add_draw_option(command)

@@ -8,7 +8,7 @@ from omtl.commands._options import add_run_options, natural, parallel_of, tell_w
 from omtl.experiment.naming import LITERAL, READINGS
 from omtl.util.status import DONE
 
-HELP = "search what a table's paper leaves open; write the readings as_read and as_published"
+HELP = "search a paper's open questions; write the readings as_read and as_published"
 EXAMPLES = (
     "readings dom-table1",
     "readings aklo-table1 --draws 40",
@@ -24,18 +24,18 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--draws",
         type=natural,
         default=0,
-        help="readings drawn at random, tried besides; default: 0",
+        help="number of random readings to try in addition; default: 0",
     )
     command.add_argument(
         "--begin",
         default=LITERAL,
         metavar="READING",
-        help="the reading that the search begins from; default: the literal one",
+        help="the reading to start from; default: the literal one",
     )
     command.add_argument(
         "--only",
         choices=tuple(reading for reading, taken in READINGS.items() if taken),
-        help="search for this reading alone; default: for both",
+        help="search for this reading only; default: both",
     )
     command.add_argument(
         "--keep",
@@ -44,12 +44,12 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "record goes to results/partial and the readings stay as they are",
     )
     command.add_argument(
-        "--page", action="store_true", help="only write the page of the search that is recorded"
+        "--page", action="store_true", help="only rewrite the page of the recorded search"
     )
     command.add_argument(
         "--luck",
         action="store_true",
-        help="only measure, from the recorded trials, what the search would find by luck",
+        help="only measure how much of the recorded search is luck",
     )
     add_run_options(command)
 

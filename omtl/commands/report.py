@@ -8,7 +8,7 @@ from pathlib import Path
 from omtl.commands._options import tell_written
 from omtl.util.status import DONE
 
-HELP = "write a static site of all results, to be opened without a server"
+HELP = "write all results as a static site that opens without a server"
 EXAMPLES = ("report", "report --output public")
 
 
@@ -17,12 +17,12 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--output",
         type=Path,
-        help="the site's folder; default: .omtl/site in a checkout, else site",
+        help="the folder to write; default: .omtl/site in a checkout, site elsewhere",
     )
     command.add_argument(
         "--without-store",
         action="store_true",
-        help="show only what results/ keeps, as a fresh clone does",
+        help="use only results/, as a fresh clone would",
     )
 
 

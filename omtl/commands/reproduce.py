@@ -7,7 +7,7 @@ import argparse
 from omtl.commands._options import add_run_options, request_of
 from omtl.util.status import DONE, FAILED
 
-HELP = "reproduce every table under each standard reading, and every figure; sum up"
+HELP = "reproduce every table under each standard reading, and every figure"
 EXAMPLES = ("reproduce", "reproduce --repeats 2")
 
 

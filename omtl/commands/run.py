@@ -24,14 +24,19 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add("--resolve", action="store_true", help="print --cfg with interpolations resolved")
     add("-p", "--package", metavar="NAME", help="the part of --cfg to print, such as algorithm")
     add("--info", nargs="?", const="all", choices=INFO, help="print how Hydra composes it")
-    add("--config-dir", type=Path, metavar="FOLDER", help="a folder of your own, as OMTL_OWN names")
+    add(
+        "--config-dir",
+        type=Path,
+        metavar="FOLDER",
+        help="your own folder of configs, as OMTL_OWN names it",
+    )
     add("--hydra-help", action="store_true", help="print Hydra's own help")
     add("--shell-completion", action="store_true", help="Hydra's: install=bash, query=bash, ...")
     add(
         "overrides",
         nargs="*",
         metavar="NAME=VALUE",
-        help="a group's option (algorithm=coml) or any value of it (repeats=5)",
+        help="an option of a group (algorithm=coml) or a value (repeats=5)",
     )
 
 

@@ -1,4 +1,4 @@
-"""``omtl search``: tell what searching large grids costs a table."""
+"""``omtl search``: measure what searching large grids costs a table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import argparse
 from omtl.commands._options import add_run_options, request_of, tell_written
 from omtl.util.status import DONE
 
-HELP = "tell what searching large grids, in place of playing them in full, costs a table"
+HELP = "measure the accuracy a table loses when large grids are searched, not enumerated"
 EXAMPLES = ("search rom-table1",)
 
 

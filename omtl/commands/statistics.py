@@ -7,7 +7,7 @@ import argparse
 from omtl.commands._options import add_run_options, request_of, tell_written
 from omtl.util.status import DONE
 
-HELP = "test the claims of a table, corrected for being many; rank its algorithms"
+HELP = "test a table's claims, corrected for multiple comparisons; rank its algorithms"
 EXAMPLES = ("statistics aklo-table1",)
 
 

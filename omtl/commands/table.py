@@ -27,7 +27,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add which table, and how."""
     command.add_argument("table", metavar="TABLE")
     command.add_argument(
-        "--cell", help="make this cell alone and write no file; `omtl explain TABLE` lists them"
+        "--cell",
+        help="compute only this cell and write no file; `omtl explain TABLE` lists the cells",
     )
     add_run_options(command)
     add_draw_option(command)

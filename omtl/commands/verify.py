@@ -1,4 +1,4 @@
-"""``omtl verify``: play random cells again and compare them with the results in git."""
+"""``omtl verify``: recompute random cells and compare them with the results in git."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from omtl.commands._options import natural, positive, tell_written
 from omtl.util.status import DONE, FAILED
 
-HELP = "play random cells again and compare all digits with the repeats in results/"
+HELP = "recompute random cells and compare every digit with results/"
 EXAMPLES = (
     "verify --cells 10",
     "verify --table rom-table1 --seed 7",
@@ -18,13 +18,15 @@ EXAMPLES = (
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add how many cells, of which table, drawn how."""
-    command.add_argument("--cells", type=positive, help="how many; default: one of each table")
-    command.add_argument("--seed", type=natural, default=0, help="of the draw; default: 0")
-    command.add_argument("--table", help="draw of this table's cells; default: of all tables'")
+    command.add_argument(
+        "--cells", type=positive, help="how many cells; default: one of each table"
+    )
+    command.add_argument("--seed", type=natural, default=0, help="seed of the draw; default: 0")
+    command.add_argument("--table", help="draw cells of this table only; default: of all tables")
     command.add_argument(
         "--sign",
         metavar="NAME",
-        help="add a line to results/reproductions.csv under this name, for a pull request",
+        help="sign: add a line to results/reproductions.csv under this name",
     )
 
 

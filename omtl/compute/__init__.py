@@ -1,1 +1,1 @@
-"""Running units: the store, who computes them, in what order, and on which machines."""
+"""Computing units: the store, the engines, the queue and the clusters."""

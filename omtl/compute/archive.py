@@ -1,4 +1,4 @@
-"""Archives of finished units, and what the store need not keep.
+"""Archives of finished units, and pruning of the store.
 
 An archive is a file of the store: records with hashes of their contents. A unit is found by its key
 only, so those of other code, which an archive may have, are never taken for ours.

@@ -1,4 +1,4 @@
-"""Which code changed since a unit was stored.
+"""The log of code changes since a unit was stored.
 
 A unit's key depends on the code that makes its result, so units of changed code are not found and
 are computed again, and no others. The store has of each unit what was asked, and by which code it

@@ -1,4 +1,4 @@
-"""What a run would compute, before anything is computed."""
+"""The plan of a run: how many units it would compute, and roughly how long that takes."""
 
 from __future__ import annotations
 

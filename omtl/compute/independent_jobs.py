@@ -1,4 +1,4 @@
-"""Jobs that need nothing of each other, in processes side by side; what fails leaves the others."""
+"""Independent jobs in parallel processes, where one failure leaves the others alone."""
 
 from __future__ import annotations
 

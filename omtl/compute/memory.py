@@ -1,4 +1,4 @@
-"""How much memory this process has held since a table was begun."""
+"""The peak memory of this process since a table began."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One thread of linear algebra while units run: they run in parallel, and share the cores."""
+"""Limiting linear algebra to one thread while units run in parallel."""
 
 from __future__ import annotations
 

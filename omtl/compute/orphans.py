@@ -1,4 +1,4 @@
-"""Workers that end when the process that started them does, however that one ends."""
+"""Workers that end with the process that started them, however it ends."""
 
 from __future__ import annotations
 

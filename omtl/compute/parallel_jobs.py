@@ -64,7 +64,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a unit has no result; `missing_data` where its data set cannot be had."""
+    """Why a unit has no result; `missing_data` where its data set is unavailable."""
 
     reason: str
     missing_data: bool = False
@@ -244,7 +244,7 @@ def as_done(
     Raises
     ------
     UserError
-        If workers die again and again, or the engine cannot be had.
+        If workers die again and again, or the engine is unavailable.
     Exception
         Whatever else the engine raises, as it is: computing again would not mend it.
     """
@@ -317,7 +317,7 @@ def run(
     WriteError
         If a result cannot be stored; those before it are.
     UserError
-        If the engine cannot be had, or its workers die again and again.
+        If the engine is unavailable, or its workers die again and again.
     """
     wanted = list({unit.key: unit for unit in units}.values())
     store.refresh()

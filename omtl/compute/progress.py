@@ -1,4 +1,4 @@
-"""How far a run has come: a bar on a terminal, a plain line now and then elsewhere."""
+"""Progress of a run: a bar on a terminal, an occasional plain line elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which units a free worker is given: the first of a new kind alone, then long ones.
+"""The queue of units: the first of each new kind, then the longest.
 
 The first unit of a kind compiles its learner, or loads what was compiled, and loads its data. While
 it does, others of its kind would only wait for it, and so would another kind that must be compiled,

@@ -1,4 +1,4 @@
-"""Files of records that are only appended to, so that many small results are few files.
+"""Append-only files of records, so that many small results need few files.
 
 A record is a header of fixed size and a payload. The header has the payload's hash and a checksum
 of its own: what is torn or damaged is never taken for a record, and those after it are still found.

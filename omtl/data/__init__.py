@@ -1,1 +1,1 @@
-"""What learners are given: rows, tasks, the orders in which they meet them, networks of nodes."""
+"""The learners' input: rows, tasks, streams, and networks of nodes."""

@@ -1,4 +1,4 @@
-"""From a data set to what learners are fed: bias feature, normalisation, layout."""
+"""Preparing a data set for learners: bias feature, normalisation, layout."""
 
 from __future__ import annotations
 

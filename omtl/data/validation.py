@@ -1,4 +1,4 @@
-"""The check of examples where they come in: once per matrix, before compiled code reads it.
+"""Validation of examples on input: once per matrix, before compiled code reads it.
 
 Compiled code takes indices as they are: one beyond the weights would be written to memory that
 belongs to something else. SciPy does not look at indices when a matrix is made of arrays, and

@@ -1,4 +1,4 @@
-"""Judging a paper's comparative statements on our numbers: each is a row of ``claims.yaml``."""
+"""Judging a paper's comparative statements on our numbers, each an entry of ``claims.yaml``."""
 
 from __future__ import annotations
 
@@ -69,6 +69,14 @@ def claims_of(paper: str) -> list[dict[str, Any]]:
         if "table" in claim:
             check_names(claim, f"{path}, {claim['id']}")
     return claims
+
+
+def words_of(claim: Mapping[str, Any]) -> str:
+    """Return a claim in one line: the paper's words, with how they are taken, or ours."""
+    words = claim.get("quote") or claim["says"]
+    if "taken_as" in claim:
+        words = f"{words} (Taken as {claim['taken_as']}.)"
+    return " ".join(words.split())
 
 
 def check_names(claim: Mapping[str, Any], where: str) -> None:
@@ -336,7 +344,6 @@ def _ledger(
     rows = []
     for claim in claims_of(paper):
         if claim.get(kind) == name:
-            says = " ".join(claim["says"].split())
-            told = (paper, claim["id"], claim["place"], says, in_print(claim)[0])
+            told = (paper, claim["id"], claim["place"], words_of(claim), in_print(claim)[0])
             rows.append((*told, reading, outcome_of(judge(claim))))
     return pd.DataFrame(rows, columns=COLUMNS)

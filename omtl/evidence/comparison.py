@@ -1,4 +1,4 @@
-"""A learner beside others on the same streams, with intervals and tests."""
+"""Comparison of a learner with others on the same streams, with intervals and tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of a margin comes from tuning in hindsight: of each table, by its own rule and honestly.
+"""How much of each table's margin comes from tuning in hindsight.
 
 The margin is that of one of the paper's own algorithms over one of its rivals, each at the
 hyper-parameters that the rule chooses. Both are picked once for the whole table: a composite of the

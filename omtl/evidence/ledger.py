@@ -1,4 +1,4 @@
-"""The claims ledger: every comparative statement of the papers, and what became of it.
+"""The claims ledger: every comparative statement of the papers, and its outcome.
 
 It is made from files alone: the claims in ``experiments/*/claims.yaml``, their outcomes beside the
 reproduced tables and figures, and the corrected tests in ``results/statistics``. So is the audit of
@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.evidence.claims import Comparison, claims_of, in_print, judge_claim, outcome_of
+from omtl.evidence.claims import Comparison, claims_of, in_print, judge_claim, outcome_of, words_of
 from omtl.evidence.scoreboard import write_scoreboard
 from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_files
@@ -89,7 +89,7 @@ def papers() -> list[str]:
 
 
 def predicate(claim: Mapping[str, Any]) -> str:
-    """Return in words what must be so for a claim to hold; parts that differ in place are one."""
+    """Return a claim's predicate in words; parts that differ only in place become one."""
     places: dict[str, list[str]] = {}
     for part in claim["all"]:
         rows = next(rows for rows in SIDES if rows in part)
@@ -170,7 +170,7 @@ def least_effect(tests: Sequence[Mapping[str, str]]) -> Mapping[str, str] | None
 
 
 def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
-    """Return the ledger: a row a claim, by paper and in the order of its claims.
+    """Return the ledger: one row per claim, by paper and in the order of its claims.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
             kind = next(kind for kind in FOLDERS if kind in claim)
             rows.append(
                 (
-                    *(paper, claim["id"], claim["place"], " ".join(claim["says"].split())),
+                    *(paper, claim["id"], claim["place"], words_of(claim)),
                     *(claim[kind], predicate(claim), *in_print(claim)),
                     *(
                         text

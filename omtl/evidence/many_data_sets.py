@@ -1,4 +1,4 @@
-"""A learner beside others on several data sets: wins and losses, ranks, and a paper's files."""
+"""Comparison of a learner with others on several data sets: wins, ranks, and files for a paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the comparisons that claims make, corrected for being many; effect sizes, intervals.
+"""Paired tests of the claims' comparisons, with correction, effect sizes and intervals.
 
 All comparisons that a table or figure decides under a reading are one family. A claim fails with
 any one of its comparisons, so what must be bounded is the chance of even one wrong decision in the

@@ -1,4 +1,4 @@
-"""The scoreboard: cells by verdict and claims by outcome of each table; what luck would find."""
+"""The scoreboard: each table's cells by verdict and claims by outcome, and the share of luck."""
 
 from __future__ import annotations
 

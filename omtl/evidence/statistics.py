@@ -1,4 +1,4 @@
-"""Making the statistics of a table or figure: tested, ranked, drawn, written."""
+"""The statistics of a table or figure: tests, ranks, drawings, files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of a whole run, on one screen: cells by verdict and claims by outcome, per paper."""
+"""The summary of a whole run on one screen: cells by verdict and claims by outcome, per paper."""
 
 from __future__ import annotations
 

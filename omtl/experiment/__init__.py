@@ -1,1 +1,1 @@
-"""What is run, and its identity: configs, data as learners are fed them, units, selection."""
+"""Experiments and their identity: configs, prepared data, units, selection."""

@@ -1,4 +1,4 @@
-"""From Hydra's overrides to a composed config, with mistakes told in one sentence."""
+"""From Hydra's overrides to a composed config, with one-sentence errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which options a data set takes, and of what kind their values must be, by its own type hints."""
+"""The options of a data set and their types, from its type hints."""
 
 from __future__ import annotations
 

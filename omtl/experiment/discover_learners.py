@@ -1,4 +1,4 @@
-"""The learners of a file of one's own, with the hyper-parameters that its configs name."""
+"""Finding the learners in a user's file, with the hyper-parameters of its configs."""
 
 from __future__ import annotations
 

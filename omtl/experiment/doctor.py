@@ -20,7 +20,7 @@ from omtl.util.files import IN_WORK
 from omtl.util.paths import ROOT, kept
 
 GOOD, BAD, NOTE = "ok", "missing", "note"
-"""`BAD` is what keeps something from working; a `NOTE` is what can be had when it is needed."""
+"""`BAD` is what keeps something from working; a `NOTE` is what you may add when you need it."""
 
 OLDEST_PYTHON = (3, 11)
 

@@ -1,4 +1,4 @@
-"""What results are made on: versions, commit, machine."""
+"""The environment of a run: versions, commit, machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loading data sets, each once, as learners are fed them."""
+"""Loading data sets, each one once, prepared for learners."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def load_fed(dataset: dict[str, Any], seed: int, draw: int) -> Fed:
     Raises
     ------
     UserError
-        If its files cannot be had, or an option is wrong.
+        If its files are unavailable, or an option is wrong.
     """
     module = module_of(dataset)
     options = dict(dataset["options"])

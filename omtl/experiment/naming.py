@@ -1,4 +1,4 @@
-"""How files of results are called: what they are of, and what of it is not as it is by default."""
+"""Names of result files: the table or figure, and what differs from the defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readings in Hydra's defaults list: what an option of a group is under a reading's answers.
+"""Readings in Hydra's defaults list: the options of each group under a reading's answers.
 
 ``conf/config.yaml`` merges ``read/GROUP/READING/OPTION`` into an option wherever there is such a
 config. They are made here from the questions of the papers, so that a reading is part of what Hydra

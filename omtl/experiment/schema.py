@@ -1,4 +1,4 @@
-"""What the files of ``experiments/`` may hold: the keys of tables, figures, claims and the rest."""
+"""The schema of the files in ``experiments/``: keys of tables, figures, claims and the rest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEEDED: Mapping[str, str] = {
     "figure": "id paper title selection repeats panels",
     "panel": "kind label title dataset lines",
     "line": "algorithm",
-    "claim": "id place says all",
+    "claim": "id place all",
     "part": "than",
     "diagnosis": "table readings dataset algorithms text",
     "question": "asks says literal columns options",
@@ -33,7 +33,7 @@ ALSO: Mapping[str, str] = {
     "tasks horizons",
     "line": "network title published parameter symbol scale theory marks varies by by_symbol "
     "warning label dataset",
-    "claim": "table figure metric either",
+    "claim": "says quote taken_as table figure metric either",
     "part": "dataset panel parts at lower higher ratio by at_least at_most tasks metric",
     "diagnosis": "metrics",
     "question": "support found",
@@ -183,6 +183,10 @@ def check_claims(claims: Any, path: Path) -> None:
     """
     check_all("claim", claims, str(path))
     for claim in claims:
+        if ("says" in claim) == ("quote" in claim):
+            raise UserError(
+                f"{path}, {claim['id']}: a claim has the paper's words (quote) or ours (says)"
+            )
         check_all("part", claim["all"], f"{path}, {claim['id']}")
 
 

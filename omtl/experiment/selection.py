@@ -1,4 +1,4 @@
-"""Rules by which a point of a grid is chosen, each by its name."""
+"""The selection rules: how a point of a grid is chosen."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ def setting_of(unit: Unit) -> Setting:
     Raises
     ------
     UserError
-        If the data cannot be had, or an option is wrong.
+        If the data are unavailable, or an option is wrong.
     """
     axes: dict[str, Any] = {
         "dataset": unit.dataset["name"],

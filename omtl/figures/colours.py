@@ -1,4 +1,4 @@
-"""Which colour a learner has: the same in every figure and chart, wherever its line stands."""
+"""The colour of each learner: the same in every figure and chart."""
 
 from __future__ import annotations
 

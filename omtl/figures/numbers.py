@@ -41,7 +41,7 @@ FOLDED = ("x", "y", "y_std")
 
 
 def drawn_rows(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a figure's kept csv, a row a point; none where it is not there."""
+    """Return the rows of a figure's kept csv, one per point; none where there is no file."""
     return unfold(rows(path), FOLDED)
 
 

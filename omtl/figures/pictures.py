@@ -1,4 +1,4 @@
-"""Pictures: the look that all drawings share, and a drawing as the same bytes each time."""
+"""The style that all drawings share, and saving them reproducibly."""
 
 from __future__ import annotations
 

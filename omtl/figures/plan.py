@@ -1,4 +1,4 @@
-"""What a figure is: its description, and the experiments behind the lines of its panels."""
+"""The plan of a figure: its description, and the experiments behind its lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Computing the units that a figure lacks, where a table chooses its parameters those first."""
+"""Computing a figure's missing units, and first those of a table that chooses its parameters."""
 
 from __future__ import annotations
 

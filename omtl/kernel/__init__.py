@@ -1,4 +1,4 @@
-"""How rules are compiled, and the weight vectors that they are written in.
+"""The compiled loop, and the weight vectors in which rules are written.
 
 ==================  ================================================================================
 `inlining`          compiling rules as parts of one loop; choosing compiled forms by types

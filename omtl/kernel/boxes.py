@@ -1,4 +1,4 @@
-"""Values that compiled code reads at an address: a state is handed over once, not at every call.
+"""Boxes: values that compiled code reads at an address, so that a state is passed only once.
 
 Numba unpacks a tuple of arrays anew in each call, which takes far longer than to learn from an
 example. A *box* keeps the unpacked form in memory; its address is a plain whole number. A compiled

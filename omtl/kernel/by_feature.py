@@ -1,4 +1,4 @@
-"""Steps whose length is each feature's own: by what it has added up so far."""
+"""Steps with an own length per feature, as in AdaGrad and AROW."""
 
 from __future__ import annotations
 

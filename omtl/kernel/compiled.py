@@ -1,4 +1,4 @@
-"""Making a learner that is written as a plain class a compiled one."""
+"""The decorator `@compiled`, which turns a learner in plain Python into a compiled one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done to copies of a part of the weights, by the kind of the part.
+"""Operations on copies of a part of the weights, by the kind of the part.
 
 The copies are kept as the vectors of tasks are (`omtl.kernel.vectors`), with copies in place of
 tasks; those of a `RoundSum` have one more axis in front. The part comes first in each operation,

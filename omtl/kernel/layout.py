@@ -1,4 +1,4 @@
-"""How weight vectors lie in memory: each at the begin of a line of the processor's cache.
+"""Memory layout of weight vectors: each begins at a cache line.
 
 Whole grids take 1.07 to 1.09 times as long where vectors begin anywhere.
 """

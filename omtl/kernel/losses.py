@@ -1,4 +1,4 @@
-"""Losses of a score: what is lost, and the slope by the score, of which gradients are made."""
+"""Losses of a score and their slopes, from which gradients are made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is whose neighbour in a network, laid out for sums of three vectors at a time."""
+"""The neighbours in a network, laid out for sums of three vectors at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The features of a row one by one: what learners that treat each feature on its own loop over."""
+"""Iterating over a row feature by feature, for learners that treat each feature on its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Squared norms that are followed step by step, not summed up."""
+"""Squared norms that are updated step by step instead of summed up."""
 
 from __future__ import annotations
 

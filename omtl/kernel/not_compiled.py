@@ -1,4 +1,4 @@
-"""Why numba cannot compile a learner, in a line."""
+"""Explaining in one line why numba cannot compile a learner."""
 
 from __future__ import annotations
 

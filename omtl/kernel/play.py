@@ -1,4 +1,4 @@
-"""Playing a stream: what every example is answered, how often that is wrong, and what is learnt."""
+"""Playing a stream: the predictions, the mistakes and the updates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The features that examples have had so far: what else a vector has is zero."""
+"""The features seen so far; all other entries of a vector are zero."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the points of a grid share, derived from what a learner's weights are made of.
+"""The state that points of a grid share, derived from the parts of a learner's weights.
 
 Two points of a grid that have learnt from the same examples differ only in what their
 hyper-parameters make of these. A learner that declares the *parts* of its weights lets all points

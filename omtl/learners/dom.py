@@ -104,7 +104,7 @@ class NS(NamedTuple):
     strength: float = 1.0
 
     def new_state(self, shape: Shape) -> Nodes:
-        """Return zero weights, one slot a node."""
+        """Return zero weights, one slot per node."""
         require_a_node_a_task("NS", shape)
         kept = (1.0 - self.strength) * np.eye(shape.n_tasks)
         partly = shape._replace(mixing=kept + self.strength * shape.mixing)
@@ -145,7 +145,7 @@ class DST(NamedTuple):
     eta: float
 
     def new_state(self, shape: Shape) -> Nodes:
-        """Return zero weights, a slot a task at every node."""
+        """Return zero weights, one slot per task at every node."""
         return Nodes(network(shape, n_slots=shape.n_tasks), no_steps(shape.n_tasks))
 
     def score(self, state: Nodes, rows: Any, event: Event) -> float:
@@ -193,7 +193,7 @@ class DOM1(NamedTuple):
     b: float
 
     def new_state(self, shape: Shape) -> Nodes:
-        """Return zero weights: a slot a task and a shared one at every node."""
+        """Return zero weights: one slot per task and a shared one at every node."""
         return Nodes(network(shape, n_slots=shape.n_tasks + 1), no_steps(shape.n_tasks))
 
     def score(self, state: Nodes, rows: Any, event: Event) -> float:
@@ -388,7 +388,7 @@ class DA(NamedTuple):
         return Pairs(np.full(n, -1, np.int64), np.zeros(n))
 
     def new_state(self, shape: Shape, in_common: Pairs | None = None) -> DualSum:
-        """Return zero sums: a slot a task and a shared one at every node."""
+        """Return zero sums: one slot per task and a shared one at every node."""
         m = shape.n_tasks
         return DualSum(
             net=network(shape, n_slots=m + 1),

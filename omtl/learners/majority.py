@@ -1,4 +1,4 @@
-"""The answer that looks at no feature: the label that a task has had more often so far."""
+"""The majority label: what each task has seen most often so far, whatever the features."""
 
 from __future__ import annotations
 

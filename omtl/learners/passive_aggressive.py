@@ -1,4 +1,4 @@
-"""Passive-aggressive learning (Crammer et al., JMLR 2006): one weight vector a task, or one."""
+"""Passive-aggressive learning (Crammer et al., JMLR 2006): a weight vector per task, or one."""
 
 from __future__ import annotations
 

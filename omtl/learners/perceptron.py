@@ -1,4 +1,4 @@
-"""The perceptron with a learning step: one weight vector a task, or one for all."""
+"""The perceptron with a learning step: one weight vector per task, or one for all."""
 
 from __future__ import annotations
 

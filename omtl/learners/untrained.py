@@ -1,4 +1,4 @@
-"""The similarity of the features as they are: what a learner of similarities must beat."""
+"""The similarity of the raw features, which a learner of similarities must beat."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How well a learner did: metrics, rankings, groups of tasks, corrections for many tests."""
+"""Measures of success: metrics, rankings, groups of tasks, corrections for many tests."""

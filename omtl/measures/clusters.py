@@ -1,4 +1,4 @@
-"""How well a matrix of relations between tasks shows groups of tasks that are known."""
+"""How well a matrix of relations between tasks recovers known groups of tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Correction of p values for being many."""
+"""Correction of p values for multiple comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics: what a number of a table is, in the unit in which the papers print it."""
+"""The metrics, in the units in which the papers print them."""
 
 from __future__ import annotations
 

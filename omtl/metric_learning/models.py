@@ -1,4 +1,4 @@
-"""How the metrics of one or many tasks are made of matrices in a cone, and what these cost.
+"""Models of metrics: how those of one or many tasks are composed of matrices in a cone.
 
 A part M_t that starts at 0 stays in the span of its task's rows: where these are fewer than the
 features, it is kept in a basis of that span.

@@ -1,4 +1,4 @@
-"""What bounds on AKLO's errors are of: errors of past classifiers on a task, own norms.
+"""The quantities in the bounds on AKLO's errors: errors of past classifiers, own norms.
 
 Needs learners with a knowledge base (`omtl.learners.lifelong.AKLO`) and a stream of tasks that come
 one after the other.

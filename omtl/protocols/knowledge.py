@@ -1,4 +1,4 @@
-"""Keeping a knowledge base: saving what a lifelong learner knows, and going on with it later."""
+"""The knowledge base of a lifelong learner: saving it, and resuming from it later."""
 
 from __future__ import annotations
 

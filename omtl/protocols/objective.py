@@ -1,4 +1,4 @@
-"""What regret is measured of: losses plus the regulariser of every round (ROM paper, eq. 1).
+"""The objective of regret: losses plus the regulariser of every round (ROM paper, eq. 1).
 
 Also the size of the losses' gradients, which the paper's bounds read. With g^i the gradient of
 task i's loss in a round, 0 where there is none, the gradient by u is Σ g^i, and those by p^i and by

@@ -1,4 +1,4 @@
-"""What a protocol is given for one repeat: data, its own config, a network, random generators."""
+"""The input of a protocol for one repeat: data, config, network, random generators."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def parts_of(setting: Setting) -> Parts:
     Raises
     ------
     UserError
-        If that, or the number of folds, is none that can be had.
+        If that, or the number of folds, is impossible.
     """
     options = setting.protocol
     n_folds, kind = options["folds"], options["validation"]

@@ -1,4 +1,4 @@
-"""What every learner of streams must keep to, as checks that run on any one of them.
+"""The conformance suite: checks that every learner of streams must pass.
 
 The tests of this package run them on all of its learners, and ``omtl check`` on a user's own.
 """
@@ -114,7 +114,7 @@ class Record(NamedTuple):
 
 
 def problem(sizes: tuple[int, ...], n_features: int = 33, seed: int = 0) -> Case:
-    """Return a fixed problem with labels that can be learnt, a node a task, many features zero.
+    """Return a fixed problem with learnable labels, one node per task, many features zero.
 
     Parameters
     ----------

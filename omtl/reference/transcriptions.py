@@ -1,4 +1,4 @@
-"""Which transcription is of which learner, and what it does on a stream."""
+"""The transcription of each learner, and playing it on a stream."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""From end to end: compute what the store lacks, compare with print, show, write."""
+"""End to end: compute missing units, compare with the published numbers, show, write."""

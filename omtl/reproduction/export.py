@@ -1,4 +1,4 @@
-"""Tables, raw repeats and figures in the forms that papers and other programs read."""
+"""Exporting tables, raw repeats and figures for papers and other programs."""
 
 from __future__ import annotations
 

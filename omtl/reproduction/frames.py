@@ -1,4 +1,4 @@
-"""What the commands `run`, `table` and `compare` do, as functions that return data frames."""
+"""The commands `run`, `table` and `compare` as functions that return data frames."""
 
 from __future__ import annotations
 

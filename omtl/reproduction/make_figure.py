@@ -1,4 +1,4 @@
-"""Making a figure: its units computed, its numbers shown and judged, its files written."""
+"""Reproducing a figure: compute its units, judge its numbers, write its files."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def make_figure(name: str, reading: Mapping[str, Any], request: Request, folder:
     Raises
     ------
     UserError
-        If a name is unknown. Data that cannot be had are no error: their panels say so.
+        If a name is unknown. Unavailable data are no error: their panels say so.
     """
     figure, outcome = play_figure(plan_figure(name, reading), request)
     shown = show_figure(figure, request, outcome.failed)

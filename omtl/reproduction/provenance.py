@@ -1,4 +1,4 @@
-"""Where a number of a table comes from: config, seeds, data, code, host; how to make it alone."""
+"""The provenance of a number: config, seeds, data, code, host, and the command that makes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of runs: what was composed and what came out, as a file and as rows of a table."""
+"""Records of runs: the composed config and the results, as a file and as rows of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reproducing from end to end: compute what the store lacks, compare, show, write."""
+"""Reproducing a table end to end: compute missing units, compare, show, write."""
 
 from __future__ import annotations
 

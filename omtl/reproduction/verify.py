@@ -1,4 +1,4 @@
-"""Verifying the results in git: cells drawn at random, computed from nothing, to the last digit.
+"""Verifying the results in git: random cells, recomputed from scratch, to the last digit.
 
 Each is compared with the repeats beside its table, which have all digits. The store is not needed
 and not read, so whoever has the repository can verify it.
@@ -270,7 +270,7 @@ def _place(row: Mapping[str, str]) -> dict[str, str]:
 
 
 def signed_off(checks: Sequence[Check], seed: int) -> pd.DataFrame:
-    """Return the record of checks: a row a cell, with what they were made on and when."""
+    """Return the record of checks: one row per cell, with the machine and the time."""
     on = host()
     packages = " ".join(f"{name} {version}" for name, version in on["packages"].items())
     made = (

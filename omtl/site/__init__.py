@@ -5,6 +5,6 @@ and to nothing outside but by plain links. The store is only read, for what ``re
 keep: the numbers of the single repeats and their learning curves. Without it the site is whole, and
 says what would fill it.
 
-`gather` reads the files, a module a kind of page makes what the page shows, `templates` has the
+`gather` reads the files, one module per kind of page prepares what it shows, `templates` has the
 pages themselves, `build` writes them.
 """

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,14 @@ from omtl.util.paths import results_to_read
 MARKER = ".made-by-omtl"
 """A file of every site: a folder that has it may be replaced, another may not."""
 
+REPOSITORY = "OMTL_REPOSITORY"
+"""The environment variable that has the repository's address, which pages then link to."""
+
 ASSETS = ("style.css", "script.js")
 
 NAVIGATION = (
     ("index.html", "Scoreboard"),
+    ("gallery.html", "Figures"),
     ("claims.html", "Claims"),
     ("proofread.html", "The print"),
     ("theory.html", "Theory"),
@@ -72,7 +77,9 @@ def environment() -> Environment:
     return made
 
 
-def pages(sources: Sources, store: Store | None) -> tuple[dict[str, str], dict[str, Path]]:
+def pages(
+    sources: Sources, store: Store | None, documentation: str = ""
+) -> tuple[dict[str, str], dict[str, Path]]:
     """Return the pages of the site by name, and the files that go beside them.
 
     Parameters
@@ -80,6 +87,8 @@ def pages(sources: Sources, store: Store | None) -> tuple[dict[str, str], dict[s
     sources : Sources
     store : Store or None
         Where single repeats are looked for; None to do without.
+    documentation : str
+        Address of the documentation's front page, where the site is a part of it.
     """
     tables = [table_page(name, sources, store) for name in sources.tables]
     tables = [table for table in tables if table.views]
@@ -91,7 +100,12 @@ def pages(sources: Sources, store: Store | None) -> tuple[dict[str, str], dict[s
     audit = bounds(sources)
     of_learners, of_data = learners(sources, tables), data_sets(sources)
     made = environment()
-    made.globals |= {"commit": commit(), "papers": all_papers, "paper_names": names}
+    at = commit()
+    made.globals |= {"commit": at, "papers": all_papers, "paper_names": names}
+    made.globals |= {
+        "documentation": documentation,
+        "source_of": linked(os.environ.get(REPOSITORY, ""), at),
+    }
     done: dict[str, str] = {}
     copied: dict[str, Path] = {}
 
@@ -123,6 +137,7 @@ def pages(sources: Sources, store: Store | None) -> tuple[dict[str, str], dict[s
             claims=of_figure,
             bounds=of_audit,
         )
+    page("gallery.html", "gallery.html")
     page("claims.html", "claims.html", ledger=ledger)
     page("proofread.html", "proofread.html", proofread=proofread(sources))
     page("theory.html", "theory.html", bounds=audit)
@@ -137,7 +152,19 @@ def pages(sources: Sources, store: Store | None) -> tuple[dict[str, str], dict[s
     return done, copied
 
 
-def build(output: Path, results: Path | None = None, store: Store | None = None) -> Path:
+def linked(repository: str, at: str) -> Callable[[str], str]:
+    """Return a function from a file to its address in a repository at a commit, "" without one."""
+    return lambda path: (
+        f"{repository.rstrip('/')}/blob/{at.rstrip('+')}/{path}" if repository else ""
+    )
+
+
+def build(
+    output: Path,
+    results: Path | None = None,
+    store: Store | None = None,
+    documentation: str = "",
+) -> Path:
     """Write the site; return its front page.
 
     Parameters
@@ -148,6 +175,8 @@ def build(output: Path, results: Path | None = None, store: Store | None = None)
         The folder of results; those written here by default, or else the package's.
     store : Store, optional
         Where single repeats are looked for.
+    documentation : str
+        Address of the documentation's front page, where the site is a part of it.
 
     Raises
     ------
@@ -160,7 +189,7 @@ def build(output: Path, results: Path | None = None, store: Store | None = None)
         raise UserError(
             f"{output} has other things in it than a site; name a new folder with --output"
         )
-    done, copied = pages(Sources(results or results_to_read()), store)
+    done, copied = pages(Sources(results or results_to_read()), store, documentation)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=".writing-", dir=output.parent))

@@ -335,7 +335,7 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
 
 
 def heat_map(weights: np.ndarray, label: str) -> Markup:
-    """Return a matrix of weights, a row a task that learns; each square tells its weight."""
+    """Return a matrix of weights, one row per learning task; each square shows its weight."""
     n_rows, n_columns = weights.shape
     size = 14
     # A weight of a task on itself can hide all others: colours are spread over these.

@@ -1,4 +1,4 @@
-"""The claims ledger: every comparative statement of the papers, and what became of it."""
+"""The claims ledger: every comparative statement of the papers, and its outcome."""
 
 from __future__ import annotations
 
@@ -42,18 +42,24 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim: what the paper says, what must be so, and what became of it by reading."""
+    """A claim: its words, which of them are the paper's, its predicate, its outcomes by reading."""
 
     id: str
     paper: str
     place: str
     sentence: str
+    quote: str
     predicate: str
     decided_by: str
     page: str
     in_print: str
     untrue_in_print: str
     outcomes: dict[str, Outcome]
+
+    @property
+    def taken_as(self) -> str:
+        """What follows the paper's own words, or the whole sentence where it is ours."""
+        return self.sentence.removeprefix(self.quote).strip()
 
 
 def claims(sources: Sources) -> list[Claim]:
@@ -91,6 +97,7 @@ def _claim(row: dict[str, str], sources: Sources) -> Claim:
         row["paper"],
         row["place"],
         row["sentence"],
+        sources.quotes.get((row["paper"], row["claim"]), ""),
         row["predicate"],
         name,
         f"{kind}-{name}.html",

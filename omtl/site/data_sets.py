@@ -17,7 +17,7 @@ from omtl.site.text import code, docstring, entries, markdown, plain, prose, sec
 
 @dataclass(frozen=True)
 class File:
-    """A file of a data set, and where it is to be had."""
+    """A file of a data set, and its sources."""
 
     path: str
     n_bytes: int

@@ -1,4 +1,4 @@
-"""What the numbers rest on: cells that were played again, ranks, the cost of searches, speed."""
+"""The evidence behind the numbers: recomputed cells, ranks, the cost of searches, speed."""
 
 from __future__ import annotations
 

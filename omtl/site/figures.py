@@ -78,7 +78,7 @@ class View:
 
 @dataclass(frozen=True)
 class FigurePage:
-    """A figure: what its paper says of it, and a view a reading."""
+    """A figure: what its paper says of it, and one view per reading."""
 
     id: str
     paper: str

@@ -9,9 +9,11 @@ from typing import Any
 
 import yaml
 
+from omtl.evidence.claims import claims_of
 from omtl.experiment.config import option_files, read_yaml
 from omtl.experiment.papers import paper_file, paper_files
 from omtl.figures.numbers import drawn_rows
+from omtl.site.text import plain
 from omtl.tables.committed import Run, rows, runs, text_of
 from omtl.tables.plan import describe, descriptions
 
@@ -74,6 +76,16 @@ class Sources:
     def claims(self) -> list[dict[str, str]]:
         """The ledger of all claims."""
         return rows(self.results / "claims.csv")
+
+    @cached_property
+    def quotes(self) -> dict[tuple[str, str], str]:
+        """The papers' own words in their claims, by paper and claim."""
+        return {
+            (paper, claim["id"]): plain(claim["quote"])
+            for paper in self.papers
+            for claim in claims_of(paper)
+            if "quote" in claim
+        }
 
     @cached_property
     def theory(self) -> list[dict[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from omtl.experiment.config import grid_points
+from omtl.reference.transcriptions import TRANSCRIPTIONS
 from omtl.site.gather import Sources, comment_of, yaml_value
 from omtl.site.tables import TablePage
 from omtl.site.text import code, docstring, entries, items, markdown, plain, prose, sections
@@ -20,10 +21,10 @@ NUMBERED = ("Implementation details", "Deviations", "Findings")
 """Sections of a paper's page whose numbered items may be of a learner."""
 
 COST = re.compile(r"((?:An? \w+|A step|Cost[^:.\n]*)(?: costs|:) .*?)(?=\n\s*\n|\Z)", re.DOTALL)
-"""The paragraph of a docstring that tells the cost."""
+"""The paragraph of a docstring that states the cost."""
 
 METHODS = ("open_round", "score", "update", "close_round", "fit")
-"""The rules of a learner, of which the code is shown."""
+"""The rules of a learner whose code is shown."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ class Learner:
     readmes: list[str]
     uses: list[Use]
     source: list[tuple[str, str]]
+    reference: str
+    reference_module: str
 
     @property
     def labels(self) -> list[str]:
@@ -99,6 +102,7 @@ def _learner(
     parts = docstring(inspect.getdoc(kind) or "")
     summary, _, text = parts[""].partition("\n\n")
     cost = COST.search(parts[""])
+    plain_rules = TRANSCRIPTIONS.get(kind)
     uses = list(_uses(path, sources, tables))
     labels = {config["label"] for config in configs} | {use.row for use in uses}
     of_papers = {sources.tables[use.table]["paper"] for use in uses}
@@ -121,7 +125,23 @@ def _learner(
             for method in METHODS
             if hasattr(kind, method)
         ],
+        _with_helpers(plain_rules) if plain_rules else "",
+        plain_rules.__module__.replace(".", "/") + ".py" if plain_rules else "",
     )
+
+
+def _with_helpers(function: Callable[..., Any]) -> str:
+    """Return a function's source, after it that of the private functions that it calls."""
+    found, waiting = [], [function]
+    while waiting:
+        one = waiting.pop(0)
+        text = inspect.getsource(one)
+        if text in found:
+            continue
+        found.append(text)
+        called = (one.__globals__.get(name) for name in re.findall(r"\b(_\w+)\(", text))
+        waiting += [each for each in called if inspect.isfunction(each)]
+    return "\n\n".join(found)
 
 
 def _config(config: Mapping[str, Any]) -> Config:

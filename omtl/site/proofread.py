@@ -1,4 +1,4 @@
-"""What was found in the papers' printed tables."""
+"""The findings in the papers' printed tables."""
 
 from __future__ import annotations
 

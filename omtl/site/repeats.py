@@ -1,4 +1,4 @@
-"""What there is of a table beyond means: single repeats, kept or stored, and learning curves."""
+"""A table's single repeats and learning curves, from the kept results or the store."""
 
 from __future__ import annotations
 

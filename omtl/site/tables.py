@@ -168,7 +168,7 @@ class View:
 
 @dataclass(frozen=True)
 class TablePage:
-    """A table: what its paper says of it, and a view a reading.
+    """A table: what its paper says of it, and one view per reading.
 
     `counts` are the verdicts of the published cells, without those of our own baselines.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,10 +42,8 @@ class Bound:
 
     @property
     def width(self) -> float:
-        """Length of the bar of the tightness: a share of four decades below 1."""
-        if self.tightness <= 0:
-            return 0.0
-        return max(0.0, min(1.0, 1.0 + math.log10(self.tightness) / 4.0))
+        """Length of the bar of the tightness, from 0 to 1."""
+        return max(0.0, min(1.0, self.tightness))
 
 
 def bounds(sources: Sources) -> list[Bound]:

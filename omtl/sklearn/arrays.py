@@ -1,4 +1,4 @@
-"""Arrays that are taken as they are: no copy, and no pass over them before they are learnt from.
+"""Arrays used without a copy, and without a pass over them before learning.
 
 An array of numbers in C order, or a sparse matrix in canonical form, goes to compiled code at once,
 which checks its rows and takes their norms block by block, while they are in the processor's cache.

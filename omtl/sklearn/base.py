@@ -1,4 +1,4 @@
-"""The class of which all estimators are: a learner that is fed in any pieces, for scikit-learn.
+"""The base class of all estimators: a learner fed in pieces of any size, for scikit-learn.
 
 The rules of a learner are a tuple of hyper-parameters (`omtl.kernel.rules`). Its estimator takes
 the same hyper-parameters under the same names, and keeps the state of a stream. What each of the
@@ -736,7 +736,7 @@ def check_begun(estimator: MultiTaskClassifier) -> None:
 
 
 def too_large(estimator: MultiTaskClassifier, shape: Shape) -> ValueError:
-    """Return the error that tells that the weights do not fit into the memory."""
+    """Return the error for weights that do not fit into memory."""
     return ValueError(
         f"{type(estimator).__name__}: weights of {shape.n_tasks} tasks and {shape.n_features} "
         "features do not fit into the memory; hash the features to fewer"
@@ -811,7 +811,7 @@ def numbers_of(task: Any, n: int, number: Mapping[Hashable, int]) -> list[int]:
 
 
 def unknown_task(task: Any, names: tuple[Hashable, ...]) -> str:
-    """Return the text that tells of a task that was not declared."""
+    """Return the message for a task that was not declared."""
     shown = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
     return (
         f"task {task!r} is none of those that were declared ({shown}); "

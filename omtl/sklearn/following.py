@@ -1,4 +1,4 @@
-"""Going on with a stream where it was left: the loop of learners that are fed piece by piece.
+"""Continuing a stream where it stopped: the loop for learners that are fed piece by piece.
 
 `omtl.kernel.play` plays a whole stream from a new state. Here the state, the round that is open and
 the rows that a learner may still look at are kept between calls, so that examples may come one by

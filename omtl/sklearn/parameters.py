@@ -1,4 +1,4 @@
-"""What each estimator adds to the rules of its learner: defaults, ranges, what it is told."""
+"""What each estimator adds to its learner: defaults, ranges and information on the stream."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ TOLD = {
     "network": Told(
         "full",
         """network : str, mapping or ndarray of shape (n_nodes, n_nodes)
-    Who combines with whom: "full", "ring" or "grid", with a node a task; options of
+    Who combines with whom: "full", "ring" or "grid", with one node per task; options of
     `omtl.data.networks.mixing_matrix`; or the combination weights.""",
     ),
     "random_state": Told(

@@ -1,4 +1,4 @@
-"""The tables in ``results/reproduced``, as full runs left them: read without the store."""
+"""The committed tables in ``results/reproduced``, read without the store."""
 
 from __future__ import annotations
 

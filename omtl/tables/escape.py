@@ -1,4 +1,4 @@
-"""Labels and notes as text in Markdown and in LaTeX, whatever characters they have."""
+"""Escaping labels and notes for Markdown and LaTeX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table laid out as its paper lays it out: the one object that every form of it is made from."""
+"""The layout of a table as its paper prints it, from which every output format is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a search of readings finds by luck: its recorded trials against numbers never printed.
+"""How much of a search of readings is luck: its recorded trials on numbers never printed.
 
 For each column of a table, the search is taken as the choice of the recorded trial that is closest,
 and what it finds as the number of cells within 10 % of print. The same choice among the same trials

@@ -1,4 +1,4 @@
-"""Computing the units that a table lacks; large grids are searched rung by rung."""
+"""Computing a table's missing units; large grids are searched rung by rung."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proofreading the papers' printed tables: what their own numbers say of themselves.
+"""Proofreading the papers' printed tables: checks of their numbers against one another.
 
 Nothing here looks at our runs. Each check gives findings, cell by cell; a cell with a finding is
 *suspect in print*. What a check can tell depends on what the paper says: the number of runs, of

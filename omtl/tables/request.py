@@ -1,4 +1,4 @@
-"""A request: which numbers of a table or figure are asked for, and how they are computed."""
+"""The request for a table or figure: reading, repeats, seed, rule, engine and store."""
 
 from __future__ import annotations
 

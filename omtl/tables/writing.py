@@ -1,4 +1,4 @@
-"""Writing a table's files, whole or not at all."""
+"""Writing a table's files atomically."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Regulariser(NamedTuple):
         return 0.5 * self.alpha * u + 0.5 * self.beta * p + self.gamma * lasso
 
     def split(self, u: np.ndarray, V: np.ndarray) -> Weights:
-        """Return the weights of least r_1 whose p^i + q^i are given, a row a task."""
+        """Return the weights of least r_1 whose p^i + q^i are given, one row per task."""
         norm = np.linalg.norm(V, axis=1, keepdims=True)
         bound = self.gamma / self.beta
         left = np.where(norm > bound, 1.0 - bound / np.where(norm > 0.0, norm, 1.0), 0.0)

@@ -1,1 +1,1 @@
-"""What everything stands on: errors, files, paths, seeds, how a program ends."""
+"""Utilities: errors, files, paths, seeds, exit statuses."""

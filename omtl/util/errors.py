@@ -1,4 +1,4 @@
-"""The exceptions that a user can mend."""
+"""Exceptions that the user can fix."""
 
 
 class UserError(Exception):

@@ -1,4 +1,4 @@
-"""Writing files whole or not at all."""
+"""Writing files atomically."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def cannot_write(path: Path | str, fault: OSError) -> WriteError:
-    """Return the error that tells where writing failed, why, and what to do."""
+    """Return the error that says where writing failed, why, and what to do."""
     return WriteError(
         f"{path} cannot be written ({fault.strerror or fault}); make room or let it be written to, "
         "then run the same command again: finished units are kept"

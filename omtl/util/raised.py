@@ -1,4 +1,4 @@
-"""What somebody's code raised, at which line, and its traceback where that is asked for."""
+"""Reporting an error in a user's code: what was raised, at which line, and its traceback."""
 
 from __future__ import annotations
 

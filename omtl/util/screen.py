@@ -1,4 +1,4 @@
-"""How wide what is printed may be, and sentences that fit."""
+"""The width of the screen, and wrapping sentences to it."""
 
 from __future__ import annotations
 

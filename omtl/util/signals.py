@@ -1,4 +1,4 @@
-"""How a program ends: with its status, and with one sentence where a person is to be told."""
+"""How a program ends: its exit status, and one sentence for the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON that every reader takes: it lacks infinity and NaN, which become ``"inf"`` and null."""
+"""Strict JSON: infinity and NaN become ``"inf"`` and null."""
 
 from __future__ import annotations
 

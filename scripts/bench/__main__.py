@@ -137,17 +137,18 @@ def run_part(name: str, effort: Effort, effort_name: str, stored: Path) -> list[
 
 
 def conclude(stored: Path, shown: Path) -> list[targets.TargetRow]:
-    """Judge the targets by what is stored, and write them and the page."""
+    """Judge the targets by what is stored; write them, and the pages into a folder."""
     results = {name: read(stored / f"{name}.csv") for name in PARTS}
     rows = targets.judged(results)
     lines = table_of(rows, targets.TargetRow._fields)
     write_whole(stored / "targets.csv", comma_separated(lines))
-    write_whole(shown, page.page(stored))
+    for file, text in page.pages(stored).items():
+        write_whole(shown / file, text)
     return rows
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the parts, write their results and the page; return 1 if equals made other mistakes."""
+    """Run the parts, write results and pages; return 1 if equal algorithms differ in mistakes."""
     parser = argparse.ArgumentParser(
         prog="python -m scripts.bench",
         description=(scripts.bench.__doc__ or "").partition("\n")[0],
@@ -172,8 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if name != "page":
             rows = run_part(name, effort, effort_name, stored)
             apart += [row for row in rows if isinstance(row, Row) and not agrees(row)]
-    shown = page.PAGE if options.folder is None else options.folder / "performance.md"
-    judged = conclude(stored, shown)
+    judged = conclude(stored, page.DOCS if options.folder is None else options.folder)
     for row in judged:
         if row.met == "no":
             print(f"not met: {row.target}, {row.subject}: {row.median:.3g} ({row.wanted})")

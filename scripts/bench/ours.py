@@ -260,7 +260,7 @@ KERNELS = SINGLE | MULTI
 
 
 def mixing_of(kernel: Kernel, n_tasks: int) -> np.ndarray:
-    """Return the weights of the kernel's network, of a node a task, or of a single node."""
+    """Return the weights of the kernel's network, with one node per task, or a single node."""
     if kernel.topology is None:
         return np.ones((1, 1))
     return mixing_matrix(n_tasks, kernel.topology)

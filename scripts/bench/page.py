@@ -1,9 +1,9 @@
-"""The page of the documentation that shows the stored runs."""
+"""The pages of the documentation that show the stored runs."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from omtl.util.paths import ROOT
@@ -13,7 +13,7 @@ from scripts.bench.ours import SINGLE
 from scripts.bench.targets import IN_NUMPY, OF_PARSED, PUBLIC, Line, Results, place_of, size_of
 from scripts.bench.tried import TEXT, TRIED
 
-PAGE = ROOT / "docs" / "performance.md"
+DOCS = ROOT / "docs"
 
 RESULTS = (
     "runs",
@@ -32,26 +32,33 @@ RESULTS = (
 HEAD = """\
 # Performance
 
-This page is generated from the stored runs in `results/bench/` (`python -m scripts.bench page`);
-all its numbers stand there, with more digits.
+These pages are generated from the stored runs in `results/bench/`, which have more digits
+(`python -m scripts.bench page`).
 
-```
-make bench                          # all parts, then this page
+```sh
+make bench                          # all parts, then these pages
 make bench PART=kernels             # one part
-python -m scripts.bench --help
 ```
 
-All is measured on one core, and all that is concluded from is a ratio of two times in one run.
-The contenders of a benchmark take turns, ours before each other one, on the same stream. `median`
-is over the turns, `low` to `high` are the extremes. Slow contenders get the first examples of the
-stream only. Compiling, parsing and preparing are not counted, except where a line says so. Equal
-algorithms must make equal mistakes, up to ties and rounding: a run in which they do not, fails.
+- [Beside other libraries](performance/libraries.md): river, scikit-learn, Vowpal Wabbit, NumPy.
+- [Every learner](performance/kernels.md): each one beside a bare loop of the same work.
+- [How costs grow](performance/growth.md): with features, nonzeros and tasks.
+- [Tables and grids](performance/tables.md): whole tables, grids played together, first calls.
+- [The tables' own streams](performance/streams.md): every learner on the data of the tables.
+- [What we tried](performance/tried.md): optimisations, kept or not.
+
+Everything is measured on one core, and every conclusion rests on a ratio of two times in one run.
+The contenders of a benchmark take turns on the same stream, ours before each of the others.
+`median` is the median over the turns; `low` and `high` are the extremes. Slow contenders get only
+the first examples of the stream. Compiling, parsing and preparing are not counted, except where a
+line says so. Equal algorithms must make equal mistakes, up to ties and rounding; otherwise the run
+fails.
 """
 
 MISSED_TEXT = """\
 `the limit itself` is what a bare loop of the learner's products and steps would have measured in
-place of the learner (see "Every kernel"): where it is below what is wanted, no code that does this
-work can meet the target on this machine.
+place of the learner ([every learner](performance/kernels.md#every-kernel)): where it is below what
+is wanted, no code that does this work can meet the target on this machine.
 """
 
 KERNELS_TEXT = """\
@@ -237,7 +244,7 @@ def cell(contenders: dict[str, Line], name: str) -> str:
 def rivals(results: Results) -> list[str]:
     """Return the public implementations beside ours, at each size that they were run at."""
     names = (*PUBLIC, "NumPy, tuned")
-    found = ["## Beside public implementations", "", RIVALS_TEXT]
+    found = ["## Public implementations", "", RIVALS_TEXT]
     for kernel in SINGLE:
         rows = [
             [
@@ -273,7 +280,7 @@ def kernels(results: Results) -> list[str]:
 
 def growth(results: Results) -> list[str]:
     """Return how costs grow: a table for each way to grow."""
-    found = ["## How costs grow", "", GROWTH_TEXT]
+    found = [GROWTH_TEXT]
     ways = (
         ("dense", "With the number of features, dense rows", "n_features"),
         ("sparse", "With nonzeros and features, sparse rows", "nonzeros of n_features"),
@@ -296,7 +303,7 @@ def growth(results: Results) -> list[str]:
             [kernel, *(mine.get(size, "–") for size in sizes)] for kernel, mine in costs.items()
         ]
         titles = ("kernel", *(" of ".join(f"{part:,}" for part in size) for size in sizes))
-        found += [f"### {title}", "", *table(titles, rows)]
+        found += [f"## {title}", "", *table(titles, rows)]
     return found
 
 
@@ -312,7 +319,7 @@ def limits(results: Results) -> list[str]:
 def table_streams(results: Results) -> list[str]:
     """Return the learners on the tables' own streams."""
     names = ("NumPy", "uncompiled", *PUBLIC)
-    found = ["## The tables' own streams", "", STREAMS_TEXT]
+    found = [STREAMS_TEXT]
     by_layout: dict[str, list[list[str]]] = {}
     for (kernel, layout, *_), here in grouped(results["table_streams"]).items():
         by_layout.setdefault(layout, []).append(
@@ -325,7 +332,7 @@ def table_streams(results: Results) -> list[str]:
         )
     for layout, rows in by_layout.items():
         titles = ("learner", "examples", "ours", *names)
-        found += [f"### {layout}", "", *table(titles, rows)]
+        found += [f"## {layout}", "", *table(titles, rows)]
     return found if by_layout else [*found, "No run is stored.", ""]
 
 
@@ -401,25 +408,26 @@ def startup(results: Results) -> list[str]:
 
 def tried(results: Results) -> list[str]:  # noqa: ARG001
     """Return what was tried."""
-    return ["## Tried", "", TEXT, *table(("what", "times faster", "kept"), TRIED)]
+    return [TEXT, *table(("what", "times faster", "kept"), TRIED)]
 
 
-def page(folder: Path) -> str:
-    """Return the page of the runs that are stored in a folder."""
+PAGES: dict[str, tuple[str, tuple[Callable[[Results], list[str]], ...]]] = {
+    "performance.md": (HEAD, (targets, machine)),
+    "performance/libraries.md": ("# Beside other libraries\n", (rivals, calls)),
+    "performance/kernels.md": ("# Every learner\n", (kernels, limits)),
+    "performance/growth.md": ("# How costs grow\n", (growth,)),
+    "performance/tables.md": ("# Tables and grids\n", (grids, tables, startup)),
+    "performance/streams.md": ("# The tables' own streams\n", (table_streams,)),
+    "performance/tried.md": ("# What we tried\n", (tried,)),
+}
+"""The pages by file: how each begins, and its parts."""
+
+
+def pages(folder: Path) -> dict[str, str]:
+    """Return the pages of the runs that are stored in a folder, by file."""
     results = {name: read(folder / f"{name}.csv") for name in RESULTS}
-    parts = (
-        machine,
-        targets,
-        rivals,
-        kernels,
-        growth,
-        limits,
-        table_streams,
-        grids,
-        tables,
-        calls,
-        startup,
-        tried,
-    )
-    lines = [line for part in parts for line in part(results)]
-    return "\n".join([HEAD, *lines]).rstrip() + "\n"
+    found = {}
+    for file, (head, parts) in PAGES.items():
+        lines = [line for part in parts for line in part(results)]
+        found[file] = "\n".join([head, *lines]).rstrip() + "\n"
+    return found

@@ -60,7 +60,8 @@ def lines(folder: Path) -> list[dict[str, str]]:
 
 def test_writes_what_was_measured_and_nothing_else(folder: Path) -> None:
     names = [f"{name}.csv" for name in (*MEASURED, "runs", "targets")]
-    assert sorted(path.name for path in folder.iterdir()) == sorted([*names, "performance.md"])
+    written = {str(path.relative_to(folder)) for path in folder.rglob("*.*")}
+    assert written == {*names, *page.PAGES}
     for name in MEASURED:
         with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
             assert next(csv.reader(file)) == list(PARTS[name].fields)
@@ -99,14 +100,15 @@ def test_all_sizes_are_measured_beside_ours_and_the_limit(lines: list[dict[str, 
 
 
 def test_page_of_a_run_names_every_benchmark(folder: Path, lines: list[dict[str, str]]) -> None:
-    shown = (folder / "performance.md").read_text(encoding="utf-8")
+    shown = "".join((folder / file).read_text(encoding="utf-8") for file in page.PAGES)
     assert "times mean nothing" in shown
     for line in lines:
         assert line["kernel"] in shown
 
 
 def test_stored_page_is_of_the_stored_runs() -> None:
-    assert page.PAGE.read_text(encoding="utf-8") == page.page(STORED)
+    for file, text in page.pages(STORED).items():
+        assert (page.DOCS / file).read_text(encoding="utf-8") == text
 
 
 def test_stored_targets_are_of_the_stored_runs() -> None:
@@ -335,8 +337,8 @@ def test_a_rival_that_is_faster_misses_the_target() -> None:
 def test_page_alone_measures_nothing(folder: Path, tmp_path: Path) -> None:
     for name in (*MEASURED, "runs"):
         (tmp_path / f"{name}.csv").write_bytes((folder / f"{name}.csv").read_bytes())
-    conclude(tmp_path, tmp_path / "performance.md")
-    for name in ("targets.csv", "performance.md"):
+    conclude(tmp_path, tmp_path)
+    for name in ("targets.csv", *page.PAGES):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
 
 

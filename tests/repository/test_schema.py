@@ -124,3 +124,12 @@ def test_editors_get_the_schema_that_is_checked(file: str) -> None:
         assert set(describe("table", "dom-table1")) <= set(told["properties"])
         assert told["properties"]["spread"] == {"enum": ["std", "standard_error", "unstated"]}
         assert told["properties"]["columns"]["items"]["required"] == ["dataset", "published"]
+
+
+def test_a_claim_has_either_the_papers_words_or_ours() -> None:
+    """What stands in quotation marks on the site is the paper's."""
+    claim = {"id": "c", "place": "here", "all": []}
+    check_claims([claim | {"quote": "A beats B."}], Path("claims.yaml"))
+    for words in ({}, {"quote": "A beats B.", "says": "A is below B."}):
+        with pytest.raises(UserError, match="the paper's words \\(quote\\) or ours"):
+            check_claims([claim | words], Path("claims.yaml"))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from pages import PAGES, lines_of
 
 from omtl.util.paths import ROOT
+
+JOURNEYS = sorted((ROOT / "scripts" / "journeys").glob("*.sh"))
 
 CORE_ALONE = """
 import sys
@@ -50,46 +54,73 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
+def outside(installed: Path, cache: Path, also: Path | None = None) -> dict[str, str]:
+    """Return an environment in which the wheel takes the place of the checkout."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("OMTL_", "NUMBA_"))}
+    path = os.pathsep.join(str(path) for path in (also, installed) if path)
+    return kept | {"PYTHONPATH": path, "XDG_CACHE_HOME": str(cache), "OMTL_OFFLINE": "1"}
+
+
+def command(line: str) -> str:
+    """Return a command line without its comment and without where its output goes."""
+    words = shlex.split(line, comments=True)
+    end = next((at for at, word in enumerate(words) if word in ("|", ">")), len(words))
+    return shlex.join(words[:end])
+
+
 def python(
     installed: Path, here: Path, *words: str, also: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run Python in an empty folder, with the wheel in place of the checkout."""
     here.mkdir(exist_ok=True)
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("OMTL_", "NUMBA_"))}
-    kept["PYTHONPATH"] = os.pathsep.join(str(path) for path in (also, installed) if path)
     return subprocess.run(
         [sys.executable, *words],
         cwd=here,
-        env=kept | {"XDG_CACHE_HOME": str(here / "cache"), "OMTL_OFFLINE": "1"},
+        env=outside(installed, here / "cache", also),
         capture_output=True,
         text=True,
         check=False,
     )
 
 
-def test_a_table_runs_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
-    """The synthetic column needs no data; results go to the folder, what is kept to the cache."""
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What all journeys keep: compiled code and finished units."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("journey", JOURNEYS, ids=[path.stem for path in JOURNEYS])
+def test_a_journey(journey: Path, installed: Path, home: Path, tmp_path: Path) -> None:
+    """A newcomer's commands, one after the other, in an empty folder: each one ends well."""
+    program = tmp_path / "bin" / "omtl"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m omtl "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
     here = tmp_path / "empty"
-    done = python(installed, here, "-m", "omtl", "table", "dom-table1", "--repeats", "1")
-    assert done.returncode == 0, done.stderr
-    assert "DOM-I (Full)" in done.stdout
-    assert (here / "results" / "partial" / "dom-table1.csv").is_file()
-    assert {path.name for path in here.iterdir()} == {"results", "cache"}
+    here.mkdir()
+    done = subprocess.run(
+        ["sh", "-x", str(journey)],
+        cwd=here,
+        env=outside(installed, home)
+        | {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
     assert not list(installed.rglob(".omtl")), "something was kept beside the installed package"
-    once = python(installed, here, "-m", "omtl", "run", "algorithm=pm", "repeats=1")
-    assert once.returncode == 0, once.stderr
-    assert "error" in once.stdout
 
 
-def test_results_that_come_with_the_package_are_read(installed: Path, tmp_path: Path) -> None:
-    """The ledger and the site are of the published runs where there are none of one's own."""
-    here = tmp_path / "reader"
-    claims = python(installed, here, "-m", "omtl", "claims")
-    assert claims.returncode == 0, claims.stderr
-    assert "holds" in claims.stdout
-    site = python(installed, here, "-m", "omtl", "report", "--output", "site")
-    assert site.returncode == 0, site.stderr
-    assert "rom-table1" in (here / "site" / "index.html").read_text(encoding="utf-8")
+@pytest.mark.parametrize("journey", JOURNEYS, ids=[path.stem for path in JOURNEYS])
+def test_a_journey_follows_the_documentation(journey: Path) -> None:
+    """Word by word: each of its commands stands in the README or in a page."""
+    shown = {command(line) for page in PAGES for line in lines_of(page)}
+    lines = journey.read_text(encoding="utf-8").splitlines()
+    typed = [line for line in lines if line.startswith("omtl ")]
+    assert len(typed) > 5
+    assert [line for line in typed if command(line) not in shown] == []
 
 
 def test_the_core_alone(installed: Path, tmp_path: Path) -> None:

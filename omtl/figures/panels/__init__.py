@@ -1,4 +1,4 @@
-"""The kinds of panels of a figure, a module each: they make its numbers, and run no learner.
+"""The kinds of panels of a figure, one module each; they compute its numbers and run no learner.
 
 A kind has ``axes_of(panel, played, rule)``, which takes a panel's plan with what the store holds
 for its lines and returns `Axes`: lines, vertical references and published marks, rounded as they

@@ -1,4 +1,4 @@
-"""What a panel is: planned lines, what the store holds for them, and axes with lines to draw."""
+"""The parts of a panel: planned lines, their stored results, and axes with lines to draw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the panels of theorems share: what was measured in each repeat, beside bounds on it."""
+"""Parts shared by the panels of theorems: measurements in each repeat, and their bounds."""
 
 from __future__ import annotations
 

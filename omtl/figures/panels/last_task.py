@@ -14,7 +14,7 @@ from omtl.figures.panels.lifelong_error import task_ends
 
 
 def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
-    """Return the errors on the last task against its examples in one repeat, a line a method.
+    """Return the errors on the last task against its examples in one repeat, one line per method.
 
     The hyper-parameters are chosen over all repeats; the panel's `repeat` is the one that is shown.
     """

@@ -13,7 +13,7 @@ from omtl.measures.metrics import METRICS
 
 
 def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
-    """Return the cumulative error rate against the number of examples, a line a method.
+    """Return the cumulative error rate against the number of examples, one line per method.
 
     In each repeat it is that of the point that the rule chose; a play that diverged counts as wrong
     throughout, as in the tables.

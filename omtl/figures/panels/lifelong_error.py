@@ -14,7 +14,7 @@ from omtl.util.errors import UserError
 
 
 def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
-    """Return the mean error rate of the tasks met so far against their number, a line a method.
+    """Return the mean error rate of the tasks met so far against their number, one line per method.
 
     Published final rates are marked, unless the panel is a `stand_in` for data that the paper has.
     """

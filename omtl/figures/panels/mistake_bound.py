@@ -1,4 +1,4 @@
-"""Mistakes on a stream of triplets beside what bounds them (OMTRSL, theorems 1 and 2)."""
+"""Mistakes on a stream of triplets beside their bounds (OMTRSL, theorems 1 and 2)."""
 
 from __future__ import annotations
 

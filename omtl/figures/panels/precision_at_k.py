@@ -19,7 +19,7 @@ def axes_of(
     played: Sequence[Played],
     rule: Mapping[str, Any],
 ) -> list[Axes]:
-    """Return axes for AP@k and for mAP@k on the test part, a line a method.
+    """Return axes for AP@k and for mAP@k on the test part, one line per method.
 
     In each repeat it is that of the point that the rule chose.
     """

@@ -1,4 +1,4 @@
-"""DOM's measured regret against the rounds played, beside what bounds it (DOM, theorem 4)."""
+"""DOM's measured regret against the rounds played, beside its bound (DOM, theorem 4)."""
 
 from __future__ import annotations
 

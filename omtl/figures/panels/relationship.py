@@ -1,4 +1,4 @@
-"""Heat maps of the relations between tasks that a method has learnt, and how they show groups."""
+"""Heat maps of the learnt relations between tasks, and how well they show groups."""
 
 from __future__ import annotations
 

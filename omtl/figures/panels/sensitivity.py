@@ -1,4 +1,4 @@
-"""Precision on the validation part against a hyper-parameter, a line a value of another."""
+"""Precision on the validation part against a hyper-parameter, one line per value of another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OSMTL's measured regret against the rounds played, beside what bounds it (OSMTL, theorem 1)."""
+"""OSMTL's measured regret against the rounds played, beside its bound (OSMTL, theorem 1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AKLO's errors on a task beside what bounds them (AKLO, theorems 1 and 2, corollary 2)."""
+"""AKLO's errors on a task beside their bounds (AKLO, theorems 1 and 2, corollary 2)."""
 
 from __future__ import annotations
 

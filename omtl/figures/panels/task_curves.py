@@ -13,7 +13,7 @@ from omtl.util.errors import UserError
 
 
 def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
-    """Return axes for each of the panel's `tasks` (by name), a line a method.
+    """Return axes for each of the panel's `tasks` (by name), one line per method.
 
     Raises
     ------

@@ -17,7 +17,7 @@ def axes_of(
     played: Sequence[Played],
     rule: Mapping[str, Any],
 ) -> list[Axes]:
-    """Return the area against the number of training examples of a task, a line a method.
+    """Return the area against the number of training examples of a task, one line per method.
 
     A method's points are its experiments under the panel's protocols, which differ in ``n_train``.
     In each repeat the area is that of the point of the grid that the rule chose; where a play

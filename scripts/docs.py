@@ -1,0 +1,114 @@
+"""The documentation and the results as one site, in ``.omtl/docs`` (``make docs``).
+
+zensical builds the pages of ``docs/``; the site of results goes beside them, into ``results/``. The
+navigation of each leads to the other, and one search finds what is in both.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+from omtl.evidence.scoreboard import scoreboard
+from omtl.site.build import build
+from omtl.util.files import write_whole
+from omtl.util.paths import ROOT
+
+SITE = ROOT / ".omtl" / "docs"
+
+SNIPPETS = ROOT / ".omtl" / "pages"
+"""Parts of pages that are generated before they are built."""
+
+LONGEST = 10_000
+"""How many characters of a page of results the search knows."""
+
+
+def front_board() -> str:
+    """Return the scoreboard of the readings as published, with links to the pages of results."""
+    head, rule, *lines = scoreboard().splitlines()
+    rows = [line.replace(" as published |", "", 1) for line in lines if "| as published |" in line]
+    head, rule = head.replace(" reading |", "", 1), rule.replace(" --- |", "", 1)
+    told = "\n".join([head, rule, *rows])
+    return re.sub(r"\(results/reproduced/([\w-]+)\.md\)", r"(results/table-\1.html)", told) + "\n"
+
+
+class Words(HTMLParser):
+    """The title of a page of results, its words, and where its links lead."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.title: list[str] = []
+        self.text: list[str] = []
+        self.links: list[str] = []
+        self.inside: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note where we are, and where a link leads."""
+        if tag in ("main", "h1", "svg", "dialog"):
+            self.inside.append(tag)
+        if tag == "a":
+            self.links.append(dict(attrs).get("href") or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        """Note that we left."""
+        if tag in self.inside:
+            self.inside.remove(tag)
+
+    def handle_data(self, data: str) -> None:
+        """Keep the words of the page itself."""
+        if "main" in self.inside and not {"svg", "dialog"} & set(self.inside):
+            (self.title if "h1" in self.inside else self.text).append(data)
+
+
+def add_to_search(results: Path, search: Path) -> None:
+    """Let the search of the documentation find the pages of results."""
+    index = json.loads(search.read_text(encoding="utf-8"))
+    for page in sorted(results.glob("*.html")):
+        words = Words(page.read_text(encoding="utf-8"))
+        index["items"].append(
+            {
+                "location": f"{results.name}/{page.name}",
+                "level": 1,
+                "title": " ".join("".join(words.title).split()) or page.stem,
+                "text": " ".join("".join(words.text).split())[:LONGEST],
+                "path": ["Results"],
+                "tags": [],
+            }
+        )
+    search.write_text(json.dumps(index, ensure_ascii=False), encoding="utf-8")
+
+
+def broken_links(site: Path) -> list[str]:
+    """Return the links from a page into the site that lead to no file."""
+    found = []
+    for page in sorted(site.rglob("*.html")):
+        for link in Words(page.read_text(encoding="utf-8")).links:
+            path = re.split(r"[?#]", link)[0]
+            if page.name == "404.html" or not path or ":" in link or path.startswith("/"):
+                continue
+            target = page.parent / path
+            if not (target.is_file() or (target / "index.html").is_file()):
+                found.append(f"{page.relative_to(site)}: {link}")
+    return found
+
+
+def main() -> int:
+    """Build the site; return 1 if a page is refused or a link leads nowhere."""
+    write_whole(SNIPPETS / "scoreboard.md", front_board())
+    zensical = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
+    if subprocess.run(zensical, cwd=ROOT, check=False).returncode:
+        return 1
+    build(SITE / "results", documentation="../index.html")
+    add_to_search(SITE / "results", SITE / "search.json")
+    broken = broken_links(SITE)
+    print("\n".join([f"written: {SITE / 'index.html'}", *(f"broken: {each}" for each in broken)]))
+    return bool(broken)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
