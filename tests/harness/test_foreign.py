@@ -24,7 +24,8 @@ from omtl.experiment.unit import Unit, compute, new_learner, setting_of
 from omtl.learners.foreign import Foreign
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
-from omtl.reference.conformance import CHECKS, PASS, look_at, problem, recorded
+from omtl.reference.conformance import CHECKS, PASS, look_at
+from omtl.reference.problems import problem, recorded
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 from omtl.util.user_folder import VARIABLE
