@@ -9,8 +9,12 @@ from typing import Any
 from omtl.commands._json import add_json_option, print_json
 from omtl.util.status import DONE, FAILED
 
-HELP = "run the conformance checks on the learners in a file"
-EXAMPLES = ("check examples/my_learner/my_learner.py", "check my_learner.py --json")
+HELP = "run the conformance checks on the learners in a file or a config"
+EXAMPLES = (
+    "check examples/my_learner/my_learner.py",
+    "check my_learner.py --json",
+    "check examples/foreign/algorithm/sgd_hinge.yaml",
+)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -19,7 +23,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "file",
         type=Path,
         metavar="FILE",
-        help="a Python file, with its configs in algorithm/NAME.yaml beside it",
+        help="a Python file, with its configs in algorithm/NAME.yaml beside it, or such a config",
     )
     add_json_option(command)
 
@@ -28,7 +32,8 @@ def run(options: argparse.Namespace) -> int:
     """Print a line for each check of each learner; fail where one fails."""
     from omtl.util.user_folder import use
 
-    use(options.file.parent)
+    is_config = options.file.suffix == ".yaml"
+    use(options.file.absolute().parents[1 if is_config else 0])
 
     from omtl.experiment.discover_learners import candidates
     from omtl.reference.conformance import FAIL, look_at

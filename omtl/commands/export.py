@@ -1,4 +1,4 @@
-"""``omtl export``: a table or figure in all forms, with its raw repeats and what to cite."""
+"""``omtl export``: tables, figures and data sets in forms that other programs read."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pathlib import Path
 from omtl.commands._options import add_draw_option, add_run_options, request_of, tell_written
 from omtl.util.status import DONE
 
-HELP = "write a table or figure in all formats, its raw repeats, and what to cite"
+HELP = "write tables, figures and data sets in all formats, raw repeats, and what to cite"
 EXAMPLES = (
     "export dom-table1 --to paper",
     "export dom-fig2",
+    "export landmine --to data",
+    "export dom-table1 dom-fig2 --to paper --ro-crate",
     "export --bibtex algorithm=coml dataset=landmine",
 )
 
@@ -19,13 +21,21 @@ EXAMPLES = (
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add what is written, and where."""
     command.add_argument(
-        "what", nargs="+", metavar="WHAT", help="tables and figures; with --bibtex, overrides"
+        "what",
+        nargs="+",
+        metavar="WHAT",
+        help="tables, figures and data sets; with --bibtex, overrides",
     )
     command.add_argument("--to", type=Path, default=Path(), help="the folder; default: this one")
     command.add_argument(
         "--bibtex",
         action="store_true",
         help="only print what to cite for a run with these overrides (as for omtl run)",
+    )
+    command.add_argument(
+        "--ro-crate",
+        action="store_true",
+        help="also write ro-crate-metadata.json, which says what each file is",
     )
     add_run_options(command)
     add_draw_option(command)
@@ -43,10 +53,16 @@ def run(options: argparse.Namespace) -> int:
         print(bibtex([config["algorithm"]], [config["dataset"]], papers), end="")
         return DONE
     from omtl.reproduction.export import export
+    from omtl.reproduction.ro_crate import write_crate
 
     request = request_of(options)
+    exported = {}
     for name in options.what:
         done = export(name, request, options.to)
         print(done)
         tell_written(done.paths)
+        exported[str(done)] = done.paths
+    if options.ro_crate:
+        command = f"omtl export {' '.join(options.what)} --reading {request.reading}"
+        tell_written([write_crate(options.to, exported, command)])
     return DONE

@@ -33,7 +33,7 @@ from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
 from omtl.util.paths import kept
 from omtl.util.raised import describe
-from omtl.util.user_folder import VARIABLE, make_importable, own_module
+from omtl.util.user_folder import VARIABLE, make_importable
 
 DEAD = {
     "builtins": ("ConnectionError", "TimeoutError"),
@@ -205,8 +205,7 @@ def asked(work: Asked) -> list[Done]:
 
 def one(unit: Unit, work: Asked) -> Done:
     """Compute a unit; apart, where its learner is the user's or it has a limit."""
-    learner = unit.algorithm["learner"].rpartition(".")[0]
-    if work.seconds is None and work.mib is None and own_module(learner) is None:
+    if work.seconds is None and work.mib is None and not unit.is_own:
         return here(unit, work.mark)
     kind = work.mib, os.environ.get(VARIABLE)
     if getattr(_local, "kind", None) != kind or _local.apart.is_lost():

@@ -32,8 +32,10 @@ PACKAGES = {
     "numba": "numba",
     "numpy": "numpy",
     "pyarrow": "pyarrow",
+    "river": "river",
     "scipy": "scipy",
     "sklearn": "scikit-learn",
+    "torch": "torch",
 }
 """Packages of others that make numbers, by the names that they are imported by."""
 
@@ -87,7 +89,9 @@ def _code_of(module: str, own_folder: Path | None) -> Code:  # noqa: ARG001 - mo
         digest.update(ast.dump(_without_docstrings(tree)).encode())
     if "numba" in others:
         others.add("llvmlite")  # which it compiles by
-    return Code(digest.hexdigest(), frozenset(seen), frozenset(others & PACKAGES.keys()))
+    top = module.partition(".")[0]
+    counted = PACKAGES.keys() | ({top} if not seen and module not in UNHASHED else set())
+    return Code(digest.hexdigest(), frozenset(seen), frozenset(others & counted))
 
 
 def code_version(module: str) -> str:
@@ -109,7 +113,7 @@ def _versions(packages: frozenset[str]) -> str:
     versions = [".".join(platform.python_version_tuple()[:2])]
     for name in sorted(packages):
         try:
-            versions.append(f"{name} {version(PACKAGES[name])}")
+            versions.append(f"{name} {version(PACKAGES.get(name, name))}")
         except PackageNotFoundError:
             versions.append(f"{name} none")
     return hashlib.sha256("\n".join(versions).encode()).hexdigest()

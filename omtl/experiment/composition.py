@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_type_hints
+from typing import Any
 
 import yaml
 from hydra import compose, initialize_config_dir
@@ -16,6 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 from omtl.experiment.config import (
     NEEDED,
     RANGES,
+    TARGET,
     apply_reading,
     choose,
     load_option,
@@ -27,7 +28,7 @@ from omtl.experiment.config import (
 )
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.read_options import store_readings
-from omtl.experiment.unit import learner_class
+from omtl.experiment.unit import hyper_parameters
 from omtl.util.errors import UserError
 from omtl.util.paths import CONF, kept
 
@@ -133,9 +134,8 @@ def _in_place(override: Override, name: str, algorithms: Sequence[Mapping[str, A
     places = set()
     for config in algorithms:
         place = next((part for part in ("fixed", "grid") if name in config[part]), "")
-        if not place:
-            known = get_type_hints(learner_class(config["learner"]))
-            choose(f"hyper-parameter of algorithm {config['name']}", name, list(known))
+        if not place and (known := hyper_parameters(config)):
+            choose(f"hyper-parameter of algorithm {config['name']}", name, known)
         places.add(place)
     if len(places) > 1:
         names = ", ".join(dict.fromkeys(config["name"] for config in algorithms))
@@ -191,7 +191,7 @@ FREE = (
 )
 """Mappings to which ``+`` may add what it likes: who reads them refuses what is wrong."""
 
-READ_TOO = {"algorithm": {"only"}, "protocol": {"share"}}
+READ_TOO = {"algorithm": {"only", TARGET}, "protocol": {"share"}}
 """Keys of a group that are read, and that no option in ``conf/`` has."""
 
 
@@ -278,7 +278,7 @@ def plain(config: DictConfig) -> dict[str, Any]:
         if not fits(values[name]):
             raise UserError(f"{name}={values[name]!r} must be {words}")
     for group in {**NEEDED, **RANGES}:
-        whole(group, values[group])
+        values[group] = whole(group, values[group])
     return values
 
 

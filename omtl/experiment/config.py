@@ -107,6 +107,12 @@ def options(group: str) -> list[str]:
     return list(option_files(group))
 
 
+TARGET = "_target_"
+"""The key by which an algorithm names a class of another package, as in Hydra."""
+
+FOREIGN = "omtl.learners.foreign.Foreign"
+"""The learner that plays such a class."""
+
 NEEDED: Mapping[str, Mapping[str, tuple[type, ...]]] = {
     "algorithm": {
         "name": (str,),
@@ -145,12 +151,18 @@ RANGES: Mapping[str, Mapping[str, tuple[Callable[[Any], bool], str]]] = {
 def whole(group: str, config: dict[str, Any]) -> dict[str, Any]:
     """Return a config once it is sure that it has all that those of its group must have.
 
+    An algorithm that names a class of another package, by ``_target_``, is a `Foreign` learner.
+
     Raises
     ------
     UserError
         If a value is lacking, of another kind or out of range.
     """
     where = f"{group} {config.get('name', '')}".strip()
+    if group == "algorithm" and (target := config.pop(TARGET, None)):
+        if "learner" in config:
+            raise UserError(f"{where}: it has both learner and {TARGET}; write one of them")
+        config |= {"learner": FOREIGN, "fixed": {TARGET: target} | config.get("fixed", {})}
     for name, kinds in NEEDED.get(group, {}).items():
         if name not in config:
             raise UserError(f"{where}: it has no {name}; write one in its config")

@@ -1,4 +1,4 @@
-"""Finding the learners in a user's file, with the hyper-parameters of its configs."""
+"""Finding the learners in a user's file or config, with the hyper-parameters of its configs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STAND_IN = 0.5
 
 
 def candidates(file: Path) -> Iterator[tuple[str, Any]]:
-    """Yield each learner of a file: what to call it, and an instance.
+    """Yield each learner of a file, or that of a config: what to call it, and an instance.
 
     It has the first and the last point of the grid of each config that names it; without a config,
     its defaults.
@@ -28,6 +28,9 @@ def candidates(file: Path) -> Iterator[tuple[str, Any]]:
     UserError
         If the file is none of Python, cannot be imported, or has no learner.
     """
+    if file.suffix == ".yaml":
+        yield from _of_config(load_option("algorithm", file.stem))
+        return
     module = _imported(file)
     kinds = [
         kind
@@ -42,13 +45,17 @@ def candidates(file: Path) -> Iterator[tuple[str, Any]]:
         path = f"{module.__name__}.{kind.__name__}"
         configs = [config for config in _own_configs() if config.get("learner") == path]
         for config in configs:
-            points = grid_points(config)
-            for point in points[:1] + points[1:][-1:]:
-                learner = new_learner(config, point)
-                yield f"{config['name']}: {kind.__name__}({_told(point)})", learner
+            yield from _of_config(config)
         if not configs:
             point = _stand_ins(kind)
             yield f"{kind.__name__}({_told(point)}), of no config", _made(kind, point)
+
+
+def _of_config(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    kind = config["learner"].rpartition(".")[2]
+    points = grid_points(config)
+    for point in points[:1] + points[1:][-1:]:
+        yield f"{config['name']}: {kind}({_told(point)})", new_learner(config, point)
 
 
 def _imported(file: Path) -> Any:

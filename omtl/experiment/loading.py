@@ -9,6 +9,7 @@ from typing import Any
 
 import data_fetchers
 from omtl.data.preparation import Fed, fed, prepare
+from omtl.data.rows import square_norms
 from omtl.experiment.dataset_options import check_options
 from omtl.util.errors import UserError
 from omtl.util.seeds import generator
@@ -39,8 +40,10 @@ ROOM = 2**28
 _LOADS: list[str] = []
 
 
-def load_fed(dataset: dict[str, Any], seed: int, draw: int) -> Fed:
+def load_fed(dataset: dict[str, Any], seed: int, draw: int, is_lean: bool = True) -> Fed:
     """Return a data set as learners are fed it; those last asked for stay in memory.
+
+    Where it is not to be lean, it has all features, also those of one example alone.
 
     Raises
     ------
@@ -53,7 +56,7 @@ def load_fed(dataset: dict[str, Any], seed: int, draw: int) -> Fed:
     if synthetic:
         options["rng"] = generator(seed, of="draw", dataset=dataset["name"], draw=draw)
     drawn = [seed, draw] if synthetic else []
-    name = json.dumps([dataset, files_of(dataset), *drawn], sort_keys=True)
+    name = json.dumps([dataset, files_of(dataset), *drawn, is_lean], sort_keys=True)
     with _LOOKING:
         entry = _LOADED.pop(name, None)
         is_new = entry is None
@@ -61,7 +64,7 @@ def load_fed(dataset: dict[str, Any], seed: int, draw: int) -> Fed:
     if is_new:  # who asks for another data set meanwhile does not wait
         _LOADS.append(dataset["name"])
         try:
-            entry.set_result(_load(module, options, dataset))
+            entry.set_result(_load(module, options, dataset, is_lean))
         except BaseException as fault:
             with _LOOKING:
                 del _LOADED[name]
@@ -90,11 +93,14 @@ def _make_room() -> None:
             del _LOADED[name], size[name]
 
 
-def _load(module: Any, options: dict[str, Any], dataset: dict[str, Any]) -> Fed | UserError:
+def _load(
+    module: Any, options: dict[str, Any], dataset: dict[str, Any], is_lean: bool
+) -> Fed | UserError:
     """Load and prepare; return a fault, so that it is met once and not in each unit."""
     try:
         check_options(module.load, options, dataset["name"])
-        return fed(prepare(module.load(**options), dataset["normalise"], dataset["bias"]))
+        tasks = prepare(module.load(**options), dataset["normalise"], dataset["bias"])
+        return fed(tasks) if is_lean else Fed(tasks, square_norms(tasks.X), tasks.sha256)
     except UserError as fault:
         return fault
     except (TypeError, ValueError) as fault:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -18,7 +19,7 @@ import numpy as np
 
 from omtl.data.preparation import read_only
 from omtl.experiment.code import code_version, package_versions
-from omtl.experiment.config import grid_points
+from omtl.experiment.config import FOREIGN, TARGET, grid_points
 from omtl.experiment.host import host
 from omtl.experiment.loading import files_of, load_fed, module_of
 from omtl.kernel.not_compiled import REFUSALS, why
@@ -74,6 +75,19 @@ class Unit:
             "harness": __name__,
         }
 
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """The modules of the classes of other packages that the algorithm's values name."""
+        if self.algorithm["learner"] != FOREIGN:
+            return ()
+        values = [self.algorithm["fixed"], *self.algorithm["grid"].values()]
+        return tuple(sorted({path.rpartition(".")[0] for path in _targets(values)}))
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the learner is in the user's own folder."""
+        return any(map(own_module, (self.modules["learner"], *self.foreign)))
+
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that determines the result, without the labels that only people read."""
@@ -84,6 +98,9 @@ class Unit:
         modules = self.modules
         try:
             code = {part: code_version(module) for part, module in modules.items()}
+            if self.foreign:
+                versions = [code["learner"], *map(code_version, self.foreign)]
+                code["learner"] = hashlib.sha256("".join(versions).encode()).hexdigest()
         except SyntaxError as fault:
             raise import_fault(
                 f"algorithm.learner: {self.algorithm['learner']!r}", fault
@@ -98,7 +115,7 @@ class Unit:
             "repeat": self.repeat,
             "draw": self.draw,
             "files": files_of(self.dataset),
-            "code": code | {"packages": package_versions(modules.values())},
+            "code": code | {"packages": package_versions((*modules.values(), *self.foreign))},
             "format": FORMAT,
         }
 
@@ -161,6 +178,15 @@ def import_fault(what: str, fault: Exception) -> UserError:
     return UserError(f"{what} cannot be imported: {kind}{' '.join(str(fault).split())}{at}")
 
 
+def _targets(value: Any) -> Iterator[str]:
+    """Yield the paths of all classes that a config's values name."""
+    if isinstance(value, dict):
+        yield from filter(None, [value.get(TARGET)])
+        value = list(value.values())
+    for one in value if isinstance(value, list) else ():
+        yield from _targets(one)
+
+
 def learner_class(path: str) -> type:
     """Return the learner of a dotted path.
 
@@ -178,6 +204,14 @@ def learner_class(path: str) -> type:
         raise import_fault(f"algorithm.learner: {path!r}", fault) from fault
 
 
+def hyper_parameters(algorithm: Mapping[str, Any]) -> list[str]:
+    """Return the names that a learner takes; none where it takes any name."""
+    learner = learner_class(algorithm["learner"])
+    if algorithm["learner"] == FOREIGN:
+        return learner.names_in(algorithm["fixed"])  # type: ignore[attr-defined]
+    return list(get_type_hints(learner))
+
+
 def new_learner(algorithm: dict[str, Any], point: dict[str, Any]) -> Any:
     """Return the learner with the hyper-parameters of a point of its grid.
 
@@ -187,6 +221,11 @@ def new_learner(algorithm: dict[str, Any], point: dict[str, Any]) -> Any:
         If a name or a value is not one that the learner takes.
     """
     learner = learner_class(algorithm["learner"])
+    if algorithm["learner"] == FOREIGN:
+        try:
+            return learner.made_of(point)  # type: ignore[attr-defined]
+        except UserError as fault:
+            raise UserError(f"algorithm {algorithm['name']}: {fault}") from fault
     try:
         kinds = get_type_hints(learner)
     except NameError as fault:
@@ -224,10 +263,9 @@ def setting_of(unit: Unit) -> Setting:
         "repeat": unit.repeat,
         "draw": unit.draw,
     }
-    source = load_fed(unit.dataset, unit.seed, unit.draw)
-    is_own = own_module(unit.modules["learner"]) is not None
+    source = load_fed(unit.dataset, unit.seed, unit.draw, is_lean=not unit.foreign)
     return Setting(
-        source=read_only(source) if is_own else source,
+        source=read_only(source) if unit.is_own else source,
         protocol=unit.protocol,
         network=unit.network,
         rng=lambda of, **more: generator(unit.seed, of=of, **(axes | more)),

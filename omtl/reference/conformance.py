@@ -11,18 +11,16 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from omtl.data.examples import examples_of
-from omtl.data.networks import mixing_matrix
-from omtl.data.streams import Stream, Tasks, rounds
-from omtl.kernel.loop import run
 from omtl.kernel.not_compiled import REFUSALS, why
-from omtl.kernel.play import Trace, play
-from omtl.kernel.rules import Event, Shape, is_compiled, open_round, score, update
+from omtl.kernel.play import Trace
+from omtl.kernel.rules import Event, is_compiled, open_round, score, update
+from omtl.reference.problems import problem, problem_of, recorded, traced
 from omtl.reference.transcriptions import rounds_of, steps_of, transcription_of
 from omtl.util.raised import describe
 
@@ -43,120 +41,6 @@ HUGE = 1e200
 
 class BrokenRule(Exception):  # noqa: N818 - it reads as what is the matter
     """A learner does not keep to a rule; the text says how."""
-
-
-class Case(NamedTuple):
-    """A small problem: labelled examples, the order they come in, and a network."""
-
-    tasks: Tasks
-    stream: Stream
-    mixing: np.ndarray
-
-    @property
-    def shape(self) -> Shape:
-        """What a learner is told."""
-        X = self.tasks.X
-        counts = np.bincount(self.tasks.task[self.stream.example], minlength=len(self.tasks.names))
-        return Shape(
-            n_tasks=len(self.tasks.names),
-            n_features=X.shape[1],
-            mixing=self.mixing,
-            sparse=sparse.issparse(X),
-            n_rounds=self.stream.start.size - 1,
-            n_examples=tuple(counts.tolist()),
-        )
-
-    def with_rows(self, X: np.ndarray | sparse.csr_array) -> Case:
-        """Return the problem with other rows."""
-        return self._replace(tasks=Tasks(X, self.tasks.y, self.tasks.task, self.tasks.names))
-
-    def with_labels(self, y: np.ndarray) -> Case:
-        """Return the problem with other labels."""
-        return self._replace(tasks=Tasks(self.tasks.X, y, self.tasks.task, self.tasks.names))
-
-
-class Recorded(NamedTuple):
-    """By event: the score, and whether the learner learnt from it; and the learner's last state."""
-
-    scores: np.ndarray
-    fired: np.ndarray
-    state: Any
-
-
-class Record(NamedTuple):
-    """The recorder (`omtl.kernel.loop`) of events: their scores, and which were learnt from."""
-
-    scores: np.ndarray
-    fired: np.ndarray
-
-    def begin(self) -> int:
-        """Return that no event has been."""
-        return 0
-
-    def scored(
-        self,
-        n: int,
-        learner: Any,  # noqa: ARG002
-        state: Any,  # noqa: ARG002
-        rows: Any,  # noqa: ARG002
-        event: Event,  # noqa: ARG002
-        y: float,  # noqa: ARG002
-        score: float,
-    ) -> int:
-        """Keep the score."""
-        self.scores[n] = score
-        return n
-
-    def learnt(self, n: int, event: Event, stepped: bool) -> int:  # noqa: ARG002
-        """Keep whether there was a step."""
-        self.fired[n] = stepped
-        return n + 1
-
-
-def problem(sizes: tuple[int, ...], n_features: int = 33, seed: int = 0) -> Case:
-    """Return a fixed problem with learnable labels, one node per task, many features zero.
-
-    Parameters
-    ----------
-    sizes : tuple of int
-        Number of examples of each task.
-    n_features, seed : int
-    """
-    rng = np.random.default_rng(seed)
-    n_tasks, n = len(sizes), sum(sizes)
-    task = np.repeat(np.arange(n_tasks), sizes)
-    X = rng.normal(size=(n, n_features)) * (rng.random((n, n_features)) < 0.4)
-    ways = rng.normal(size=n_features) + 0.5 * rng.normal(size=(n_tasks, n_features))
-    margin = np.einsum("ij,ij->i", X, ways[task]) + 0.3 * rng.normal(size=n)
-    names = tuple(f"task {k + 1}" for k in range(n_tasks))
-    tasks = Tasks(X, np.where(margin > 0, 1.0, -1.0), task, names)
-    stream = rounds(
-        tasks, np.random.default_rng(seed + 1), np.random.default_rng(seed + 2), n_tasks
-    )
-    # A ring that loses no mode whatever its size.
-    return Case(tasks, stream, 0.7 * np.eye(n_tasks) + 0.3 * mixing_matrix(n_tasks, "ring"))
-
-
-def recorded(learner: Any, case: Case, compiled: bool = True) -> Recorded:
-    """Play a case and return its scores by event.
-
-    Parameters
-    ----------
-    learner
-        One that is no tuple is played as plain Python.
-    case : Case
-    compiled : bool
-        Whether to run in the compiled loop.
-    """
-    n_events = case.stream.example.size
-    noted = Record(np.full(n_events, np.nan), np.zeros(n_events, dtype=bool))
-    state = learner.new_state(case.shape)
-    run(learner, state, examples_of(case.tasks), case.stream, noted, compiled)
-    return Recorded(noted.scores, noted.fired, state)
-
-
-def _traced(learner: Any, case: Case, compiled: bool = True) -> Trace:
-    return play(learner, examples_of(case.tasks), case.stream, case.shape, compiled)[0]
 
 
 def _demand(kept: bool, otherwise: str) -> None:
@@ -259,7 +143,7 @@ def is_deterministic(learner: Any) -> None:
     case = problem(SIZES)
     given = [case.tasks.X, case.tasks.y, case.tasks.task, *case.stream, case.mixing]
     copies = [array.copy() for array in given]
-    first, second = _traced(learner, case), _traced(learner, case)
+    first, second = traced(learner, case), traced(learner, case)
     for name, one, other in zip(Trace._fields, first, second, strict=True):
         _demand(
             np.array_equal(one, other, equal_nan=True),
@@ -332,15 +216,15 @@ def empty_rows_are_harmless(learner: Any) -> None:
     _demand(
         bool(np.isfinite(got.scores).all()), "after a row without features scores are not finite"
     )
-    trace = _traced(learner, case.with_rows(X))
+    trace = traced(learner, case.with_rows(X))
     _demand(int(trace.updates.sum()) == int(got.fired.sum()), "a row without features is a step")
 
 
 def few_examples_are_enough(learner: Any) -> None:
     """A task without any example, one example, and none at all are played."""
     for sizes in ((4, 0, 3), (1,), (0, 0)):
-        case = _of(sizes)
-        trace = _traced(learner, case)
+        case = problem_of(sizes)
+        trace = traced(learner, case)
         n = int(case.stream.example.size)
         _demand(
             0 <= int(trace.mistakes.sum()) <= n and int(trace.updates.sum()) <= n,
@@ -352,7 +236,7 @@ def few_examples_are_enough(learner: Any) -> None:
 def ties_are_mistakes(learner: Any) -> None:
     """What is counted is what the scores say; a score of 0 is a mistake."""
     case = problem(SIZES)
-    got, trace = recorded(learner, case), _traced(learner, case)
+    got, trace = recorded(learner, case), traced(learner, case)
     i = case.stream.example
     wrong = ~(case.tasks.y[i] * got.scores > 0.0)
     counted = np.bincount(case.tasks.task[i][wrong], minlength=len(SIZES))
@@ -375,7 +259,7 @@ def divergence_is_reported(learner: Any) -> None:
     huge = case.with_rows(HUGE * case.tasks.X)
     with np.errstate(all="ignore"):
         try:
-            got, trace = recorded(learner, huge), _traced(learner, huge)
+            got, trace = recorded(learner, huge), traced(learner, huge)
         except Exception as fault:
             raise BrokenRule(
                 f"numbers that overflow raise {type(fault).__name__}: {fault}"
@@ -482,22 +366,6 @@ def _quiet() -> Iterator[None]:
     """Leave numpy's warnings out: what they warn of is looked at."""
     with np.errstate(all="ignore"):
         yield
-
-
-def _of(sizes: tuple[int, ...]) -> Case:
-    """Return a problem of so many examples a task, of which there may be none at all."""
-    case = problem(tuple(max(size, 1) for size in sizes))
-    kept = np.concatenate(
-        [np.flatnonzero(case.tasks.task == k)[:size] for k, size in enumerate(sizes)]
-    ).astype(np.int64)
-    n = kept.size
-    stream = Stream(
-        start=np.arange(n + 1),
-        example=kept,
-        node=case.tasks.task[kept],
-        checkpoint=np.array([n] if n else [], dtype=np.int64),
-    )
-    return case._replace(stream=stream)
 
 
 def _values(learner: Any) -> Any:

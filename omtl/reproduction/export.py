@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from omtl import datasets as data_sets
 from omtl.experiment.citations import bibtex
 from omtl.experiment.config import choose, named_reading
 from omtl.experiment.experiment import Experiment
@@ -18,6 +19,7 @@ from omtl.figures.drawing import draw
 from omtl.figures.pictures import FORMS, render
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import as_chosen
+from omtl.reproduction.croissant import croissant
 from omtl.tables import plan
 from omtl.tables.committed import source, stored_or_kept
 from omtl.tables.escape import for_latex
@@ -47,7 +49,7 @@ class Exported:
 
 
 def export(name: str, request: Request, folder: Path) -> Exported:
-    """Write a table or figure in all forms: as the store has it, or the kept results.
+    """Write a data set, or a table or figure as the store has it or the kept results.
 
     Nothing is computed. All files carry the names of the reading and of the selection
     rule, but for the closest reading and the own rule (`omtl.experiment.naming`).
@@ -56,16 +58,18 @@ def export(name: str, request: Request, folder: Path) -> Exported:
     -------
     Exported
         Of a table csv, md, tex, parquet, its repeats as csv and parquet; of a figure svg and csv,
-        with png and pdf where it is drawn from the store; of both the BibTeX of all that they use.
+        with png and pdf where it is drawn from the store; of both the BibTeX of all that they use;
+        of a data set parquet and its description in Croissant.
 
     Raises
     ------
     UserError
-        On an unknown table, figure, reading or rule, or where there are no numbers.
+        On an unknown table, figure, data set, reading or rule, or where there are no numbers.
     """
     makers = dict.fromkeys(plan.descriptions("table"), _table)
     makers |= dict.fromkeys(plan.descriptions("figure"), _figure)
-    maker = makers[choose("table or figure", name, list(makers))]
+    makers |= dict.fromkeys(data_sets.names(), _data_set)
+    maker = makers[choose("table, figure or data set", name, list(makers))]
     contents, stem, told, source = maker(name, request)
     paths = []
     for ending, content in contents.items():
@@ -127,6 +131,12 @@ def _figure(name: str, request: Request) -> Parts:
     missing = sum(bool(panel.missing) for panel in shown)
     told = plural(len(shown), "panel") + (f", {missing} with missing lines" if missing else "")
     return contents, stem, told, source(None)
+
+
+def _data_set(name: str, request: Request) -> Parts:  # noqa: ARG001 - as for tables
+    """Return what is exported of a data set."""
+    contents = croissant(name)
+    return contents, name, "its examples, and their description in Croissant", "its files"
 
 
 def _nothing(command: str, request: Request, description: Mapping[str, Any]) -> UserError:

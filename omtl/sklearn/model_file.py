@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from omtl.kernel.rules import Shape
-from omtl.sklearn.base import MultiTaskClassifier, arrays_of
+from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.following import with_room
+from omtl.sklearn.states import arrays_of
 from omtl.util.archives import read_sealed, write_sealed
 from omtl.util.errors import UserError
 

@@ -23,6 +23,12 @@ from scipy import stats
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
 from omtl.tables.plan import describe, descriptions, published
+from omtl.tables.printed_numbers import (
+    at_least,
+    count_is_possible,
+    share_is_possible,
+    unit_of,
+)
 from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS
 
@@ -84,11 +90,6 @@ def place_of(cell: Printed) -> Place:
     return cell["dataset"], cell["algorithm"], cell["task"], cell["metric"]
 
 
-def unit_of(number: str) -> float:
-    """Return one unit of the last printed digit."""
-    return 10.0 ** -len(number.partition(".")[2])
-
-
 def _finding(
     table: str, check: str, of: str, cell: Printed, chance: float | None, says: str
 ) -> Finding:
@@ -98,14 +99,6 @@ def _finding(
 
 
 # Rows that repeat each other
-
-
-def at_least(chances: Sequence[float], needed: int) -> float:
-    """Return the probability that at least so many of independent events happen."""
-    counts = np.ones(1)
-    for chance in chances:
-        counts = np.convolve(counts, [1.0 - chance, chance])
-    return float(counts[needed:].sum())
 
 
 def rows_of(cells: Iterable[Printed]) -> dict[tuple[str, ...], dict[str, Printed]]:
@@ -184,49 +177,6 @@ def _repeats(
 
 
 # Numbers that cannot be
-
-
-def count_is_possible(mean: str, std: str, runs: int, most: int, errors: bool = False) -> bool:
-    """Return whether counts of so many runs, each from 0 to `most`, can have a mean and a spread.
-
-    Exact but for two conditions that are necessary and not sufficient: the sum of squares has the
-    parity of the sum, and lies between those of the most even and the most uneven counts
-    (GRIM and GRIMMER: Brown and Heathers 2017, Anaya 2016).
-
-    Parameters
-    ----------
-    mean, std : str
-        As printed; an empty spread is not looked at.
-    runs : int
-    most : int
-    errors : bool
-        Whether the spread is a standard error; a standard deviation by default.
-    """
-    half = Fraction(unit_of(mean)).limit_denominator() / 2
-    least = ceil(runs * (Fraction(mean) - half))
-    for total in range(least, floor(runs * (Fraction(mean) + half)) + 1):
-        if not std:
-            return True
-        lacking = runs * most - total  # counted from the top: many learners nearly reach it
-        bounds = []
-        for side in (-1, 1):
-            spread = Fraction(std) + side * Fraction(unit_of(std)).limit_denominator() / 2
-            square = max(spread, Fraction(0)) ** 2 * (runs if errors else 1)
-            bounds.append((runs - 1) * square + Fraction(lacking**2, runs))
-        each, more = divmod(lacking, runs)
-        full, rest = divmod(lacking, most)
-        low = max(ceil(bounds[0]), more * (each + 1) ** 2 + (runs - more) * each**2)
-        high = min(floor(bounds[1]), full * most**2 + rest**2)
-        if low + (low - lacking) % 2 <= high:
-            return True
-    return False
-
-
-def share_is_possible(mean: str, std: str, runs: int, errors: bool = False) -> bool:
-    """Return whether numbers from 0 to 1 can have a mean and a spread, as `count_is_possible`."""
-    centre, spread = float(mean), float(std) - unit_of(std) / 2
-    widest = runs / (runs - 1) * centre * (1.0 - centre)
-    return spread**2 * (runs if errors else 1) <= widest
 
 
 def impossible(table: str, asked: Mapping[str, Any]) -> Outcome:

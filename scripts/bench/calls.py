@@ -44,8 +44,8 @@ def one_by_one(model: MultiTaskClassifier, examples: list[tuple[Any, Any, Any]])
 
 def benchmarks(effort: Effort, folder: Path) -> Iterator[Benchmark]:
     """Yield the benchmarks of single examples, and of arrays."""
-    n = min(effort.slow, 10_000)
-    X, y = streams.dense_data(ARRAY if n == 10_000 else n, N_FEATURES)
+    n = effort.slow
+    X, y = streams.dense_data(ARRAY if effort.seconds else n, N_FEATURES)
     for name, learner in LEARNERS.items():
         yield of_examples(name, learner, X[:n], y[:n], folder)
         yield of_arrays(name, learner, X, y)

@@ -27,7 +27,7 @@ from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD, ROMRDA
-from omtl.reference.conformance import Record
+from omtl.reference.problems import Record
 from scripts.bench import streams
 
 ETA = 0.1

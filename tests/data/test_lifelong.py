@@ -19,7 +19,7 @@ from omtl.kernel.loop import run_compiled
 from omtl.kernel.play import new_trace, play
 from omtl.learners.lifelong import AKLO, HINGE, HYPERBOLIC, OGD, SQUARE, ZERO_ONE, Knowledge
 from omtl.protocols.knowledge import load_knowledge, resume, save_knowledge
-from omtl.reference.conformance import recorded
+from omtl.reference.problems import recorded
 from omtl.util.errors import UserError
 
 

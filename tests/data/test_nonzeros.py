@@ -14,7 +14,7 @@ from omtl.kernel.inlining import loop
 from omtl.learners.adagrad import AdaGrad
 from omtl.learners.arow import AROW
 from omtl.ops import nonzeros, rows_of
-from omtl.reference.conformance import Case, recorded
+from omtl.reference.problems import Case, recorded
 from omtl.util.paths import ROOT
 
 X = np.array([[0.0, 2.0, 0.0, -1.0], [0.0] * 4, [1.0, 2.0, 3.0, 4.0]])

@@ -15,14 +15,8 @@ from omtl.reproduction import search_readings
 from omtl.tables import proofread
 from omtl.tables.layout import lay_out
 from omtl.tables.plan import describe, descriptions, plan_table
-from omtl.tables.proofread import (
-    MEAN,
-    count_is_possible,
-    share_is_possible,
-    suspect_means,
-    suspects,
-    write_findings,
-)
+from omtl.tables.printed_numbers import count_is_possible, share_is_possible
+from omtl.tables.proofread import MEAN, suspect_means, suspects, write_findings
 from omtl.tables.render import markdown
 from omtl.tables.request import Request
 from omtl.tables.scoring import not_run

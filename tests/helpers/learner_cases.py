@@ -19,8 +19,8 @@ from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Tasks, lifelong, rounds
 from omtl.kernel.play import Trace, play
-from omtl.reference import Rounds, Step, Steps, conformance
-from omtl.reference.conformance import Recorded, recorded
+from omtl.reference import Rounds, Step, Steps, problems
+from omtl.reference.problems import Recorded, recorded
 from omtl.reference.transcriptions import rounds_of, steps_of
 
 TOLERANCE = 1e-9
@@ -33,7 +33,7 @@ WIDE_TOLERANCE = 1e-8
 THOROUGH = thorough(30)
 
 
-class Case(conformance.Case):
+class Case(problems.Case):
     """A small problem, as learners and as oracles read it."""
 
     @property

@@ -14,7 +14,7 @@ from numba.core.errors import NumbaError
 from omtl.kernel.not_compiled import PACKAGE, why
 from omtl.learners.perceptron import task_weights
 from omtl.ops import axpy, dot
-from omtl.reference import conformance
+from omtl.reference import conformance, problems
 from omtl.reference.centralised import perceptron
 from omtl.reference.conformance import CHECKS, FAIL, PASS, look_at
 
@@ -214,13 +214,13 @@ def test_the_line_that_cannot_be_compiled_is_the_users(tmp_path: Path) -> None:
 def test_a_score_that_sees_its_label_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rules show it none; a learner that spies on the examples is told."""
     spied: list[np.ndarray] = []
-    honest = conformance.examples_of
+    honest = problems.examples_of
 
     def watched(tasks: Any) -> Any:
         spied.append(tasks.y)
         return honest(tasks)
 
-    monkeypatch.setattr(conformance, "examples_of", watched)
+    monkeypatch.setattr(problems, "examples_of", watched)
 
     class Spy(Good):
         """It scores an example by its label."""

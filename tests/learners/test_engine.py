@@ -13,7 +13,8 @@ from scipy import sparse
 from omtl.data.rows import square_norms
 from omtl.kernel import row_norms
 from omtl.sklearn import PassiveAggressive, arrays
-from omtl.sklearn.base import MultiTaskClassifier, arrays_of
+from omtl.sklearn.base import MultiTaskClassifier
+from omtl.sklearn.states import arrays_of
 
 N, D = 1500, 37
 

@@ -28,7 +28,7 @@ from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD
-from omtl.reference.conformance import Case, recorded
+from omtl.reference.problems import Case, recorded
 from omtl.util.errors import UserError
 
 STEPS = [1e-9, 1e-5, 0.01, 0.1, 1.0 / 3.0, 1.0, 7.0, 1e6]

@@ -44,9 +44,10 @@ from omtl.sklearn import (
     engine,
     progressive_validation,
 )
-from omtl.sklearn.base import MultiTaskClassifier, arrays_of, norms_of
+from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.parameters import TABLE
+from omtl.sklearn.states import arrays_of, norms_of
 from omtl.util.archives import read_sealed, write_sealed
 from omtl.util.errors import UserError
 

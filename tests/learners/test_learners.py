@@ -50,7 +50,7 @@ from omtl.learners.second_order import SecondOrderPerceptron
 from omtl.learners.selective import SelectivePerceptron
 from omtl.learners.soft_confidence import SCW
 from omtl.reference import Step
-from omtl.reference.conformance import recorded
+from omtl.reference.problems import recorded
 from omtl.util.errors import UserError
 
 INFINITY = float("inf")

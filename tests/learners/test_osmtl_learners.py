@@ -22,7 +22,7 @@ from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
 from omtl.reference import osmtl
-from omtl.reference.conformance import recorded
+from omtl.reference.problems import recorded
 
 ORACLES = {
     OSGL: osmtl.osgl,

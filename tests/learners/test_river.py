@@ -22,8 +22,9 @@ from scipy import sparse
 
 from omtl.river import FIRST_COLUMNS, MultiTask
 from omtl.sklearn import ROMPGD, PassiveAggressive, engine
-from omtl.sklearn.base import MultiTaskClassifier, arrays_of
+from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
+from omtl.sklearn.states import arrays_of
 
 N_FEATURES = 3 * FIRST_COLUMNS
 

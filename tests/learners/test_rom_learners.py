@@ -33,7 +33,7 @@ from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.reference import interaction, rom
-from omtl.reference.conformance import recorded
+from omtl.reference.problems import recorded
 
 GROWN = 1e60
 """Scores larger than this, of learners whose steps grow without bound, are not compared."""

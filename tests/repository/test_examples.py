@@ -57,6 +57,7 @@ def ended(command: str, folder: Path, home: Path) -> subprocess.CompletedProcess
     [
         ("tutorial.md", None),
         ("own_learner.md", "my_learner"),
+        ("foreign.md", "foreign"),
         ("own_data.md", "my_data"),
         ("rows.md", "feature_by_feature"),
         ("adding.md", None),

@@ -1,0 +1,146 @@
+"""Small problems that learners are played on, event by event, to be looked at."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from omtl.data.examples import examples_of
+from omtl.data.networks import mixing_matrix
+from omtl.data.streams import Stream, Tasks, rounds
+from omtl.kernel.loop import run
+from omtl.kernel.play import Trace, play
+from omtl.kernel.rules import Event, Shape
+
+
+class Case(NamedTuple):
+    """A small problem: labelled examples, the order they come in, and a network."""
+
+    tasks: Tasks
+    stream: Stream
+    mixing: np.ndarray
+
+    @property
+    def shape(self) -> Shape:
+        """What a learner is told."""
+        X = self.tasks.X
+        counts = np.bincount(self.tasks.task[self.stream.example], minlength=len(self.tasks.names))
+        return Shape(
+            n_tasks=len(self.tasks.names),
+            n_features=X.shape[1],
+            mixing=self.mixing,
+            sparse=sparse.issparse(X),
+            n_rounds=self.stream.start.size - 1,
+            n_examples=tuple(counts.tolist()),
+        )
+
+    def with_rows(self, X: np.ndarray | sparse.csr_array) -> Case:
+        """Return the problem with other rows."""
+        return self._replace(tasks=Tasks(X, self.tasks.y, self.tasks.task, self.tasks.names))
+
+    def with_labels(self, y: np.ndarray) -> Case:
+        """Return the problem with other labels."""
+        return self._replace(tasks=Tasks(self.tasks.X, y, self.tasks.task, self.tasks.names))
+
+
+class Recorded(NamedTuple):
+    """By event: the score, and whether the learner learnt from it; and the learner's last state."""
+
+    scores: np.ndarray
+    fired: np.ndarray
+    state: Any
+
+
+class Record(NamedTuple):
+    """The recorder (`omtl.kernel.loop`) of events: their scores, and which were learnt from."""
+
+    scores: np.ndarray
+    fired: np.ndarray
+
+    def begin(self) -> int:
+        """Return that no event has been."""
+        return 0
+
+    def scored(
+        self,
+        n: int,
+        learner: Any,  # noqa: ARG002
+        state: Any,  # noqa: ARG002
+        rows: Any,  # noqa: ARG002
+        event: Event,  # noqa: ARG002
+        y: float,  # noqa: ARG002
+        score: float,
+    ) -> int:
+        """Keep the score."""
+        self.scores[n] = score
+        return n
+
+    def learnt(self, n: int, event: Event, stepped: bool) -> int:  # noqa: ARG002
+        """Keep whether there was a step."""
+        self.fired[n] = stepped
+        return n + 1
+
+
+def problem(sizes: tuple[int, ...], n_features: int = 33, seed: int = 0) -> Case:
+    """Return a fixed problem with learnable labels, one node per task, many features zero.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Number of examples of each task.
+    n_features, seed : int
+    """
+    rng = np.random.default_rng(seed)
+    n_tasks, n = len(sizes), sum(sizes)
+    task = np.repeat(np.arange(n_tasks), sizes)
+    X = rng.normal(size=(n, n_features)) * (rng.random((n, n_features)) < 0.4)
+    ways = rng.normal(size=n_features) + 0.5 * rng.normal(size=(n_tasks, n_features))
+    margin = np.einsum("ij,ij->i", X, ways[task]) + 0.3 * rng.normal(size=n)
+    names = tuple(f"task {k + 1}" for k in range(n_tasks))
+    tasks = Tasks(X, np.where(margin > 0, 1.0, -1.0), task, names)
+    stream = rounds(
+        tasks, np.random.default_rng(seed + 1), np.random.default_rng(seed + 2), n_tasks
+    )
+    # A ring that loses no mode whatever its size.
+    return Case(tasks, stream, 0.7 * np.eye(n_tasks) + 0.3 * mixing_matrix(n_tasks, "ring"))
+
+
+def recorded(learner: Any, case: Case, compiled: bool = True) -> Recorded:
+    """Play a case and return its scores by event.
+
+    Parameters
+    ----------
+    learner
+        One that is no tuple is played as plain Python.
+    case : Case
+    compiled : bool
+        Whether to run in the compiled loop.
+    """
+    n_events = case.stream.example.size
+    noted = Record(np.full(n_events, np.nan), np.zeros(n_events, dtype=bool))
+    state = learner.new_state(case.shape)
+    run(learner, state, examples_of(case.tasks), case.stream, noted, compiled)
+    return Recorded(noted.scores, noted.fired, state)
+
+
+def traced(learner: Any, case: Case, compiled: bool = True) -> Trace:
+    """Play a case and return its trace."""
+    return play(learner, examples_of(case.tasks), case.stream, case.shape, compiled)[0]
+
+
+def problem_of(sizes: tuple[int, ...]) -> Case:
+    """Return a problem of so many examples a task, of which there may be none at all."""
+    case = problem(tuple(max(size, 1) for size in sizes))
+    kept = np.concatenate(
+        [np.flatnonzero(case.tasks.task == k)[:size] for k, size in enumerate(sizes)]
+    ).astype(np.int64)
+    n = kept.size
+    stream = Stream(
+        start=np.arange(n + 1),
+        example=kept,
+        node=case.tasks.task[kept],
+        checkpoint=np.array([n] if n else [], dtype=np.int64),
+    )
+    return case._replace(stream=stream)

@@ -1,0 +1,149 @@
+"""What estimators make of their arguments: classes, tasks, networks."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from omtl.data.networks import mixing_matrix
+from omtl.sklearn import arrays
+from omtl.util.errors import UserError
+
+
+def two_classes(classes: np.ndarray) -> np.ndarray:
+    """Return sorted classes; raise ValueError unless there are two."""
+    if classes.size > 2:
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is multiclass: "
+            f"{classes.size} classes"
+        )
+    if classes.size < 2:
+        raise ValueError(
+            f"two classes are needed, but there is one class or none: {classes.tolist()}; a "
+            "stream that begins with one class must be told both (classes=)"
+        )
+    return classes
+
+
+def labels_of(task: Any, what: str) -> list[Hashable]:
+    """Return labels of tasks as plain, hashable objects."""
+    plain = task.tolist() if hasattr(task, "tolist") else task
+    if isinstance(plain, str | bytes) or not isinstance(plain, Iterable):
+        raise ValueError(f"{what}={task!r} must be one label an entry, such as a list")
+    listed = list(plain)
+    try:
+        set(listed)
+    except TypeError as fault:
+        raise ValueError(f"{what}: a label must be hashable, such as a string: {fault}") from None
+    return listed
+
+
+def names_of(tasks: Any) -> tuple[Hashable, ...]:
+    """Return the names of declared tasks; raise ValueError where one comes twice, or none."""
+    if isinstance(tasks, set | frozenset):
+        raise ValueError("tasks must have an order, which a set has not: give a list")
+    names = labels_of(tasks, "tasks")
+    if len(set(names)) != len(names) or not names:
+        raise ValueError(f"tasks={names} must be different labels, at least one")
+    return tuple(names)
+
+
+def names_in(task: Any) -> tuple[Hashable, ...]:
+    """Return the tasks that occur: sorted if they can be, else in the order of appearance."""
+    known = arrays.whole_numbers(task)
+    if known is not None:
+        return known
+    names = list(dict.fromkeys(labels_of(task, "task")))
+    try:
+        return tuple(sorted(names))  # type: ignore[type-var]
+    except TypeError:
+        return tuple(names)
+
+
+def numbers_of(task: Any, n: int, number: Mapping[Hashable, int]) -> list[int]:
+    """Return the numbers of the tasks of `n` examples."""
+    if task is None:
+        if len(number) > 1:
+            raise ValueError(
+                f"there are {len(number)} tasks: give the task of each example (task=)"
+            )
+        return [0] * n
+    labels = labels_of(task, "task")
+    if len(labels) != n:
+        raise ValueError(f"task has {len(labels)} entries for {n} examples")
+    try:
+        return [number[label] for label in labels]
+    except KeyError as fault:
+        raise ValueError(unknown_task(fault.args[0], tuple(number))) from None
+
+
+def unknown_task(task: Any, names: tuple[Hashable, ...]) -> str:
+    """Return the message for a task that was not declared."""
+    shown = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
+    return (
+        f"task {task!r} is none of those that were declared ({shown}); "
+        "name all tasks when learning begins (tasks=)"
+    )
+
+
+def mixing_of(network: Any, n_tasks: int) -> np.ndarray:
+    """Return the combination weights of a network; raise ValueError where it is none."""
+    try:
+        if isinstance(network, str):
+            return mixing_matrix(n_tasks, network)
+        if isinstance(network, Mapping):
+            return mixing_matrix(**{"n_nodes": n_tasks, **network})
+    except (UserError, TypeError) as fault:
+        raise ValueError(str(fault)) from fault
+    mixing = np.ascontiguousarray(network, dtype=np.float64)
+    if mixing.ndim != 2 or mixing.shape[0] != mixing.shape[1]:
+        raise ValueError(f"network: combination weights of the shape {mixing.shape} are not square")
+    if not (np.all(mixing >= 0.0) and np.allclose(mixing.sum(axis=1), 1.0)):
+        raise ValueError("network: combination weights must not be negative, and sum to 1 by row")
+    return mixing
+
+
+def count_rounds(numbers: list[int], n_tasks: int, by_task: bool) -> int:
+    """Return the number of rounds of a whole stream (`omtl.sklearn.following`)."""
+    if not by_task:
+        return len(numbers)
+    count, met = 0, set[int]()
+    for k in numbers:
+        if k in met:
+            count += 1
+            met = set()
+        met.add(k)
+        if len(met) == n_tasks:
+            count += 1
+            met = set()
+    return count + bool(met)
+
+
+def counts_of(
+    given: Any, names: tuple[Hashable, ...], counted: list[int] | None
+) -> tuple[int, ...]:
+    """Return how many examples of each task come, as far as it is known."""
+    if given is not None:
+        if not isinstance(given, Mapping) or set(given) != set(names):
+            raise ValueError(f"n_examples must give a number to each of the tasks {names}")
+        return tuple(int(given[name]) for name in names)
+    return () if counted is None else tuple(np.bincount(counted, minlength=len(names)).tolist())
+
+
+def nodes_of(number: np.ndarray, node: Any, n_nodes: int, n_tasks: int) -> np.ndarray:
+    """Return the node of each example: by default that with the number of its task."""
+    if node is None:
+        if n_nodes != n_tasks:
+            raise ValueError(
+                f"the network has {n_nodes} nodes for {n_tasks} tasks: "
+                "give the node of each example (node=)"
+            )
+        return number.copy()
+    nodes = np.asarray(node)
+    if nodes.shape != number.shape or nodes.dtype.kind not in "iu":
+        raise ValueError(f"node must be {number.size} whole numbers, one an example")
+    if nodes.size and not (nodes.min() >= 0 and nodes.max() < n_nodes):
+        raise ValueError(f"node must be from 0 to {n_nodes - 1}, as the network has {n_nodes}")
+    return nodes.astype(np.int64)

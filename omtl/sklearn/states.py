@@ -1,0 +1,71 @@
+"""Rows as compiled code reads them, and the arrays of states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
+from omtl.sklearn.following import Batch
+
+SUMMED_AT_ONCE = 8192
+"""Where rows are longer, NumPy's sums over an array of rows depend on where a row begins in it."""
+
+
+def rows_in(X: np.ndarray | sparse.csr_array) -> Rows:
+    """Return rows as compiled code reads them: writable, which it takes for a type.
+
+    Sparse ones must be canonical (`omtl.data.validation`).
+    """
+    if not sparse.issparse(X) and not X.flags.writeable:
+        X = X.copy()
+    return rows_of(X)
+
+
+def norms_of(X: np.ndarray | sparse.csr_array) -> np.ndarray:
+    """Return the squared norm of each row, shape (n_rows,), the same bits alone and among others.
+
+    Dense rows that NumPy does not sum in one go are given to it one by one.
+    """
+    if isinstance(X, sparse.csr_array) or X.shape[1] <= SUMMED_AT_ONCE:
+        return square_norms(X)
+    return np.array([square_norms(row[None])[0] for row in X])
+
+
+def one_of(batch: Batch, i: int) -> Batch:
+    """Return a batch of one example."""
+    rows = batch.rows
+    if isinstance(rows, SparseRows):
+        rows = rows._replace(indptr=rows.indptr[i : i + 2])
+    else:
+        rows = DenseRows(rows.X[i : i + 1])
+    return Batch(rows, *(each[i : i + 1] for each in batch[1:]))
+
+
+# Tuples of arrays, some of them of tuples in their turn
+
+
+def arrays_of(parts: Any, prefix: str = "") -> dict[str, np.ndarray]:
+    """Return the arrays of a state by their paths."""
+    found: dict[str, np.ndarray] = {}
+    for name, part in zip(parts._fields, parts, strict=True):
+        path = f"{prefix}{name}"
+        found |= {path: part} if isinstance(part, np.ndarray) else arrays_of(part, f"{path}/")
+    return found
+
+
+def each_array(
+    parts: Any, change: Callable[[str, np.ndarray], np.ndarray], prefix: str = ""
+) -> Any:
+    """Return a state with each array changed; `change` is given its path and itself."""
+    changed = {}
+    for name, part in zip(parts._fields, parts, strict=True):
+        path = f"{prefix}{name}"
+        if isinstance(part, np.ndarray):
+            changed[name] = change(path, part)
+        else:
+            changed[name] = each_array(part, change, f"{path}/")
+    return parts._replace(**changed)

@@ -1,0 +1,398 @@
+"""The stream of an estimator: how it begins, and how it goes on with rows."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Hashable
+from functools import partial
+from numbers import Integral
+from typing import Any, ClassVar, get_type_hints
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import column_or_1d
+
+from omtl.data.rows import DenseRows, Rows, SparseRows
+from omtl.data.validation import sound_rows
+from omtl.kernel.rules import Shape
+from omtl.sklearn import arrays, engine
+from omtl.sklearn.arguments import (
+    count_rounds,
+    counts_of,
+    mixing_of,
+    names_in,
+    names_of,
+    nodes_of,
+    numbers_of,
+    two_classes,
+    unknown_task,
+)
+from omtl.sklearn.engine import RUNAWAY, UNSOUND, Engine
+from omtl.sklearn.following import (
+    Batch,
+    Clock,
+    Manner,
+    follow_slowly,
+    new_clock,
+    new_window,
+    with_room,
+)
+from omtl.sklearn.parameters import ANY, NUMBERS, Entry
+from omtl.sklearn.states import arrays_of, each_array, norms_of, one_of, rows_in
+from omtl.util.errors import UserError
+
+COMPILED_PARTS = ("_engine", "_quick")
+"""Attributes that are made anew where they are missing."""
+
+
+class TaskStream(BaseEstimator):
+    """The state of a stream of examples of many tasks, and the rules that go on with it."""
+
+    rules: ClassVar[Any]
+    entry: ClassVar[Entry]
+    classes_: np.ndarray
+    tasks_: tuple[Hashable, ...]
+    n_features_in_: int
+    _learner: Any
+    _state: Any
+    _shape: Shape
+    _clock: Clock
+    _window: Rows
+    _room: int
+    _by_task: bool
+    _holds: bool
+    _number: dict[Hashable, int]
+    _sign: dict[Any, float]
+    _place: dict[Hashable, int]
+    _labels: tuple[Any, ...]
+    _table: tuple[int, np.ndarray] | None
+    _engine: Engine
+    _quick: Callable[..., float]
+
+    # How a stream begins
+
+    def _begin(self, X: Any, classes: np.ndarray, task: Any, tasks: Any, whole: bool) -> None:
+        """Begin the stream of these examples; `whole` if no others come."""
+        if tasks is not None:
+            names = names_of(tasks)
+        elif task is not None:
+            names = names_in(task)
+        else:
+            names = (0,)
+        counted: list[int] | None = None
+        if whole and {"n_rounds", "n_examples"} & {*self.entry.told}:
+            counted = numbers_of(task, X.shape[0], {name: k for k, name in enumerate(names)})
+        self._start(self._shape_of(names, sparse.issparse(X), counted), two_classes(classes), names)
+
+    def _shape_of(
+        self, names: tuple[Hashable, ...], sparse: bool, counted: list[int] | None = None
+    ) -> Shape:
+        """Return what the rules are told; `counted` are the tasks' numbers of a whole stream."""
+        m = len(names)
+        shape = Shape(m, self.n_features_in_, np.eye(m), sparse=bool(sparse))
+        if "network" in self.entry.told:
+            shape = shape._replace(mixing=mixing_of(self.network, m))
+        if "n_rounds" in self.entry.told:
+            known = self.n_rounds
+            if known is None:
+                known = 0 if counted is None else count_rounds(counted, m, self._rounds_by_task())
+            if not isinstance(known, Integral) or known < 0:
+                raise ValueError(f"n_rounds={known!r} must be a whole number, not negative")
+            shape = shape._replace(n_rounds=int(known))
+        if "n_examples" in self.entry.told:
+            shape = shape._replace(n_examples=counts_of(self.n_examples, names, counted))
+        if "random_state" in self.entry.told:
+            given = self.random_state
+            drawn = given if isinstance(given, Integral) else None
+            if drawn is None:
+                drawn = check_random_state(given).randint(2**31 - 1)
+            if drawn < 0:
+                raise ValueError(f"random_state={drawn} must not be negative")
+            shape = shape._replace(seed=int(drawn))
+        return shape
+
+    def _rounds_by_task(self) -> bool:
+        """Return whether a round has an example of each task."""
+        kinds = {"task": True, "example": False}
+        kind = getattr(self, "rounds", "example")
+        if kind not in kinds:
+            raise ValueError(f"rounds={kind!r} is not known; choose from {', '.join(kinds)}")
+        return kinds[kind]
+
+    def _start(self, shape: Shape, classes: np.ndarray, names: tuple[Hashable, ...]) -> None:
+        """Set the state of a stream that has not begun."""
+        learner = self._checked_rules()
+        by_task = self._rounds_by_task()
+        try:
+            state = learner.new_state(shape)
+        except UserError as fault:
+            raise ValueError(f"{type(self).__name__}: {fault}") from fault
+        except (MemoryError, OverflowError) as fault:
+            raise too_large(self, shape) from fault
+        self._state = each_array(state, self._without_row_lists)
+        holds = hasattr(self.rules, "close_round")
+        self._learner, self._shape, self._by_task, self._holds = learner, shape, by_task, holds
+        self._clock = new_clock(len(names))
+        n_slots = 2 * len(names) + 1 if holds else 0
+        self._window = new_window(n_slots, shape.n_features, shape.sparse)
+        self._room = 0
+        self.classes_, self.tasks_ = classes, names
+        self._forget_engine()
+        self._number = {name: k for k, name in enumerate(names)}
+        places = dict(self._number) if len(names) > 1 else {None: 0, **self._number}
+        each_at_its_node = "network" not in self.entry.told or len(shape.mixing) == len(names)
+        self._place = places if each_at_its_node else {}
+        self._table = arrays.table_of(names)
+        self._labels = tuple(classes.tolist())
+        self._sign = dict(zip(classes.tolist(), (-1.0, 1.0), strict=True))
+
+    def _checked_rules(self) -> Any:
+        """Return the rules with the hyper-parameters as they are now."""
+        kinds = get_type_hints(self.rules)
+        values: dict[str, Any] = {}
+        for name in self.rules._fields:
+            kind: Any = kinds[name]
+            value: Any = getattr(self, name)
+            words, numbers = NUMBERS[kind]
+            right = isinstance(value, numbers)
+            if not right or (kind is not bool and (isinstance(value, bool) or value != value)):
+                raise ValueError(f"{type(self).__name__}: {name}={value!r} must be {words}")
+            words, fits = self.entry.values.get(name, ANY)
+            if not fits(float(value)):
+                raise ValueError(f"{type(self).__name__}: {name}={value!r} must be {words}")
+            values[name] = kind(value)
+        return self.rules(**values)
+
+    def _check_again(self, classes: Any, tasks: Any) -> None:
+        """Raise ValueError where classes or tasks are not what they were."""
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"classes={classes!r} are not those of the first call: {self.classes_}"
+            )
+        if tasks is not None and names_of(tasks) != self.tasks_:
+            raise ValueError(f"tasks are not those of the first call: {self.tasks_}")
+
+    # How it goes on
+
+    def _fit_quickly(self, X: Any, y: Any, task: Any, tasks: Any) -> bool:
+        """Fit arrays that need no conversion; return False, all as it was, if they do."""
+        classes = arrays.two_labels(y) if engine.COMPILED else None
+        drawn = not isinstance(getattr(self, "random_state", None), Integral | None)
+        if classes is None or drawn or arrays.plain_rows(X) is None:
+            return False
+        before = dict(self.__dict__)
+        self.__dict__.pop("feature_names_in_", None)
+        self.n_features_in_ = X.shape[1]
+        self._begin(X, classes, task, tasks, whole=True)
+        if self._learn_quickly(X, y, task, ends=True):
+            return True
+        self.__dict__.clear()
+        self.__dict__.update(before)
+        return False
+
+    def _learn_quickly(self, X: Any, y: Any, task: Any, ends: bool) -> bool:
+        """Learn from arrays that need no conversion; return False if they do, nothing learnt."""
+        if not self._place or not engine.COMPILED or hasattr(self, "feature_names_in_"):
+            return False
+        rows = arrays.plain_rows(X)
+        if rows is None or X.shape[1] != self.n_features_in_:
+            return False
+        if isinstance(rows, SparseRows) != self._shape.sparse:
+            return False
+        n = X.shape[0]
+        signs = arrays.signs_of(y, n, self.classes_)
+        number = arrays.numbers_of(task, n, self._table, len(self.tasks_))
+        if signs is None or number is None or not self._compiled().knows_norms():
+            return False
+        code = arrays.learn(self, rows, signs, number, ends)
+        if code == RUNAWAY:
+            self._warn()
+        return code != UNSOUND
+
+    def _learn(self, X: Any, y: Any, task: Any, node: Any, ends: bool) -> None:
+        """Learn from validated rows."""
+        y = column_or_1d(y)
+        positive, negative = y == self.classes_[1], y == self.classes_[0]
+        if not np.all(positive | negative):
+            strange = np.unique(y[~(positive | negative)])[:5].tolist()
+            raise ValueError(f"y has the labels {strange}, which are not in {self.classes_}")
+        scores = self._follow(
+            self._batch(X, np.where(positive, 1.0, -1.0), task, node), True, ends=ends
+        )
+        if not np.isfinite(scores).all():
+            self._warn()
+
+    def _warn(self) -> None:
+        """Tell that the weights have run away."""
+        warnings.warn(
+            f"{type(self).__name__}: scores are no longer finite; take a smaller learning rate",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    def _batch(self, X: Any, y: np.ndarray, task: Any, node: Any) -> Batch:
+        """Return validated rows as compiled code reads them, in the layout of the stream."""
+        n = X.shape[0]
+        number = np.array(numbers_of(task, n, self._number), dtype=np.int64)
+        nodes = self._nodes(number, node)
+        if self._shape.sparse:
+            X = sparse.csr_array(X)
+        elif sparse.issparse(X):
+            X = X.toarray()
+        return Batch(rows_in(X), y, number, nodes, norms_of(X))
+
+    def _nodes(self, number: np.ndarray, node: Any) -> np.ndarray:
+        """Return the node of each example."""
+        if "network" not in self.entry.told:
+            return np.zeros(number.size, dtype=np.int64)
+        return nodes_of(number, node, self._shape.mixing.shape[0], self._shape.n_tasks)
+
+    def _follow(self, batch: Batch, learns: bool, ends: bool = False) -> np.ndarray:
+        """Let the rules go on with a batch; return its scores."""
+        self._make_room(batch.rows)
+        n = batch.task.size
+        scores = np.empty(n)
+        if engine.COMPILED:
+            self._compiled().many(batch, scores, (0, n, 0), (learns, ends))
+        else:
+            manner = Manner(self._by_task, self._holds, learns, 0, n, ends)
+            parts = self._learner, self._state, self._window
+            follow_slowly(*parts, batch, self._clock, manner, scores)
+        return scores
+
+    def _make_room(self, rows: Rows) -> None:
+        """See to it that the window has room for each of these rows."""
+        if isinstance(rows, SparseRows) and self._holds:
+            longest = int(np.diff(rows.indptr).max(initial=0))
+            if longest > self._room:
+                self._room = 2 * longest
+                self._window = with_room(self._window, self._room)
+                self._forget_engine()
+
+    def _compiled(self, room: int = 0) -> Engine:
+        """Return the compiled code of the stream, with room for a row of so many nonzeros."""
+        found: Engine | None = getattr(self, "_engine", None)
+        if found is None or (found.room is not None and found.room < room):
+            sizes = (self.n_features_in_, 2 * room if self._shape.sparse else None)
+            parts = (self._learner, self._state, self._window, self._clock)
+            found = Engine(parts, (self._by_task, self._holds), *sizes)
+            self._engine = found
+        return found
+
+    def _forget_engine(self) -> None:
+        """Drop the compiled code of arrays that are no longer those of the stream."""
+        for name in COMPILED_PARTS:
+            self.__dict__.pop(name, None)
+
+    def _foresee(self, batch: Batch) -> np.ndarray:
+        """Return the scores of examples, each as if it came next, and learn nothing."""
+        if not self.entry.drawn:
+            return self._follow(batch, learns=False)
+        before = {name: getattr(self._state, name).copy() for name in self.entry.drawn}
+        scores = np.empty(batch.task.size)
+        for i in range(scores.size):
+            scores[i : i + 1] = self._follow(one_of(batch, i), learns=False)
+            for name, array in before.items():
+                getattr(self._state, name)[...] = array
+        return scores
+
+    def _one(self, x: Any, task: Hashable, node: int | None, sign: float) -> float:
+        """Score one example, and learn from it if `sign` is a label, not 0."""
+        check_begun(self)
+        if self._shape.sparse:
+            row = sound_rows(x) if sparse.issparse(x) else sparse.csr_array(np.atleast_2d(x))
+            row = row.astype(np.float64, copy=False)
+        else:
+            given = sound_rows(x).toarray() if sparse.issparse(x) else x
+            row = np.atleast_2d(np.asarray(given, dtype=float))
+        if row.shape != (1, self.n_features_in_):
+            raise ValueError(
+                f"x has the shape {np.shape(x)}, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        return self._one_row(rows_in(row), norms_of(row), task, node, sign)
+
+    def _one_row(
+        self, rows: Rows, square_norm: np.ndarray, task: Hashable, node: int | None, sign: float
+    ) -> float:
+        """Go on with the only row of `rows`."""
+        if not math.isfinite(square_norm[0]):
+            raise ValueError("x contains NaN, infinity or a value too large for its square")
+        number = np.array([self._number_of(task)])
+        nodes = self._nodes(number, None if node is None else [node])
+        if sign == 0.0 and self.entry.drawn:
+            return float(self._foresee(Batch(rows, np.zeros(1), number, nodes, square_norm))[0])
+        if engine.COMPILED and isinstance(rows, DenseRows) and self._compiled().knows_norms():
+            if not hasattr(self, "_quick"):
+                self._quick = partial(self._engine.one(), self._engine.address)
+            score = self._quick(rows.X[0], sign, number[0], nodes[0])
+        else:
+            batch = Batch(rows, np.array([sign]), number, nodes, square_norm)
+            score = float(self._follow(batch, learns=sign != 0.0)[0])
+        if sign != 0.0 and not math.isfinite(score):
+            self._warn()
+        return score
+
+    def _number_of(self, task: Hashable) -> int:
+        """Return the number of a task."""
+        if task is None and len(self.tasks_) == 1:
+            return 0
+        try:
+            return self._number[task]
+        except (KeyError, TypeError):
+            raise ValueError(unknown_task(task, self.tasks_)) from None
+
+    def _sign_of(self, y: Any) -> float:
+        """Return -1 or +1 for a class."""
+        check_begun(self)
+        try:
+            return self._sign[y]
+        except (KeyError, TypeError):
+            raise ValueError(f"y={y!r} is none of the classes {self.classes_.tolist()}") from None
+
+    def _label_of(self, score: float) -> Any:
+        """Return the class of a score as a plain object; the first for a score of 0."""
+        return self._labels[score > 0.0]
+
+    def _without_row_lists(self, name: str, array: np.ndarray) -> np.ndarray:
+        return array[:, :0].copy() if name in self.entry.row_lists else array
+
+    def _widen(self, n_features: int) -> None:
+        """Make room for more features, of which no example had any; for sparse rows only."""
+        self._shape = self._shape._replace(n_features=n_features)
+        try:
+            state = self._learner.new_state(self._shape)
+        except (MemoryError, OverflowError) as fault:
+            raise too_large(self, self._shape) from fault
+        wider = iter(arrays_of(state).values())
+
+        def grown(name: str, array: np.ndarray) -> np.ndarray:
+            into = next(wider)
+            if name in self.entry.row_lists:
+                return array
+            into[tuple(slice(size) for size in array.shape)] = array
+            return into
+
+        self._state = each_array(self._state, grown)
+        self._forget_engine()
+        self.n_features_in_ = n_features
+
+
+def check_begun(estimator: TaskStream) -> None:
+    """Raise NotFittedError, at little cost, where no stream has begun."""
+    if not hasattr(estimator, "_state"):
+        raise NotFittedError(
+            f"this {type(estimator).__name__} has seen nothing yet: call fit, partial_fit or begin"
+        )
+
+
+def too_large(estimator: TaskStream, shape: Shape) -> ValueError:
+    """Return the error for weights that do not fit into memory."""
+    return ValueError(
+        f"{type(estimator).__name__}: weights of {shape.n_tasks} tasks and {shape.n_features} "
+        "features do not fit into the memory; hash the features to fewer"
+    )
