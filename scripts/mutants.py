@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,8 +48,8 @@ TARGETS = {
 EACH = 6
 """Mutants of each module."""
 
-SECONDS = 300
-"""In which the tests of a mutant end, or it counts as noticed: it hangs."""
+TIMES = 5
+"""How many times as long as without a change tests may take, or a mutant counts as noticed."""
 
 COPIED = ("omtl", "data_fetchers", "tests", "conf", "experiments", "scripts", "examples", "results")
 
@@ -149,8 +150,8 @@ def drawn(module: str, each: int, seed: int) -> list[Mutant]:
     return random.Random(f"{seed} {module}").sample(every, min(each, len(every)))
 
 
-def survives(mutant: Mutant, place: Path) -> bool:
-    """Whether all tests of its module pass with a mutant in a copy of the checkout."""
+def survives(mutant: Mutant, place: Path, seconds: float | None = None) -> bool:
+    """Whether all tests of its module pass in time with a mutant in a copy of the checkout."""
     path = place / mutant.module
     good = path.read_text(encoding="utf-8")
     names, _, chosen = TARGETS[mutant.module].partition(" -k ")
@@ -161,10 +162,16 @@ def survives(mutant: Mutant, place: Path) -> bool:
         run = subprocess.run(
             [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *tests],
             cwd=place,
-            env={**os.environ, "PYTHONPATH": str(place), "OMTL_HOME": str(place / ".omtl")},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(place),
+                "OMTL_HOME": str(place / ".omtl"),
+                # None of these modules is compiled; the harness would compile all for each mutant.
+                "NUMBA_CACHE_DIR": str(place / ".omtl" / "compiled"),
+            },
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            timeout=SECONDS,
+            timeout=seconds,
         )
     except subprocess.TimeoutExpired:
         return False
@@ -190,13 +197,16 @@ def main() -> int:
             shutil.copy(ROOT / name, place / name)
         for module in options.module or TARGETS:
             good = (ROOT / module).read_text(encoding="utf-8")
+            began = time.monotonic()
             if not survives(Mutant(module, "unchanged", good), place):
                 raise SystemExit(
                     f"{module}: its tests fail as it is: no mutant would tell anything"
                 )
+            seconds = TIMES * (time.monotonic() - began)
+            print(f"{module}: tests took {seconds / TIMES:.0f} s", flush=True)
             for mutant in drawn(module, options.each, options.seed):
                 tried += 1
-                if survives(mutant, place):
+                if survives(mutant, place, seconds):
                     why = known.get(mutant.name)
                     unexplained += [] if why else [mutant.name]
                     print(f"survived  {mutant.name}{f' — {why}' if why else ''}", flush=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import socket
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping
@@ -33,6 +34,9 @@ RETRIES = 3
 
 LOOK = 0.5
 """Seconds between two looks at a cluster's capacity."""
+
+ANSWER = 10.0
+"""Seconds in which the head of a cluster answers, or it is gone."""
 
 BACKLOG = 16
 """Tasks that a cluster is given at least, so that one that grows by need sees the need."""
@@ -285,11 +289,22 @@ class Ray(_Cluster):
         import ray
 
         self._ray = ray
+        _, client, server = str(address).rpartition("ray://")
+        head: str = server if client else ray.get_runtime_context().gcs_address
+        self._host, _, self._port = head.rpartition(":")
         self._task = ray.remote(max_retries=RETRIES)(function)
         self._under_way: list[Any] = []
         self._failed: list[Any] = []
 
+    def _look_for_head(self) -> None:
+        """Raise where it is gone: ray would look for it for a minute, and then end this process."""
+        try:
+            socket.create_connection((self._host, int(self._port)), ANSWER).close()
+        except OSError as fault:
+            raise _gone("ray", self._address) from fault
+
     def _now(self) -> int:
+        self._look_for_head()
         return int(self._ray.cluster_resources().get("CPU", 0))
 
     def submit(self, task: Any) -> None:
@@ -308,6 +323,7 @@ class Ray(_Cluster):
             except self._ray.exceptions.RayError as fault:
                 self._failed.append(fault)
         if self._failed and not returned:
+            self._look_for_head()
             first_fault = self._failed[0]
             raise getattr(first_fault, "cause", None) or first_fault
         return returned

@@ -146,8 +146,15 @@ def why_lacking(units: Sequence[Unit], n_stored: int, failed: Mapping[str, Failu
     return reasons[0] if reasons else f"{n_stored} of {len(units)} repeats are stored"
 
 
-def worker(unit: Unit) -> Done:
+def worker(unit: Unit, is_last: bool = True) -> Done:
     """Compute a unit; return its result, or the reason if it failed.
+
+    Parameters
+    ----------
+    unit : Unit
+    is_last : bool
+        Whether it is the last one of its task, with which the peak of all is told: short units
+        would else take longer to measure than to hand out.
 
     Raises
     ------
@@ -172,7 +179,7 @@ def worker(unit: Unit) -> Done:
         if isinstance(fault, OSError) and fault.errno in FULL:
             raise cannot_write(fault.filename or kept(), fault) from fault
         failure = Failure(f"{unit.name}: {describe(fault)}")
-    peak = memory.peak_since()
+    peak = memory.peak_since() if is_last else 0.0
     return Done(unit, result, failure, this_process(), peak, loading.times_loaded())
 
 
@@ -200,14 +207,15 @@ _local = threading.local()
 
 def asked(work: Asked) -> list[Done]:
     """Compute units in a worker, one after the other."""
-    return [one(unit, work) for unit in work.units]
+    with one_thread():
+        return [one(unit, work) for unit in work.units]
 
 
 def one(unit: Unit, work: Asked) -> Done:
     """Compute a unit; apart, where its learner is the user's or it has a limit."""
     learner = unit.algorithm["learner"].rpartition(".")[0]
     if work.seconds is None and work.mib is None and own_module(learner) is None:
-        return here(unit, work.mark)
+        return here(unit, work.mark, unit is work.units[-1])
     kind = work.mib, os.environ.get(VARIABLE)
     if getattr(_local, "kind", None) != kind or _local.apart.is_lost():
         _local.kind, _local.apart = kind, Apart(work.mib)
@@ -218,10 +226,10 @@ def one(unit: Unit, work: Asked) -> Done:
         return Done(unit, None, failure, this_process(), memory.peak_since(), 0)
 
 
-def here(unit: Unit, mark: str) -> Done:
+def here(unit: Unit, mark: str, is_last: bool = True) -> Done:
     """Compute a unit in this process, whose peak is measured since the mark that comes with it."""
     memory.follow(mark)
-    return worker(unit)
+    return worker(unit, is_last)
 
 
 def _deaths() -> tuple[type[Exception], ...]:
