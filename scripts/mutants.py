@@ -27,6 +27,7 @@ from pathlib import Path
 import yaml
 
 from omtl.util.paths import ROOT
+from scripts.in_page import record
 
 TARGETS = {
     "data_fetchers/fetch.py": "test_fetch.py test_survivors.py",
@@ -50,6 +51,9 @@ EACH = 6
 
 TIMES = 5
 """How many times as long as without a change tests may take, or a mutant counts as noticed."""
+
+OUTCOMES = ("noticed", "explained", "survived")
+COLUMNS = ("module", "mutants", "noticed", "survived, explained", "survived, unexplained")
 
 COPIED = ("omtl", "data_fetchers", "tests", "conf", "experiments", "scripts", "examples", "results")
 
@@ -188,7 +192,7 @@ def main() -> int:
     command.add_argument("--seed", type=int, default=0)
     options = command.parse_args()
     known = yaml.safe_load((ROOT / "scripts" / "mutants.yaml").read_text(encoding="utf-8")) or {}
-    tried, unexplained = 0, []
+    unexplained: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         for name in COPIED:
@@ -204,15 +208,21 @@ def main() -> int:
                 )
             seconds = TIMES * (time.monotonic() - began)
             print(f"{module}: tests took {seconds / TIMES:.0f} s", flush=True)
+            counts = [0, 0, 0]
             for mutant in drawn(module, options.each, options.seed):
-                tried += 1
-                if survives(mutant, place, seconds):
-                    why = known.get(mutant.name)
-                    unexplained += [] if why else [mutant.name]
-                    print(f"survived  {mutant.name}{f' — {why}' if why else ''}", flush=True)
-                else:
-                    print(f"noticed   {mutant.name}", flush=True)
-    print(f"{tried} mutants; {len(unexplained)} survived of which nothing is said")
+                survived = survives(mutant, place, seconds)
+                why = known.get(mutant.name)
+                outcome = 0 if not survived else 1 if why else 2
+                counts[outcome] += 1
+                unexplained += [mutant.name] if outcome == 2 else []
+                print(
+                    f"{('noticed', 'explained', 'survived')[outcome]:10}{mutant.name}", flush=True
+                )
+            if (options.each, options.seed) == (EACH, 0):
+                row = [module, str(sum(counts)), *map(str, counts)]
+                record("mutants", COLUMNS, row, [*TARGETS])
+    print(f"{len(unexplained)} survived of which nothing is said")
+    print("\n".join(unexplained))
     return 1 if unexplained else 0
 
 

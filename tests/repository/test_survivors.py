@@ -36,10 +36,10 @@ def test_a_file_is_never_written_in_place(tmp_path: Path, monkeypatch: pytest.Mo
     path, synced = tmp_path / "file", []
     write_whole(path, "old")
     assert path.stat().st_mode & 0o777 == 0o644
-    monkeypatch.setattr(os, "fsync", synced.append)
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_size))
 
     def fails(*_: Any) -> None:
-        assert synced
+        assert synced == [len("new")]
         raise OSError(5, "no")
 
     monkeypatch.setattr(Path, "replace", fails)
