@@ -146,15 +146,16 @@ def why_lacking(units: Sequence[Unit], n_stored: int, failed: Mapping[str, Failu
     return reasons[0] if reasons else f"{n_stored} of {len(units)} repeats are stored"
 
 
-def worker(unit: Unit, is_last: bool = True) -> Done:
+def worker(unit: Unit, is_last: bool = True, before: Unit | None = None) -> Done:
     """Compute a unit; return its result, or the reason if it failed.
 
     Parameters
     ----------
     unit : Unit
     is_last : bool
-        Whether it is the last one of its task, with which the peak of all is told: short units
-        would else take longer to measure than to hand out.
+        Whether it is the last one of its task, which reports the peak of them all.
+    before : Unit, optional
+        One of the same task that this process had the code and the files for.
 
     Raises
     ------
@@ -163,7 +164,7 @@ def worker(unit: Unit, is_last: bool = True) -> Done:
     """
     result, failure = None, None
     try:
-        if not unit.is_same_here():
+        if not (before and _made_of_the_same(unit, before)) and not unit.is_same_here():
             raise UserError(
                 f"{this_process()} has other code or files than the process that asks it for "
                 f"{unit.name}; bring its checkout and its data to the same state"
@@ -181,6 +182,12 @@ def worker(unit: Unit, is_last: bool = True) -> Done:
         failure = Failure(f"{unit.name}: {describe(fault)}")
     peak = memory.peak_since() if is_last else 0.0
     return Done(unit, result, failure, this_process(), peak, loading.times_loaded())
+
+
+def _made_of_the_same(unit: Unit, other: Unit) -> bool:
+    """Whether two units differ in their repeat only, as far as that can be told at once."""
+    parts = ("algorithm", "dataset", "protocol")
+    return all(getattr(unit, part) is getattr(other, part) for part in parts)
 
 
 class Asked(NamedTuple):
@@ -207,15 +214,19 @@ _local = threading.local()
 
 def asked(work: Asked) -> list[Done]:
     """Compute units in a worker, one after the other."""
+    dones: list[Done] = []
     with one_thread():
-        return [one(unit, work) for unit in work.units]
+        for unit in work.units:
+            before = dones[-1].unit if dones and dones[-1].result else None
+            dones.append(one(unit, work, before))
+    return dones
 
 
-def one(unit: Unit, work: Asked) -> Done:
+def one(unit: Unit, work: Asked, before: Unit | None) -> Done:
     """Compute a unit; apart, where its learner is the user's or it has a limit."""
     learner = unit.algorithm["learner"].rpartition(".")[0]
     if work.seconds is None and work.mib is None and own_module(learner) is None:
-        return here(unit, work.mark, unit is work.units[-1])
+        return here(unit, work.mark, unit is work.units[-1], before)
     kind = work.mib, os.environ.get(VARIABLE)
     if getattr(_local, "kind", None) != kind or _local.apart.is_lost():
         _local.kind, _local.apart = kind, Apart(work.mib)
@@ -226,10 +237,10 @@ def one(unit: Unit, work: Asked) -> Done:
         return Done(unit, None, failure, this_process(), memory.peak_since(), 0)
 
 
-def here(unit: Unit, mark: str, is_last: bool = True) -> Done:
+def here(unit: Unit, mark: str, is_last: bool = True, before: Unit | None = None) -> Done:
     """Compute a unit in this process, whose peak is measured since the mark that comes with it."""
     memory.follow(mark)
-    return worker(unit, is_last)
+    return worker(unit, is_last, before)
 
 
 def _deaths() -> tuple[type[Exception], ...]:

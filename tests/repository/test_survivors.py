@@ -21,7 +21,7 @@ from omtl.compute.store import Store
 from omtl.data.rows import rows_of
 from omtl.experiment import loading
 from omtl.experiment.code import _code_of, code_version
-from omtl.experiment.unit import Result, setting_of
+from omtl.experiment.unit import Result, Unit, setting_of
 from omtl.kernel.rules import Event, Shape
 from omtl.learners.perceptron import Perceptron
 from omtl.util import compile_cache, files
@@ -93,6 +93,20 @@ def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.Mon
         "omtl.experiment.unit.code_version", lambda name: honest(name) + "!" * (name == data)
     )
     assert small("pm").unit(0, 0).key != base.key
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_task_is_computed_by_the_code_that_asks(
+    same: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looked at once for units that differ in their repeat only, and again after a failure."""
+    looked: list[int] = []
+    monkeypatch.setattr(Unit, "is_same_here", lambda unit: (looked.append(unit.repeat), same)[1])
+    units = [*small("pm").repeats(0, 3), small("dom2").unit(0, 3)]
+    dones = parallel_jobs.asked(parallel_jobs.Asked(units, "", None, None))
+    assert [done.result is not None for done in dones] == [same] * 4
+    assert looked == ([0, 3] if same else [0, 1, 2, 3])
+    assert [bool(done.peak_mib) for done in dones] == [False, False, False, True]
 
 
 def test_plain_imports_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
