@@ -15,6 +15,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import Future
 from contextlib import closing
 from functools import lru_cache
 from queue import Empty, SimpleQueue
@@ -183,7 +184,7 @@ class Processes(_Local):
 
         super().__init__(jobs)
         self._function = function
-        self._under_way = 0
+        self._under_way: set[Future[Any]] = set()
         self._executor = get_reusable_executor(
             jobs,
             context=get_context("loky"),  # which does not run the user's script again
@@ -195,17 +196,29 @@ class Processes(_Local):
 
     def submit(self, task: Any) -> None:
         """Take a task."""
-        self._under_way += 1
-        self._executor.submit(self._function, task).add_done_callback(self._ended.put)
+        future = self._executor.submit(self._function, task)
+        self._under_way.add(future)
+        future.add_done_callback(self._ended.put)
 
     def _unpacked(self, end: Any) -> Any:
-        self._under_way -= 1
+        self._under_way.discard(end)
         return end.result()
 
     def close(self) -> None:
-        """End the workers where they work on something."""
+        """End the workers where they work on something.
+
+        Not before what was submitted last is on its way to them: a thread of loky (3.6.0) that
+        still looks for it then would print a `KeyError`.
+        """
+        until = time.monotonic() + LOOK
+        while self._waiting() and time.monotonic() < until:
+            time.sleep(0.001)
         if self._under_way:
             self._executor.shutdown(kill_workers=True)
+
+    def _waiting(self) -> bool:
+        """Whether some task has neither been handed to a worker nor ended."""
+        return not all(future.running() or future.done() for future in self._under_way)
 
 
 class _Cluster:
