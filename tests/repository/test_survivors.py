@@ -122,6 +122,22 @@ def test_plain_imports_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(versions) == 2
 
 
+def test_relative_imports_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To a folder above too."""
+    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
+    (tmp_path / "pack" / "sub").mkdir(parents=True)
+    for name in ("pack/__init__.py", "pack/sub/__init__.py"):
+        (tmp_path / name).touch()
+    (tmp_path / "pack" / "sub" / "mine.py").write_text("from ..step import x\n")
+    versions = set()
+    for number in (1, 2):
+        (tmp_path / "pack" / "step.py").write_text(f"x = {number}")
+        _code_of.cache_clear()
+        versions.add(code_version("pack.sub.mine"))
+    _code_of.cache_clear()
+    assert len(versions) == 2
+
+
 def test_compiled_code_is_kept_by_all_sources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
