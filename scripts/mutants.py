@@ -16,12 +16,13 @@ import copy
 import os
 import random
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import yaml
@@ -54,6 +55,17 @@ TIMES = 5
 
 OUTCOMES = ("noticed", "explained", "survived")
 COLUMNS = ("module", "mutants", "noticed", "survived, explained", "survived, unexplained")
+
+LOADED = (
+    "pytest",
+    "hypothesis",
+    "numba",
+    "pandas",
+    "scipy.stats",
+    "sklearn.base",
+    "joblib",
+    "tqdm",
+)
 
 COPIED = ("omtl", "data_fetchers", "tests", "conf", "experiments", "scripts", "examples", "results")
 
@@ -163,25 +175,47 @@ def survives(mutant: Mutant, place: Path, seconds: float | None = None) -> bool:
     tests += ["-k", chosen.strip("'")] if chosen else []
     path.write_text(mutant.source, encoding="utf-8")
     try:
-        run = subprocess.run(
-            [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *tests],
-            cwd=place,
-            env={
-                **os.environ,
-                "PYTHONPATH": str(place),
-                "OMTL_HOME": str(place / ".omtl"),
-                # None of these modules is compiled; the harness would compile all for each mutant.
-                "NUMBA_CACHE_DIR": str(place / ".omtl" / "compiled"),
-            },
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=seconds,
-        )
-    except subprocess.TimeoutExpired:
-        return False
+        return _status_of(["-x", "-p", "no:cacheprovider", *tests], place, seconds) == 0
     finally:
         path.write_text(good, encoding="utf-8")
-    return run.returncode == 0
+
+
+def _status_of(words: list[str], place: Path, seconds: float | None) -> int:
+    """Run pytest in a fork, which has the packages of others loaded; return its status."""
+    child = os.fork()
+    if not child:
+        os.setsid()
+        os.chdir(place)
+        for number in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+        for name in [name for name in sys.modules if name.partition(".")[0] in COPIED]:
+            del sys.modules[name]
+        sys.path[:] = [str(place), *(path for path in sys.path if Path(path).resolve() != ROOT)]
+        import pytest
+
+        os._exit(pytest.main(words))
+    until = None if seconds is None else time.monotonic() + seconds
+    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+        time.sleep(0.05)
+        if until is not None and time.monotonic() > until:
+            os.killpg(child, signal.SIGKILL)
+            until = None
+    return os.waitstatus_to_exitcode(ended[1])
+
+
+def _load(place: Path) -> None:
+    """Load what tests need of others' packages, once; the project's is loaded by each fork.
+
+    None of the modules is compiled; the harness would compile all anew for each mutant.
+    """
+    os.environ |= {
+        "PYTHONPATH": str(place),
+        "OMTL_HOME": str(place / ".omtl"),
+        "NUMBA_CACHE_DIR": str(place / ".omtl" / "compiled"),
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    for name in LOADED:
+        import_module(name)
 
 
 def main() -> int:
@@ -199,6 +233,7 @@ def main() -> int:
             shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("pyproject.toml", "Makefile", "README.md"):
             shutil.copy(ROOT / name, place / name)
+        _load(place)
         for module in options.module or TARGETS:
             good = (ROOT / module).read_text(encoding="utf-8")
             began = time.monotonic()
