@@ -28,39 +28,22 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from omtl.compute import parallel_jobs
-from omtl.compute.progress import Progress
-from omtl.compute.segments import scan
+from omtl.compute.parallel_jobs import SYNC_SECONDS
+from omtl.compute.segments import Record, scan
 from omtl.compute.store import Store
-from omtl.experiment.config import load_option, resolve_jobs
-from omtl.experiment.unit import Unit, compute
-from omtl.tables.plan import Experiment
+from omtl.experiment.unit import compute
 from omtl.util.files import write_whole
-from omtl.util.signals import ended
+from scripts.elastic_client import UNITS, client, dask_worker, start, units
 from scripts.in_page import fill, table
 
 ROOT = Path(__file__).resolve().parents[1]
-UNITS = 60
+RECORD = ROOT / "results" / "trust" / "elastic.csv"
 PATIENCE = 300.0
 """Seconds after which a run counts as hanging."""
 
 ENGINES = ("threads", "processes", "dask", "ray")
 EVENTS = ("a worker joins", "a worker is killed", "the scheduler is killed")
 STOPS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
-
-
-def units() -> list[Unit]:
-    """Return units that take some milliseconds each."""
-    reading: dict[str, Any] = {"name": "as_written", "answers": {}}
-    experiment = Experiment.compose("pm", "random_walk", "rounds", None, reading)
-    experiment.dataset["options"] |= {"n_examples": 3000, "n_features": 50, "n_tasks": 8}
-    return experiment.repeats(0, UNITS)
-
-
-def nap(seconds: float) -> int:
-    """Sleep; return the number of the process."""
-    time.sleep(seconds)
-    return os.getpid()
 
 
 def free_port() -> int:
@@ -70,47 +53,36 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def _started(*words: str, **more: Any) -> subprocess.Popen[Any]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **more.pop("environment", {})}
-    return subprocess.Popen(
-        [sys.executable, *words],
-        cwd=ROOT,
-        env=environment,
-        stdout=more.pop("stdout", subprocess.DEVNULL),
-        stderr=more.pop("stderr", subprocess.DEVNULL),
-        **more,
-    )
-
-
 class DaskCluster:
     """A scheduler of dask and workers with a thread each, which are processes of their own."""
 
     def __init__(self) -> None:
         self.port = free_port()
         self.address = f"tcp://127.0.0.1:{self.port}"
-        self.workers: list[subprocess.Popen[Any]] = []
+        self.workers: list[Any] = []
         self.begin()
 
     def begin(self) -> None:
         """Start the scheduler."""
-        words = ("--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard", "--no-show")
-        self.scheduler = _started("-m", "distributed.cli.dask_scheduler", *words)
+        words = ["--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard", "--no-show"]
+        self.scheduler = subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_scheduler", *words],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
-    def join(self) -> int:
-        """Start a worker; return the number of its process."""
-        words = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1")
-        words += ("--death-timeout", "60")
-        self.workers.append(_started("-m", "distributed.cli.dask_worker", self.address, *words))
-        return self.workers[-1].pid
+    def join(self) -> None:
+        """Start a worker."""
+        self.workers.append(start(dask_worker, self.address))
 
     def leave(self) -> None:
         """Kill the worker that is there longest."""
         if self.workers:
             self.workers[0].kill()
-            self.workers.pop(0).wait()
+            self.workers.pop(0).join()
 
     def fall(self) -> None:
-        """Kill the scheduler, whose workers then end."""
+        """Kill the scheduler, and the workers."""
         self.scheduler.kill()
         self.scheduler.wait()
         while self.workers:
@@ -175,42 +147,14 @@ class NoCluster:
 CLUSTERS: dict[str, Any] = {"dask": DaskCluster, "ray": RayCluster}
 
 
-def client(engine: str, address: str, folder: Path) -> int:
-    """Compute the units that a store lacks; note in a file how many are reported as done."""
-
-    class Told(Progress):
-        def done(self, n: int = 1, name: str = "") -> None:
-            with (folder / "told").open("a") as file:
-                file.write(f"{n}\n")
-            super().done(n, name)
-
-    parallel_jobs.Progress = Told  # type: ignore[misc]
-    parallel = resolve_jobs(load_option("parallel", engine), 2)
-    if address:
-        parallel["address"] = address
-
-    def job() -> int:
-        outcome = parallel_jobs.run(units(), Store(folder / "store"), parallel, quiet=True)
-        print(json.dumps({"computed": outcome.computed, "failed": len(outcome.failed)}))
-        return 0
-
-    return ended(job)
-
-
 class Run:
     """A client that is under way."""
 
     def __init__(self, engine: str, address: str, folder: Path) -> None:
-        (folder / "told").write_text("")
+        for name in ("told", "err"):
+            (folder / name).write_text("")
         self.folder = folder
-        self._err = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the run
-        self.process = _started(
-            *("-m", "scripts.elastic", "--client", str(folder), "--engine", engine),
-            *("--address", address),
-            stdout=subprocess.PIPE,
-            stderr=self._err,
-            text=True,
-        )
+        self.process = start(client, engine, address, folder, err=folder / "err")
 
     def told(self) -> int:
         """Return how many units it has reported as done."""
@@ -219,27 +163,25 @@ class Run:
     def wait_for(self, count: int) -> None:
         """Wait until it has reported so many units, or has ended."""
         until = time.monotonic() + PATIENCE
-        while self.told() < count and self.process.poll() is None and time.monotonic() < until:
+        while self.told() < count and self.process.is_alive() and time.monotonic() < until:
             time.sleep(0.005)
 
     def wait(self) -> int:
-        """Return the status, when it has ended."""
-        try:
-            self.out, _ = self.process.communicate(timeout=PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.out, _ = self.process.communicate()
-        self._err.seek(0)
-        self.err = self._err.read()
-        return self.process.returncode
+        """Return the status, when it has ended; one that does not end is killed."""
+        self.process.join(PATIENCE)
+        self.process.kill()
+        self.process.join()
+        self.err = (self.folder / "err").read_text()
+        return self.process.exitcode
 
 
 def stored(folder: Path) -> dict[str, tuple[str, int]]:
     """Return where each stored unit is."""
     found = {}
     for path in sorted((folder / "store").glob("*.units")):
-        for record in scan(path):
-            found[record.key.hex()] = path.name, record.begin
+        for part in scan(path):
+            demand(isinstance(part, Record), f"{path.name} is damaged at byte {part.begin}")
+            found[part.key.hex()] = path.name, part.begin
     return found
 
 
@@ -258,8 +200,8 @@ def events_of(engine: str) -> list[str]:
     return [*(EVENTS if engine in CLUSTERS else ()), *(stop.name for stop in STOPS)]
 
 
-def moment(event: str, engine: str, cluster: Any, drawn: random.Random, folder: Path) -> None:
-    """Break a run, let it end, and demand what must hold.
+def moment(event: str, engine: str, cluster: Any, drawn: random.Random, folder: Path) -> bool:
+    """Break a run, let it end, demand what must hold; return whether it had units left then.
 
     Parameters
     ----------
@@ -284,6 +226,8 @@ def moment(event: str, engine: str, cluster: Any, drawn: random.Random, folder: 
     run = Run(engine, cluster.address, folder)
     if event != EVENTS[0]:
         run.wait_for(drawn.randrange(UNITS))
+        time.sleep(drawn.uniform(0.0, SYNC_SECONDS))
+    left = run.told() < UNITS
     stopped = event in {stop.name for stop in STOPS}
     if event == "a worker joins":
         cluster.join()
@@ -294,25 +238,28 @@ def moment(event: str, engine: str, cluster: Any, drawn: random.Random, folder: 
     elif event == "the scheduler is killed":
         cluster.fall()
     else:
-        run.process.send_signal(signal.Signals[event])
+        with suppress(ProcessLookupError):  # it has ended
+            os.kill(run.process.pid, signal.Signals[event])
     status = run.wait()
     kept, told = stored(folder), run.told()
     demand(len(kept) >= told, f"{told} were reported as done, {len(kept)} are stored")
     demand("Traceback" not in run.err, f"said {run.err!r}")
     if event == "the scheduler is killed":
-        demand(status in (0, 2), f"status {status}: {run.err}")
+        told_why = "is gone; start it again" in run.err or "no cluster of" in run.err
+        demand(status == 0 or (status == 2 and told_why), f"status {status}: {run.err}")
         cluster.begin()
     elif not stopped:
         demand(status == 0, f"status {status}: {run.err}")
     if engine in CLUSTERS and not cluster.workers:
         cluster.join()
     again = Run(engine, cluster.address, folder)
-    demand(again.wait() == 0, f"went on with status {again.process.returncode}: {again.err}")
-    computed = json.loads(again.out.splitlines()[-1])["computed"]
+    demand(again.wait() == 0, f"went on with status {again.process.exitcode}: {again.err}")
+    computed = json.loads((folder / "outcome").read_text())["computed"]
     demand(computed == UNITS - len(kept), f"computed {computed}, {len(kept)} were stored")
     now = stored(folder)
     demand(len(now) == UNITS, f"{len(now)} units are stored")
     demand(all(now[key] == place for key, place in kept.items()), "stored units were written again")
+    return left
 
 
 @contextmanager
@@ -332,58 +279,67 @@ def bits(store: Store) -> list[dict[str, bytes]]:
     return [{name: a.tobytes() for name, a in r.arrays.items()} for r in found if r is not None]
 
 
-def suite(engine: str, moments: int, seed: int, tell: Any = print) -> list[tuple[str, str]]:
-    """Break runs of an engine at so many moments; return what happened, and what went wrong."""
-    found = []
+def suite(engine: str, numbers: range, seed: int) -> Iterator[tuple[str, bool, str]]:
+    """Break runs at moments of these numbers; yield events, whether units were left, and faults."""
     with tempfile.TemporaryDirectory() as name, cluster_of(engine) as cluster:
         alone = Store(Path(name) / "alone")
         for unit in units():
             alone.save(unit, compute(unit))
-        for number in range(moments):
+        for number in numbers:
             folder = Path(name) / str(number)
             folder.mkdir()
-            drawn, fault = random.Random(f"{seed} {number}"), ""
+            drawn, left, fault = random.Random(f"{seed} {number}"), False, ""
             event = drawn.choice(events_of(engine))
             try:
-                moment(event, engine, cluster, drawn, folder)
+                left = moment(event, engine, cluster, drawn, folder)
                 demand(bits(Store(folder / "store")) == bits(alone), "other bits")
             except BrokenError as broken:
                 fault = str(broken)
-                tell(f"{engine}, moment {number}: {fault}")
-            found.append((event, fault))
-    return found
+                print(f"{engine}, moment {number}, {event}: {fault}", flush=True)
+            yield event, left, fault
 
 
-COLUMNS = ("engine", "what happened", "times", "as demanded")
+COLUMNS = ("engine", "what happened", "times", "before all units were done", "as demanded")
+
+
+def record(engine: str, event: str, counts: tuple[int, ...], add: bool) -> None:
+    """Add a moment's counts to the record; the first replaces the engine's earlier ones."""
+    known: dict[tuple[str, str], tuple[int, ...]] = {}
+    with suppress(FileNotFoundError), RECORD.open(encoding="utf-8", newline="") as file:
+        known = {(row[0], row[1]): tuple(map(int, row[2:])) for row in [*csv.reader(file)][1:]}
+    known = {key: earlier for key, earlier in known.items() if add or key[0] != engine}
+    earlier = known.get((engine, event), (0,) * len(counts))
+    known[engine, event] = tuple(map(sum, zip(earlier, counts, strict=True)))
+    rows = [
+        (*key, *map(str, known[key]))
+        for key in sorted(known, key=lambda key: (ENGINES.index(key[0]), key[1]))
+    ]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *rows])
+    write_whole(RECORD, text.getvalue())
+    moments = Counter[str]()
+    for (name, _), (times, *_) in known.items():
+        moments[name] += times
+    head = ", ".join(f"{moments[name]} with {name}" for name in ENGINES if name in moments)
+    fill(ROOT / "docs" / "trust.md", "elastic", [f"Moments: {head}.", "", *table(COLUMNS, rows)])
 
 
 def main() -> int:
-    """Run the suite, and write what came of it if nothing went wrong."""
+    """Run the suite, and record what comes of it."""
     top = argparse.ArgumentParser(description="Break runs on clusters at random moments.")
     top.add_argument("--engine", action="append", choices=ENGINES, help="default: each")
     top.add_argument("--moments", type=int, default=200, help="on each engine; default: 200")
+    top.add_argument("--first", type=int, default=0, help="go on from it, and add to the record")
     top.add_argument("--seed", type=int, default=0)
-    top.add_argument("--client", type=Path, help=argparse.SUPPRESS)
-    top.add_argument("--address", default="", help=argparse.SUPPRESS)
     given = top.parse_args()
-    if given.client:
-        return client(given.engine[0], given.address, given.client)
-    rows, wrong = [], 0
+    wrong = 0
     for engine in given.engine or ENGINES:
-        found = suite(engine, given.moments, given.seed)
-        wrong += sum(bool(fault) for _, fault in found)
-        good = Counter(event for event, fault in found if not fault)
-        rows += [
-            (engine, event, str(times), str(good[event]))
-            for event, times in sorted(Counter(event for event, _ in found).items())
-        ]
-        print(*rows, sep="\n", flush=True)
-    if not wrong:
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([COLUMNS, *rows])
-        write_whole(ROOT / "results" / "trust" / "elastic.csv", text.getvalue())
-        head = f"{given.moments} moments on each engine, drawn with seed {given.seed}:"
-        fill(ROOT / "docs" / "trust.md", "elastic", [head, "", *table(COLUMNS, rows)])
+        numbers = range(given.first, given.first + given.moments)
+        moments = suite(engine, numbers, given.seed)
+        for number, (event, left, fault) in zip(numbers, moments, strict=True):
+            record(engine, event, (1, left, not fault), add=number > 0)
+            wrong += bool(fault)
+        print(f"{engine}: {given.moments} moments; {wrong} went wrong so far", flush=True)
     return 1 if wrong else 0
 
 

@@ -81,6 +81,7 @@ def storing(count: int) -> float:
         started = time.perf_counter()
         for unit in given:
             store.save(unit, nothing(unit))
+        store.sync()
         return (time.perf_counter() - started) / count
 
 

@@ -24,8 +24,10 @@ import yaml
 from scipy import sparse
 
 from omtl.util.errors import UserError
+from scripts.in_page import record
 
 CASES = 10_000
+COLUMNS = ("kind", "cases", "ended with a sentence", "same numbers as the twin", "neither")
 SECONDS_A_CASE = 5.0
 """On average, from which on a batch hangs; it begins with compilation, for which `START` is."""
 START = 240.0
@@ -262,11 +264,11 @@ def attempt(kind: str, first: int, cases: int) -> None:
                 pass
             except Exception as fault:
                 print(f"fault {type(fault).__name__}: {' '.join(str(fault).split())}", flush=True)
-    print(f"{kind}: {taken} of {cases} taken, each for its twin's number", file=sys.stderr)
+    print(f"taken {taken}")
 
 
-def batch(kind: str, first: int, cases: int) -> list[str]:
-    """Try cases in another process; return what is wrong with each that does not end well."""
+def batch(kind: str, first: int, cases: int) -> tuple[int, list[str]]:
+    """Try cases in another process; return how many were taken, and what is wrong with others."""
     command = [sys.executable, "-m", "scripts.fuzz", "--inside", "--kind", kind]
     command += ["--first", str(first), "--cases", str(cases)]
     try:
@@ -285,7 +287,8 @@ def batch(kind: str, first: int, cases: int) -> list[str]:
     if ended:
         last = next((line for line in reversed(lines) if line.isdecimal()), "none")
         found.append(f"{kind} {last}: the process ended ({ended})")
-    return found
+    taken = [int(line.split()[1]) for line in lines if line.startswith("taken")]
+    return sum(taken), found
 
 
 def main() -> int:
@@ -301,7 +304,14 @@ def main() -> int:
         attempt(kinds[0], options.first, options.cases)
         return 0
     each = -(-options.cases // len(kinds))
-    found = [fault for kind in kinds for fault in batch(kind, options.first, each)]
+    found: list[str] = []
+    for kind in kinds:
+        taken, faults = batch(kind, options.first, each)
+        found += faults
+        counts = (each, each - taken - len(faults), taken, len(faults))
+        print(kind, *counts, flush=True)
+        if each * len(KINDS) >= CASES:
+            record("fuzz", COLUMNS, [kind, *map(str, counts)], [*KINDS])
     print(f"{each * len(kinds)} cases of {', '.join(kinds)}: {len(found)} did not end well")
     print("\n".join(found))
     return 1 if found else 0

@@ -1,11 +1,16 @@
-"""Putting what a script has measured into a page of the documentation."""
+"""Putting what a script has measured into the records and a page of the documentation."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from omtl.util.files import write_whole
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -26,3 +31,20 @@ def fill(page: Path, name: str, lines: Iterable[str]) -> None:
     if not found:
         raise ValueError(f"{page} has no marks of {name!r}")
     write_whole(page, before + begin + "\n".join(lines) + "\n" + end + after)
+
+
+def record(name: str, columns: Sequence[str], row: Sequence[str], order: Sequence[str]) -> None:
+    """Put a row into ``results/trust/<name>.csv`` and all its rows into the page on trust.
+
+    It replaces the one with the same first cell; the rows stand in the order of first cells.
+    """
+    path = ROOT / "results" / "trust" / f"{name}.csv"
+    rows: dict[str, Sequence[str]] = {}
+    with suppress(FileNotFoundError), path.open(encoding="utf-8", newline="") as file:
+        rows = {known[0]: known for known in [*csv.reader(file)][1:]}
+    rows[row[0]] = row
+    every = [rows[first] for first in order if first in rows]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([columns, *every])
+    write_whole(path, text.getvalue())
+    fill(ROOT / "docs" / "trust.md", name, table(columns, every))

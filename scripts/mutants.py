@@ -16,16 +16,19 @@ import copy
 import os
 import random
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import yaml
 
 from omtl.util.paths import ROOT
+from scripts.in_page import record
 
 TARGETS = {
     "data_fetchers/fetch.py": "test_fetch.py test_survivors.py",
@@ -47,8 +50,22 @@ TARGETS = {
 EACH = 6
 """Mutants of each module."""
 
-SECONDS = 300
-"""In which the tests of a mutant end, or it counts as noticed: it hangs."""
+TIMES = 5
+"""How many times as long as without a change tests may take, or a mutant counts as noticed."""
+
+OUTCOMES = ("noticed", "explained", "survived")
+COLUMNS = ("module", "mutants", "noticed", "survived, explained", "survived, unexplained")
+
+LOADED = (
+    "pytest",
+    "hypothesis",
+    "numba",
+    "pandas",
+    "scipy.stats",
+    "sklearn.base",
+    "joblib",
+    "tqdm",
+)
 
 COPIED = ("omtl", "data_fetchers", "tests", "conf", "experiments", "scripts", "examples", "results")
 
@@ -149,8 +166,8 @@ def drawn(module: str, each: int, seed: int) -> list[Mutant]:
     return random.Random(f"{seed} {module}").sample(every, min(each, len(every)))
 
 
-def survives(mutant: Mutant, place: Path) -> bool:
-    """Whether all tests of its module pass with a mutant in a copy of the checkout."""
+def survives(mutant: Mutant, place: Path, seconds: float | None = None) -> bool:
+    """Whether all tests of its module pass in time with a mutant in a copy of the checkout."""
     path = place / mutant.module
     good = path.read_text(encoding="utf-8")
     names, _, chosen = TARGETS[mutant.module].partition(" -k ")
@@ -158,19 +175,47 @@ def survives(mutant: Mutant, place: Path) -> bool:
     tests += ["-k", chosen.strip("'")] if chosen else []
     path.write_text(mutant.source, encoding="utf-8")
     try:
-        run = subprocess.run(
-            [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *tests],
-            cwd=place,
-            env={**os.environ, "PYTHONPATH": str(place), "OMTL_HOME": str(place / ".omtl")},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=SECONDS,
-        )
-    except subprocess.TimeoutExpired:
-        return False
+        return _status_of(["-x", "-p", "no:cacheprovider", *tests], place, seconds) == 0
     finally:
         path.write_text(good, encoding="utf-8")
-    return run.returncode == 0
+
+
+def _status_of(words: list[str], place: Path, seconds: float | None) -> int:
+    """Run pytest in a fork, which has the packages of others loaded; return its status."""
+    child = os.fork()
+    if not child:
+        os.setsid()
+        os.chdir(place)
+        for number in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+        for name in [name for name in sys.modules if name.partition(".")[0] in COPIED]:
+            del sys.modules[name]
+        sys.path[:] = [str(place), *(path for path in sys.path if Path(path).resolve() != ROOT)]
+        import pytest
+
+        os._exit(pytest.main(words))
+    until = None if seconds is None else time.monotonic() + seconds
+    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+        time.sleep(0.05)
+        if until is not None and time.monotonic() > until:
+            os.killpg(child, signal.SIGKILL)
+            until = None
+    return os.waitstatus_to_exitcode(ended[1])
+
+
+def _load(place: Path) -> None:
+    """Load what tests need of others' packages, once; the project's is loaded by each fork.
+
+    None of the modules is compiled; the harness would compile all anew for each mutant.
+    """
+    os.environ |= {
+        "PYTHONPATH": str(place),
+        "OMTL_HOME": str(place / ".omtl"),
+        "NUMBA_CACHE_DIR": str(place / ".omtl" / "compiled"),
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    for name in LOADED:
+        import_module(name)
 
 
 def main() -> int:
@@ -181,28 +226,38 @@ def main() -> int:
     command.add_argument("--seed", type=int, default=0)
     options = command.parse_args()
     known = yaml.safe_load((ROOT / "scripts" / "mutants.yaml").read_text(encoding="utf-8")) or {}
-    tried, unexplained = 0, []
+    unexplained: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         for name in COPIED:
             shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("pyproject.toml", "Makefile", "README.md"):
             shutil.copy(ROOT / name, place / name)
+        _load(place)
         for module in options.module or TARGETS:
             good = (ROOT / module).read_text(encoding="utf-8")
+            began = time.monotonic()
             if not survives(Mutant(module, "unchanged", good), place):
                 raise SystemExit(
                     f"{module}: its tests fail as it is: no mutant would tell anything"
                 )
+            seconds = TIMES * (time.monotonic() - began)
+            print(f"{module}: tests took {seconds / TIMES:.0f} s", flush=True)
+            counts = [0, 0, 0]
             for mutant in drawn(module, options.each, options.seed):
-                tried += 1
-                if survives(mutant, place):
-                    why = known.get(mutant.name)
-                    unexplained += [] if why else [mutant.name]
-                    print(f"survived  {mutant.name}{f' — {why}' if why else ''}", flush=True)
-                else:
-                    print(f"noticed   {mutant.name}", flush=True)
-    print(f"{tried} mutants; {len(unexplained)} survived of which nothing is said")
+                survived = survives(mutant, place, seconds)
+                why = known.get(mutant.name)
+                outcome = 0 if not survived else 1 if why else 2
+                counts[outcome] += 1
+                unexplained += [mutant.name] if outcome == 2 else []
+                print(
+                    f"{('noticed', 'explained', 'survived')[outcome]:10}{mutant.name}", flush=True
+                )
+            if (options.each, options.seed) == (EACH, 0):
+                row = [module, str(sum(counts)), *map(str, counts)]
+                record("mutants", COLUMNS, row, [*TARGETS])
+    print(f"{len(unexplained)} survived of which nothing is said")
+    print("\n".join(unexplained))
     return 1 if unexplained else 0
 
 

@@ -43,9 +43,14 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
         help=f"{', '.join(READINGS)}, or a name in conf/reading; default: {CLOSEST}",
     )
     command.add_argument("--repeats", type=positive, help="default: as many as published")
-    command.add_argument("--jobs", type=positive, help="default: one per core")
     command.add_argument("--seed", type=natural, default=0, help="default: 0")
     command.add_argument("--selection", help="default: the table's own")
+    add_parallel_options(command)
+
+
+def add_parallel_options(command: argparse.ArgumentParser) -> None:
+    """Add what says by which workers units are computed."""
+    command.add_argument("--jobs", type=positive, help="default: one per core")
     command.add_argument(
         "--parallel",
         default="threads",

@@ -5,7 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from omtl.commands._options import natural, positive, tell_written
+from omtl.commands._options import (
+    add_parallel_options,
+    natural,
+    parallel_of,
+    positive,
+    tell_written,
+)
 from omtl.util.status import DONE, FAILED
 
 HELP = "recompute random cells and compare every digit with results/"
@@ -28,6 +34,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="sign: add a line to results/reproductions.csv under this name",
     )
+    add_parallel_options(command)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -49,9 +56,9 @@ def run(options: argparse.Namespace) -> int:
     if options.table is not None:
         describe("table", options.table)  # a wrong name is told as such
         tables = [options.table]
-    checks = []
+    checks, parallel = [], parallel_of(options)
     for run, row in drawn(results_to_read(), tables, options.cells or len(tables), options.seed):
-        done = check(run, row, options.seed)
+        done = check(run, row, options.seed, parallel)
         checks.append(done)
         print(f"{done.result}: {done}", flush=True)
     if all(done.result == NOT_COMPARABLE for done in checks):

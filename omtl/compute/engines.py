@@ -11,9 +11,11 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import socket
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import Future
 from contextlib import closing
 from functools import lru_cache
 from queue import Empty, SimpleQueue
@@ -33,6 +35,9 @@ RETRIES = 3
 
 LOOK = 0.5
 """Seconds between two looks at a cluster's capacity."""
+
+ANSWER = 10.0
+"""Seconds in which the head of a cluster answers, or it is gone."""
 
 BACKLOG = 16
 """Tasks that a cluster is given at least, so that one that grows by need sees the need."""
@@ -179,7 +184,7 @@ class Processes(_Local):
 
         super().__init__(jobs)
         self._function = function
-        self._under_way = 0
+        self._under_way: set[Future[Any]] = set()
         self._executor = get_reusable_executor(
             jobs,
             context=get_context("loky"),  # which does not run the user's script again
@@ -191,17 +196,29 @@ class Processes(_Local):
 
     def submit(self, task: Any) -> None:
         """Take a task."""
-        self._under_way += 1
-        self._executor.submit(self._function, task).add_done_callback(self._ended.put)
+        future = self._executor.submit(self._function, task)
+        self._under_way.add(future)
+        future.add_done_callback(self._ended.put)
 
     def _unpacked(self, end: Any) -> Any:
-        self._under_way -= 1
+        self._under_way.discard(end)
         return end.result()
 
     def close(self) -> None:
-        """End the workers where they work on something."""
+        """End the workers where they work on something.
+
+        Not before what was submitted last is on its way to them: a thread of loky (3.6.0) that
+        still looks for it then would print a `KeyError`.
+        """
+        until = time.monotonic() + LOOK
+        while self._waiting() and time.monotonic() < until:
+            time.sleep(0.001)
         if self._under_way:
             self._executor.shutdown(kill_workers=True)
+
+    def _waiting(self) -> bool:
+        """Whether some task has neither been handed to a worker nor ended."""
+        return not all(future.running() or future.done() for future in self._under_way)
 
 
 class _Cluster:
@@ -285,11 +302,22 @@ class Ray(_Cluster):
         import ray
 
         self._ray = ray
+        _, client, server = str(address).rpartition("ray://")
+        head: str = server if client else ray.get_runtime_context().gcs_address
+        self._host, _, self._port = head.rpartition(":")
         self._task = ray.remote(max_retries=RETRIES)(function)
         self._under_way: list[Any] = []
         self._failed: list[Any] = []
 
+    def _look_for_head(self) -> None:
+        """Raise where it is gone: ray would look for it for a minute, and then end this process."""
+        try:
+            socket.create_connection((self._host, int(self._port)), ANSWER).close()
+        except OSError as fault:
+            raise _gone("ray", self._address) from fault
+
     def _now(self) -> int:
+        self._look_for_head()
         return int(self._ray.cluster_resources().get("CPU", 0))
 
     def submit(self, task: Any) -> None:
@@ -308,6 +336,7 @@ class Ray(_Cluster):
             except self._ray.exceptions.RayError as fault:
                 self._failed.append(fault)
         if self._failed and not returned:
+            self._look_for_head()
             first_fault = self._failed[0]
             raise getattr(first_fault, "cause", None) or first_fault
         return returned

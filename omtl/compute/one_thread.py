@@ -32,12 +32,13 @@ def one_thread() -> Iterator[None]:
     because another one that ran beside it has ended.
     """
     with _LOCK:
-        _LIMITS.append(_controller().limit(limits=1, user_api="blas"))
+        # Of several, the first limit knows the process's own numbers.
+        _LIMITS.append(None if _LIMITS else _controller().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:
         with _LOCK:
-            if len(_LIMITS) > 1:  # the first limit is the one that knows the process's own numbers
+            if len(_LIMITS) > 1:
                 _LIMITS.pop()
             else:
                 _LIMITS.pop().restore_original_limits()

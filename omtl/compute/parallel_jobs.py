@@ -146,8 +146,16 @@ def why_lacking(units: Sequence[Unit], n_stored: int, failed: Mapping[str, Failu
     return reasons[0] if reasons else f"{n_stored} of {len(units)} repeats are stored"
 
 
-def worker(unit: Unit) -> Done:
+def worker(unit: Unit, is_last: bool = True, before: Unit | None = None) -> Done:
     """Compute a unit; return its result, or the reason if it failed.
+
+    Parameters
+    ----------
+    unit : Unit
+    is_last : bool
+        Whether it is the last one of its task, which reports the peak of them all.
+    before : Unit, optional
+        One of the same task that this process had the code and the files for.
 
     Raises
     ------
@@ -156,7 +164,7 @@ def worker(unit: Unit) -> Done:
     """
     result, failure = None, None
     try:
-        if not unit.is_same_here():
+        if not (before and _made_of_the_same(unit, before)) and not unit.is_same_here():
             raise UserError(
                 f"{this_process()} has other code or files than the process that asks it for "
                 f"{unit.name}; bring its checkout and its data to the same state"
@@ -172,8 +180,14 @@ def worker(unit: Unit) -> Done:
         if isinstance(fault, OSError) and fault.errno in FULL:
             raise cannot_write(fault.filename or kept(), fault) from fault
         failure = Failure(f"{unit.name}: {describe(fault)}")
-    peak = memory.peak_since()
+    peak = memory.peak_since() if is_last else 0.0
     return Done(unit, result, failure, this_process(), peak, loading.times_loaded())
+
+
+def _made_of_the_same(unit: Unit, other: Unit) -> bool:
+    """Whether two units differ in their repeat only, as far as that can be told at once."""
+    parts = ("algorithm", "dataset", "protocol")
+    return all(getattr(unit, part) is getattr(other, part) for part in parts)
 
 
 class Asked(NamedTuple):
@@ -200,13 +214,18 @@ _local = threading.local()
 
 def asked(work: Asked) -> list[Done]:
     """Compute units in a worker, one after the other."""
-    return [one(unit, work) for unit in work.units]
+    dones: list[Done] = []
+    with one_thread():
+        for unit in work.units:
+            before = dones[-1].unit if dones and dones[-1].result else None
+            dones.append(one(unit, work, before))
+    return dones
 
 
-def one(unit: Unit, work: Asked) -> Done:
+def one(unit: Unit, work: Asked, before: Unit | None) -> Done:
     """Compute a unit; apart, where its learner is the user's or it has a limit."""
     if work.seconds is None and work.mib is None and not unit.is_own:
-        return here(unit, work.mark)
+        return here(unit, work.mark, unit is work.units[-1], before)
     kind = work.mib, os.environ.get(VARIABLE)
     if getattr(_local, "kind", None) != kind or _local.apart.is_lost():
         _local.kind, _local.apart = kind, Apart(work.mib)
@@ -217,10 +236,10 @@ def one(unit: Unit, work: Asked) -> Done:
         return Done(unit, None, failure, this_process(), memory.peak_since(), 0)
 
 
-def here(unit: Unit, mark: str) -> Done:
+def here(unit: Unit, mark: str, is_last: bool = True, before: Unit | None = None) -> Done:
     """Compute a unit in this process, whose peak is measured since the mark that comes with it."""
     memory.follow(mark)
-    return worker(unit)
+    return worker(unit, is_last, before)
 
 
 def _deaths() -> tuple[type[Exception], ...]:

@@ -1,7 +1,7 @@
 """Verifying the results in git: random cells, recomputed from scratch, to the last digit.
 
-Each is compared with the repeats beside its table, which have all digits. The store is not needed
-and not read, so whoever has the repository can verify it.
+Each is compared with the repeats beside its table, which have all digits. The store of earlier runs
+is not read, so whoever has the repository can verify it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from data_fetchers.fetch import DataMissing
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Store
 from omtl.experiment.config import named_reading
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.host import host
@@ -62,6 +65,8 @@ COLUMNS = (
     "detail",
 )
 """Columns of ``results/verify.csv``."""
+
+SERIAL = {"backend": "sequential", "jobs": 1}
 
 THE_POINT: dict[str, Any] = {"rule": "fixed", "point": {}}
 """The rule that chooses the only point of a grid."""
@@ -196,7 +201,9 @@ def _left_by_search(run: Run, row: Mapping[str, str]) -> list[int] | None:
     return [int(number) for number in found[-1].split()] if found else None
 
 
-def check(run: Run, row: Mapping[str, str], seed: int) -> Check:
+def check(
+    run: Run, row: Mapping[str, str], seed: int, parallel: Mapping[str, Any] = SERIAL
+) -> Check:
     """Play repeats of a row's cell from nothing and compare them with those beside its table.
 
     Parameters
@@ -207,6 +214,8 @@ def check(run: Run, row: Mapping[str, str], seed: int) -> Check:
         A row of ``results/reproduced``.
     seed : int
         Of the draw of repeats.
+    parallel : mapping
+        An option of ``conf/parallel``, by which the repeats are played.
 
     Raises
     ------
@@ -228,16 +237,17 @@ def check(run: Run, row: Mapping[str, str], seed: int) -> Check:
     made, here = run.meta["cpu"], host()["cpu"]
     spread = float(kept.std(ddof=1)) if kept.size > 1 else 0.0
     differences, close = [], made != here
+    played = _played(plays, run.meta["seed"], repeats, parallel)
     for repeat in repeats:
         try:
-            played = [_replayed(one, rule, run.meta["seed"], repeat) for one in plays]
+            found = [_replayed(one, rule, run.meta["seed"], repeat, played) for one in plays]
         except DataMissing as fault:
             return Check(row, lacking=str(fault))
-        if any(one[1] not in (None, row["data_sha256"]) for one in played):
+        if any(one[1] not in (None, row["data_sha256"]) for one in found):
             differences.append(f"repeat {repeat}: other data")
             close = False
             continue
-        value = min((one[0] for one in played), key=lambda one: abs(one - kept[repeat]))
+        value = min((one[0] for one in found), key=lambda one: abs(one - kept[repeat]))
         if not np.array_equal(value, kept[repeat], equal_nan=True):
             differences.append(f"repeat {repeat}: {value!r}, kept {float(kept[repeat])!r}")
             close &= bool(abs(value - kept[repeat]) <= spread)
@@ -246,16 +256,30 @@ def check(run: Run, row: Mapping[str, str], seed: int) -> Check:
     return Check(row, len(repeats), points, tuple(differences), close)
 
 
+def _played(
+    cells: Sequence[Cell], seed: int, repeats: Sequence[int], parallel: Mapping[str, Any]
+) -> dict[str, Result]:
+    """Return, by their keys, the units that cells need in some repeats, played from nothing."""
+    needed = [one.experiment for cell in cells for one in cell.each_rival()]
+    needed += [cell.chooser for cell in cells if cell.chooser is not None]
+    units = [experiment.unit(seed, repeat) for experiment in needed for repeat in repeats]
+    with TemporaryDirectory() as folder:
+        store = Store(Path(folder))
+        parallel_jobs.run(units, store, parallel, quiet=True)
+        return {unit.key: result for unit in units if (result := store.load(unit)) is not None}
+
+
 def _replayed(
-    cell: Cell, rule: Mapping[str, Any], seed: int, repeat: int
+    cell: Cell, rule: Mapping[str, Any], seed: int, repeat: int, played: Mapping[str, Result]
 ) -> tuple[float, str | None]:
-    """Play a repeat of a cell from nothing; return our number, and the hash of the data.
+    """Return our number of a cell in a repeat from units that were played, and the data's hash.
 
     None for the hash of data that are drawn for this repeat alone.
     """
 
     def play(experiment: Experiment) -> list[Result]:
-        return [compute(experiment.unit(seed, repeat))]
+        unit = experiment.unit(seed, repeat)
+        return [played.get(unit.key) or compute(unit)]  # which raises what had kept it from that
 
     results = together([play(one.experiment) for one in cell.each_rival()])
     by = None if cell.chooser is None else play(cell.chooser)

@@ -13,7 +13,7 @@ from omtl.compute.engines import results
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option
 from omtl.experiment.unit import compute
-from scripts import elastic
+from scripts import elastic, elastic_client
 
 pytestmark = pytest.mark.timeout(900)  # clusters start slowly where other tests run beside
 AFTER = 20
@@ -35,7 +35,7 @@ def test_workers_come_and_go(engine: str, capsys: pytest.CaptureFixture[str]) ->
     killed = False
     with elastic.cluster_of(engine) as cluster:
         how = {**load_option("parallel", engine), "address": cluster.address}
-        with closing(results(elastic.nap, take, how, 10**6)) as stream:
+        with closing(results(elastic_client.nap, take, how, 10**6)) as stream:
             assert next(stream) == []
             assert "has no workers now; waiting for one" in capsys.readouterr().err
             cluster.join()
@@ -52,14 +52,16 @@ def test_workers_come_and_go(engine: str, capsys: pytest.CaptureFixture[str]) ->
     assert pids[-1] != pids[0]
 
 
-def test_a_scheduler_that_goes_is_told_and_the_run_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["dask", "ray"])
+def test_workers_join_and_schedulers_go_and_the_run_goes_on(engine: str, tmp_path: Path) -> None:
     """One sentence, status 2; with a new scheduler the same run computes what is missing."""
-    with elastic.cluster_of("dask") as cluster:
-        cluster.join()
-        event = "the scheduler is killed"
-        elastic.moment(event, "dask", cluster, random.Random(3), tmp_path)
-    store = Store(tmp_path / "store")
-    for unit in elastic.units()[:2]:
+    with elastic.cluster_of(engine) as cluster:
+        for event in ("a worker joins", "the scheduler is killed"):
+            folder = tmp_path / event
+            folder.mkdir()
+            assert elastic.moment(event, engine, cluster, random.Random(3), folder)
+    store = Store(folder / "store")
+    for unit in elastic_client.units()[:2]:
         found = store.load(unit)
         assert found is not None
         assert {name: array.tobytes() for name, array in found.arrays.items()} == {

@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import Future
 from contextlib import closing
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -87,6 +89,25 @@ def test_units_are_done_by_workers_of_which_one_is_killed(
     assert len(workers) == len(UNITS)
     assert workers[4] not in workers[-10:]
     assert bits(store, UNITS) == alone
+
+
+def test_processes_are_not_killed_while_a_task_is_on_its_way_to_them() -> None:
+    """A thread of loky would look for it in vain, and print a traceback (found by SIGTERM)."""
+
+    class Executor:
+        def shutdown(self, kill_workers: bool) -> None:
+            assert kill_workers
+            states.append(future.running())
+
+    states: list[bool] = []
+    future: Future[Any] = Future()
+    pool = engines.Processes.__new__(engines.Processes)
+    pool._executor, pool._under_way = Executor(), {future}
+    later = Timer(0.1, future.set_running_or_notify_cancel)
+    later.start()
+    pool.close()
+    later.join()
+    assert states == [True]
 
 
 def test_ray_is_never_asked_to_cancel(monkeypatch: pytest.MonkeyPatch) -> None:

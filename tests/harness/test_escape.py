@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import html
 import re
+from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from omtl.site import text
-from omtl.site.build import environment
+from omtl.site.build import build, environment
 from omtl.tables.escape import for_latex, for_markdown, one_line
+from omtl.util.paths import RESULTS
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -82,3 +85,26 @@ def test_templates_escape_what_is_no_markup(written: str) -> None:
     made = environment().from_string('<p title="{{ x }}">{{ x }}</p>').render(x=written)
     assert re.fullmatch(r'<p title="[^"<>]*">[^<>]*</p>', made)
     assert html.unescape(made).count(written) == 2
+
+
+def test_a_report_shows_hostile_texts_of_results_as_text(tmp_path: Path) -> None:
+    """From the files to the pages: claims, their places, notes on the print and on theorems."""
+    hostile = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+    texts = {
+        "claims.csv": ["place", "sentence", "predicate", "untrue_in_print"],
+        "proofread.csv": ["says", "printed"],
+        "theory.csv": ["theorem", "part", "at", "warning", "notes"],
+    }
+    results = tmp_path / "results"
+    results.mkdir()
+    for name, columns in texts.items():
+        rows = pd.read_csv(RESULTS / name, dtype=str, keep_default_na=False)
+        rows[columns] = hostile + rows[columns]
+        rows.to_csv(results / name, index=False)
+    site = build(tmp_path / "site", results=results).parent
+    pages = {page.name: page.read_text(encoding="utf-8") for page in site.glob("*.html")}
+    for name, page in pages.items():
+        assert "<script>alert" not in page, name
+        assert "<img src=x" not in page, name
+    for name in ("claims.html", "proofread.html", "theory.html"):
+        assert "alert(1)" in pages[name], name

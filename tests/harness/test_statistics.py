@@ -63,6 +63,9 @@ def test_no_p_without_repeats_or_spread() -> None:
     assert (p_value(one), p_signed_rank(one)) == (1.0, 1.0)
     equal = compare("", A, A, LOWER, ratio=False)
     assert (p_value(equal), p_signed_rank(equal), effect_size(equal)) == (1.0, 1.0, 0.0)
+    with np.errstate(invalid="ignore"):
+        endless = compare("", np.append(A, -np.inf), np.append(B, 1.0), LOWER, ratio=False)
+    assert p_signed_rank(endless) == 1.0
     always = compare("", np.zeros(6), np.ones(6), LOWER, ratio=False)
     assert (p_value(always), effect_size(always)) == (0.0, np.inf)
     assert bootstrap_interval(always, 0) == (-1.0, -1.0)

@@ -25,6 +25,7 @@ from omtl.tables.verdict import (
     Printed,
     difference,
     judge,
+    spreads,
 )
 
 SURE = Difference(0.0, 0.0, 0.0, math.inf, 10.0)
@@ -145,3 +146,14 @@ def test_nothing_to_compare_is_missing() -> None:
     assert OURS not in VERDICTS
     assert judge(SURE) == MATCH
     assert judge(replace(SURE, delta=9.0)) == OFF
+
+
+def test_a_spread_is_judged_where_there_are_two() -> None:
+    """The ratio to what is printed and its F test; nothing where one is lacking or 0."""
+    printed = Printed("10.0", "0.50", STD, 10)
+    found = spreads(printed, 0.5, 10)
+    assert found is not None
+    assert found == pytest.approx((1.0, 1.0))
+    assert spreads(printed, 0.0, 10) is None
+    assert spreads(printed, 0.5, 1) is None
+    assert spreads(replace(printed, std=""), 0.5, 10) is None

@@ -18,7 +18,7 @@ from omtl.commands import _main
 from omtl.compute import parallel_jobs
 from omtl.compute.store import Store
 from omtl.experiment import host
-from omtl.experiment.config import load_option
+from omtl.experiment.config import load_option, resolve_jobs
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
 from omtl.reproduction import verify
@@ -114,10 +114,12 @@ def test_drawn_cells_are_spread_over_the_tables() -> None:
     assert not any(METRICS[name].timing for name in metrics)
 
 
-def test_the_same_numbers(results: Path) -> None:
-    """The chosen point in each repeat, without a store."""
+@pytest.mark.parametrize("name", ["serial", "threads", "processes"])
+def test_the_same_numbers(name: str, results: Path) -> None:
+    """The chosen point in each repeat, without a store, whoever plays it."""
+    parallel = resolve_jobs(load_option("parallel", name), 2)
     for run, row in drawn(results, DOM, 2, 0):
-        done = check(run, row, 0)
+        done = check(run, row, 0, parallel)
         assert (done.result, done.detail) == (SAME, "")
         assert (done.units, done.points) == (3, 1)
 
@@ -231,6 +233,7 @@ def test_what_cannot_be_compared(results: Path, monkeypatch: pytest.MonkeyPatch)
         raise DataMissing("no file")
 
     monkeypatch.setattr(verify, "compute", missing)
+    monkeypatch.setattr(parallel_jobs, "compute", missing)
     done = check(run, row, 0)
     assert (done.result, done.detail) == (NOT_COMPARABLE, "no file")
     (results / "reproduced" / "dom-table1.as_written.repeats.csv").unlink()

@@ -21,7 +21,7 @@ from omtl.compute.store import Store
 from omtl.data.rows import rows_of
 from omtl.experiment import loading
 from omtl.experiment.code import _code_of, code_version
-from omtl.experiment.unit import Result, setting_of
+from omtl.experiment.unit import Result, Unit, setting_of
 from omtl.kernel.rules import Event, Shape
 from omtl.learners.perceptron import Perceptron
 from omtl.util import compile_cache, files
@@ -36,10 +36,10 @@ def test_a_file_is_never_written_in_place(tmp_path: Path, monkeypatch: pytest.Mo
     path, synced = tmp_path / "file", []
     write_whole(path, "old")
     assert path.stat().st_mode & 0o777 == 0o644
-    monkeypatch.setattr(os, "fsync", synced.append)
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_size))
 
     def fails(*_: Any) -> None:
-        assert synced
+        assert synced == [len("new")]
         raise OSError(5, "no")
 
     monkeypatch.setattr(Path, "replace", fails)
@@ -95,6 +95,20 @@ def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.Mon
     assert small("pm").unit(0, 0).key != base.key
 
 
+@pytest.mark.parametrize("same", [True, False])
+def test_a_task_is_computed_by_the_code_that_asks(
+    same: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looked at once for units that differ in their repeat only, and again after a failure."""
+    looked: list[int] = []
+    monkeypatch.setattr(Unit, "is_same_here", lambda unit: (looked.append(unit.repeat), same)[1])
+    units = [*small("pm").repeats(0, 3), small("dom2").unit(0, 3)]
+    dones = parallel_jobs.asked(parallel_jobs.Asked(units, "", None, None))
+    assert [done.result is not None for done in dones] == [same] * 4
+    assert looked == ([0, 3] if same else [0, 1, 2, 3])
+    assert [bool(done.peak_mib) for done in dones] == [False, False, False, True]
+
+
 def test_plain_imports_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As those from a module are."""
     monkeypatch.setenv("OMTL_OWN", str(tmp_path))
@@ -104,6 +118,22 @@ def test_plain_imports_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (tmp_path / "step.py").write_text(f"x = {number}")
         _code_of.cache_clear()
         versions.add(code_version("mine"))
+    _code_of.cache_clear()
+    assert len(versions) == 2
+
+
+def test_relative_imports_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To a folder above too."""
+    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
+    (tmp_path / "pack" / "sub").mkdir(parents=True)
+    for name in ("pack/__init__.py", "pack/sub/__init__.py"):
+        (tmp_path / name).touch()
+    (tmp_path / "pack" / "sub" / "mine.py").write_text("from ..step import x\n")
+    versions = set()
+    for number in (1, 2):
+        (tmp_path / "pack" / "step.py").write_text(f"x = {number}")
+        _code_of.cache_clear()
+        versions.add(code_version("pack.sub.mine"))
     _code_of.cache_clear()
     assert len(versions) == 2
 
