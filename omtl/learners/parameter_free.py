@@ -19,7 +19,7 @@ NEWTON = 2.0 / (2.0 - math.log(3.0))
 
 
 class Bets(NamedTuple):
-    """Vectors p v, each a direction v and a magnitude p = b u (algorithms 1 and 2).
+    """Vectors p v, each a direction v in the unit ball and a magnitude p = b u (algorithms 1, 2).
 
     Parameters
     ----------
@@ -63,14 +63,6 @@ def bets(shape: Shape, wealth: float) -> Bets:
         seen=np.zeros(n),
         squares=np.ones(n),
     )
-
-
-def turned_at_random(bet: Bets, shape: Shape) -> Bets:
-    """Return vectors whose directions are standard normal, as where the program learns alone."""
-    v = np.random.default_rng(shape.seed).standard_normal(bet.v.vectors.shape)
-    bet.v.vectors[:] = v
-    bet.square[:] = np.einsum("kd,kd->k", v, v)
-    return bet
 
 
 @inlined
@@ -145,8 +137,6 @@ class ParameterFree(NamedTuple):
         Whether the bias is learnt; else θ = 0 and tasks learn alone (their algorithm 3, "ITL").
     refined : bool
         Whether magnitudes are bet by the Newton step; else by Krichevsky and Trofimov ("KT").
-    random_start : bool
-        Whether the tasks' directions are standard normal at first, as in the program's ITL; else 0.
     """
 
     lipschitz: float = 1.0
@@ -154,14 +144,10 @@ class ParameterFree(NamedTuple):
     loss: int = HINGE
     shared: bool = True
     refined: bool = False
-    random_start: bool = False
 
     def new_state(self, shape: Shape) -> Biased:
         """Return zero weights."""
-        own = bets(shape, self.wealth)
-        if self.random_start:
-            own = turned_at_random(own, shape)
-        return Biased(own, bets(shape._replace(n_tasks=1), self.wealth))
+        return Biased(bets(shape, self.wealth), bets(shape._replace(n_tasks=1), self.wealth))
 
     def score(self, state: Biased, rows: Any, event: Event) -> float:
         """Return w_k·x."""

@@ -253,7 +253,6 @@ def parameter_free(
     loss: int,
     shared: bool,
     refined: bool,
-    random_start: bool,
 ) -> Steps:
     """Yield the steps of algorithm 4 of Denevi, Stamos and Pontil (2020).
 
@@ -265,10 +264,7 @@ def parameter_free(
     loss : int
         As of `omtl.reference.baselines.slope_of`.
     shared, refined : bool
-    random_start : bool
-        False.
     """
-    assert not random_start
     own = [Bet(n_features, wealth, refined) for _ in range(n_tasks)]
     bias = Bet(n_features, wealth, refined)
     for given in rounds:

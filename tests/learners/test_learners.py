@@ -110,7 +110,6 @@ BASELINES = {
             st.integers(0, 1),
             st.booleans(),
             st.just(refined),
-            st.just(False),
         )
         for least, refined in ((0.5, False), (10.0, True))  # refined bets need |⟨g, v⟩| ≤ L R
     ),
