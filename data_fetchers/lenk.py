@@ -106,4 +106,6 @@ def load(*, home: Path | None = None, n_features: int = N_FEATURES) -> RealTasks
     rows = table.reshape(-1, N_FEATURES + 2)
     X = np.ascontiguousarray(rows[:, :n_features])
     task = np.repeat(np.arange(N_PERSONS), sum(PARTS.values()))
-    return RealTasks(X, rows[:, -1].copy(), task, tuple(f"person {k + 1}" for k in range(N_PERSONS)))
+    return RealTasks(
+        X, rows[:, -1].copy(), task, tuple(f"person {k + 1}" for k in range(N_PERSONS))
+    )

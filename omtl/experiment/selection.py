@@ -16,9 +16,9 @@ def costs(results: Sequence[Result], rule: Mapping[str, Any]) -> np.ndarray:
     """Return what each point costs in hindsight: its mistakes over all repeats, shape (n_points,).
 
     The rule may name the `tasks` whose mistakes count, from 1; a `target` ``worst_task``, so that
-    it is the highest error rate of a task that counts; under `least`, an array to be summed in place
-    of the mistakes; or, under `most`, one by point and task whose mean is to be the highest instead.
-    A point that diverged costs infinitely much.
+    it is the highest error rate of a task that counts; under `least`, an array to be summed in
+    place of the mistakes; or, under `most`, one by point and task whose mean is to be the highest
+    instead. A point that diverged costs infinitely much.
     """
     if "most" in rule:
         gains = np.array([r.arrays[rule["most"]][:, _tasks(rule)] for r in results])

@@ -22,7 +22,8 @@ class GradientDescent(NamedTuple):
     """Greedy projection (Zinkevich 2003, section 2) with η_t = η / √t: w ← w − η_t ℓ'(w·x) x.
 
     On the hinge loss, ℓ' = −y where 1 − y w·x is positive, else 0; t counts all examples that the
-    vector has met. On real targets it may be the absolute or the square loss. The weights may be any, so that nothing is projected. No paper of this project
+    vector has met. On real targets it may be the absolute or the square loss. Weights may be any,
+    so that nothing is projected. No paper of this project
     has it: `omtl.learners.perceptron` with a margin of 1 has the same step at all times,
     `omtl.learners.lifelong.OGD` has a regulariser and steps of 1 / (λ t).
 

@@ -13,7 +13,6 @@ from omtl.kernel.products import axpy, dot
 from omtl.kernel.rules import Event, Shape
 from omtl.kernel.vectors import Scaled, scaled, shrink
 
-
 NEWTON = 2.0 / (2.0 - math.log(3.0))
 """Step of the refined estimator, whose bets are at most 1/2 (Cutkosky and Orabona 2018, alg. 1)."""
 

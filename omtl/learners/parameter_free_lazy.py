@@ -1,4 +1,4 @@
-"""Learning a bias of tasks, one after the other, at their ends (Denevi, Stamos, Pontil, UAI 2020)."""
+"""Learning a bias at the end of each task, without a parameter (Denevi et al., UAI 2020)."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def end_task(state, lipschitz, refined):
 class LazyParameterFree(NamedTuple):
     """The lazy variant, which moves the bias at the end of each task (Denevi et al. 2020, alg. 5).
 
-    w_k = p_k v_k + θ as in `omtl.learners.parameter_free`, but θ = P V moves once a task: with G the
-    sum of the task's n gradients and t the number of tasks so far,
+    w_k = p_k v_k + θ as in `omtl.learners.parameter_free`, but θ = P V moves once a task: with G
+    the sum of the task's n gradients and t the number of tasks so far,
 
     V ← proj(V − √(2/t) G / (L R n)),  U ← U − ⟨G, V⟩ P / (L R n), and B from ⟨G, V⟩ / (L R n).
 
-    A task ends where an example of another comes; where tasks alternate, that is after each example.
+    A task ends where an example of another comes: where tasks alternate, after each example.
 
     Cost per example: O(nonzeros), and O(n_features) where a task ends.
 

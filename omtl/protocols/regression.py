@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.losses import ABSOLUTE, SQUARE
 from omtl.kernel.loop import run
+from omtl.kernel.losses import ABSOLUTE, SQUARE
 from omtl.kernel.rules import Event, score
 from omtl.protocols.heldout import Part, part_of
 from omtl.protocols.setting import Setting

@@ -218,7 +218,7 @@ def humble(
 
 
 class Bet:
-    """A vector p v of Denevi, Stamos and Pontil (2020): v by algorithm 2, p = b u by algorithm 1."""
+    """A vector p v of Denevi, Stamos and Pontil (2020), algorithms 1 (p = b u) and 2 (v)."""
 
     def __init__(self, n_features: int, wealth: float, refined: bool) -> None:
         self.v, self.b, self.u = np.zeros(n_features), 0.0, wealth
