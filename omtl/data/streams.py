@@ -6,7 +6,7 @@ import hashlib
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -38,6 +38,8 @@ class Tasks:
     task: np.ndarray
     names: tuple[str, ...]
 
+    real: ClassVar[bool] = False
+
     @cached_property
     def sha256(self) -> str:
         """Hash of all that a learner is fed: rows, labels, tasks."""
@@ -51,6 +53,13 @@ class Tasks:
         for array in (*parts, self.y, self.task):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class RealTasks(Tasks):
+    """Examples of many tasks with real targets: `y` may be any finite numbers (regression)."""
+
+    real: ClassVar[bool] = True
 
 
 class Stream(NamedTuple):

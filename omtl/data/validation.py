@@ -111,7 +111,8 @@ def sound_tasks(tasks: Any) -> Any:
     Parameters
     ----------
     tasks : Tasks
-        Or examples that have a class each (``label``) in place of a ``y`` of -1 or +1.
+        Or examples that have a class each (``label``) in place of a ``y`` of -1 or +1; a ``y`` of
+        `RealTasks` is any finite number.
 
     Raises
     ------
@@ -133,11 +134,14 @@ def _check_examples(X: Any, tasks: Any) -> None:
     if not np.isfinite(X.data if sparse.issparse(X) else X).all():
         raise ValueError("X has numbers that are not finite")
     n, m = X.shape[0], len(tasks.names)
-    labels = tasks.label if hasattr(tasks, "label") else tasks.y
+    has_classes = hasattr(tasks, "label")
+    labels = tasks.label if has_classes else tasks.y
     for name, array in (("labels", labels), ("task", tasks.task)):
         if array.shape != (n,):
             raise ValueError(f"X has {n} rows, and {name} the shape {array.shape}")
-    if labels is not getattr(tasks, "label", None) and not (np.abs(labels) == 1.0).all():
+    if not has_classes and tasks.real and not np.isfinite(labels).all():
+        raise ValueError("targets must be finite numbers")
+    if not has_classes and not tasks.real and not (np.abs(labels) == 1.0).all():
         raise ValueError("labels must be -1 or +1")
     _check_integers(tasks.task, "task")
     _check_range(tasks.task, m, "task")

@@ -30,7 +30,7 @@ ALSO: Mapping[str, str] = {
     "column": "patch kind search protocol",
     "figure": "caption protocol columns legend_columns panel_size published chosen_in",
     "panel": "ridges published rank ratios scales delta stand_in repeat protocol protocols groups "
-    "tasks horizons",
+    "tasks horizons metric patch",
     "line": "network title published parameter symbol scale theory marks varies by by_symbol "
     "warning label dataset",
     "claim": "says quote taken_as table figure metric either",
@@ -236,6 +236,6 @@ READ_TOO: Mapping[str, set[str]] = {
     "dataset": set(),
     "protocol": {"share", "timed", "checkpoints"},
     "network": set(),
-    "selection": {"target", "tasks", "most", "fraction", "for"},
+    "selection": {"target", "tasks", "most", "least", "fraction", "for"},
 }
 """The groups that an answer may set values of, with keys that are read and not all configs have."""

@@ -16,13 +16,14 @@ def costs(results: Sequence[Result], rule: Mapping[str, Any]) -> np.ndarray:
     """Return what each point costs in hindsight: its mistakes over all repeats, shape (n_points,).
 
     The rule may name the `tasks` whose mistakes count, from 1; a `target` ``worst_task``, so that
-    it is the highest error rate of a task that counts; or, under `most`, an array by point and task
-    whose mean is to be the highest instead. A point that diverged costs infinitely much.
+    it is the highest error rate of a task that counts; under `least`, an array to be summed in
+    place of the mistakes; or, under `most`, one by point and task whose mean is to be the highest
+    instead. A point that diverged costs infinitely much.
     """
     if "most" in rule:
         gains = np.array([r.arrays[rule["most"]][:, _tasks(rule)] for r in results])
         return _barred(-np.nanmean(gains, axis=(0, 2)), results)
-    mistakes = np.sum([result.arrays["mistakes"] for result in results], axis=0)
+    mistakes = np.sum([result.arrays[rule.get("least", "mistakes")] for result in results], axis=0)
     return _barred(_aimed(mistakes, results[0].arrays["examples"], rule), results)
 
 
@@ -36,7 +37,7 @@ def early_costs(result: Result, rule: Mapping[str, Any]) -> np.ndarray:
     seen = result.arrays["seen"]
     early = int(np.searchsorted(seen, rule["fraction"] * seen[-1]))
     if _tasks(rule) == slice(None) and rule.get("target", "total") == "total":
-        cost = result.arrays["checkpoint_mistakes"][:, early]
+        cost = result.arrays[f"checkpoint_{rule.get('least', 'mistakes')}"][:, early]
     else:
         mistakes = result.arrays["checkpoint_by_task"][:, early]
         cost = _aimed(mistakes, result.arrays["seen_by_task"][early], rule)
@@ -128,7 +129,9 @@ RULES = {
 LOOKS_AT = {
     "oracle": "mistakes",
     "oracle_auc": "auc",
+    "oracle_absolute": "absolute",
     "prefix": "checkpoint_mistakes",
+    "prefix_absolute": "checkpoint_absolute",
     "cv5": "validation",
 }
 """What rules of the group ``selection`` look at first."""

@@ -286,6 +286,13 @@ def compute(unit: Unit) -> Result:
             f"algorithm {unit.algorithm['name']} has no {' and no '.join(lacking)}, which protocol "
             f"{unit.protocol['name']} needs; choose another protocol"
         )
+    if getattr(setting.tasks, "real", False) != getattr(protocol, "REAL", False):
+        real = getattr(setting.tasks, "real", False)
+        raise UserError(
+            f"dataset {unit.dataset['name']} has {'real targets' if real else 'labels'}, and "
+            f"protocol {unit.protocol['name']} is for {'labels' if real else 'real targets'}; "
+            "choose another protocol"
+        )
     learners = (new_learner(unit.algorithm, point) for point in points)
     try:
         arrays = protocol.play_grid(learners, setting)

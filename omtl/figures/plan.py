@@ -56,6 +56,7 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
                     protocol,
                     line.get("network"),
                     reading,
+                    panel.get("patch"),
                 ),
             )
             for line in panel["lines"]
@@ -65,6 +66,7 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
             number["algorithm"]: float(number["mean"])
             for number in numbers
             if number["dataset"] == panel.get("published")
+            and number["metric"] == panel.get("metric", number["metric"])
         }
         panels.append(PlannedPanel(panel, lines, finals))
     return Figure(description, dict(reading), tuple(panels))

@@ -1,4 +1,4 @@
-"""Online gradient descent on the hinge loss (Zinkevich, ICML 2003), with steps that shrink."""
+"""Online gradient descent (Zinkevich, ICML 2003) on the hinge loss, with steps that shrink."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from omtl.kernel.losses import HINGE, slope
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.rules import Event, Shape
 
@@ -18,10 +19,11 @@ class Descents(NamedTuple):
 
 
 class GradientDescent(NamedTuple):
-    """Greedy projection (Zinkevich 2003, section 2) with η_t = η / √t: w ← w + η_t y x.
+    """Greedy projection (Zinkevich 2003, section 2) with η_t = η / √t: w ← w − η_t ℓ'(w·x) x.
 
-    A step is taken where the hinge loss 1 − y w·x is positive; t counts all examples that the
-    vector has met. The weights may be any, so that nothing is projected. No paper of this project
+    On the hinge loss, ℓ' = −y where 1 − y w·x is positive, else 0; t counts all examples that the
+    vector has met. On real targets it may be the absolute or the square loss. Weights may be any,
+    so that nothing is projected. No paper of this project
     has it: `omtl.learners.perceptron` with a margin of 1 has the same step at all times,
     `omtl.learners.lifelong.OGD` has a regulariser and steps of 1 / (λ t).
 
@@ -33,10 +35,13 @@ class GradientDescent(NamedTuple):
         Length η > 0 of the first step.
     pooled : bool
         One weight vector for all tasks instead of one a task.
+    loss : int
+        As of `omtl.kernel.losses`: 0 the hinge, 1 the absolute, 2 the square loss.
     """
 
     eta: float
     pooled: bool = False
+    loss: int = HINGE
 
     def new_state(self, shape: Shape) -> Descents:
         """Return zero weights."""
@@ -51,7 +56,8 @@ class GradientDescent(NamedTuple):
         """Take the gradient step of this example."""
         k = 0 if self.pooled else event.task
         state.seen[k] += 1.0
-        if y * score >= 1.0:
+        s = slope(self.loss, y, score)
+        if s == 0.0:
             return False
-        axpy(y * self.eta / np.sqrt(state.seen[k]), rows, event.example, state.w[k])
+        axpy(-s * self.eta / np.sqrt(state.seen[k]), rows, event.example, state.w[k])
         return True

@@ -13,6 +13,9 @@ from omtl.kernel.products import axpy, dot
 from omtl.kernel.rules import Event, Shape
 from omtl.kernel.vectors import Scaled, scaled, shrink
 
+NEWTON = 2.0 / (2.0 - math.log(3.0))
+"""Step of the refined estimator, whose bets are at most 1/2 (Cutkosky and Orabona 2018, alg. 1)."""
+
 
 class Bets(NamedTuple):
     """Vectors p v, each a direction v in the unit ball and a magnitude p = b u (algorithms 1, 2).
@@ -27,6 +30,8 @@ class Bets(NamedTuple):
         Betting fractions and wealths.
     seen : ndarray of shape (n,)
         Numbers of examples.
+    squares : ndarray of shape (n,)
+        1 + Σ h², of the refined estimator.
     """
 
     v: Scaled
@@ -35,6 +40,7 @@ class Bets(NamedTuple):
     b: np.ndarray
     u: np.ndarray
     seen: np.ndarray
+    squares: np.ndarray
 
 
 class Biased(NamedTuple):
@@ -54,6 +60,7 @@ def bets(shape: Shape, wealth: float) -> Bets:
         b=np.zeros(n),
         u=np.full(n, wealth),
         seen=np.zeros(n),
+        squares=np.ones(n),
     )
 
 
@@ -65,8 +72,28 @@ def ask(bet, k, rows, x):
 
 
 @inlined
-def pay(bet, k, s, lipschitz, rows, event):
-    """Let the gradient s x move a direction (step 3b) and its magnitude (steps 4a to 4c)."""
+def next_fraction(bet, k, i, gain, refined):
+    """Return the betting fraction after i gains (step 4b)."""
+    if not refined:
+        return ((i - 1.0) * bet.b[k] + gain) / i
+    h = gain / (1.0 + gain * bet.b[k])
+    return min(0.5, max(-0.5, bet.b[k] + NEWTON * h / (bet.squares[k] + h * h)))
+
+
+@inlined
+def wager(bet, k, gain, refined):
+    """Let the gain −⟨g, v⟩ / (L R) of a direction move its magnitude (steps 4a to 4c)."""
+    b = next_fraction(bet, k, bet.seen[k], gain, refined)
+    if refined:
+        h = gain / (1.0 + gain * bet.b[k])
+        bet.squares[k] += h * h
+    bet.u[k] += gain * bet.b[k] * bet.u[k]
+    bet.b[k] = b
+
+
+@inlined
+def pay(bet, k, s, lipschitz, refined, rows, event):
+    """Let the gradient s x move a direction (step 3b) and its magnitude."""
     bet.seen[k] += 1.0
     i, gain = bet.seen[k], -s * bet.product[k] / lipschitz
     if s != 0.0:
@@ -76,8 +103,7 @@ def pay(bet, k, s, lipschitz, rows, event):
         if length > 1.0:
             shrink(bet.v, k, math.sqrt(length))
         bet.square[k] = min(1.0, max(0.0, length))
-    bet.u[k] += gain * bet.b[k] * bet.u[k]
-    bet.b[k] = ((i - 1.0) * bet.b[k] + gain) / i
+    wager(bet, k, gain, refined)
 
 
 class ParameterFree(NamedTuple):
@@ -89,6 +115,9 @@ class ParameterFree(NamedTuple):
 
     v ← proj(v − √(2/i) g / (L R)),  u ← u − ⟨g, v⟩ p / (L R),
     b ← ((i − 1) b − ⟨g, v⟩ / (L R)) / i,  p = b u.
+
+    Where `refined`, the fraction b is that of their program and figures, an online Newton step:
+    with h = a / (1 − a b) of a = ⟨g, v⟩ / (L R), b ← clip(b − 2 / (2 − ln 3) h / (1 + Σ h²), ±½).
 
     Their tasks come one after the other; here they may come in any order. There is nothing to
     tune where L and R are known: the loss is L-Lipschitz, rows have norms of at most R.
@@ -105,12 +134,15 @@ class ParameterFree(NamedTuple):
         As of `omtl.kernel.losses`: 0 the hinge, 1 the absolute, 2 the square loss.
     shared : bool
         Whether the bias is learnt; else θ = 0 and tasks learn alone (their algorithm 3, "ITL").
+    refined : bool
+        Whether magnitudes are bet by the Newton step; else by Krichevsky and Trofimov ("KT").
     """
 
     lipschitz: float = 1.0
     wealth: float = 1.0
     loss: int = HINGE
     shared: bool = True
+    refined: bool = False
 
     def new_state(self, shape: Shape) -> Biased:
         """Return zero weights."""
@@ -124,7 +156,7 @@ class ParameterFree(NamedTuple):
     def update(self, state: Biased, rows: Any, event: Event, y: float, score: float) -> bool:
         """Let the gradient move the task's own vector, and the bias."""
         s = slope(self.loss, y, score)
-        pay(state.own, event.task, s, self.lipschitz, rows, event)
+        pay(state.own, event.task, s, self.lipschitz, self.refined, rows, event)
         if self.shared:
-            pay(state.bias, 0, s, self.lipschitz, rows, event)
+            pay(state.bias, 0, s, self.lipschitz, self.refined, rows, event)
         return s != 0.0

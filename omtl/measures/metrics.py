@@ -59,6 +59,12 @@ def auc(arrays: Arrays, point: int, task: int | None) -> float:
     return float(np.nanmean(areas) if task is None else areas[task])
 
 
+def test_absolute(arrays: Arrays, point: int, task: int | None) -> float:
+    """Return the mean of the tasks' mean absolute errors on examples held out."""
+    errors = arrays["test_absolute"][point]
+    return float(np.mean(errors) if task is None else errors[task])
+
+
 def total(name: str) -> Callable[[Arrays, int, int | None], float]:
     """Return the metric that adds up an array over the tasks."""
 
@@ -90,6 +96,10 @@ def seconds(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG
 
 COUNTS = ("mistakes", "examples")
 TESTED = ("right", "tested")
+REAL = {
+    "absolute_error": share("absolute", "examples"),
+    "square_error": share("square", "examples"),
+}
 
 error = share(*COUNTS, times=100.0)
 """The cumulative error rate: mistakes per hundred predictions."""
@@ -103,6 +113,11 @@ METRICS = {
         Metric("accuracy", "%", False, worst=0.0, of=share(*TESTED, times=100.0), needs=TESTED),
         Metric("right", "", False, worst=0.0, of=share(*TESTED), needs=TESTED),
         Metric("wrong", "", lower_is_better=True, worst=1.0, of=share(*COUNTS), needs=COUNTS),
+        *(
+            Metric(name, "", lower_is_better=True, worst=np.inf, of=of, needs=(array, "examples"))
+            for (name, of), array in zip(REAL.items(), ("absolute", "square"), strict=True)
+        ),
+        Metric("test_absolute_error", "", True, np.inf, test_absolute, needs=("test_absolute",)),
         Metric("correlation", "", False, 0.0, correlation, needs=("correlation",), ranked=False),
         *(
             Metric(name, unit, lower_is_better=True, worst=np.inf, of=total(array), needs=(array,))

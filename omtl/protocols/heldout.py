@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,7 @@ def taken(source: Fed, which: np.ndarray, unit_rows: bool) -> Fed:
             else X * scale[:, None]
         )
         square_norm = square_norm * scale**2
-    some = Tasks(X, tasks.y[which], tasks.task[which], tasks.names)
+    some = replace(tasks, X=X, y=tasks.y[which], task=tasks.task[which])
     return Fed(some, square_norm, source.sha256)
 
 
@@ -88,11 +88,11 @@ def together(one: Fed, other: Fed) -> Fed:
     """Return the examples of both, those of the first before those of the other."""
     a, b = one.tasks, other.tasks
     both = [a.X, b.X]
-    tasks = Tasks(
+    tasks = replace(
+        a,
         X=sparse.vstack(both, "csr") if sparse.issparse(a.X) else np.concatenate(both),
         y=np.concatenate([a.y, b.y]),
         task=np.concatenate([a.task, b.task]),
-        names=a.names,
     )
     return Fed(tasks, np.concatenate([one.square_norm, other.square_norm]), one.sha256)
 
@@ -125,7 +125,7 @@ def pooled(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
     )
 
 
-STREAMS = {"rounds": in_rounds, "pooled": pooled}
+STREAMS = {"rounds": in_rounds, "pooled": pooled, "lifelong": streams.lifelong}
 
 
 def parts_of(setting: Setting) -> list[Part]:

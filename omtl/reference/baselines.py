@@ -9,10 +9,17 @@ import numpy as np
 from omtl.reference import Rounds, Step, Steps
 
 
+def slope_of(loss: int, y: float, z: float) -> tuple[float, float]:
+    """Return a subgradient of a loss by the score z, and how far z is from where it changes."""
+    if loss == 0:
+        return (-y if 1.0 - y * z > 0.0 else 0.0), abs(y * z - 1.0)
+    return (1.0 if z > y else -1.0) if loss == 1 else z - y, abs(z - y)
+
+
 def gradient_descent(
-    rounds: Rounds, n_tasks: int, n_features: int, eta: float, pooled: bool
+    rounds: Rounds, n_tasks: int, n_features: int, eta: float, pooled: bool, loss: int = 0
 ) -> Steps:
-    """Yield the steps of w ← w − (η / √t) ∂ max(0, 1 − y w·x) (Zinkevich 2003, section 2).
+    """Yield the steps of w ← w − (η / √t) ∂ℓ(y, w·x) (Zinkevich 2003, section 2).
 
     Parameters
     ----------
@@ -21,6 +28,8 @@ def gradient_descent(
     eta : float
     pooled : bool
         One vector for all tasks.
+    loss : int
+        0, 1 or 2: max(0, 1 − y z), |z − y| or (z − y)² / 2.
     """
     w = np.zeros((n_tasks, n_features))
     t = [0] * n_tasks
@@ -30,9 +39,10 @@ def gradient_descent(
             score = float(w[k] @ x)
             if x.any():
                 t[k] += 1
-                gradient = -y * x if 1.0 - y * score > 0.0 else 0.0 * x
-                w[k] = w[k] - eta * t[k] ** -0.5 * gradient
-            yield Step(score, y * score < 1.0 and bool(x.any()), abs(y * score - 1.0))
+                gradient, _ = slope_of(loss, y, score)
+                w[k] = w[k] - eta * t[k] ** -0.5 * gradient * x
+            slope, gap = slope_of(loss, y, score)
+            yield Step(score, slope != 0.0 and bool(x.any()), gap)
 
 
 def adagrad(rounds: Rounds, n_tasks: int, n_features: int, eta: float, pooled: bool) -> Steps:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from omtl.reference import Rounds, Step, Steps
+from omtl.reference.baselines import slope_of
 from omtl.reference.lifelong import first_word, xorshift
 from omtl.reference.network import compound, inverse_relation
 
@@ -216,6 +217,33 @@ def humble(
                     tau[k] *= total / tau[k].sum()
 
 
+class Bet:
+    """A vector p v of Denevi, Stamos and Pontil (2020), algorithms 1 (p = b u) and 2 (v)."""
+
+    def __init__(self, n_features: int, wealth: float, refined: bool) -> None:
+        self.v, self.b, self.u = np.zeros(n_features), 0.0, wealth
+        self.i, self.squares, self.refined = 0, 1.0, refined
+
+    @property
+    def w(self) -> np.ndarray:
+        """The vector."""
+        return self.b * self.u * self.v
+
+    def pay(self, g: np.ndarray, C: float) -> None:
+        """Take a step of the gradient g, where |⟨g, v⟩| ≤ C."""
+        a = float(g @ self.v) / C
+        self.i, self.u = self.i + 1, self.u * (1.0 - a * self.b)
+        if self.refined:  # Cutkosky and Orabona (2018), algorithm 1
+            h = a / (1.0 - a * self.b)
+            self.squares += h**2
+            step = 2.0 / (2.0 - math.log(3.0)) * h / self.squares
+            self.b = float(np.clip(self.b - step, -0.5, 0.5))
+        else:
+            self.b = ((self.i - 1) * self.b - a) / self.i
+        v = self.v - math.sqrt(2.0 / self.i) / C * g
+        self.v = v / max(1.0, float(np.linalg.norm(v)))
+
+
 def parameter_free(
     rounds: Rounds,
     n_tasks: int,
@@ -224,8 +252,9 @@ def parameter_free(
     wealth: float,
     loss: int,
     shared: bool,
+    refined: bool,
 ) -> Steps:
-    """Yield the steps of algorithm 4 of Denevi, Stamos and Pontil (2020), hinge loss.
+    """Yield the steps of algorithm 4 of Denevi, Stamos and Pontil (2020).
 
     Parameters
     ----------
@@ -233,31 +262,57 @@ def parameter_free(
     n_tasks, n_features : int
     lipschitz, wealth : float
     loss : int
-        0, the hinge loss.
-    shared : bool
+        As of `omtl.reference.baselines.slope_of`.
+    shared, refined : bool
     """
-    assert loss == 0
-    C = lipschitz
-    v, V = np.zeros((n_tasks, n_features)), np.zeros(n_features)
-    b, u = np.zeros(n_tasks), np.full(n_tasks, wealth)
-    B, U = 0.0, wealth
-    i, k = np.zeros(n_tasks), 0
+    own = [Bet(n_features, wealth, refined) for _ in range(n_tasks)]
+    bias = Bet(n_features, wealth, refined)
     for given in rounds:
-        for x, y, t, _ in given:
-            p, P = b[t] * u[t], B * U if shared else 0.0
-            score = float((p * v[t] + P * V) @ x)
-            fired = y * score < 1.0 and bool(x.any())
-            yield Step(score, fired, abs(y * score - 1.0))
-            if not x.any():
-                continue
-            g = -y * x if fired else 0.0 * x
-            i[t], k = i[t] + 1, k + 1
-            u[t], U = u[t] - g @ v[t] * p / C, U - float(g @ V) * P / C
-            b[t] = ((i[t] - 1) * b[t] - g @ v[t] / C) / i[t]
-            B = ((k - 1) * B - float(g @ V) / C) / k
-            v[t] = v[t] - math.sqrt(2 / i[t]) / C * g
-            V = V - math.sqrt(2 / k) / C * g
-            v[t], V = v[t] / max(1.0, np.linalg.norm(v[t])), V / max(1.0, float(np.linalg.norm(V)))
+        for x, y, k, _ in given:
+            score = float((own[k].w + (bias.w if shared else 0.0)) @ x)
+            s, gap = slope_of(loss, y, score)
+            yield Step(score, s != 0.0 and bool(x.any()), gap)
+            if x.any():
+                own[k].pay(s * x, lipschitz)
+                bias.pay(s * x, lipschitz)
+
+
+def parameter_free_lazy(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    lipschitz: float,
+    wealth: float,
+    loss: int,
+    refined: bool,
+) -> Steps:
+    """Yield the steps of algorithm 5 of Denevi, Stamos and Pontil (2020).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    lipschitz, wealth : float
+    loss : int
+        As of `omtl.reference.baselines.slope_of`.
+    refined : bool
+    """
+    own = [Bet(n_features, wealth, refined) for _ in range(n_tasks)]
+    bias = Bet(n_features, wealth, refined)
+    gradients: list[np.ndarray] = []
+    task = -1
+    for given in rounds:
+        for x, y, k, _ in given:
+            if gradients and k != task and x.any():  # a row without features scores 0 anyway
+                bias.pay(np.sum(gradients, axis=0), lipschitz * len(gradients))
+                gradients = []
+            score = float((own[k].w + bias.w) @ x)
+            s, gap = slope_of(loss, y, score)
+            yield Step(score, s != 0.0 and bool(x.any()), gap)
+            if x.any():
+                own[k].pay(s * x, lipschitz)
+                gradients.append(s * x)
+                task = k
 
 
 def neighbourhood_mt(

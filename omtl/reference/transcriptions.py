@@ -26,6 +26,7 @@ from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVon
 from omtl.learners.osgl import OSGL, OSGLImplicit
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.learners.parameter_free import ParameterFree
+from omtl.learners.parameter_free_lazy import LazyParameterFree
 from omtl.learners.passive_aggressive import PassiveAggressive, PassiveAggressiveII
 from omtl.learners.peers import Humble, Peer
 from omtl.learners.perceptron import Perceptron
@@ -78,6 +79,7 @@ TRANSCRIPTIONS: dict[type, Callable[..., Steps]] = {
     MultiTaskAROW: later.multitask_arow,
     Peer: later.peer,
     ParameterFree: later.parameter_free,
+    LazyParameterFree: later.parameter_free_lazy,
     NeighbourhoodMT: later.neighbourhood_mt,
     Humble: later.humble,
     SelectivePerceptron: later.selective_perceptron,

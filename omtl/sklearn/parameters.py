@@ -141,6 +141,7 @@ TABLE = {
         "selective", {"a": 1.0}, {"a": POSITIVE, "b": RELATION}, ("random_state",)
     ),
     "ParameterFree": Entry("parameter_free", {}, {"lipschitz": FINITE, "wealth": FINITE}),
+    "LazyParameterFree": Entry("parameter_free_lazy", {}, {"lipschitz": FINITE, "wealth": FINITE}),
     "Peer": Entry(
         "peers",
         {"b1": 1.0, "b2": 1.0},

@@ -43,6 +43,7 @@ from omtl.learners.majority import Majority
 from omtl.learners.multitask_arow import MultiTaskAROW
 from omtl.learners.neighbours import NeighbourhoodMT
 from omtl.learners.parameter_free import ParameterFree
+from omtl.learners.parameter_free_lazy import LazyParameterFree
 from omtl.learners.passive_aggressive import PassiveAggressive, PassiveAggressiveII
 from omtl.learners.peers import Humble, Peer
 from omtl.learners.perceptron import Perceptron
@@ -94,18 +95,29 @@ def test_coml_is_its_oracle(case: Case, learner: COML) -> None:
 powers_of_ten = st.floats(-3.0, 3.0).map(lambda power: 10.0**power)
 
 BASELINES = {
-    "GradientDescent": st.builds(GradientDescent, etas, st.booleans()),
+    "GradientDescent": st.builds(GradientDescent, etas, st.booleans(), st.integers(0, 2)),
     "AdaGrad": st.builds(AdaGrad, etas, st.booleans()),
     "AROW": st.builds(AROW, powers_of_ten, st.booleans()),
     "Majority": st.builds(Majority),
     "MultiTaskAROW": st.builds(
         MultiTaskAROW, st.floats(-3.0, 3.0).map(lambda power: 10.0**power), st.floats(0.0, 1.0)
     ),
-    "ParameterFree": st.builds(
-        ParameterFree,
-        st.floats(0.5, 20.0),
+    "ParameterFree": st.one_of(
+        st.builds(
+            ParameterFree,
+            st.floats(least, 20.0),
+            st.floats(0.1, 10.0),
+            st.integers(0, 1),
+            st.booleans(),
+            st.just(refined),
+        )
+        for least, refined in ((0.5, False), (10.0, True))  # refined bets need |⟨g, v⟩| ≤ L R
+    ),
+    "LazyParameterFree": st.builds(
+        LazyParameterFree,
+        st.floats(10.0, 20.0),
         st.floats(0.1, 10.0),
-        st.just(0),
+        st.integers(0, 1),
         st.booleans(),
     ),
     "Peer": st.builds(

@@ -2,45 +2,85 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from omtl.data.examples import Examples
 from omtl.data.networks import mixing_matrix
-from omtl.data.rows import rows_of
+from omtl.data.rows import rows_of, square_norms
+from omtl.data.streams import Stream
 from omtl.kernel.losses import ABSOLUTE, HINGE, SQUARE, loss_of, slope
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Shape
 from omtl.learners.parameter_free import ParameterFree
+from omtl.learners.parameter_free_lazy import LazyParameterFree
+from omtl.protocols.heldout import Part
+from omtl.protocols.regression import measure
 
-PROGRAM = [
-    *(3.56160515117, 2.57119211227, 2.23023095915, 2.0096223209, 1.85960165943),
-    *(1.75050353542, 1.67614010634, 1.62913646706, 1.56870678482, 1.52849703664),
-]
-"""Mean absolute errors of the first 100, 200, ... examples (dstamos/Parameter-free-MTL, 75e27e0).
+T, N, D = 40, 25, 10
 
-``ParameterFreeAggressiveClassic().fit`` of src/parameter_free_aggressive_mtl.py (SHA-256 a9e0e3dc…)
-was run on the stream of the test below, task after task, and its second result read.
+PROGRAM = {
+    ParameterFree(loss=ABSOLUTE): (
+        [3.56160515117, 2.57119211227, 2.23023095915, 2.0096223209, 1.85960165943],
+        [1.75050353542, 1.67614010634, 1.62913646706, 1.56870678482, 1.52849703664],
+        1.17843130455,
+    ),
+    ParameterFree(loss=ABSOLUTE, refined=True): (
+        [2.83508973052, 2.29612689452, 2.0570789365, 1.90646305814, 1.82653022249],
+        [1.74361419277, 1.6780333774, 1.64521273843, 1.59695458036, 1.57505320693],
+        1.08326259467,
+    ),
+    LazyParameterFree(loss=ABSOLUTE): (
+        [3.83818702991, 3.63947030747, 3.69111009686, 3.64115126516, 3.64573340571],
+        [3.60825885416, 3.46922858518, 3.39173366897, 3.33763010297, 3.36523089563],
+        3.09403624681,
+    ),
+    LazyParameterFree(loss=ABSOLUTE, refined=True): (
+        [3.6989720534, 3.50081480037, 3.47359542994, 3.3704621608, 3.26849081601],
+        [3.13645693329, 2.90706412627, 2.709254518, 2.53853871371, 2.40271062451],
+        2.15573073247,
+    ),
+}
+"""Mean absolute errors of the first 100, 200, ... examples, and the last mean test error.
+
+``fit`` of ParameterFreeAggressiveClassic, -AggressiveVariation, -LazyClassic and -LazyVariation
+(dstamos/Parameter-free-MTL at 75e27e0, src/parameter_free_aggressive_mtl.py, SHA-256 a9e0e3dc…, and
+src/parameter_free_lazy_mtl.py, f893de5f…) was run on the stream of the test below, task after task,
+with the first 5 examples of each task as its test examples.
 """
 
 
-def test_errors_are_those_of_the_authors_program() -> None:
+@pytest.mark.parametrize("learner", PROGRAM, ids=str)
+def test_errors_are_those_of_the_authors_program(learner: Any) -> None:
     """Regression with the absolute loss: 40 tasks of 25 examples about a common weight vector."""
     rng = np.random.default_rng(20)
-    T, n, d = 40, 25, 10
-    X = rng.standard_normal((T, n, d))
+    X = rng.standard_normal((T, N, D))
     X /= np.linalg.norm(X, axis=2, keepdims=True)
-    W = 4.0 + rng.standard_normal((T, d))
-    y = (np.einsum("tnd,td->tn", X, W) + rng.standard_normal((T, n))).ravel()
-    rows = rows_of(np.ascontiguousarray(X.reshape(T * n, d)))
-    learner = ParameterFree(loss=ABSOLUTE)
-    state = learner.new_state(Shape(T, d, mixing_matrix(T)))
-    errors = []
-    for e in range(T * n):
-        event = Event(e, e, e // n, 0, 1.0)
-        score = learner.score(state, rows, event)
-        errors.append(abs(score - y[e]))
-        learner.update(state, rows, event, y[e], score)
-    means = np.cumsum(errors) / np.arange(1, T * n + 1)
-    np.testing.assert_allclose(means[99::100], PROGRAM, rtol=1e-9)
+    W = 4.0 + rng.standard_normal((T, D))
+    y = (np.einsum("tnd,td->tn", X, W) + rng.standard_normal((T, N))).ravel()
+    rows = np.ascontiguousarray(X.reshape(T * N, D))
+    task = np.repeat(np.arange(T), N)
+    examples = Examples(rows_of(rows), y, task, square_norms(rows))
+    stream = Stream(
+        start=np.arange(T * N + 1),
+        example=np.arange(T * N),
+        node=np.zeros(T * N, dtype=np.int64),
+        checkpoint=np.arange(100, T * N + 1, 100),
+    )
+    held_out = np.flatnonzero(np.arange(T * N) % N < 5)
+    part = Part(examples, stream, Shape(T, D, mixing_matrix(T)), held_out)
+    found = measure(learner, part)
+    *means, test = PROGRAM[learner]
+    np.testing.assert_allclose(
+        found.checkpoint_absolute / stream.checkpoint, np.concatenate(means), rtol=1e-9
+    )
+    errors = np.abs(found.sums / N - y[found.held_out])
+    assert errors.mean() == pytest.approx(test, rel=1e-9)
+    np.testing.assert_allclose(found.absolute.sum(), found.checkpoint_absolute[-1])
+    slow = measure(learner, part, compiled=False)
+    for name in ("absolute", "square", "sums"):
+        np.testing.assert_allclose(getattr(slow, name), getattr(found, name), rtol=1e-9)
 
 
 @pytest.mark.parametrize("which", [HINGE, ABSOLUTE, SQUARE])

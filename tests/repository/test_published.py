@@ -16,6 +16,7 @@ PUBLISHED = RESULTS / "published"
 COLUMNS = ["table", "dataset", "algorithm", "task", "metric", "mean", "std"]
 METRICS = {"error", "auc", "nsv", "ace", "seconds", "time"} | {
     *("accuracy", "correlation", "mistakes", "queries", "right", "wrong"),
+    *("absolute_error", "test_absolute_error"),
 }
 COUNTS = {
     "rom-table1": 115,
@@ -30,8 +31,9 @@ COUNTS = {
     "omtl-table4": 42,
     "omtl-table5": 21,
     "amtl-table1": 6,
+    "pfmtl-table1": 26,
 }
-TOTAL = 421
+TOTAL = 447
 TABLES = sorted(path.stem for path in PUBLISHED.glob("*.csv"))
 
 
@@ -141,6 +143,15 @@ CELLS: dict[str, list[Key]] = {
         Key("Spam", a, "all", m)
         for a, m in product(["PEER", "HUMBLE"], ["right", "queries", "wrong"])
     ],
+    "pfmtl-table1": [
+        Key(data, a, "all", m)
+        for data, algorithms in (
+            ("Synthetic", ["ITL", "Aggr", "Lazy"]),
+            ("Lenk", ["ITL", "Aggr", "Lazy", "Aggr_KT", "Lazy_KT"]),
+            ("Schools", ["ITL", "Aggr", "Lazy", "Aggr_KT", "Lazy_KT"]),
+        )
+        for a, m in product(algorithms, ["absolute_error", "test_absolute_error"])
+    ],
 }
 
 # How a mean and a spread are printed, by table and metric; an empty spread is none printed.
@@ -163,6 +174,8 @@ PRINTED: dict[tuple[str, str], tuple[str, str]] = {
     ("amtl-table1", "right"): (r"0\.\d{4}", r"0\.\d{3}"),
     ("amtl-table1", "queries"): (r"\d+\.\d", TWO),
     ("amtl-table1", "wrong"): (r"0\.\d{4}", r"0\.\d{3}"),
+    ("pfmtl-table1", "absolute_error"): (TWO, ""),
+    ("pfmtl-table1", "test_absolute_error"): (TWO, ""),
 }
 
 # By table and metric: the sum of the means, of the spreads, and of the means and of the spreads
@@ -185,6 +198,8 @@ SUMS: dict[tuple[str, str], tuple[str, str, str, str]] = {
     ("amtl-table1", "right"): ("1.7364", "0.038", "2.6231", "0.069"),
     ("amtl-table1", "queries"): ("2155.4", "46.84", "3202.0", "61.58"),
     ("amtl-table1", "wrong"): ("0.3990", "0.011", "0.5725", "0.017"),
+    ("pfmtl-table1", "absolute_error"): ("81.56", "0", "707.21", "0"),
+    ("pfmtl-table1", "test_absolute_error"): ("78.46", "0", "676.95", "0"),
 }
 
 SPOT: list[tuple[str, Key, str, str]] = [
@@ -220,6 +235,8 @@ SPOT: list[tuple[str, Key, str, str]] = [
     ("omtl-table4", Key("20newsgroups", "CMTL", "all", "queries"), "10171", ""),
     ("amtl-table1", Key("Spam", "HUMBLE", "all", "right"), "0.8867", "0.031"),
     ("omtl-table5", Key("Spam", "OMTL-Cov", "all", "mistakes"), "337", ""),
+    ("pfmtl-table1", Key("Lenk", "Lazy_KT", "all", "absolute_error"), "3.16", ""),
+    ("pfmtl-table1", Key("Schools", "ITL", "all", "test_absolute_error"), "11.73", ""),
 ]
 
 

@@ -1,0 +1,111 @@
+"""How likely 180 persons are to buy 20 personal computers each.
+
+The survey of Lenk, DeSarbo, Green and Young (1996): a person rates 20 descriptions of a computer
+from 0 to 10, and a task is a person. A description has 13 attributes of two levels, coded -1 and
++1, and a constant 1. The file is that of many papers on multi-task learning; it has 16 computers of
+each person for training and 4 for the test, which are put together here, in this order.
+
+Targets are real numbers, so ``load`` returns `RealTasks`.
+
+Licence: unstated.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+from scipy.io import loadmat
+from scipy.io.matlab import MatReadError
+
+from data_fetchers._checks import chosen, expect_counts
+from data_fetchers.fetch import RemoteFile, fetch, pinned
+from omtl.data.streams import RealTasks
+from omtl.util.errors import UserError
+
+NAME = "lenk"
+LICENCE = "unstated"
+CITATION = """\
+@article{lenk1996hierarchical,
+  author = {Lenk, Peter J. and DeSarbo, Wayne S. and Green, Paul E. and Young, Martin R.},
+  title = {Hierarchical {Bayes} Conjoint Analysis},
+  journal = {Marketing Science},
+  volume = {15},
+  number = {2},
+  pages = {173--191},
+  year = {1996}
+}
+"""
+FILES: tuple[RemoteFile, ...] = (
+    RemoteFile(
+        "lenk_data.mat",
+        "e6cc1029fa15ba8135dfca0f6a4bfa75599b4d43fe77224ce6b07bf9cdeb3e0b",
+        10_469,
+        (
+            pinned(
+                "dstamos/Parameter-free-MTL",
+                "75e27e04682b7ccb3870191d1650dc639f9dec60",
+                "data/lenk_data.mat",
+            ),
+        ),
+    ),
+)
+
+N_PERSONS, N_FEATURES = 180, 13
+PARTS = {"Traindata": 16, "Testdata": 4}
+"""The file's tables, and how many computers of each person they have."""
+
+
+def parse(content: bytes) -> np.ndarray:
+    """Return attributes, constant and rating, shape (n_persons, 20, 15).
+
+    Raises
+    ------
+    UserError
+        The content is not of the format.
+    """
+    try:
+        held = loadmat(io.BytesIO(content))
+        parts = [
+            np.asarray(held[part], dtype=np.float64).reshape(-1, each, N_FEATURES + 2)
+            for part, each in PARTS.items()
+        ]
+        return np.concatenate(parts, axis=1)
+    except (KeyError, ValueError, TypeError, MatReadError) as fault:
+        raise UserError(
+            f"{NAME}: the file must be a MATLAB file with tables {' and '.join(PARTS)}: {fault}."
+        ) from fault
+
+
+def load(*, home: Path | None = None, n_features: int = N_FEATURES) -> RealTasks:
+    """Fetch the file if need be, and make a task of each person.
+
+    Parameters
+    ----------
+    home : Path, optional
+        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+    n_features : {13, 14}
+        The attributes alone, or with the constant.
+
+    Returns
+    -------
+    RealTasks
+        X : ndarray of shape (3600, 13), or 14 columns; y: ratings.
+
+    Raises
+    ------
+    DataMissing
+        The file is to be had nowhere.
+    UserError
+        There are other numbers of features, or the file parses to other counts than it must.
+    """
+    chosen(NAME, "n_features", [n_features], (N_FEATURES, N_FEATURES + 1))
+    table = parse(fetch(NAME, FILES[0], home=home).read_bytes())
+    expect_counts(NAME, {"persons": N_PERSONS}, {"persons": len(table)})
+    rows = table.reshape(-1, N_FEATURES + 2)
+    X = np.ascontiguousarray(rows[:, :n_features])
+    task = np.repeat(np.arange(N_PERSONS), sum(PARTS.values()))
+    return RealTasks(
+        X, rows[:, -1].copy(), task, tuple(f"person {k + 1}" for k in range(N_PERSONS))
+    )

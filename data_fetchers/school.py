@@ -1,0 +1,116 @@
+"""Exam scores of pupils of 139 London schools.
+
+The data of the Inner London Education Authority (1985 to 1987), as multi-task papers have them
+since Bakker and Heskes (2003): 15,362 pupils, a task is a school. Two features are percentages of
+the school, the others tell two-valued things: the year, gender, the band in verbal reasoning,
+ethnic group, the school's gender and denomination. The file's last feature is a constant, and two
+tell one gender; without the constant and one of these there are 26, as in papers that have 26.
+
+Targets are real numbers, so ``load`` returns `RealTasks`.
+
+Licence: of the data unstated; the repository that the file is from has GPL-2.0.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+from scipy.io import loadmat
+from scipy.io.matlab import MatReadError
+
+from data_fetchers._checks import chosen, expect_counts
+from data_fetchers.fetch import RemoteFile, fetch, pinned
+from omtl.data.streams import RealTasks
+from omtl.util.errors import UserError
+
+NAME = "school"
+LICENCE = "unstated; the repository's is GPL-2.0"
+CITATION = """\
+@article{bakker2003task,
+  author = {Bakker, Bart and Heskes, Tom},
+  title = {Task Clustering and Gating for {Bayesian} Multitask Learning},
+  journal = {Journal of Machine Learning Research},
+  volume = {4},
+  pages = {83--99},
+  year = {2003}
+}
+"""
+FILES: tuple[RemoteFile, ...] = (
+    RemoteFile(
+        "school.mat",
+        "57fb3238fdd03a9aa17276e2ce18d9bbb5d128c3261e794fe6233b58b6909068",
+        44_759,
+        (
+            pinned(
+                "jiayuzhou/MALSAR",
+                "fb9751594983df020ddc4f7e4a40520ee7c37989",
+                "data/school.mat",
+            ),
+        ),
+    ),
+)
+
+COUNTS = {"schools": 139, "pupils": 15_362, "features": 28}
+PERCENTAGES = (3, 4)
+"""Columns of numbers; all others are 0 or 1."""
+LEFT_OUT = (5, 27)
+"""One of the two columns of gender, and the constant."""
+CODINGS = ("zero_one", "signs")
+"""What a column of two values has: 0 and 1, or -1 and +1."""
+
+
+def parse(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return features, scores and schools, from 0.
+
+    Raises
+    ------
+    UserError
+        The content is not of the format.
+    """
+    try:
+        held = loadmat(io.BytesIO(content))
+        X = [np.asarray(cell, dtype=np.float64) for cell in held["X"].ravel()]
+        y = [np.asarray(cell, dtype=np.float64).ravel() for cell in held["Y"].ravel()]
+        if [len(cell) for cell in X] != [len(cell) for cell in y]:
+            raise ValueError("a school has more scores than pupils, or fewer")
+        return np.concatenate(X), np.concatenate(y), np.repeat(np.arange(len(y)), list(map(len, y)))
+    except (KeyError, ValueError, TypeError, MatReadError) as fault:
+        raise UserError(
+            f"{NAME}: the file must be a MATLAB file with cells 'X' and 'Y', one a school: {fault}."
+        ) from fault
+
+
+def load(*, home: Path | None = None, coding: str = "zero_one") -> RealTasks:
+    """Fetch the file if need be, and make a task of each school.
+
+    Parameters
+    ----------
+    home : Path, optional
+        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+    coding : {"zero_one", "signs"}
+        What the two-valued features are.
+
+    Returns
+    -------
+    RealTasks
+        X : ndarray of shape (15362, 26); y: exam scores, 1 to 70.
+
+    Raises
+    ------
+    DataMissing
+        The file is to be had nowhere.
+    UserError
+        The coding is unknown, or the file parses to other counts than it must.
+    """
+    chosen(NAME, "coding", [coding], CODINGS)
+    X, y, task = parse(fetch(NAME, FILES[0], home=home).read_bytes())
+    n_schools = len(set(task.tolist()))
+    found = {"schools": n_schools, "pupils": len(y), "features": X.shape[1]}
+    expect_counts(NAME, COUNTS, found)
+    if coding == "signs":
+        two_valued = np.setdiff1d(np.arange(X.shape[1]), PERCENTAGES)
+        X[:, two_valued] = 2.0 * X[:, two_valued] - 1.0
+    names = tuple(f"school {k + 1}" for k in range(n_schools))
+    return RealTasks(np.delete(X, LEFT_OUT, axis=1), y, task, names)

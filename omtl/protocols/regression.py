@@ -1,0 +1,184 @@
+"""Learn real targets, task after task, and add up the errors (the parameter-free paper, section 8).
+
+Of each task a share of the examples is held out. They are predicted by the mean of the vectors with
+which the learner predicted the others of the task, each as it was before its update: as scores are
+linear, by the mean of the scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omtl.kernel.loop import run
+from omtl.kernel.losses import ABSOLUTE, SQUARE
+from omtl.kernel.rules import Event, score
+from omtl.protocols.heldout import Part, part_of
+from omtl.protocols.setting import Setting
+from omtl.util.errors import UserError
+
+NEEDS = ("score", "update", "loss")
+"""What a learner must have to be played: `loss` is one of `omtl.kernel.losses`."""
+
+REAL = True
+"""Its data have real targets (`omtl.data.streams.RealTasks`)."""
+
+LOSSES = {"absolute": ABSOLUTE, "square": SQUARE}
+
+
+class Errors(NamedTuple):
+    """What one play leaves; the recorder of the loop that fills it in (`omtl.kernel.loop`).
+
+    Parameters
+    ----------
+    absolute, square : ndarray of shape (n_tasks,)
+        Sums of |z − y| and of (z − y)² of the scores z, by task.
+    checkpoint_absolute : ndarray of shape (n_checkpoints,)
+        Sums of |z − y| of all tasks up to each checkpoint.
+    diverged : ndarray of shape (1,), int64
+        Number of scores that were not finite.
+    held_out : ndarray of shape (n_held_out,), int64
+        Examples held out, task by task.
+    first : ndarray of shape (n_tasks + 1,), int64
+        Those of task k are from ``first[k]`` to ``first[k + 1] - 1``.
+    square_norm, sums : ndarray of shape (n_held_out,)
+        Their squared norms, and the sums of their scores.
+    """
+
+    absolute: np.ndarray
+    square: np.ndarray
+    checkpoint_absolute: np.ndarray
+    diverged: np.ndarray
+    held_out: np.ndarray
+    first: np.ndarray
+    square_norm: np.ndarray
+    sums: np.ndarray
+
+    def begin(self) -> tuple[float, int]:
+        """Return the errors and the checkpoints so far: none."""
+        return 0.0, 0
+
+    def scored(
+        self,
+        so_far: tuple[float, int],
+        learner: Any,
+        state: Any,
+        rows: Any,
+        event: Event,
+        y: float,
+        value: float,
+    ) -> tuple[float, int]:
+        """Add up the errors, and the scores of the examples of the task that are held out."""
+        lost, passed = so_far
+        if not np.isfinite(value):
+            self.diverged[0] += 1
+        k, error = event.task, abs(value - y)
+        self.absolute[k] += error
+        self.square[k] += error * error
+        for n in range(self.first[k], self.first[k + 1]):
+            other = Event(event.round, self.held_out[n], k, event.node, self.square_norm[n])
+            self.sums[n] += score(learner, state, rows, other)
+        # What a learner keeps of a score for its update must be that of the example itself.
+        score(learner, state, rows, event)
+        return lost + error, passed
+
+    def closed(self, so_far: tuple[float, int], stream: Any, t: int) -> tuple[float, int]:
+        """Write down what a checkpoint asks for."""
+        lost, passed = so_far
+        if passed < stream.checkpoint.size and t == stream.checkpoint[passed]:
+            self.checkpoint_absolute[passed] = lost
+            passed += 1
+        return lost, passed
+
+
+def part_to_learn(setting: Setting) -> Part:
+    """Return the examples to learn from, task after task, and those held out.
+
+    Raises
+    ------
+    UserError
+        If the share leaves a task nothing to learn from, or nothing for the test.
+    """
+    share, rng, tasks = setting.protocol["test_share"], setting.rng("split"), setting.tasks
+    learnt, held_out = [], []
+    for k, name in enumerate(tasks.names):
+        order = rng.permutation(np.flatnonzero(tasks.task == k))
+        n_test = int(np.ceil(share * order.size - 1e-9))
+        if not 0 < n_test < order.size:
+            raise UserError(
+                f"protocol.test_share={share} leaves {order.size - n_test} of the {order.size} "
+                f"examples of task {name!r} to learn from; choose another share"
+            )
+        held_out.append(order[:n_test])
+        learnt.append(order[n_test:])
+    return part_of(setting, 0, np.concatenate(learnt), np.concatenate(held_out))
+
+
+def measure(learner: Any, part: Part, compiled: bool = True) -> Errors:
+    """Play a stream from a new state and return what is measured.
+
+    Parameters
+    ----------
+    learner
+        A learner (`omtl.kernel.rules`).
+    part : Part
+        What it learns from, and what is held out.
+    compiled : bool
+        Whether to run in the compiled loop.
+    """
+    K, order = part.shape.n_tasks, np.argsort(part.task, kind="stable")
+    held_out = part.held_out[order]
+    found = Errors(
+        absolute=np.zeros(K),
+        square=np.zeros(K),
+        checkpoint_absolute=np.zeros(part.stream.checkpoint.size),
+        diverged=np.zeros(1, dtype=np.int64),
+        held_out=held_out,
+        first=np.searchsorted(part.task[order], np.arange(K + 1)),
+        square_norm=part.examples.square_norm[held_out],
+        sums=np.zeros(held_out.size),
+    )
+    run(learner, learner.new_state(part.shape), part.examples, part.stream, found, compiled)
+    return found
+
+
+def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
+    """Play each learner on the examples of a repeat that are not held out.
+
+    Returns
+    -------
+    dict of str to ndarray
+        With P learners, K tasks and C checkpoints: ``absolute`` and ``square`` (P, K),
+        ``checkpoint_absolute`` (P, C), ``test_absolute`` (P, K): the mean error on the examples
+        held out; ``order`` (K,): the tasks as they came; ``examples`` (K,), ``seen`` (C,): the
+        number of examples up to each checkpoint; and ``diverged`` (P,).
+
+    Raises
+    ------
+    UserError
+        If the protocol does not fit the data, or its loss is not known.
+    """
+    protocol = setting.protocol
+    if protocol["loss"] not in LOSSES:
+        raise UserError(
+            f"protocol.loss={protocol['loss']!r} is not known; choose from {', '.join(LOSSES)}"
+        )
+    part = part_to_learn(setting)
+    found = [measure(learner._replace(loss=LOSSES[protocol["loss"]]), part) for learner in learners]
+    y, counts = part.examples.y[found[0].held_out], np.array(part.shape.n_examples)
+    tested = np.diff(found[0].first)
+    of = np.repeat(np.arange(counts.size), tested)
+    off = [np.bincount(of, np.abs(one.sums / counts[of] - y)) / tested for one in found]
+    tasks_met = part.examples.task[part.stream.example]
+    return {
+        name: np.stack([getattr(one, name) for one in found])
+        for name in ("absolute", "square", "checkpoint_absolute")
+    } | {
+        "test_absolute": np.stack(off),
+        "diverged": np.array([one.diverged[0] for one in found]),
+        "order": tasks_met[np.sort(np.unique(tasks_met, return_index=True)[1])],
+        "examples": counts,
+        "seen": part.stream.start[part.stream.checkpoint],
+    }
