@@ -6,12 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from omtl.commands._board import add_board_options, board_of
 from omtl.commands._options import (
     add_dry_run_option,
     add_times_option,
-    natural,
     parallel_of,
-    positive,
     tell_written,
 )
 from omtl.util.screen import say
@@ -32,13 +31,7 @@ EXAMPLES = (
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add who competes, on what, and how."""
     command.add_argument("--learners", metavar="NAMES", help="these learners alone: a,b")
-    command.add_argument("--data", metavar="NAMES", help="these data sets alone: a,b")
-    command.add_argument("--repeats", type=positive, help="default: as many as the board's config")
-    command.add_argument("--seed", type=natural, default=0, help="default: 0")
-    command.add_argument("--board", default="default", help="a name in conf/board; default: default")
-    command.add_argument("--jobs", type=positive, help="default: one a core")
-    command.add_argument("--parallel", default="threads", help="a name in conf/parallel")
-    command.add_argument("--address", help="of a cluster's scheduler; see docs/cluster.md")
+    add_board_options(command)
     command.add_argument(
         "--from-results", action="store_true", help="rank what results/board has, and play nothing"
     )
@@ -53,29 +46,22 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compute what the store lacks, and print the ranking; the whole board is also written."""
     from omtl.compute.dry_run import Planned
-    from omtl.evidence.board import Asked, Board
     from omtl.reproduction.board import from_results, make, write
     from omtl.util.paths import RESULTS
 
     if options.verify is not None:
         return _verify(options.verify)
-    names = [_names(options.learners), _names(options.data)]
-    asked = Asked(options.board, *names, options.repeats, options.seed)
-    board = Board(asked)
+    board = board_of(options, options.learners)
     try:
         made = from_results(board) if options.from_results else make(board, parallel_of(options))
     except Planned as plan:
         say(plan.told())
         return DONE
     _print(made)
-    folder = options.to or (RESULTS / "board" if asked.is_whole else None)
+    folder = options.to or (RESULTS / "board" if board.asked.is_whole else None)
     if folder is not None and not options.from_results:
         tell_written(write(made, folder, options.times))
     return FAILED if made.broken else DONE
-
-
-def _names(given: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (given or "").split(",") if name.strip())
 
 
 def _print(made: Made) -> None:
@@ -100,8 +86,8 @@ def _print(made: Made) -> None:
     print_rows(heads, rows, right=[*heads[:1], *heads[2:]], spare=["points", "time", "data sets"])
     say(
         "Elo is relative to those that compete here; intervals are of data sets and repeats drawn "
-        f"again. Numbers within {100 * REGION:.0f} % of each other are a tie of the shares. Time is "
-        "of the whole grid, beside the median learner's."
+        f"again. In the shares, numbers within {100 * REGION:.0f} % of each other are a tie. Time "
+        "is of the whole grid, beside the median learner's."
     )
     for note in made.notes:
         say(note)

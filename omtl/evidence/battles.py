@@ -19,7 +19,8 @@ PRIOR = 0.5
 """Wins and losses against a player of mean strength that each entrant has beforehand: without
 them, who has won all battles would be infinitely strong."""
 
-STEPS, TOLERANCE = 1000, 1e-9
+STEPS, LONGEST, TOLERANCE = 100, 2.0, 1e-10
+"""Of Newton's method: how many steps, how long one may be, and when it ends."""
 
 
 def won(values: np.ndarray, region: float = 0.0) -> np.ndarray:
@@ -64,30 +65,36 @@ def elo(wins: np.ndarray) -> np.ndarray:
     """Return the ratings of the Bradley-Terry model, on Elo's scale.
 
     The chance that i wins against j is p_i / (p_i + p_j); strengths of the highest likelihood are
-    found by minorisation and maximisation (Hunter, Annals of Statistics 2004).
+    found by Newton's method.
 
     Parameters
     ----------
-    wins : ndarray of shape (n_learners, n_learners)
+    wins : ndarray of shape (..., n_learners, n_learners)
         How often, in battles, the row's learner won against the column's; a tie is half a win.
+
+    Returns
+    -------
+    ndarray of shape (..., n_learners)
     """
-    fought = wins + wins.T
-    mine = wins.sum(axis=1) + PRIOR
-    p = np.ones(mine.size)
+    fought = wins + np.swapaxes(wins, -1, -2)
+    mine = wins.sum(axis=-1)
+    s = np.zeros(mine.shape)
     for _ in range(STEPS):
-        rate = fought / (p[:, None] + p[None, :])
-        fresh = mine / (rate.sum(axis=1) + 2.0 * PRIOR / (p + 1.0))
-        done = np.max(np.abs(np.log(fresh / p))) < TOLERANCE
-        p = fresh
-        if done:
+        chance = 1.0 / (1.0 + np.exp(s[..., None, :] - s[..., :, None]))
+        alone = 1.0 / (1.0 + np.exp(-s))
+        slope = mine - (fought * chance).sum(axis=-1) + PRIOR * (1.0 - 2.0 * alone)
+        bend = fought * chance * (1.0 - chance)
+        own = bend.sum(axis=-1) + 2.0 * PRIOR * alone * (1.0 - alone)
+        curvature = own[..., None] * np.eye(s.shape[-1]) - bend
+        step = np.linalg.solve(curvature, slope[..., None])[..., 0]
+        s += np.clip(step, -LONGEST, LONGEST)
+        if np.max(np.abs(step)) < TOLERANCE:
             break
-    points = SCALE * np.log10(p)
-    return CENTRE + points - points.mean()
+    points = SCALE / np.log(10.0) * s
+    return CENTRE + points - points.mean(axis=-1, keepdims=True)
 
 
-def resampled(
-    battles: Sequence[np.ndarray], n: int, rng: np.random.Generator
-) -> np.ndarray:
+def resampled(battles: Sequence[np.ndarray], n: int, rng: np.random.Generator) -> np.ndarray:
     """Return ratings of data sets and of their repeats drawn again with replacement.
 
     Parameters
@@ -106,8 +113,8 @@ def resampled(
     for _ in range(n):
         drawn = rng.integers(len(battles), size=len(battles))
         again = [battles[d][rng.integers(len(battles[d]), size=len(battles[d]))] for d in drawn]
-        found.append(elo(total(again)))
-    return np.array(found)
+        found.append(total(again))
+    return elo(np.array(found))
 
 
 @dataclass(frozen=True)
@@ -130,9 +137,7 @@ class Ratings:
     loss: np.ndarray
 
 
-def rate(
-    values: Sequence[np.ndarray], region: float, n: int, rng: np.random.Generator
-) -> Ratings:
+def rate(values: Sequence[np.ndarray], region: float, n: int, rng: np.random.Generator) -> Ratings:
     """Return the ratings of learners.
 
     Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +23,7 @@ from omtl.experiment.composition import composed, experiment_of
 from omtl.experiment.config import choose, load_option, options
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.loading import load_fed
-from omtl.experiment.unit import PARTS, Unit
+from omtl.experiment.unit import PARTS, Result, Unit
 from omtl.measures.metrics import METRICS
 from omtl.tables.plan import Cell
 from omtl.tables.scoring import values_of
@@ -40,14 +41,15 @@ CELLS = (
     "std",
     "values",
     "chosen",
-    "asked",
-    "code",
+    "stream",
+    "learner",
     "why",
 )
 """Columns of ``results/board/cells.csv``.
 
 `values` are the numbers of the repeats, `chosen` the points of the grid that were chosen in them.
-`asked` is a hash of all that determines the numbers but the code, of which `code` is a hash.
+`stream` is a hash of what was played and by which code, `learner` one of the learner's config and
+code (`hashes`).
 """
 
 
@@ -109,9 +111,10 @@ class Board:
         if self.asked.learners:
             return [choose("algorithm", name, known) for name in dict.fromkeys(self.asked.learners)]
         named = [name for name in known if name not in self.config["no_entrant"]]
-        for protocol in {self.composed(name)["protocol"]["name"]: name for name in self.data}:
-            named = baselines(load_option("protocol", protocol), named)
-        first = {}
+        alike = {str(self.config["data"].get(name, {}).get("with")): name for name in self.data}
+        for dataset in alike.values():
+            named = baselines(self.composed(dataset)["protocol"], named)
+        first: dict[str, str] = {}
         for name in sorted(named, key=lambda name: (len(name), name)):
             first.setdefault(load_option("algorithm", name)["label"], name)
         return sorted(first.values())
@@ -167,12 +170,30 @@ def _listed(values: Sequence[Any]) -> str:
 
 
 def hashes(unit: Unit) -> tuple[str, str]:
-    """Return hashes of what a unit asks, and of the project's code that answers.
+    """Return a hash of what learners are played on, and one of the unit's learner.
 
-    The versions of packages are in neither: results of another machine are to be comparable.
+    Numbers of different learners are comparable where the first one is the same. The versions of
+    packages are in neither: others are to take part with theirs.
     """
-    own = unit.code[: 8 * PARTS.index("packages")]
-    return unit.question.hex()[:12], hashlib.sha256(own).hexdigest()[:12]
+    of_learner = ("algorithm", "order", "network")
+    identity, code = unit.identity, unit.identity["code"]
+    played = {k: v for k, v in identity.items() if k not in (*of_learner, "code")}
+    played |= {part: code[part] for part in PARTS if part not in ("learner", "packages")}
+    mine = {k: identity[k] for k in of_learner} | {"learner": code["learner"]}
+    return _hash(played), _hash(mine)
+
+
+def _hash(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def scored(
+    board: Board, dataset: str, experiment: Experiment, results: list[Result]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of a cell's repeats, and the points that the board's rule chose."""
+    cell = Cell("", "", "all", board.config["metric"], "", "", experiment)
+    return values_of(cell, results, board.composed(dataset)["selection"])
 
 
 def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
@@ -180,7 +201,6 @@ def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
 
     A repeat in which the chosen point diverged has the metric's worst number.
     """
-    metric = METRICS[board.config["metric"]]
     rows = []
     for (dataset, algorithm), units in board.units.items():
         experiment = board.experiment(dataset, algorithm)
@@ -192,18 +212,22 @@ def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
             "label": experiment.algorithm["label"] + network,
             "points": len(experiment.points),
         }
-        row["asked"], row["code"] = hashes(units[0])
+        row["stream"], row["learner"] = hashes(units[0])
         if len(results) < len(units):
             row["why"] = why_lacking(units, len(results), outcome.failed)
         else:
-            cell = Cell("", "", "all", metric.name, "", "", experiment)
-            rule = board.composed(dataset)["selection"]
-            values, chosen = values_of(cell, results, rule)
+            values, chosen = scored(board, dataset, experiment, results)
             row |= {"mean": values.mean(), "values": " ".join(f"{value:.10g}" for value in values)}
             row["std"] = values.std(ddof=1) if values.size > 1 else np.nan
             row["chosen"] = " ".join(map(str, chosen.tolist()))
         rows.append(row)
-    return pd.DataFrame(rows, columns=CELLS).fillna({"values": "", "chosen": "", "why": ""})
+    return as_cells(rows)
+
+
+def as_cells(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return rows of cells, with nothing where a text is lacking."""
+    texts = dict.fromkeys(("values", "chosen", "why"), "")
+    return pd.DataFrame([texts | dict(row) for row in rows], columns=CELLS)
 
 
 def numbers(found: pd.DataFrame) -> tuple[list[str], dict[str, np.ndarray]]:
@@ -312,8 +336,8 @@ def time_ratios(seconds: pd.DataFrame) -> pd.Series:
     """
     if seconds.empty:
         return pd.Series(dtype=float)
-    wide = np.log(seconds.pivot(index="dataset", columns="algorithm", values="seconds"))
-    return np.exp(wide.sub(wide.median(axis=1), axis=0).mean())
+    wide = seconds.pivot(index="dataset", columns="algorithm", values="seconds").map(np.log)
+    return wide.sub(wide.median(axis=1), axis=0).mean().map(np.exp)
 
 
 def csv(rows: pd.DataFrame) -> str:

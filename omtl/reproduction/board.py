@@ -21,7 +21,9 @@ from omtl.evidence.board import (
     time_ratios,
     times,
 )
+from omtl.experiment.config import choose
 from omtl.experiment.host import host
+from omtl.reproduction.submission import joined, submissions
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.paths import results_to_read
@@ -52,7 +54,7 @@ class Made:
     @property
     def ratios(self) -> Mapping[str, float]:
         """The time of each learner beside the median learner's."""
-        return time_ratios(self.seconds).to_dict()
+        return {str(name): ratio for name, ratio in time_ratios(self.seconds).items()}
 
 
 def make(board: Board, parallel: Mapping[str, Any], store: Store | None = None) -> Made:
@@ -68,15 +70,25 @@ def make(board: Board, parallel: Mapping[str, Any], store: Store | None = None) 
     found = cells(board, store, outcome)
     whys = found[found["why"] != ""].drop_duplicates("why")
     notes = [f"{row.label} on {row.dataset}: {row.why}" for row in whys.itertuples()]
+    competing, left_out = joined(found, _submitted(board))
+    notes += left_out
     return Made(
         board,
         found,
-        _ranked(found, board),
+        _ranked(competing, board),
         times(board, store),
         data_facts(board, store),
         notes,
         any(not one.missing_data for one in outcome.failed.values()),
     )
+
+
+def _submitted(board: Board) -> list[dict[str, Any]]:
+    """Return the submissions to the board, where all learners compete."""
+    if board.asked.learners:
+        return []
+    found = submissions(results_to_read() / "board" / "submissions")
+    return [one for one in found if one["board"] == board.asked.board]
 
 
 def _ranked(found: pd.DataFrame, board: Board) -> pd.DataFrame:
@@ -98,7 +110,8 @@ def from_results(board: Board) -> Made:
     folder = results_to_read() / "board"
     if not (folder / "cells.csv").is_file():
         raise UserError(f"{folder} has no board; run `omtl board` first")
-    tables = [read(folder / "cells.csv")]
+    whole, notes = joined(read(folder / "cells.csv"), submissions(folder / "submissions"))
+    tables = [whole]
     tables += [pd.read_csv(folder / name) for name in ("times.csv", "data.csv")]
     kept = []
     for table in tables:
@@ -109,12 +122,10 @@ def from_results(board: Board) -> Made:
                 wanted &= table[column].isin(asked)
         kept.append(table[wanted])
     found, seconds, data = kept
-    return Made(board, found, _ranked(found, board), seconds, data)
+    return Made(board, found, _ranked(found, board), seconds, data, notes)
 
 
 def _refuse_unknown(column: str, asked: Sequence[str], found: pd.DataFrame) -> None:
-    from omtl.experiment.config import choose
-
     for name in asked:
         choose(f"{column} of the board", name, sorted(set(found[column])))
 
