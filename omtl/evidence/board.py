@@ -23,7 +23,7 @@ from omtl.experiment.composition import composed, experiment_of
 from omtl.experiment.config import choose, load_option, options
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.loading import load_fed
-from omtl.experiment.unit import PARTS, Result, Unit
+from omtl.experiment.unit import Result, Unit
 from omtl.measures.metrics import METRICS
 from omtl.tables.plan import Cell
 from omtl.tables.scoring import values_of
@@ -142,11 +142,14 @@ class Board:
         config = {**self.composed(dataset), "algorithm": tuned(algorithm, self.config["grids"])}
         return experiment_of(config)
 
+    def grid_words(self, algorithm: str) -> list[str]:
+        """Return the board's grid of a learner, as words of ``omtl run``."""
+        grid = self.config["grids"].get(algorithm, {})
+        return [f"'algorithm.{name}={_listed(values)}'" for name, values in grid.items()]
+
     def command(self, dataset: str, algorithm: str) -> str:
         """Return what plays a cell alone."""
-        words = [f"algorithm={algorithm}", *self.overrides(dataset)]
-        grid = self.config["grids"].get(algorithm, {})
-        words += [f"'algorithm.{name}={_listed(values)}'" for name, values in grid.items()]
+        words = [f"algorithm={algorithm}", *self.overrides(dataset), *self.grid_words(algorithm)]
         return " ".join(["omtl run", *words])
 
     @cached_property
@@ -172,13 +175,14 @@ def _listed(values: Sequence[Any]) -> str:
 def hashes(unit: Unit) -> tuple[str, str]:
     """Return a hash of what learners are played on, and one of the unit's learner.
 
-    Numbers of different learners are comparable where the first one is the same. The versions of
-    packages are in neither: others are to take part with theirs.
+    Numbers of different learners are comparable where the first one is the same. Neither has the
+    versions of packages, for others take part with theirs, nor the harness, which makes no number:
+    what these change a replay finds.
     """
     of_learner = ("algorithm", "order", "network")
     identity, code = unit.identity, unit.identity["code"]
     played = {k: v for k, v in identity.items() if k not in (*of_learner, "code")}
-    played |= {part: code[part] for part in PARTS if part not in ("learner", "packages")}
+    played |= {part: code[part] for part in ("data", "protocol")}
     mine = {k: identity[k] for k in of_learner} | {"learner": code["learner"]}
     return _hash(played), _hash(mine)
 

@@ -99,15 +99,21 @@ def _ranked(found: pd.DataFrame, board: Board) -> pd.DataFrame:
     return ranked
 
 
-def from_results(board: Board) -> Made:
+def from_results(board: Board, results: Path | None = None) -> Made:
     """Rank what ``results/board`` has of the learners and data sets that are asked for.
+
+    Parameters
+    ----------
+    board : Board
+    results : Path, optional
+        The folder of results; those written here by default, or else the package's.
 
     Raises
     ------
     UserError
         If there is no board, or it has none of them.
     """
-    folder = results_to_read() / "board"
+    folder = (results or results_to_read()) / "board"
     if not (folder / "cells.csv").is_file():
         raise UserError(f"{folder} has no board; run `omtl board` first")
     whole, notes = joined(read(folder / "cells.csv"), submissions(folder / "submissions"))

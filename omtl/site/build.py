@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from omtl.compute.store import Store
 from omtl.experiment.host import commit
+from omtl.site.board import board
 from omtl.site.claims import MARKS as OUTCOME_MARKS
 from omtl.site.claims import OUTCOMES, claims
 from omtl.site.data_sets import data_sets
@@ -35,7 +36,7 @@ from omtl.util.paths import results_to_read
 MARKER = ".made-by-omtl"
 """A file of every site: a folder that has it may be replaced, another may not."""
 
-ASSETS = ("style.css", "script.js")
+ASSETS = ("style.css", "script.js", "board.js")
 
 NAVIGATION = (
     ("index.html", "Scoreboard"),
@@ -43,6 +44,7 @@ NAVIGATION = (
     ("proofread.html", "The print"),
     ("theory.html", "Theory"),
     ("readings.html", "Readings"),
+    ("board.html", "Board"),
     ("learners.html", "Learners"),
     ("data.html", "Data sets"),
     ("evidence.html", "Evidence"),
@@ -90,7 +92,11 @@ def pages(sources: Sources, store: Store | None) -> tuple[dict[str, str], dict[s
     names = {paper.id: paper.name for paper in all_papers}
     audit = bounds(sources)
     of_learners, of_data = learners(sources, tables), data_sets(sources)
+    ranked = board(sources)
     made = environment()
+    made.globals["board_lines"] = ranked.lines if ranked else {}
+    if ranked is None:
+        made.globals["navigation"] = [one for one in NAVIGATION if one[0] != "board.html"]
     made.globals |= {"commit": commit(), "papers": all_papers, "paper_names": names}
     done: dict[str, str] = {}
     copied: dict[str, Path] = {}
@@ -127,6 +133,8 @@ def pages(sources: Sources, store: Store | None) -> tuple[dict[str, str], dict[s
     page("proofread.html", "proofread.html", proofread=proofread(sources))
     page("theory.html", "theory.html", bounds=audit)
     page("readings.html", "readings.html", readings=readings(sources))
+    if ranked is not None:
+        page("board.html", "board.html", board=ranked)
     page("learners.html", "learners.html", learners=of_learners)
     for learner in of_learners:
         page(learner.id, "learner.html", learner=learner)
