@@ -11,6 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from omtl.evidence.board import Asked, Board, numbers, time_ratios
+from omtl.evidence.board_sharing import counted, sharing
 from omtl.evidence.board_text import lines
 from omtl.evidence.equivalence import REGION
 from omtl.measures.metrics import METRICS
@@ -51,6 +52,8 @@ class BoardPage:
         The chart of ratings against time.
     notes : list of str
         What is left out, and why.
+    sharing, shared : list of dict
+        What sharing gains on each data set, and how often.
     meta : dict
         Repeats, seed, selection.
     """
@@ -61,6 +64,8 @@ class BoardPage:
     embedded: dict[str, Any]
     front: Markup
     notes: list[str]
+    sharing: list[dict[str, Any]]
+    shared: list[dict[str, Any]]
     meta: dict[str, Any]
 
     @property
@@ -84,6 +89,7 @@ def board(sources: Sources) -> BoardPage | None:
     ]
     data = [{**row, "title": names[row["dataset"]]} for row in _records(made.data)]
     there = {row["kind"] for row in data}
+    gains = sharing(made.cells, config["families"])
     return BoardPage(
         rows,
         data,
@@ -91,6 +97,8 @@ def board(sources: Sources) -> BoardPage | None:
         _embedded(made, names),
         front(rows),
         made.notes,
+        [{**row, "title": names[row["dataset"]]} for row in _records(gains)],
+        _records(counted(gains)),
         {"repeats": config["repeats"], "seed": 0, "selection": config["selection"]},
     )
 

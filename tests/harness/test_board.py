@@ -15,6 +15,7 @@ from omtl.commands._main import main
 from omtl.compute.store import Store
 from omtl.evidence.battles import CENTRE, PRIOR, SCALE, elo, rate, resampled, total, won
 from omtl.evidence.board import Asked, Board, hashes, ranking
+from omtl.evidence.board_sharing import counted, sharing
 from omtl.evidence.board_text import decided
 from omtl.evidence.claims import compare
 from omtl.evidence.paired_tests import LEVEL, p_value
@@ -97,6 +98,9 @@ def test_all_learners_and_data_sets_are_on_it_or_left_out() -> None:
     assert not config["data"].keys() & config["no_data"].keys()
     assert set(config["no_entrant"]) <= set(options("algorithm"))
     assert set(config["grids"]) <= set(board.entrants)
+    assert {one for each in config["families"].values() for one in each.values()} <= set(
+        board.entrants
+    )
     labels = [load_option("algorithm", name)["label"] for name in board.entrants]
     assert len(labels) == len(set(labels))
 
@@ -201,6 +205,23 @@ def test_what_is_outdated_is_not_mixed(played: tuple[Board, Store]) -> None:
     assert notes == [
         "mine (submitted) is left out: the data or the code of 1 of its 2 streams changed since"
     ]
+
+
+def test_what_sharing_gains() -> None:
+    """By ratios with intervals, beside each task alone and one model for all."""
+    wiggle = np.array([-0.01, 0.01, 0.0])
+    means = {"a": 10.0, "p": 20.0, "s": 10.2}
+    cells = pd.DataFrame(
+        [
+            {"dataset": data, "algorithm": name, "values": " ".join(map(str, mean * k + wiggle))}
+            for data, k in (("one", 1.0), ("two", 2.0))
+            for name, mean in means.items()
+        ]
+    )
+    found = sharing(cells, {"F": {"alone": "a", "pooled": "p", "shared": "s"}})
+    assert found["outcome"].tolist() == ["equivalent", "better"] * 2
+    assert found["ratio"].tolist() == pytest.approx([1.02, 0.51] * 2, rel=1e-3)
+    assert counted(found)["equivalent"].tolist() == [2, 0]
 
 
 def test_hashes_tell_the_stream_from_the_learner(played: tuple[Board, Store]) -> None:
