@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from omtl.commands._main import main
 from omtl.compute.store import Store
 from omtl.evidence.battles import CENTRE, PRIOR, SCALE, elo, rate, resampled, total, won
-from omtl.evidence.board import Asked, Board, hashes, ranking
+from omtl.evidence.board import Asked, Board, hashes, ranking, read
 from omtl.evidence.board_sharing import counted, sharing
 from omtl.evidence.board_text import decided
 from omtl.evidence.claims import compare
@@ -22,7 +22,7 @@ from omtl.evidence.paired_tests import LEVEL, p_value
 from omtl.experiment.config import load_option, options
 from omtl.measures.correction import holm
 from omtl.reproduction.board import make, write
-from omtl.reproduction.submission import joined, replayed, submit
+from omtl.reproduction.submission import joined, replayed, submissions, submit, verify
 from omtl.util.paths import ROOT
 
 RNG = np.random.default_rng(0)
@@ -240,20 +240,24 @@ def test_mistakes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "did you mean 'landmine'" in capsys.readouterr().err
 
 
+KEPT = ROOT / "results" / "board"
+
+
+@pytest.mark.repository
+@pytest.mark.skipif(not KEPT.is_dir(), reason="no board was played")
 def test_kept_numbers_agree() -> None:
     """The ranking that is kept follows from the cells that are kept."""
-    folder = ROOT / "results" / "board"
-    if not folder.is_dir():
-        pytest.skip("no board was played yet")
-    from omtl.evidence.board import read
-
-    kept = pd.read_csv(folder / "ranking.csv")
-    cells = joined_cells(folder, read(folder / "cells.csv"))
-    assert ranking(cells, "error")["elo"].tolist() == kept["elo"].tolist()
+    cells, _ = joined(read(KEPT / "cells.csv"), submissions(KEPT / "submissions"))
+    kept = pd.read_csv(KEPT / "ranking.csv")
+    assert ranking(cells, "error")["elo"].tolist() == pytest.approx(kept["elo"].tolist(), abs=0.1)
 
 
-def joined_cells(folder: Path, cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells of a folder with those of its submissions."""
-    from omtl.reproduction.submission import submissions
-
-    return joined(cells, submissions(folder / "submissions"))[0]
+@pytest.mark.repository
+@pytest.mark.parametrize(
+    "path", sorted(KEPT.glob("submissions/*.json")), ids=lambda path: path.stem
+)
+def test_submissions_are_as_they_say(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample of each is replayed; what has changed since is told, and not mixed."""
+    monkeypatch.delenv("OMTL_OWN", raising=False)
+    told, _ = verify(path)
+    assert not [line for line in told if line.startswith("different")]
