@@ -49,7 +49,7 @@ CELLS = (
 
 `values` are the numbers of the repeats, `chosen` the points of the grid that were chosen in them.
 `stream` is a hash of what was played and by which code, `learner` one of the learner's config and
-code (`hashes`).
+code (`hashes`). The file has the ``bytes`` of a state besides (`omtl.evidence.board_memory`).
 """
 
 
@@ -333,15 +333,14 @@ def data_facts(board: Board, store: Store) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def time_ratios(seconds: pd.DataFrame) -> pd.Series:
-    """Return the time of each learner's whole grid beside the median learner's.
-
-    The geometric mean over the data sets.
-    """
-    if seconds.empty:
-        return pd.Series(dtype=float)
-    wide = seconds.pivot(index="dataset", columns="algorithm", values="seconds").map(np.log)
-    return wide.sub(wide.median(axis=1), axis=0).mean().map(np.exp)
+def beside_median(rows: pd.DataFrame, column: str) -> dict[str, float]:
+    """Return what each learner takes beside the median one: the geometric mean of data sets."""
+    taken = rows.dropna(subset=column)
+    if taken.empty:
+        return {}
+    wide = taken.pivot(index="dataset", columns="algorithm", values=column).map(np.log)
+    ratios = wide.sub(wide.median(axis=1), axis=0).mean().map(np.exp)
+    return {str(name): float(ratio) for name, ratio in ratios.items()}
 
 
 def csv(rows: pd.DataFrame) -> str:

@@ -13,14 +13,15 @@ import pandas as pd
 from omtl.compute.store import Store
 from omtl.evidence.board import (
     Board,
+    beside_median,
     cells,
     csv,
     data_facts,
     ranking,
     read,
-    time_ratios,
     times,
 )
+from omtl.evidence.board_memory import state_bytes
 from omtl.experiment.config import choose
 from omtl.experiment.host import host
 from omtl.reproduction.submission import joined, submissions
@@ -52,9 +53,9 @@ class Made:
     broken: bool = False
 
     @property
-    def ratios(self) -> Mapping[str, float]:
+    def ratios(self) -> dict[str, float]:
         """The time of each learner beside the median learner's."""
-        return {str(name): ratio for name, ratio in time_ratios(self.seconds).items()}
+        return beside_median(self.seconds, "seconds")
 
 
 def make(board: Board, parallel: Mapping[str, Any], store: Store | None = None) -> Made:
@@ -68,6 +69,7 @@ def make(board: Board, parallel: Mapping[str, Any], store: Store | None = None) 
     store = store or Store.default()
     outcome = board.play(store, parallel)
     found = cells(board, store, outcome)
+    found["bytes"] = pd.array(state_bytes(board, found), dtype="Int64")
     whys = found[found["why"] != ""].drop_duplicates("why")
     notes = [f"{row.label} on {row.dataset}: {row.why}" for row in whys.itertuples()]
     competing, left_out = joined(found, _submitted(board))

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from omtl.evidence.board import Asked, Board, numbers, time_ratios
+from omtl.evidence.board import Asked, Board, beside_median, numbers
 from omtl.evidence.board_sharing import counted, sharing
 from omtl.evidence.board_text import lines
 from omtl.evidence.equivalence import REGION
@@ -81,10 +81,15 @@ def board(sources: Sources) -> BoardPage | None:
     made = from_results(Board(Asked()), sources.results)
     config = made.board.config
     names = _names(made.data)
-    ratios = time_ratios(made.seconds)
+    times, memory = made.ratios, beside_median(made.cells, "bytes")
     told = lines(made.cells, config["metric"], names)
     rows = [
-        {**row, "lines": told[row["algorithm"]], "time": ratios.get(row["algorithm"], math.nan)}
+        {
+            **row,
+            "lines": told[row["algorithm"]],
+            "time": times.get(row["algorithm"], math.nan),
+            "memory": memory.get(row["algorithm"], math.nan),
+        }
         for row in _records(made.ranking)
     ]
     data = [{**row, "title": names[row["dataset"]]} for row in _records(made.data)]

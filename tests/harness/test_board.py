@@ -120,6 +120,8 @@ def test_a_small_board(played: tuple[Board, Store], tmp_path: Path) -> None:
     made = make(board, SERIAL, store)
     assert made.ranking["algorithm"].tolist()[0] in SMALL.learners
     assert set(made.ranking["label"]) == {"PA", "PM", "DOM-I (full)"}
+    held = made.cells.set_index(["dataset", "algorithm"])["bytes"]
+    assert held["opposed_tasks", "pm"] == 3 * 10 * 8  # a weight of each task and feature
     assert made.data["kind"].tolist() == ["opposed", "changing"]
     first = {path.name: path.read_bytes() for path in write(made, tmp_path)}
     again = {path.name: path.read_bytes() for path in write(make(board, SERIAL, store), tmp_path)}
