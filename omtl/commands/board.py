@@ -47,7 +47,8 @@ def run(options: argparse.Namespace) -> int:
     """Compute what the store lacks, and print the ranking; the whole board is also written."""
     from omtl.compute.dry_run import Planned
     from omtl.reproduction.board import from_results, make, write
-    from omtl.util.paths import RESULTS
+    from omtl.util.paths import CHECKOUT, RESULTS
+    from omtl.util.user_folder import own
 
     if options.verify is not None:
         return _verify(options.verify)
@@ -58,7 +59,8 @@ def run(options: argparse.Namespace) -> int:
         say(plan.told())
         return DONE
     _print(made)
-    folder = options.to or (RESULTS / "board" if board.asked.is_whole else None)
+    is_kept = board.asked.is_whole and (CHECKOUT is None or own() is None)
+    folder = options.to or (RESULTS / "board" if is_kept else None)
     if folder is not None and not options.from_results:
         tell_written(write(made, folder, options.times))
     return FAILED if made.broken else DONE
