@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from omtl.compute.store import Store
 from omtl.experiment.host import commit
+from omtl.site.board import board
 from omtl.site.claims import MARKS as OUTCOME_MARKS
 from omtl.site.claims import OUTCOMES, claims
 from omtl.site.data_sets import data_sets
@@ -39,7 +40,7 @@ MARKER = ".made-by-omtl"
 REPOSITORY = "OMTL_REPOSITORY"
 """The environment variable that has the repository's address, which pages then link to."""
 
-ASSETS = ("style.css", "script.js")
+ASSETS = ("style.css", "script.js", "board.js")
 
 NAVIGATION = (
     ("index.html", "Scoreboard"),
@@ -48,6 +49,7 @@ NAVIGATION = (
     ("proofread.html", "The print"),
     ("theory.html", "Theory"),
     ("readings.html", "Readings"),
+    ("board.html", "Board"),
     ("learners.html", "Learners"),
     ("data.html", "Data sets"),
     ("evidence.html", "Evidence"),
@@ -99,13 +101,17 @@ def pages(
     names = {paper.id: paper.name for paper in all_papers}
     audit = bounds(sources)
     of_learners, of_data = learners(sources, tables), data_sets(sources)
+    ranked = board(sources)
     made = environment()
     at = commit()
     made.globals |= {"commit": at, "papers": all_papers, "paper_names": names}
     made.globals |= {
         "documentation": documentation,
         "source_of": linked(os.environ.get(REPOSITORY, ""), at),
+        "board_lines": ranked.lines if ranked else {},
     }
+    if ranked is None:
+        made.globals["navigation"] = [one for one in NAVIGATION if one[0] != "board.html"]
     done: dict[str, str] = {}
     copied: dict[str, Path] = {}
 
@@ -142,6 +148,8 @@ def pages(
     page("proofread.html", "proofread.html", proofread=proofread(sources))
     page("theory.html", "theory.html", bounds=audit)
     page("readings.html", "readings.html", readings=readings(sources))
+    if ranked is not None:
+        page("board.html", "board.html", board=ranked)
     page("learners.html", "learners.html", learners=of_learners)
     for learner in of_learners:
         page(learner.id, "learner.html", learner=learner)

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from omtl.site.claims import Claim, tallied
 from omtl.site.figures import FigurePage
 from omtl.site.gather import Sources
+from omtl.site.openness import Badge, badges
 from omtl.site.tables import TablePage
 from omtl.site.text import inline, markdown, sections
 from omtl.tables.committed import READINGS
@@ -29,6 +30,7 @@ class Paper:
     tables: list[TablePage]
     figures: list[FigurePage]
     claims: list[Claim]
+    badges: list[Badge]
 
     def tally(self, reading: str) -> dict[str, int]:
         """Return how many of its claims came out how."""
@@ -56,6 +58,11 @@ def papers(
                 [table for table in tables if table.paper == paper],
                 [figure for figure in figures if figure.paper == paper],
                 [claim for claim in ledger if claim.paper == paper],
+                badges(
+                    paper,
+                    [one for one in sources.tables.values() if one["paper"] == paper],
+                    sources.questions[paper],
+                ),
             )
         )
     return found

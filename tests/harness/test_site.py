@@ -19,6 +19,8 @@ from selenium.webdriver.common.keys import Keys
 
 from omtl.commands._main import main
 from omtl.compute.store import Store
+from omtl.evidence.board import ranking
+from omtl.evidence.board import read as read_cells
 from omtl.experiment.config import named_reading, options
 from omtl.figures.numbers import drawn_rows
 from omtl.reproduction.provenance import names_of
@@ -513,6 +515,35 @@ def test_claims_are_filtered_and_sorted(visit: Browser) -> None:
     assert values == sorted(values)
     assert len(values) > 10
     assert effect.get_attribute("aria-sort") == "ascending"
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not (RESULTS / "board").is_dir(), reason="no board was played")
+def test_the_board_is_ranked_again_for_a_subset(visit: Browser) -> None:
+    """In the browser as by the command; a cell opens the command that makes it."""
+    folder = RESULTS / "board"
+    kinds = pd.read_csv(folder / "data.csv").set_index("dataset")["kind"]
+    cells = read_cells(folder / "cells.csv")
+    wanted = ranking(cells[cells["dataset"].map(kinds) == "changing"], "error")
+    browser = visit("board.html?kind=changing")
+    rows = browser.find_elements(By.CSS_SELECTOR, "#ranking tbody tr")
+    shown = {
+        row.get_attribute("data-learner"): float(row.find_element(By.CSS_SELECTOR, ".elo").text)
+        for row in rows
+    }
+    expected = dict(zip(wanted["algorithm"], wanted["elo"], strict=True))
+    assert shown == pytest.approx(expected, abs=1.0)
+    assert next(iter(shown)) == wanted["algorithm"][0]
+    heads = browser.find_elements(By.CSS_SELECTOR, "#cells thead th[data-data]")
+    assert sum(head.is_displayed() for head in heads) == (kinds == "changing").sum()
+    rows[0].find_element(By.CSS_SELECTOR, "input").send_keys(Keys.SPACE)
+    out = browser.find_element(By.CSS_SELECTOR, "#ranking tbody tr:last-child")
+    assert out.get_attribute("data-learner") == wanted["algorithm"][0]
+    number = browser.find_element(By.CSS_SELECTOR, "#cells [data-data=drifting_tasks] .number")
+    browser.execute_script("arguments[0].click()", number)
+    sheet = browser.find_element(By.ID, "board-cell")
+    assert "dataset=drifting_tasks protocol=given_order" in sheet.text
+    assert not browser.get_log("browser")
 
 
 @pytest.mark.browser

@@ -1,0 +1,91 @@
+"""Similar tasks that change while they are learnt: streams made to break methods.
+
+Nothing is fetched. The tasks' weights begin as a random walk over the tasks (`random_walk`), with
+which all learning from one another pays. Then they drift, swap sides at half time, come in long
+runs of one label, or begin one after the other. The examples of a task are in the order of time:
+play them by the protocol ``given_order``, because others shuffle them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from data_fetchers.fetch import RemoteFile
+from data_fetchers.random_walk import BOUND, true_weights
+from omtl.data.streams import Tasks
+from omtl.util.errors import UserError
+
+NAME = "changing_walk"
+FILES: tuple[RemoteFile, ...] = ()
+CITATION = ""
+LICENCE = "none needed: drawn here"
+SYNTHETIC = True
+
+
+def load(
+    *,
+    home: Path | None = None,  # noqa: ARG001 - nothing is kept
+    rng: np.random.Generator,
+    n_tasks: int = 8,
+    n_examples: int = 500,
+    n_features: int = 50,
+    increment: float = 0.1,
+    drift: float = 0.0,
+    swap_at: float = 1.0,
+    run: int = 1,
+    fewest: float = 1.0,
+) -> Tasks:
+    """Draw the tasks and their examples.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Decides the draw.
+    n_tasks, n_examples, n_features : int
+        Numbers of tasks, of examples of each task, and of features.
+    increment : float
+        Variance of the steps from one task's weights to the next one's.
+    drift : float
+        Variance of each weight's step from one example of a task to the next.
+    swap_at : float in (0, 1]
+        Share of the examples after which every second task's weights change their sign: who was
+        like the others is then their opposite. 1 for never.
+    run : int
+        How many examples of one label come before those of the other, in opposite phase in
+        neighbouring tasks; 1 for labels as they are drawn.
+    fewest : float in (0, 1]
+        Share of the examples that the last task has, the first having all and those in between
+        fewer and fewer. By the protocol's ``join: late`` tasks then begin one after the other.
+
+    Raises
+    ------
+    UserError
+        If a size is out of range.
+    """
+    if drift < 0.0 or run < 1:
+        raise UserError(f"{NAME}: drift={drift!r} must be at least 0 and run={run!r} at least 1")
+    if not (0.0 < swap_at <= 1.0 and 0.0 < fewest <= 1.0):
+        raise UserError(
+            f"{NAME}: swap_at={swap_at!r} and fewest={fewest!r} must be above 0 and at most 1"
+        )
+    w = true_weights(rng, n_tasks, n_features, increment, "variance")
+    parts, labels, counts = [], [], []
+    for k, share in enumerate(np.linspace(1.0, fewest, n_tasks).tolist()):
+        n = max(1, round(share * n_examples))
+        X = rng.uniform(-BOUND, BOUND, (n, n_features))
+        steps = drift**0.5 * rng.standard_normal((n, n_features))
+        weights = w[k] + np.cumsum(steps, axis=0)
+        if k % 2:
+            weights[round(swap_at * n) :] *= -1.0
+        y = np.where(np.einsum("ij,ij->i", X, weights) > 0.0, 1.0, -1.0)
+        if run > 1:  # an example and its mirror image have opposite labels
+            wanted = np.where((np.arange(n) // run + k) % 2, -1.0, 1.0)
+            X, y = X * (y * wanted)[:, None], wanted
+        parts.append(X)
+        labels.append(y)
+        counts.append(n)
+    task = np.repeat(np.arange(n_tasks), counts)
+    names = tuple(f"task {k + 1}" for k in range(n_tasks))
+    return Tasks(np.concatenate(parts), np.concatenate(labels), task, names)

@@ -1,0 +1,103 @@
+"""``omtl board``: every learner on every data set without hindsight, and who beats whom."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omtl.commands._board import add_board_options, board_of
+from omtl.commands._options import (
+    add_dry_run_option,
+    add_times_option,
+    parallel_of,
+    tell_written,
+)
+from omtl.util.screen import say
+from omtl.util.status import DONE, FAILED
+
+if TYPE_CHECKING:
+    from omtl.reproduction.board import Made
+
+HELP = "rank every learner on every data set, tuned without hindsight"
+EXAMPLES = (
+    "board",
+    "board --learners my_learner,pa,coml --data landmine,mhc",
+    "board --from-results --learners pa,coml,arow",
+    "board --verify results/board/submissions/my_learner.json",
+)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add who competes, on what, and how."""
+    command.add_argument("--learners", metavar="NAMES", help="these learners alone: a,b")
+    add_board_options(command)
+    command.add_argument(
+        "--from-results", action="store_true", help="rank what results/board has, and play nothing"
+    )
+    command.add_argument("--to", type=Path, metavar="FOLDER", help="write the files there")
+    command.add_argument(
+        "--verify", type=Path, metavar="FILE", help="replay a sample of a submission's cells"
+    )
+    add_dry_run_option(command)
+    add_times_option(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compute what the store lacks, and print the ranking; the whole board is also written."""
+    from omtl.compute.dry_run import Planned
+    from omtl.reproduction.board import from_results, make, write
+    from omtl.util.paths import CHECKOUT, RESULTS
+    from omtl.util.user_folder import own
+
+    if options.verify is not None:
+        return _verify(options.verify)
+    board = board_of(options, options.learners)
+    try:
+        made = from_results(board) if options.from_results else make(board, parallel_of(options))
+    except Planned as plan:
+        say(plan.told())
+        return DONE
+    _print(made)
+    is_kept = board.asked.is_whole and (CHECKOUT is None or own() is None)
+    folder = options.to or (RESULTS / "board" if is_kept else None)
+    if folder is not None and not options.from_results:
+        tell_written(write(made, folder, options.times))
+    return FAILED if made.broken else DONE
+
+
+def _print(made: Made) -> None:
+    """Print the ranking, the best first."""
+    from omtl.commands._grid import print_rows
+    from omtl.evidence.equivalence import REGION
+
+    heads = ["", "learner", "Elo", "95 % interval", "win", "tie", "loss"]
+    heads += ["data sets", "points", "time"]
+    rows = []
+    for place, row in enumerate(made.ranking.to_dict("records"), start=1):
+        ratio = made.ratios.get(row["algorithm"])
+        rows.append(
+            [
+                *(str(place), row["label"], f"{row['elo']:.0f}"),
+                f"[{row['low']:.0f}, {row['high']:.0f}]",
+                *(f"{100 * row[name]:.0f} %" for name in ("win", "tie", "loss")),
+                *(str(row["data_sets"]), str(row["points"])),
+                "" if ratio is None else f"{ratio:.2g}",
+            ]
+        )
+    print_rows(heads, rows, right=[*heads[:1], *heads[2:]], spare=["points", "time", "data sets"])
+    say(
+        "Elo is relative to those that compete here; intervals are of data sets and repeats drawn "
+        f"again. In the shares, numbers within {100 * REGION:.0f} % of each other are a tie. Time "
+        "is of the whole grid, beside the median learner's."
+    )
+    for note in made.notes:
+        say(note)
+
+
+def _verify(path: Path) -> int:
+    from omtl.reproduction.submission import verify
+
+    told, sound = verify(path)
+    print("\n".join(told))
+    return DONE if sound else FAILED

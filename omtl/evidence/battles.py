@@ -1,0 +1,160 @@
+"""Battles of learners, repeat by repeat, and the ratings that follow from them.
+
+Two learners that are played on the same repeat of a data set have a battle, which the one with the
+better number wins; equal numbers are half a win for each. Averages are never compared: a data set
+on which all are bad has no more weight than another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+SCALE, CENTRE = 400.0, 1000.0
+"""Of Elo's scale: 400 points are odds of ten to one, and the mean of all entrants is 1000."""
+
+PRIOR = 0.5
+"""Wins and losses against a player of mean strength that each entrant has beforehand: without
+them, who has won all battles would be infinitely strong."""
+
+STEPS, LONGEST, TOLERANCE = 100, 2.0, 1e-10
+"""Of Newton's method: how many steps, how long one may be, and when it ends."""
+
+
+def won(values: np.ndarray, region: float = 0.0) -> np.ndarray:
+    """Return who has won each battle.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_learners, n_repeats)
+        Numbers of which the lower is the better; NaN where a learner has none.
+    region : float
+        Numbers within this share of each other are equal.
+
+    Returns
+    -------
+    ndarray of shape (n_repeats, n_learners, n_learners)
+        1 where the learner of the row has won against that of the column, ½ for a tie, 0 where it
+        has lost, and NaN where there was no battle.
+    """
+    mine, other = values.T[:, :, None], values.T[:, None, :]
+    border = 1.0 + region
+    found = np.where(mine * border < other, 1.0, np.where(other * border < mine, 0.0, 0.5))
+    none = np.isnan(mine) | np.isnan(other) | np.eye(values.shape[0], dtype=bool)
+    return np.where(none, np.nan, found)
+
+
+def total(battles: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the wins of each learner over each other one, each data set counting as one battle.
+
+    Parameters
+    ----------
+    battles : sequence of ndarray of shape (n_repeats, n_learners, n_learners)
+        Those of each data set.
+    """
+    wins = np.zeros(battles[0].shape[1:])
+    for each in battles:
+        fought = ~np.isnan(each)
+        wins += np.where(fought, each, 0.0).sum(axis=0) / np.maximum(fought.sum(axis=0), 1)
+    return wins
+
+
+def elo(wins: np.ndarray) -> np.ndarray:
+    """Return the ratings of the Bradley-Terry model, on Elo's scale.
+
+    The chance that i wins against j is p_i / (p_i + p_j); strengths of the highest likelihood are
+    found by Newton's method.
+
+    Parameters
+    ----------
+    wins : ndarray of shape (..., n_learners, n_learners)
+        How often, in battles, the row's learner won against the column's; a tie is half a win.
+
+    Returns
+    -------
+    ndarray of shape (..., n_learners)
+    """
+    fought = wins + np.swapaxes(wins, -1, -2)
+    mine = wins.sum(axis=-1)
+    s = np.zeros(mine.shape)
+    for _ in range(STEPS):
+        chance = 1.0 / (1.0 + np.exp(s[..., None, :] - s[..., :, None]))
+        alone = 1.0 / (1.0 + np.exp(-s))
+        slope = mine - (fought * chance).sum(axis=-1) + PRIOR * (1.0 - 2.0 * alone)
+        bend = fought * chance * (1.0 - chance)
+        own = bend.sum(axis=-1) + 2.0 * PRIOR * alone * (1.0 - alone)
+        curvature = own[..., None] * np.eye(s.shape[-1]) - bend
+        step = np.linalg.solve(curvature, slope[..., None])[..., 0]
+        s += np.clip(step, -LONGEST, LONGEST)
+        if np.max(np.abs(step)) < TOLERANCE:
+            break
+    points = SCALE / np.log(10.0) * s
+    return CENTRE + points - points.mean(axis=-1, keepdims=True)
+
+
+def resampled(battles: Sequence[np.ndarray], n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return ratings of data sets and of their repeats drawn again with replacement.
+
+    Parameters
+    ----------
+    battles : sequence of ndarray of shape (n_repeats, n_learners, n_learners)
+        Those of each data set.
+    n : int
+        How often.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n, n_learners)
+    """
+    found = []
+    for _ in range(n):
+        drawn = rng.integers(len(battles), size=len(battles))
+        again = [battles[d][rng.integers(len(battles[d]), size=len(battles[d]))] for d in drawn]
+        found.append(total(again))
+    return elo(np.array(found))
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """How learners stand among those that competed.
+
+    Parameters
+    ----------
+    elo, low, high : ndarray of shape (n_learners,)
+        Ratings, and the ends of their bootstrap intervals of 95 %.
+    win, tie, loss : ndarray of shape (n_learners,)
+        Shares of battles, where numbers within the region of practical equivalence are a tie.
+    """
+
+    elo: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    win: np.ndarray
+    tie: np.ndarray
+    loss: np.ndarray
+
+
+def rate(values: Sequence[np.ndarray], region: float, n: int, rng: np.random.Generator) -> Ratings:
+    """Return the ratings of learners.
+
+    Parameters
+    ----------
+    values : sequence of ndarray of shape (n_learners, n_repeats)
+        Numbers on each data set, of which the lower is the better; NaN where there is none.
+    region : float
+        Numbers within this share of each other are a tie of the shares (not of the ratings).
+    n : int
+        Resamples of the bootstrap.
+    rng : numpy.random.Generator
+    """
+    battles = [won(each) for each in values]
+    drawn = resampled(battles, n, rng)
+    low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
+    near = [won(each, region) for each in values]
+    counts = [total([np.where(np.isnan(b), np.nan, b == s) for b in near]) for s in (1.0, 0.5, 0.0)]
+    shares = [each.sum(axis=1) for each in counts]
+    fought = np.maximum(sum(shares), 1e-300)
+    return Ratings(elo(total(battles)), low, high, *(share / fought for share in shares))

@@ -1,0 +1,354 @@
+"""The board: every learner on every data set by one rule without hindsight, and who beats whom."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from omtl.compute.parallel_jobs import Outcome, run, why_lacking
+from omtl.compute.store import Store
+from omtl.evidence.battles import rate
+from omtl.evidence.comparison import baselines, tuned
+from omtl.evidence.equivalence import REGION
+from omtl.experiment.composition import composed, experiment_of
+from omtl.experiment.config import choose, load_option, options
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.loading import load_fed
+from omtl.experiment.unit import Result, Unit
+from omtl.measures.metrics import METRICS
+from omtl.tables.plan import Cell
+from omtl.tables.scoring import values_of
+from omtl.util.seeds import generator
+
+RESAMPLES = 1000
+"""Of the bootstrap of a rating."""
+
+CELLS = (
+    "dataset",
+    "algorithm",
+    "label",
+    "points",
+    "mean",
+    "std",
+    "values",
+    "chosen",
+    "stream",
+    "learner",
+    "why",
+)
+"""Columns of ``results/board/cells.csv``.
+
+`values` are the numbers of the repeats, `chosen` the points of the grid that were chosen in them.
+`stream` is a hash of what was played and by which code, `learner` one of the learner's config and
+code (`hashes`). The file has the ``bytes`` of a state besides (`omtl.evidence.board_memory`).
+"""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a board.
+
+    Parameters
+    ----------
+    board : str
+        A name in ``conf/board``.
+    learners, data : sequence of str
+        Those that compete, and on what; all for none.
+    repeats : int or None
+        The board's own number for None.
+    seed : int
+    """
+
+    board: str = "default"
+    learners: Sequence[str] = ()
+    data: Sequence[str] = ()
+    repeats: int | None = None
+    seed: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is the board as its config says."""
+        return self == Asked(self.board)
+
+
+@dataclass(frozen=True)
+class Board:
+    """The experiments of a board."""
+
+    asked: Asked
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The config of the group ``board``."""
+        return load_option("board", self.asked.board)
+
+    @property
+    def n_repeats(self) -> int:
+        """How often each cell is played."""
+        return self.asked.repeats or self.config["repeats"]
+
+    @cached_property
+    def data(self) -> list[str]:
+        """The data sets: the board's, of which some may be asked for, and others by their names."""
+        if not self.asked.data:
+            return list(self.config["data"])
+        known = options("dataset")
+        return [choose("dataset", name, known) for name in dict.fromkeys(self.asked.data)]
+
+    @cached_property
+    def entrants(self) -> list[str]:
+        """The learners: one config of each label, which has what the protocols need."""
+        known = options("algorithm")
+        if self.asked.learners:
+            return [choose("algorithm", name, known) for name in dict.fromkeys(self.asked.learners)]
+        named = [name for name in known if name not in self.config["no_entrant"]]
+        alike = {str(self.config["data"].get(name, {}).get("with")): name for name in self.data}
+        for dataset in alike.values():
+            named = baselines(self.composed(dataset)["protocol"], named)
+        first: dict[str, str] = {}
+        for name in sorted(named, key=lambda name: (len(name), name)):
+            first.setdefault(load_option("algorithm", name)["label"], name)
+        return sorted(first.values())
+
+    def overrides(self, dataset: str) -> list[str]:
+        """Return how a data set is played, as words of ``omtl run``."""
+        about = self.config["data"].get(dataset, {})
+        words = [f"dataset={dataset}", *about.get("with", []), *self.config["play"]]
+        words += [f"+protocol.share={about['share']}"] if "share" in about else []
+        words += [f"network={self.config['network']}", f"selection={self.config['selection']}"]
+        return [*words, f"repeats={self.n_repeats}", f"seed={self.asked.seed}"]
+
+    def composed(self, dataset: str) -> dict[str, Any]:
+        """Return the composed config of a data set, with some learner."""
+        if dataset not in self._composed:
+            self._composed[dataset] = composed(self.overrides(dataset))
+        return self._composed[dataset]
+
+    @cached_property
+    def _composed(self) -> dict[str, dict[str, Any]]:
+        return {}
+
+    def experiment(self, dataset: str, algorithm: str) -> Experiment:
+        """Return a cell's experiment."""
+        config = {**self.composed(dataset), "algorithm": tuned(algorithm, self.config["grids"])}
+        return experiment_of(config)
+
+    def grid_words(self, algorithm: str) -> list[str]:
+        """Return the board's grid of a learner, as words of ``omtl run``."""
+        grid = self.config["grids"].get(algorithm, {})
+        return [f"'algorithm.{name}={_listed(values)}'" for name, values in grid.items()]
+
+    def command(self, dataset: str, algorithm: str) -> str:
+        """Return what plays a cell alone."""
+        words = [f"algorithm={algorithm}", *self.overrides(dataset), *self.grid_words(algorithm)]
+        return " ".join(["omtl run", *words])
+
+    @cached_property
+    def units(self) -> dict[tuple[str, str], list[Unit]]:
+        """The units of each cell, by data set and learner."""
+        return {
+            (dataset, algorithm): self.experiment(dataset, algorithm).repeats(
+                self.asked.seed, self.n_repeats
+            )
+            for dataset in self.data
+            for algorithm in self.entrants
+        }
+
+    def play(self, store: Store, parallel: Mapping[str, Any]) -> Outcome:
+        """Compute what the store lacks."""
+        return run([unit for units in self.units.values() for unit in units], store, parallel)
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return "[" + ",".join(map(str, values)) + "]"
+
+
+def hashes(unit: Unit) -> tuple[str, str]:
+    """Return a hash of what learners are played on, and one of the unit's learner.
+
+    Numbers of different learners are comparable where the first one is the same. Neither has the
+    versions of packages, for others take part with theirs, nor the harness, which makes no number:
+    what these change a replay finds.
+    """
+    of_learner = ("algorithm", "order", "network")
+    identity, code = unit.identity, unit.identity["code"]
+    played = {k: v for k, v in identity.items() if k not in (*of_learner, "code")}
+    played |= {part: code[part] for part in ("data", "protocol")}
+    mine = {k: identity[k] for k in of_learner} | {"learner": code["learner"]}
+    return _hash(played), _hash(mine)
+
+
+def _hash(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def scored(
+    board: Board, dataset: str, experiment: Experiment, results: list[Result]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of a cell's repeats, and the points that the board's rule chose."""
+    cell = Cell("", "", "all", board.config["metric"], "", "", experiment)
+    return values_of(cell, results, board.composed(dataset)["selection"])
+
+
+def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
+    """Return a row for each learner on each data set (`CELLS`), from the store.
+
+    A repeat in which the chosen point diverged has the metric's worst number.
+    """
+    rows = []
+    for (dataset, algorithm), units in board.units.items():
+        experiment = board.experiment(dataset, algorithm)
+        results = [result for unit in units if (result := store.load(unit)) is not None]
+        network = f" ({experiment.network['name']})" if experiment.network else ""
+        row: dict[str, Any] = {
+            "dataset": dataset,
+            "algorithm": algorithm,
+            "label": experiment.algorithm["label"] + network,
+            "points": len(experiment.points),
+        }
+        row["stream"], row["learner"] = hashes(units[0])
+        if len(results) < len(units):
+            row["why"] = why_lacking(units, len(results), outcome.failed)
+        else:
+            values, chosen = scored(board, dataset, experiment, results)
+            row |= {"mean": values.mean(), "values": " ".join(f"{value:.10g}" for value in values)}
+            row["std"] = values.std(ddof=1) if values.size > 1 else np.nan
+            row["chosen"] = " ".join(map(str, chosen.tolist()))
+        rows.append(row)
+    return as_cells(rows)
+
+
+def as_cells(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return rows of cells, with nothing where a text is lacking."""
+    texts = dict.fromkeys(("values", "chosen", "why"), "")
+    return pd.DataFrame([texts | dict(row) for row in rows], columns=CELLS)
+
+
+def numbers(found: pd.DataFrame) -> tuple[list[str], dict[str, np.ndarray]]:
+    """Return the learners of cells, and their numbers on each data set.
+
+    Returns
+    -------
+    learners : list of str
+    values : dict of str to ndarray of shape (n_learners, n_repeats)
+        By data set; NaN where a learner has none. Data sets on which fewer than two have numbers
+        are left out.
+    """
+    learners = list(dict.fromkeys(found["algorithm"]))
+    values = {}
+    for dataset, rows in found.groupby("dataset", sort=False):
+        texts = dict(zip(rows["algorithm"], rows["values"], strict=True))
+        given = {name: np.array(text.split(), float) for name, text in texts.items() if text}
+        if len(given) > 1:
+            n = min(each.size for each in given.values())
+            none = np.full(n, np.nan)
+            values[str(dataset)] = np.array([given.get(name, none)[:n] for name in learners])
+    return learners, values
+
+
+def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
+    """Return a row for each learner, the highest rating first.
+
+    The rating is relative to those that are in `found`.
+
+    Parameters
+    ----------
+    found : DataFrame
+        Rows of `CELLS`.
+    metric : str
+        Of which a lower or higher number wins.
+    seed : int
+        Of the bootstrap.
+    """
+    learners, values = numbers(found)
+    about = found.drop_duplicates("algorithm").set_index("algorithm")
+    if not values:
+        return pd.DataFrame()
+    sign = 1.0 if METRICS[metric].lower_is_better else -1.0
+    each = [sign * one for one in values.values()]
+    rng = generator(seed, of="board")
+    rated = rate(each, REGION, RESAMPLES, rng)
+    on = np.sum([~np.isnan(one[:, 0]) for one in each], axis=0)
+    table = pd.DataFrame(
+        {
+            "algorithm": learners,
+            "label": about.loc[learners, "label"].tolist(),
+            **{name: np.round(getattr(rated, name), 1) for name in ("elo", "low", "high")},
+            **{name: np.round(getattr(rated, name), 4) for name in ("win", "tie", "loss")},
+            "data_sets": on,
+            "points": about.loc[learners, "points"].tolist(),
+        }
+    )
+    table = table[table["data_sets"] > 0]
+    return table.sort_values(["elo", "algorithm"], ascending=[False, True], ignore_index=True)
+
+
+def times(board: Board, store: Store) -> pd.DataFrame:
+    """Return the seconds of each cell: of its whole grid in its fastest repeat, a row each."""
+    rows = []
+    for (dataset, algorithm), units in board.units.items():
+        facts = [one for unit in units if (one := store.facts(unit))]
+        if len(facts) == len(units):
+            seconds = min(one["seconds"] for one in facts)
+            rows.append({"dataset": dataset, "algorithm": algorithm, "seconds": seconds})
+    return pd.DataFrame(rows, columns=("dataset", "algorithm", "seconds"))
+
+
+def data_facts(board: Board, store: Store) -> pd.DataFrame:
+    """Return what the data sets are like as they were played, a row for each that was."""
+    rows = []
+    for dataset in board.data:
+        units = [board.units[dataset, name][0] for name in board.entrants]
+        played = next((result for unit in units if (result := store.load(unit))), None)
+        if played is None:
+            continue
+        config = board.composed(dataset)
+        about = board.config["data"].get(dataset, {})
+        tasks = load_fed(config["dataset"], board.asked.seed, units[0].draw).tasks
+        is_sparse = isinstance(tasks.X, sparse.csr_array)
+        rows.append(
+            {
+                "dataset": dataset,
+                "label": config["dataset"]["label"],
+                "kind": about.get("kind", "own"),
+                "tasks": len(tasks.names),
+                "examples": int(played.arrays["examples"].sum()),
+                "share": about.get("share", 1.0),
+                "features": tasks.X.shape[1],
+                "rows": "sparse" if is_sparse else "dense",
+                "positives": round(float(np.mean(tasks.y > 0.0)), 3),
+                "protocol": config["protocol"]["name"],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def beside_median(rows: pd.DataFrame, column: str) -> dict[str, float]:
+    """Return what each learner takes beside the median one: the geometric mean of data sets."""
+    taken = rows.dropna(subset=column)
+    if taken.empty:
+        return {}
+    wide = taken.pivot(index="dataset", columns="algorithm", values=column).map(np.log)
+    ratios = wide.sub(wide.median(axis=1), axis=0).mean().map(np.exp)
+    return {str(name): float(ratio) for name, ratio in ratios.items()}
+
+
+def csv(rows: pd.DataFrame) -> str:
+    """Return rows as they are kept."""
+    return rows.to_csv(index=False, lineterminator="\n", float_format="%.10g")
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Return the cells of a file."""
+    texts = {name: str for name in CELLS if name not in ("points", "mean", "std")}
+    return pd.read_csv(path, dtype=texts).fillna({"values": "", "chosen": "", "why": ""})

@@ -1,0 +1,54 @@
+"""How much memory learners take: the bytes of a state before the first round, of one point."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from omtl.evidence.board import Board
+from omtl.experiment.config import grid_points
+from omtl.experiment.unit import Unit, new_learner, setting_of
+from omtl.kernel.rules import Shape
+
+
+def state_bytes(board: Board, found: pd.DataFrame) -> list[int | None]:
+    """Return the bytes of the state of each cell that has numbers."""
+    cells = zip(found["dataset"], found["algorithm"], found["values"], strict=True)
+    return [
+        _bytes_of_unit(board.units[str(dataset), str(name)][0]) if values else None
+        for dataset, name, values in cells
+    ]
+
+
+def _bytes_of_unit(unit: Unit) -> int:
+    """Return the bytes of the state of the first point of a unit's grid."""
+    setting = setting_of(unit)
+    counts = np.bincount(setting.tasks.task, minlength=len(setting.tasks.names))
+    shape = Shape(
+        n_tasks=counts.size,
+        n_features=setting.tasks.X.shape[1],
+        mixing=setting.mixing,
+        sparse=isinstance(setting.tasks.X, sparse.csr_array),
+        n_rounds=math.ceil(counts.max() * unit.protocol.get("share", 1.0)),
+        n_examples=tuple(counts.tolist()),
+        seed=0,
+    )
+    learner = new_learner(unit.algorithm, grid_points(unit.algorithm)[0])
+    make = getattr(learner, "in_common", None)
+    return bytes_of(learner.new_state(shape, *(() if make is None else (make(shape),))))
+
+
+def bytes_of(state: Any) -> int:
+    """Return the bytes of all arrays of a state."""
+    if isinstance(state, np.ndarray):
+        return state.nbytes
+    if isinstance(state, Mapping):
+        return sum(map(bytes_of, state.values()))
+    if isinstance(state, list | tuple):
+        return sum(map(bytes_of, state))
+    return sum(map(bytes_of, vars(state).values())) if hasattr(state, "__dict__") else 0

@@ -1,0 +1,162 @@
+"""The board end to end: play what the store lacks, rank, write; or rank what is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from omtl.compute.store import Store
+from omtl.evidence.board import (
+    Board,
+    beside_median,
+    cells,
+    csv,
+    data_facts,
+    ranking,
+    read,
+    times,
+)
+from omtl.evidence.board_memory import state_bytes
+from omtl.experiment.config import choose
+from omtl.experiment.host import host
+from omtl.reproduction.submission import joined, submissions
+from omtl.util.errors import UserError
+from omtl.util.files import write_whole
+from omtl.util.paths import results_to_read
+
+
+@dataclass(frozen=True)
+class Made:
+    """A board that was played or read.
+
+    Parameters
+    ----------
+    cells, ranking, seconds, data : DataFrame
+        A row for each cell, learner, cell and data set (`omtl.evidence.board`).
+    notes : list of str
+        What a reader must know, a sentence each.
+    broken : bool
+        Whether a cell failed, and not for missing data.
+    """
+
+    board: Board
+    cells: pd.DataFrame
+    ranking: pd.DataFrame
+    seconds: pd.DataFrame
+    data: pd.DataFrame
+    notes: list[str] = field(default_factory=list)
+    broken: bool = False
+
+    @property
+    def ratios(self) -> dict[str, float]:
+        """The time of each learner beside the median learner's."""
+        return beside_median(self.seconds, "seconds")
+
+
+def make(board: Board, parallel: Mapping[str, Any], store: Store | None = None) -> Made:
+    """Play what the store lacks, and rank.
+
+    Raises
+    ------
+    UserError
+        If no two learners have numbers.
+    """
+    store = store or Store.default()
+    outcome = board.play(store, parallel)
+    found = cells(board, store, outcome)
+    found["bytes"] = pd.array(state_bytes(board, found), dtype="Int64")
+    whys = found[found["why"] != ""].drop_duplicates("why")
+    notes = [f"{row.label} on {row.dataset}: {row.why}" for row in whys.itertuples()]
+    competing, left_out = joined(found, _submitted(board))
+    notes += left_out
+    return Made(
+        board,
+        found,
+        _ranked(competing, board),
+        times(board, store),
+        data_facts(board, store),
+        notes,
+        any(not one.missing_data for one in outcome.failed.values()),
+    )
+
+
+def _submitted(board: Board) -> list[dict[str, Any]]:
+    """Return the submissions to the board, where all learners compete."""
+    if board.asked.learners:
+        return []
+    found = submissions(results_to_read() / "board" / "submissions")
+    return [one for one in found if one["board"] == board.asked.board]
+
+
+def _ranked(found: pd.DataFrame, board: Board) -> pd.DataFrame:
+    ranked = ranking(found, board.config["metric"], board.asked.seed)
+    if ranked.empty:
+        whys = [why for why in found["why"] if why]
+        raise UserError(whys[0] if whys else "a board needs two learners that have numbers")
+    return ranked
+
+
+def from_results(board: Board, results: Path | None = None) -> Made:
+    """Rank what ``results/board`` has of the learners and data sets that are asked for.
+
+    Parameters
+    ----------
+    board : Board
+    results : Path, optional
+        The folder of results; those written here by default, or else the package's.
+
+    Raises
+    ------
+    UserError
+        If there is no board, or it has none of them.
+    """
+    folder = (results or results_to_read()) / "board"
+    if not (folder / "cells.csv").is_file():
+        raise UserError(f"{folder} has no board; run `omtl board` first")
+    whole, notes = joined(read(folder / "cells.csv"), submissions(folder / "submissions"))
+    tables = [whole]
+    tables += [pd.read_csv(folder / name) for name in ("times.csv", "data.csv")]
+    kept = []
+    for table in tables:
+        wanted = pd.Series(True, index=table.index)
+        for column, asked in (("algorithm", board.asked.learners), ("dataset", board.asked.data)):
+            if asked and column in table:
+                _refuse_unknown(column, asked, tables[0])
+                wanted &= table[column].isin(asked)
+        kept.append(table[wanted])
+    found, seconds, data = kept
+    return Made(board, found, _ranked(found, board), seconds, data, notes)
+
+
+def _refuse_unknown(column: str, asked: Sequence[str], found: pd.DataFrame) -> None:
+    for name in asked:
+        choose(f"{column} of the board", name, sorted(set(found[column])))
+
+
+def write(made: Made, folder: Path, with_times: bool = False) -> list[Path]:
+    """Write the files of a board; times that are there stay unless `with_times`."""
+    about = {
+        "board": made.board.config,
+        "seed": made.board.asked.seed,
+        "repeats": made.board.n_repeats,
+        "cpu": host()["cpu"],
+    }
+    texts = {
+        "cells.csv": csv(made.cells),
+        "ranking.csv": csv(made.ranking),
+        "data.csv": csv(made.data),
+        "board.meta.json": json.dumps(about, indent=1) + "\n",
+    }
+    if with_times or not (folder / "times.csv").exists():
+        shown = made.seconds.assign(seconds=made.seconds["seconds"].map("{:.3g}".format))
+        texts["times.csv"] = csv(shown)
+    paths = []
+    for name, text in texts.items():
+        paths.append(folder / name)
+        write_whole(paths[-1], text)
+    return paths

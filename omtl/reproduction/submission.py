@@ -1,0 +1,228 @@
+"""Taking part in the board: one file with a learner's results, which others can replay."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from omtl.compute.store import Store
+from omtl.evidence.board import Asked, Board, as_cells, cells, hashes, scored
+from omtl.experiment.code import code_of
+from omtl.experiment.config import load_option, option_files, text_of
+from omtl.experiment.host import host
+from omtl.experiment.unit import compute
+from omtl.util import user_folder
+from omtl.util.errors import UserError
+from omtl.util.files import write_whole
+from omtl.util.seeds import generator
+from omtl.util.status import DONE, FAILED
+
+FORMAT = 1
+
+SAMPLE = 3
+"""Cells that are played again, one repeat of each."""
+
+
+def submit(board: Board, parallel: Mapping[str, Any], store: Store | None = None) -> dict[str, Any]:
+    """Play a board with one learner, replay a sample, and return what is handed in.
+
+    Raises
+    ------
+    UserError
+        If the learner fails on a data set, and not for missing data.
+    """
+    [name] = board.entrants
+    store = store or Store.default()
+    outcome = board.play(store, parallel)
+    broken = [one.reason for one in outcome.failed.values() if not one.missing_data]
+    if broken:
+        raise UserError(broken[0])
+    found = cells(board, store, outcome)
+    content = {
+        "format": FORMAT,
+        "learner": name,
+        "board": board.asked.board,
+        "data": board.data,
+        "repeats": board.n_repeats,
+        "seed": board.asked.seed,
+        "files": _files_of(name),
+        "cells": json.loads(found.to_json(orient="records", double_precision=10)),
+        "environment": host(),
+    }
+    told, _ = replayed(content, board)
+    content["verification"] = told
+    return {**content, "sha256": digest(content)}
+
+
+def digest(content: Mapping[str, Any]) -> str:
+    """Return the hash of a submission's content, without the hash that it says it has."""
+    kept = {key: value for key, value in content.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+
+
+def _files_of(name: str) -> dict[str, str]:
+    """Return the files of a learner of one's own: its config and its modules; none for others."""
+    folder = user_folder.own()
+    path = option_files("algorithm")[name]
+    if folder is None or not path.is_relative_to(folder):
+        return {}
+    module = load_option("algorithm", name)["learner"].rpartition(".")[0]
+    modules = map(user_folder.own_module, sorted(code_of(module).modules))
+    paths = [path, *(one for one in modules if one is not None)]
+    return {one.relative_to(folder).as_posix(): text_of(one) for one in paths}
+
+
+def write(content: Mapping[str, Any], folder: Path) -> Path:
+    """Write a submission; return its path."""
+    path = folder / f"{content['learner']}.json"
+    write_whole(path, json.dumps(content, indent=1) + "\n")
+    return path
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return a submission's content.
+
+    Raises
+    ------
+    UserError
+        If it cannot be read, or was changed after it was made.
+    """
+    try:
+        content = json.loads(text_of(path))
+    except ValueError as fault:
+        raise UserError(f"{path}: is no submission ({fault})") from fault
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise UserError(f"{path}: is no submission of format {FORMAT}; make one by `omtl submit`")
+    if content.get("sha256") != digest(content):
+        raise UserError(
+            f"{path}: was changed since `omtl submit` made it (its hash is another); make it anew"
+        )
+    return content
+
+
+def frame(content: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a submission's cells."""
+    return as_cells(content["cells"])
+
+
+def replayed(content: Mapping[str, Any], board: Board) -> tuple[list[str], bool]:
+    """Play a sample of a submission's cells again from nothing.
+
+    Returns
+    -------
+    told : list of str
+        A line for each cell that was played again, and for each that has changed since.
+    sound : bool
+        Whether no number differs and any was compared.
+    """
+    [name] = board.entrants
+    told, same = [], []
+    for row in content["cells"]:
+        if row["dataset"] not in board.data or not row["values"]:
+            continue
+        now = hashes(board.experiment(row["dataset"], name).unit(board.asked.seed, 0))
+        changed = [
+            what
+            for what, kept, here in zip(
+                ("data or code of the stream", "learner"),
+                (row["stream"], row["learner"]),
+                now,
+                strict=True,
+            )
+            if kept != here
+        ]
+        if changed:
+            told.append(f"outdated: {row['dataset']}: {' and '.join(changed)} changed since")
+        else:
+            same.append(row)
+    rng = generator(board.asked.seed, of="replayed submission", learner=name)
+    sound = bool(same)
+    for number in sorted(rng.permutation(len(same))[:SAMPLE].tolist()):
+        row = same[number]
+        kept = row["values"].split()
+        repeat = int(rng.integers(len(kept)))
+        experiment = board.experiment(row["dataset"], name)
+        result = compute(experiment.unit(board.asked.seed, repeat))
+        value = f"{scored(board, row['dataset'], experiment, [result])[0][0]:.10g}"
+        word = "same" if value == kept[repeat] else "different"
+        sound &= word == "same"
+        told.append(f"{word}: {row['dataset']}, repeat {repeat}: {value}, submitted {kept[repeat]}")
+    return told, sound
+
+
+def verify(path: Path) -> tuple[list[str], bool]:
+    """Replay a sample of a submission, by the learner's files that it brings, if it brings some.
+
+    These are used in a process of their own, which knows no other files of a user.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be read, was changed, or names a file outside its folder.
+    """
+    content = read(path)
+    folder = user_folder.own()
+    if all(folder and _is_there(folder / name, text) for name, text in content["files"].items()):
+        learners, data = (content["learner"],), tuple(content["data"])
+        asked = Asked(content["board"], learners, data, content["repeats"], content["seed"])
+        return replayed(content, Board(asked))
+    with tempfile.TemporaryDirectory() as fresh:
+        unpack(content["files"], Path(fresh))
+        words = [sys.executable, "-m", "omtl", "board", "--verify", str(path.absolute())]
+        environment = {**os.environ, user_folder.VARIABLE: str(Path(fresh).resolve())}
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode not in (DONE, FAILED):
+            raise UserError(f"{path}: {done.stderr.strip()}")
+        return done.stdout.splitlines(), done.returncode == DONE
+
+
+def _is_there(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == text
+
+
+def unpack(files: Mapping[str, str], folder: Path) -> None:
+    """Write a submission's files into a folder."""
+    for name, text in files.items():
+        path = (folder / name).resolve()
+        if not path.is_relative_to(folder.resolve()):
+            raise UserError(f"the submission has a file {name!r} outside its folder")
+        write_whole(path, text)
+
+
+def submissions(folder: Path) -> list[dict[str, Any]]:
+    """Return the submissions of a folder, by name."""
+    return [read(path) for path in sorted(folder.glob("*.json"))]
+
+
+def joined(
+    found: pd.DataFrame, handed_in: Iterable[Mapping[str, Any]]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return cells with those of submissions that are comparable, and a note on each other one.
+
+    An entry counts if all its cells were played on the very streams of the board.
+    """
+    streams = dict(zip(found["dataset"], found["stream"], strict=True))
+    parts, notes = [found], []
+    for content in handed_in:
+        rows = frame(content)
+        rows = rows[rows["dataset"].isin(streams)]
+        stale = [row.dataset for row in rows.itertuples() if row.stream != streams[row.dataset]]
+        if content["learner"] in set(found["algorithm"]):
+            notes.append(f"{content['learner']} (submitted) has the name of a learner of the board")
+        elif stale:
+            notes.append(
+                f"{content['learner']} (submitted) is left out: the data or the code of "
+                f"{len(stale)} of its {len(rows)} streams changed since"
+            )
+        else:
+            parts.append(rows.assign(label=rows["label"] + " (submitted)"))
+    return pd.concat(parts, ignore_index=True), notes

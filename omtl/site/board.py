@@ -1,0 +1,204 @@
+"""The board: who beats whom without hindsight, for all data sets or those that are asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from omtl.evidence.board import Asked, Board, beside_median, numbers
+from omtl.evidence.board_sharing import counted, sharing
+from omtl.evidence.board_text import lines
+from omtl.evidence.equivalence import REGION
+from omtl.measures.metrics import METRICS
+from omtl.reproduction.board import Made, from_results
+from omtl.site.charts import Scale
+from omtl.site.gather import Sources
+
+KINDS = {
+    "sensors": "sensors",
+    "text": "texts",
+    "peptides": "peptides",
+    "ratings": "ratings",
+    "faces": "faces",
+    "related": "synthetic, related tasks",
+    "outlier": "synthetic, one task apart",
+    "opposed": "synthetic, opposed tasks",
+    "changing": "synthetic, changing with time",
+    "own": "other",
+}
+"""Kinds of streams in words."""
+
+
+@dataclass(frozen=True)
+class BoardPage:
+    """What the page of the board shows.
+
+    Parameters
+    ----------
+    rows : list of dict
+        The ranking, with the time beside the median learner's, and three lines on each learner.
+    data : list of dict
+        The data sets.
+    kinds : dict of str to str
+        The kinds of streams that there are.
+    embedded : dict
+        What the script needs to rank a subset and to open a cell.
+    front : Markup
+        The chart of ratings against time.
+    notes : list of str
+        What is left out, and why.
+    sharing, shared : list of dict
+        What sharing gains on each data set, and how often.
+    meta : dict
+        Repeats, seed, selection.
+    """
+
+    rows: list[dict[str, Any]]
+    data: list[dict[str, Any]]
+    kinds: dict[str, str]
+    embedded: dict[str, Any]
+    front: Markup
+    notes: list[str]
+    sharing: list[dict[str, Any]]
+    shared: list[dict[str, Any]]
+    meta: dict[str, Any]
+
+    @property
+    def lines(self) -> dict[str, list[str]]:
+        """Three lines on each learner, by the name of its config."""
+        return {row["algorithm"]: row["lines"] for row in self.rows}
+
+
+def board(sources: Sources) -> BoardPage | None:
+    """Return the page of the default board; None where none was played."""
+    if not (sources.results / "board" / "cells.csv").is_file():
+        return None
+    made = from_results(Board(Asked()), sources.results)
+    config = made.board.config
+    names = _names(made.data)
+    times, memory = made.ratios, beside_median(made.cells, "bytes")
+    told = lines(made.cells, config["metric"], names)
+    rows = [
+        {
+            **row,
+            "lines": told[row["algorithm"]],
+            "time": times.get(row["algorithm"], math.nan),
+            "memory": memory.get(row["algorithm"], math.nan),
+        }
+        for row in _records(made.ranking)
+    ]
+    data = [{**row, "title": names[row["dataset"]]} for row in _records(made.data)]
+    there = {row["kind"] for row in data}
+    gains = sharing(made.cells, config["families"])
+    return BoardPage(
+        rows,
+        data,
+        {kind: word for kind, word in KINDS.items() if kind in there},
+        _embedded(made, names),
+        front(rows),
+        made.notes,
+        [{**row, "title": names[row["dataset"]]} for row in _records(gains)],
+        _records(counted(gains)),
+        {"repeats": config["repeats"], "seed": 0, "selection": config["selection"]},
+    )
+
+
+def _names(data: pd.DataFrame) -> dict[str, str]:
+    """Return what data sets are called: their labels, with the names of configs that share one."""
+    labels = dict(zip(data["dataset"], data["label"], strict=True))
+    many = {label for label in labels.values() if list(labels.values()).count(label) > 1}
+    return {
+        name: f"{label} ({name.replace('_', ' ')})" if label in many else label
+        for name, label in labels.items()
+    }
+
+
+def _embedded(made: Made, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return the numbers of all battles, and the words of each cell's command."""
+    learners, values = numbers(made.cells)
+    about = made.cells.drop_duplicates("algorithm").set_index("algorithm")
+    chosen = made.cells.set_index(["dataset", "algorithm"])["chosen"]
+    config = made.board.config
+    kept = {row["dataset"]: row for row in made.data.to_dict("records")}
+    return {
+        "lower": METRICS[config["metric"]].lower_is_better,
+        "region": REGION,
+        "learners": [{"name": n, "label": about.loc[n, "label"]} for n in learners],
+        "grids": {name: made.board.grid_words(name) for name in learners},
+        "data": [
+            {
+                "name": dataset,
+                "title": names[dataset],
+                "kind": kept[dataset]["kind"],
+                "rows": kept[dataset]["rows"],
+                "tasks": kept[dataset]["tasks"],
+                "features": kept[dataset]["features"],
+                "words": made.board.overrides(dataset),
+                "values": [[_short(v) for v in row] for row in each.tolist()],
+                "chosen": [chosen.get((dataset, name), "") for name in learners],
+            }
+            for dataset, each in values.items()
+        ],
+    }
+
+
+def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in rows.to_dict("records")]
+
+
+def _short(value: float) -> float | None:
+    return None if math.isnan(value) else float(f"{value:.6g}")
+
+
+def front(rows: list[dict[str, Any]]) -> Markup:
+    """Return a chart of ratings against time, with those that none beats in both joined."""
+    points = [(math.log10(row["time"]), row["elo"], row["label"]) for row in rows]
+    points = sorted(point for point in points if math.isfinite(point[0]))
+    if not points:
+        return Markup("")
+    xs, ys = [p[0] for p in points], [p[1] for p in points]
+    across = Scale(min(xs) - 0.3, max(xs) + 0.1, 60, 690)
+    down = Scale(min(ys) - 30, max(ys) + 30, 330, 20)
+    best, edge = -math.inf, []
+    for x, y, label in points:
+        if y > best:
+            best = y
+            edge.append((across(x), down(y), label))
+    parts = [
+        Markup('<circle class="entrant" cx="{:.1f}" cy="{:.1f}" r="4"><title>{}</title></circle>')
+        .format(across(x), down(y), f"{label}: Elo {y:.0f}, time {10**x:.2g}")
+        for x, y, label in points
+    ]  # fmt: skip
+    corners = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in edge)
+    parts.append(Markup('<polyline class="edge" points="{}"/>').format(corners))
+    parts += [
+        Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>').format(
+            x - 6, y - 6, label
+        )
+        for x, y, label in edge
+    ]
+    parts += [
+        Markup('<text class="told-scale" x="{:.1f}" y="352" text-anchor="middle">{}</text>').format(
+            across(math.log10(tick)), f"{tick:g}×"
+        )
+        for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
+        if min(xs) - 0.3 < math.log10(tick) < max(xs) + 0.1
+    ]
+    parts += [
+        Markup('<text class="told-scale" x="52" y="{:.1f}" text-anchor="end">{}</text>').format(
+            down(tick) + 4, tick
+        )
+        for tick in range(400, 2000, 200)
+        if min(ys) - 30 < tick < max(ys) + 30
+    ]
+    label = "Ratings against time; those that no other learner beats in both are joined"
+    return Markup(
+        '<svg class="chart front" viewBox="0 0 720 380" role="img" aria-label="{}">{}'
+        '<text class="told-scale" x="375" y="374" text-anchor="middle">time of the whole grid, '
+        "beside the median learner's</text></svg>"
+    ).format(label, Markup("").join(parts))

@@ -1,0 +1,66 @@
+"""How open a paper is: its program, its data, its draw of synthetic data, its grids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from omtl.experiment.config import load_option, read_yaml
+from omtl.experiment.loading import is_synthetic
+from omtl.experiment.papers import paper_file
+from omtl.tables.layout import plural
+
+OPEN, IN_PART, CLOSED = "open", "in part", "not open"
+
+
+@dataclass(frozen=True)
+class Badge:
+    """Whether something of a paper is open, and what that rests on."""
+
+    what: str
+    state: str
+    why: str
+
+
+def badges(
+    paper: str, tables: Iterable[Mapping[str, Any]], questions: Mapping[str, Any]
+) -> list[Badge]:
+    """Return how open a paper is, as far as the project's own files tell.
+
+    Parameters
+    ----------
+    paper : str
+    tables : iterable of mapping
+        Descriptions of its tables.
+    questions : mapping
+        What it leaves open.
+    """
+    columns = {c["dataset"]: c.get("kind", "value") for t in tables for c in t["columns"]}
+    drawn = sorted(name for name in columns if is_synthetic(load_option("dataset", name)))
+    real = {name: kind for name, kind in columns.items() if name not in drawn}
+    program = read_yaml(paper_file(paper, "paper.yaml")).get("program")
+    grids = [name for name, question in questions.items() if _sets_a_grid(question["options"])]
+    return [
+        Badge("program", OPEN if program else CLOSED, program or "none was found"),
+        *([_of_data(real)] if real else []),
+        *([Badge("draw", CLOSED, "the authors' synthetic data are not public")] if drawn else []),
+        Badge(
+            "grids",
+            CLOSED if grids else OPEN,
+            f"{plural(len(grids), 'open question')}: {', '.join(grids)}" if grids else "as printed",
+        ),
+    ]
+
+
+def _of_data(real: Mapping[str, str]) -> Badge:
+    lacking = sorted(name for name, kind in real.items() if kind == "substitute")
+    if not lacking:
+        return Badge("data", OPEN, f"{plural(len(real), 'data set')} from public places")
+    state = CLOSED if len(lacking) == len(real) else IN_PART
+    return Badge("data", state, f"others stand in for {', '.join(lacking)}")
+
+
+def _sets_a_grid(choices: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether an option sets values to search: the paper does not say which."""
+    return any(".grid" in key for patch in choices.values() for key in patch)

@@ -1,0 +1,265 @@
+"""The board: ratings against a plain reference, a small board, taking part, what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+
+from omtl.commands._main import main
+from omtl.compute.store import Store
+from omtl.evidence.battles import CENTRE, PRIOR, SCALE, elo, rate, resampled, total, won
+from omtl.evidence.board import Asked, Board, hashes, ranking, read
+from omtl.evidence.board_sharing import counted, sharing
+from omtl.evidence.board_text import decided
+from omtl.evidence.claims import compare
+from omtl.evidence.paired_tests import LEVEL, p_value
+from omtl.experiment.config import load_option, options
+from omtl.measures.correction import holm
+from omtl.reproduction.board import make, write
+from omtl.reproduction.submission import joined, replayed, submissions, submit, verify
+from omtl.util.paths import ROOT
+
+RNG = np.random.default_rng(0)
+SERIAL = {"backend": "sequential", "jobs": 1}
+SMALL = Asked(learners=("pa", "pm", "dom1"), data=("opposed_tasks", "joining_tasks"), repeats=2)
+
+
+def test_battles() -> None:
+    """The lower number wins, equal ones are half a win; those within a region are equal."""
+    values = np.array([[1.0, 2.0], [1.04, 1.0], [np.nan, np.nan]])
+    assert won(values)[0].tolist()[0][:2] == pytest.approx([np.nan, 1.0], nan_ok=True)
+    assert won(values)[1, 0, 1] == 0.0
+    assert won(values, 0.05)[0, 0, 1] == 0.5
+    assert np.isnan(won(values)[:, 2]).all()
+    assert total([won(values), won(values)])[0, 1] == 1.0  # a half on each of two data sets
+
+
+def likeliest(wins: np.ndarray) -> np.ndarray:
+    """Return Elo ratings by maximising the likelihood as it is written down."""
+
+    def cost(strength: np.ndarray) -> float:
+        chance = 1.0 / (1.0 + np.exp(strength[None, :] - strength[:, None]))
+        alone = -np.log1p(np.exp(-strength)) - np.log1p(np.exp(strength))
+        return -float(np.sum(wins * np.log(chance)) + PRIOR * np.sum(alone))
+
+    best = minimize(cost, np.zeros(len(wins)), tol=1e-12).x
+    points = SCALE / np.log(10.0) * best
+    return CENTRE + points - points.mean()
+
+
+def test_ratings_are_of_the_highest_likelihood() -> None:
+    """The fixed point is that of a general optimiser."""
+    wins = np.triu(RNG.integers(0, 9, (6, 6)), 1) + np.tril(RNG.integers(0, 9, (6, 6)), -1)
+    assert elo(wins.astype(float)) == pytest.approx(likeliest(wins), abs=0.01)
+
+
+def test_ratings_stay_finite_where_one_wins_all() -> None:
+    """And they are in the order of strength, with intervals about them."""
+    values = [np.array([[1.0] * 3, [2.0] * 3, [3.0] * 3]) + 0.01 * RNG.random((3, 3))] * 4
+    found = rate(values, 0.05, 50, np.random.default_rng(0))
+    assert np.isfinite(found.elo).all()
+    assert found.elo[0] > found.elo[1] > found.elo[2]
+    assert np.all(found.low <= found.elo)
+    assert np.all(found.elo <= found.high)
+    assert found.win.tolist() == [1.0, 0.5, 0.0]
+
+
+def test_the_bootstrap_draws_data_sets_and_repeats() -> None:
+    """What differs between data sets, or between repeats of one, shows in the ratings drawn."""
+    of_sets = [won(np.array([[1.0], [2.0]])), won(np.array([[2.0], [1.0]]))]
+    of_repeats = [won(np.array([[1.0, 2.0], [2.0, 1.0]]))]
+    for battles in (of_sets, of_repeats):
+        assert resampled(battles, 40, np.random.default_rng(0)).std(axis=0).min() > 0.0
+
+
+def test_decided_as_compare_does() -> None:
+    """The three lines rest on the tests of the rest of the evidence."""
+    values = RNG.normal(size=(5, 6)) + np.array([0.0, 0.0, 3.0, 3.0, 9.0])[:, None]
+    found = decided(values)
+    for i in range(5):
+        others = [j for j in range(5) if j != i]
+        each = [compare("", values[i], values[j], (-np.inf, 0.0), ratio=False) for j in others]
+        sure = holm([p_value(one) for one in each]) < LEVEL
+        better = [int(-np.sign(one.differences.mean())) for one in each]
+        assert [found[i, j] for j in others] == [s * b for s, b in zip(sure, better, strict=True)]
+    assert found.any()
+
+
+def test_all_learners_and_data_sets_are_on_it_or_left_out() -> None:
+    """What is left out is named with a reason."""
+    config, board = load_option("board", "default"), Board(Asked())
+    assert set(options("dataset")) <= {*config["data"], *config["no_data"]}
+    assert not config["data"].keys() & config["no_data"].keys()
+    assert set(config["no_entrant"]) <= set(options("algorithm"))
+    assert set(config["grids"]) <= set(board.entrants)
+    assert {one for each in config["families"].values() for one in each.values()} <= set(
+        board.entrants
+    )
+    labels = [load_option("algorithm", name)["label"] for name in board.entrants]
+    assert len(labels) == len(set(labels))
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Board, Store]:
+    """Return a small board, played."""
+    store = Store(tmp_path_factory.mktemp("store"))
+    board = Board(SMALL)
+    board.play(store, SERIAL)
+    return board, store
+
+
+def test_a_small_board(played: tuple[Board, Store], tmp_path: Path) -> None:
+    """It is written the same whenever it is made of the same units; times stay."""
+    board, store = played
+    made = make(board, SERIAL, store)
+    assert made.ranking["algorithm"].tolist()[0] in SMALL.learners
+    assert set(made.ranking["label"]) == {"PA", "PM", "DOM-I (full)"}
+    held = made.cells.set_index(["dataset", "algorithm"])["bytes"]
+    assert held["opposed_tasks", "pm"] == 3 * 10 * 8  # a weight of each task and feature
+    assert made.data["kind"].tolist() == ["opposed", "changing"]
+    first = {path.name: path.read_bytes() for path in write(made, tmp_path)}
+    again = {path.name: path.read_bytes() for path in write(make(board, SERIAL, store), tmp_path)}
+    assert again == {name: text for name, text in first.items() if name != "times.csv"}
+
+
+def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
+    """What is stored is not computed again."""
+    store = Store(tmp_path)
+    part = Board(Asked(learners=("pm",), data=("opposed_tasks",), repeats=2)).play(store, SERIAL)
+    rest = Board(Asked(learners=("pm",), data=SMALL.data, repeats=2)).play(store, SERIAL)
+    assert (part.computed, rest.reused, rest.computed) == (2, 2, 2)
+
+
+def test_a_subset_has_a_ranking_of_its_own(played: tuple[Board, Store]) -> None:
+    """The rating is relative to those that compete."""
+    board, store = played
+    cells = make(board, SERIAL, store).cells
+    two = ranking(cells[cells["algorithm"] != "dom1"], "error")
+    assert two["elo"].sum() == pytest.approx(2 * CENTRE, abs=0.2)
+
+
+def test_the_command_of_a_cell_makes_its_number(played: tuple[Board, Store]) -> None:
+    """`omtl run` with the words that the board names plays the very units."""
+    from omtl.experiment.composition import composed, experiment_of
+
+    board, _ = played
+    words = board.command("joining_tasks", "pa").replace("'", "").split()
+    config = composed(words[2:])
+    units = experiment_of(config).repeats(config["seed"], config["repeats"])
+    assert [u.key for u in units] == [u.key for u in board.units["joining_tasks", "pa"]]
+
+
+def test_taking_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A learner of one's own enters with one command, and its file is verified elsewhere."""
+    own = tmp_path / "own"
+    shutil.copytree(ROOT / "examples" / "my_learner", own)
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("OMTL_OWN", str(own))
+    words = ["submit", "my_learner", "--data", "opposed_tasks", "--repeats", "2"]
+    assert main([*words, "--parallel", "serial", "--to", str(tmp_path)]) == 0
+    path = tmp_path / "my_learner.json"
+    assert main(["board", "--verify", str(path)]) == 0
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert sorted(content["files"]) == ["algorithm/my_learner.yaml", "my_learner.py"]
+    capsys.readouterr()
+    content["cells"][0]["values"] = "1 1"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert main(["board", "--verify", str(path)]) == 2
+    assert "was changed" in capsys.readouterr().err
+
+
+def test_a_replay_finds_what_differs(played: tuple[Board, Store]) -> None:
+    """Also where the hash was made anew; and what has changed since is told apart."""
+    _, store = played
+    board = Board(Asked(learners=("pm",), data=("opposed_tasks",), repeats=2))
+    content = submit(board, SERIAL, store)
+    assert replayed(content, board)[1]
+    content["cells"][0]["values"] = "1 1"
+    told, sound = replayed(content, board)
+    assert told[0].startswith("different")
+    assert not sound
+    content["cells"][0]["stream"] = "other"
+    told, sound = replayed(content, board)
+    assert told == ["outdated: opposed_tasks: data or code of the stream changed since"]
+    assert not sound
+
+
+def test_what_is_outdated_is_not_mixed(played: tuple[Board, Store]) -> None:
+    """An entry counts where it was played on the very streams of the board."""
+    board, store = played
+    cells = make(board, SERIAL, store).cells
+    rows = cells[cells["algorithm"] == "pm"].assign(algorithm="mine", label="Mine")
+    content = {"learner": "mine", "cells": rows.to_dict("records")}
+    both, notes = joined(cells, [content])
+    assert "Mine (submitted)" in set(both["label"])
+    assert not notes
+    content["cells"][0]["stream"] = "other"
+    both, notes = joined(cells, [content])
+    assert "mine" not in set(both["algorithm"])
+    assert notes == [
+        "mine (submitted) is left out: the data or the code of 1 of its 2 streams changed since"
+    ]
+
+
+def test_what_sharing_gains() -> None:
+    """By ratios with intervals, beside each task alone and one model for all."""
+    wiggle = np.array([-0.01, 0.01, 0.0])
+    means = {"a": 10.0, "p": 20.0, "s": 10.2}
+    cells = pd.DataFrame(
+        [
+            {"dataset": data, "algorithm": name, "values": " ".join(map(str, mean * k + wiggle))}
+            for data, k in (("one", 1.0), ("two", 2.0))
+            for name, mean in means.items()
+        ]
+    )
+    found = sharing(cells, {"F": {"alone": "a", "pooled": "p", "shared": "s"}})
+    assert found["outcome"].tolist() == ["equivalent", "better"] * 2
+    assert found["ratio"].tolist() == pytest.approx([1.02, 0.51] * 2, rel=1e-3)
+    assert counted(found)["equivalent"].tolist() == [2, 0]
+
+
+def test_hashes_tell_the_stream_from_the_learner(played: tuple[Board, Store]) -> None:
+    """All learners of a data set have one stream."""
+    board, _ = played
+    found = {name: hashes(board.units["joining_tasks", name][0]) for name in board.entrants}
+    assert len({stream for stream, _ in found.values()}) == 1
+    assert len({learner for _, learner in found.values()}) == 3
+
+
+def test_mistakes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """In one sentence."""
+    assert main(["board", "--learners", "paa,pm"]) == 2
+    assert "no algorithm 'paa'" in capsys.readouterr().err
+    assert main(["board", "--data", "landmines"]) == 2
+    assert "did you mean 'landmine'" in capsys.readouterr().err
+
+
+KEPT = ROOT / "results" / "board"
+
+
+@pytest.mark.repository
+@pytest.mark.skipif(not KEPT.is_dir(), reason="no board was played")
+def test_kept_numbers_agree() -> None:
+    """The ranking that is kept follows from the cells that are kept."""
+    cells, _ = joined(read(KEPT / "cells.csv"), submissions(KEPT / "submissions"))
+    kept = pd.read_csv(KEPT / "ranking.csv")
+    assert ranking(cells, "error")["elo"].tolist() == pytest.approx(kept["elo"].tolist(), abs=0.1)
+
+
+@pytest.mark.repository
+@pytest.mark.parametrize(
+    "path", sorted(KEPT.glob("submissions/*.json")), ids=lambda path: path.stem
+)
+def test_submissions_are_as_they_say(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample of each is replayed; what has changed since is told, and not mixed."""
+    monkeypatch.delenv("OMTL_OWN", raising=False)
+    told, _ = verify(path)
+    assert not [line for line in told if line.startswith("different")]
