@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -32,6 +33,7 @@ from omtl.tables.verdict import (
     CLOSE,
     COMPATIBLE,
     CONFIDENCE,
+    FAR,
     JUDGED,
     MATCH,
     MISSING,
@@ -352,7 +354,7 @@ def _shown(
         MARKS[s.verdict],
         MEANING[s.verdict],
         _comparison(s),
-        code(diagnosis if s.verdict == OFF else ""),
+        code(diagnosis if s.verdict == OFF or _is_apart(s) else ""),
         parameters,
         learner,
         data,
@@ -395,6 +397,16 @@ def _comparison(s: Kept) -> str:
         f"ours − published = {delta:.4g} ({100 * share:+.1f} %), {100 * CONFIDENCE:g} % interval "
         f"{low:.4g} to {high:.4g}, over {s.row['n_repeats']} {counted}"
     )
+
+
+def _is_apart(s: Kept) -> bool:
+    """Whether a cell is within 10 % of print, but many standard errors away."""
+    delta, ours, theirs = (
+        as_number(s.row.get(n, "")) for n in ("delta", "ours_se", "published_se")
+    )
+    if s.verdict not in (MATCH, NEAR) or delta is None or ours is None or theirs is None:
+        return False
+    return abs(delta) > FAR * math.hypot(ours, theirs)
 
 
 def _diagnoses(paper: str, run: Run) -> dict[tuple[str, ...], str]:

@@ -1,4 +1,7 @@
-"""The written diagnoses of cells that are off: ``experiments/<paper>/diagnoses.yaml``."""
+"""The written diagnoses of cells that are off or many standard errors from print.
+
+They are in ``experiments/<paper>/diagnoses.yaml``.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def diagnoses(paper: str) -> list[dict[str, Any]]:
 
 
 def diagnosis_of(table: Table, scored: Scored) -> str | None:
-    """Return why a cell is off, or None where nobody has written it down."""
+    """Return why a cell is off or far from print, or None where nobody has written it down."""
     for entry in diagnoses(table.description["paper"]):
         if (
             entry["table"] == table.id

@@ -18,7 +18,7 @@ from omtl.tables.proofread import Finding, Place, by_row, suspects
 from omtl.tables.request import Request
 from omtl.tables.scoring import Scored
 from omtl.tables.trends import sentences
-from omtl.tables.verdict import MISSING, OFF, VERDICTS
+from omtl.tables.verdict import MATCH, MISSING, NEAR, OFF, VERDICTS
 
 GROUP_OF_OURS = "Ours (not in the paper)"
 
@@ -150,12 +150,20 @@ def _head(s: Scored) -> tuple[str, str, str]:
     return (s.cell.dataset if s.cell.task == "all" else "", s.cell.task, s.cell.metric)
 
 
+def is_apart(s: Scored) -> bool:
+    """Whether a cell is within 10 % of print, but too many standard errors away to be chance."""
+    return s.verdict in (MATCH, NEAR) and s.difference is not None and s.difference.is_apart
+
+
 def reason_of(table: Table, s: Scored, selection: str) -> str:
-    """Return why a cell is missing, diverged or off; nothing where it is none of these."""
+    """Return why a cell is missing, diverged, off or apart; nothing where it is none of these."""
     if s.verdict == MISSING:
         return f"missing: {s.why}"
     if s.diverged:
         return f"diverged in {s.diverged} of {s.values.size} repeats"
+    if is_apart(s) and selection == table.description["selection"]:
+        why = diagnosis_of(table, s)
+        return f"within 10 %, but many standard errors from print: {why}" if why else ""
     if s.verdict != OFF:
         return ""
     if selection != table.description["selection"]:

@@ -63,6 +63,10 @@ class Printed:
         return 10.0 ** int(Decimal(self.mean).as_tuple().exponent) / math.sqrt(12.0)
 
 
+FAR = 5.0
+"""Standard errors beyond which a difference within 10 % needs an explanation too."""
+
+
 @dataclass(frozen=True)
 class Difference:
     """Our mean less the published one, with the interval in which the true difference lies.
@@ -89,6 +93,11 @@ class Difference:
         """Half the width of the interval."""
         error = math.hypot(self.ours_se, self.published_se)
         return float(stats.t.ppf((1.0 + CONFIDENCE) / 2.0, self.df)) * error
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the two means are more than `FAR` standard errors apart."""
+        return abs(self.delta) > FAR * math.hypot(self.ours_se, self.published_se)
 
     @property
     def low(self) -> float:

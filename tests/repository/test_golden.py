@@ -13,7 +13,7 @@ from golden_records import GOLDEN, RECORDS, Records, forms, golden_table
 
 from omtl.compute import parallel_jobs
 from omtl.compute.store import Store
-from omtl.experiment.naming import by_reading
+from omtl.experiment.naming import CLOSEST, by_reading
 from omtl.experiment.selection import HONEST
 from omtl.tables.diagnosis import diagnoses
 from omtl.tables.plan import describe, label_of, published
@@ -21,9 +21,11 @@ from omtl.tables.request import Request
 from omtl.tables.scoring import COLUMNS, frame, raw_repeats, score_table
 from omtl.tables.verdict import (
     COMPATIBLE,
+    FAR,
     JUDGED,
     MATCH,
     MISSING,
+    NEAR,
     OFF,
     OURS,
     STD,
@@ -151,3 +153,23 @@ def test_every_cell_that_is_off_has_a_diagnosis(path) -> None:
     off = rows[rows["verdict"] == OFF]
     needed = set(zip(off["table"], off["reading"], off["dataset"], off["algorithm"], strict=True))
     assert needed <= written
+
+
+@pytest.mark.parametrize("path", REPRODUCED, ids=lambda path: path.stem)
+def test_every_cell_many_standard_errors_away_has_a_diagnosis(path) -> None:
+    """Also where it is within 10 % of print, under the reading that comes closest."""
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+    rows = rows[(rows["reading"] == CLOSEST) & rows["verdict"].isin([MATCH, NEAR])]
+    delta, ours, theirs = (
+        rows[name].astype(float) for name in ("delta", "ours_se", "published_se")
+    )
+    apart = rows[delta.abs() > FAR * np.hypot(ours, theirs)]
+    written = {
+        (entry["table"], entry["dataset"], algorithm, metric)
+        for entry in diagnoses(path.stem.partition("-")[0])
+        if CLOSEST in entry["readings"]
+        for algorithm in entry["algorithms"]
+        for metric in entry.get("metrics", rows["metric"].unique())
+    }
+    places = ("table", "dataset", "algorithm", "metric")
+    assert set(zip(*(apart[name] for name in places), strict=True)) <= written
