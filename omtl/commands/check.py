@@ -35,11 +35,11 @@ def run(options: argparse.Namespace) -> int:
     is_config = options.file.suffix == ".yaml"
     use(options.file.absolute().parents[1 if is_config else 0])
 
-    from omtl.experiment.discover_learners import candidates
+    from omtl.experiment.discover_learners import learners_in
     from omtl.reference.conformance import FAIL, look_at
 
     told: list[dict[str, Any]] = []
-    for name, learner in candidates(options.file):
+    for name, learner in learners_in(options.file):
         if not options.json:
             print(name)
         for finding in look_at(learner):

@@ -17,7 +17,7 @@ STAND_IN = 0.5
 """A hyper-parameter that has neither a config nor a default."""
 
 
-def candidates(file: Path) -> Iterator[tuple[str, Any]]:
+def learners_in(file: Path) -> Iterator[tuple[str, Any]]:
     """Yield each learner of a file, or that of a config: what to call it, and an instance.
 
     It has the first and the last point of the grid of each config that names it; without a config,

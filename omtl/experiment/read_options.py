@@ -31,7 +31,7 @@ def store_readings(readings: Mapping[str, Mapping[str, Any]]) -> None:
     store = ConfigStore.instance()
     store.repo.pop(ROOT, None)
     for name, reading in readings.items():
-        for (group, option), values in changes(reading).items():
+        for (group, option), values in values_set_by(reading).items():
             place = f"{ROOT}/{group}/{name}"
             # Hydra merges mappings; what stood in them goes only where they are emptied first.
             store.store(group=place, name=f"{option}_emptied", node=dict.fromkeys(values))
@@ -39,7 +39,7 @@ def store_readings(readings: Mapping[str, Mapping[str, Any]]) -> None:
             store.store(group=place, name=option, node=node)
 
 
-def changes(reading: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+def values_set_by(reading: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the values that a reading changes, by group and option."""
     found = {}
     patch = patch_of(reading)

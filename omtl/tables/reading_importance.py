@@ -98,7 +98,7 @@ def shares(trials: Column) -> dict[str, float]:
     return {**found, REST: 1.0 - explained[names]} if trials.distances.std() > 0.0 else {}
 
 
-def importance(record: pd.DataFrame, asked: Mapping[str, Any]) -> pd.DataFrame:
+def shares_of_variance(record: pd.DataFrame, asked: Mapping[str, Any]) -> pd.DataFrame:
     """Return the share of each question (rows) in each column of a table, NaN where it is none."""
     parts = {
         column: shares(column_of(record, column, asked))
@@ -139,7 +139,7 @@ def page(
     chosen : mapping
         The answers that are not the literal ones, by reading.
     """
-    parts = importance(record, asked)
+    parts = shares_of_variance(record, asked)
     lines = [
         f"# {table}: what the paper leaves open, and how much it matters",
         "",

@@ -18,7 +18,7 @@ from omtl.commands._hydra import NoteSweep, main
 from omtl.commands._main import main as omtl
 from omtl.experiment.composition import composed, experiment_of
 from omtl.experiment.config import apply_reading, load_option, options
-from omtl.experiment.read_options import changes
+from omtl.experiment.read_options import values_set_by
 from omtl.util.errors import UserError
 
 SMALL = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
@@ -29,7 +29,7 @@ READINGS = [name for name in options("reading") if load_option("reading", name)[
 def combinations(reading: str) -> list[dict[str, str]]:
     """Return choices of options that together name each that a reading changes."""
     by_group: dict[str, list[str]] = {}
-    for group, option in changes(load_option("reading", reading)):
+    for group, option in values_set_by(load_option("reading", reading)):
         by_group.setdefault(group, []).append(option)
     rows = zip_longest(*by_group.values())
     return [{g: o for g, o in zip(by_group, row, strict=True) if o} for row in rows]

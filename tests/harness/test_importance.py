@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omtl.reproduction import search_readings
-from omtl.tables.reading_importance import REST, column_of, importance, page, ranked, shares
+from omtl.tables.reading_importance import REST, column_of, page, ranked, shares, shares_of_variance
 from omtl.util.errors import UserError
 from omtl.util.paths import EXPERIMENTS
 
@@ -95,12 +95,12 @@ def test_a_choice_counts_where_it_can_move_cells() -> None:
             record_of({("a", "a"): 0.5, ("b", "a"): 0.4}, "Y"),
         ]
     )
-    found = importance(record, ASKED)
+    found = shares_of_variance(record, ASKED)
     assert found.loc["first", "Y"] == pytest.approx(1.0)
     assert np.isnan(found.loc["second", "Y"])
     assert found.loc["second", "X"] > 0.0
     record["answers"] = record["answers"].replace('{"first": "a", "second": "a"}', "{}")
-    pd.testing.assert_frame_equal(importance(record, ASKED), found)
+    pd.testing.assert_frame_equal(shares_of_variance(record, ASKED), found)
 
 
 def test_ranking() -> None:
