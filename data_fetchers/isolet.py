@@ -75,7 +75,7 @@ class Classes:
     Parameters
     ----------
     X : ndarray or csr_array of shape (n_examples, n_features), float64
-        One example a row.
+        One example per row.
     label : ndarray of shape (n_examples,), int64
         The class of each example. It means the same in all tasks that have it.
     task : ndarray of shape (n_examples,), int64

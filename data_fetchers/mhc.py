@@ -122,7 +122,7 @@ def short_name(allele: str) -> str:
 
 @dataclass(frozen=True)
 class Measurements:
-    """Parsed affinities, one a row of the file.
+    """Parsed affinities, one per row of the file.
 
     Parameters
     ----------

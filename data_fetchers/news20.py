@@ -97,7 +97,7 @@ COUNTS = {"messages": 15_935, "words": 62_061, "words that occur": 60_346, "nonz
 
 @dataclass(frozen=True)
 class Messages:
-    """Parsed messages, one a line.
+    """Parsed messages, one per line.
 
     Parameters
     ----------

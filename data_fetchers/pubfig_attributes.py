@@ -83,7 +83,7 @@ POSITIVES = {
 
 @dataclass(frozen=True)
 class Images:
-    """Parsed images, one a row of the file.
+    """Parsed images, one per row of the file.
 
     Parameters
     ----------

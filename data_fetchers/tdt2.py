@@ -70,7 +70,7 @@ DOCUMENTS_BY_CATEGORY = (
 
 @dataclass(frozen=True)
 class Documents:
-    """Parsed documents, one a row of the file.
+    """Parsed documents, one per row of the file.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def add_parallel_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--address",
-        help="of a cluster's scheduler, for --parallel dask or ray; see docs/cluster.md",
+        help="address of a cluster's scheduler, for --parallel dask or ray; see docs/cluster.md",
     )
 
 

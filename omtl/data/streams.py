@@ -24,7 +24,7 @@ class Tasks:
     Parameters
     ----------
     X : ndarray or csr_array of shape (n_examples, n_features), float64
-        One example a row.
+        One example per row.
     y : ndarray of shape (n_examples,), float64
         Labels, -1 or +1.
     task : ndarray of shape (n_examples,), int64
@@ -99,7 +99,7 @@ def rounds(
     n_checkpoints: int = 100,
     run_out: str = "sit_out",
 ) -> Stream:
-    """Return a stream of rounds: one example of every task a round, in the order of the tasks.
+    """Return a stream of rounds: one example of every task per round, in the order of the tasks.
 
     Each task's examples are shuffled. A task that has run out of examples sits out the remaining
     rounds, or has its examples again in the same order. In each round the examples are dealt to the
@@ -148,7 +148,7 @@ def rounds(
 
 
 def lifelong(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
-    """Return a stream of tasks, one after the other, an example a round.
+    """Return a stream of tasks, one after the other, an example per round.
 
     The order of the tasks is shuffled, and the examples within each. Checkpoints are the end of
     each task, and every example of the last one (AKLO paper, figure 2).

@@ -322,7 +322,7 @@ LIMITS: Mapping[str, tuple[type, ...]] = {"unit_seconds": (int, float), "unit_mi
 
 
 def resolve_jobs(parallel: Mapping[str, Any], jobs: int | None = None) -> dict[str, Any]:
-    """Return how to run in parallel, with the number of jobs asked for (−1: one a core)."""
+    """Return how to run in parallel, with the number of jobs asked for (−1: one per core)."""
     asked = parallel["jobs"] if jobs is None else jobs
     if not isinstance(asked, int) or (asked < 1 and asked != -1):
         raise UserError(f"parallel.jobs={asked!r} must be a positive number, or -1 for all cores")

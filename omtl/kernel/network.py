@@ -1,6 +1,6 @@
 """The weight vectors of a network of nodes that combine, then adapt.
 
-Every node holds weight vectors in *slots* (one a task, one shared by all tasks). In each round the
+Every node holds weight vectors in *slots* (one per task, one shared by all). In each round the
 nodes first take a weighted mean of their neighbours' vectors, v_i = Σ_j a_ij u_j (DOM, eq. 14),
 then each adapts by its own example (eq. 15). The vectors are kept in the modes of the combination
 matrix (`omtl.data.networks.modes`), where combining multiplies each mode by one number: its cost
@@ -53,7 +53,7 @@ class Network(NamedTuple):
     Where `mixed` has rows, the vectors are the nodes' own: place i · n_slots + s is slot s of node
     i, and the modes are not used. It is memory for the weighted sums of a slot that `links` are the
     weights of: of a node's neighbours by threes, `summed_at[g]` being the node of the g-th three.
-    `places`, of a number a link, is memory for where their slot is.
+    `places`, of one number per link, is memory for where their slot is.
     """
 
     vectors: np.ndarray
@@ -81,7 +81,7 @@ def network(shape: Shape, n_slots: int, by_node: bool = False) -> Network:
     ----------
     shape : Shape
     n_slots : int
-        Number of weight vectors a node.
+        Number of weight vectors per node.
     by_node : bool
         Whether to keep the nodes' own vectors where rows are dense and the network has more than
         one mode; they are heard and learnt by `dot_node` and `axpy_node`.

@@ -32,7 +32,7 @@ class AdaGrad(NamedTuple):
     eta : float
         Length η > 0 of a weight's first step.
     pooled : bool
-        One weight vector for all tasks instead of one a task.
+        One weight vector for all tasks instead of one per task.
     """
 
     eta: float

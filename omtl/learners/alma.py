@@ -38,7 +38,7 @@ class ALMA(NamedTuple):
     alpha : float
         α, above 0 and at most 1: the share of the largest margin that may be missed.
     pooled : bool
-        One weight vector for all tasks instead of one a task.
+        One weight vector for all tasks instead of one per task.
     """
 
     alpha: float

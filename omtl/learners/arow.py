@@ -34,7 +34,7 @@ class AROW(NamedTuple):
     r : float
         r > 0: how little one example is trusted.
     pooled : bool
-        One weight vector for all tasks instead of one a task.
+        One weight vector for all tasks instead of one per task.
     """
 
     r: float

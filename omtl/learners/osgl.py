@@ -29,7 +29,7 @@ ROUNDING = 1e-15
 
 
 class TiedLosses(NamedTuple):
-    """One weight vector a task, and the round: labels, examples, losses, squared norms, steps τ."""
+    """A weight vector per task, and the round: labels, examples, losses, squared norms, steps τ."""
 
     w: np.ndarray
     label: np.ndarray

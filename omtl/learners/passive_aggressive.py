@@ -21,7 +21,7 @@ class PassiveAggressive(NamedTuple):
     C : float
         Aggressiveness C > 0.
     pooled : bool
-        One weight vector for all tasks instead of one a task.
+        One weight vector for all tasks instead of one per task.
     """
 
     C: float = float("inf")
@@ -57,7 +57,7 @@ class PassiveAggressiveII(NamedTuple):
     C : float
         Aggressiveness C > 0.
     pooled : bool
-        One weight vector for all tasks instead of one a task.
+        One weight vector for all tasks instead of one per task.
     """
 
     C: float

@@ -39,7 +39,7 @@ class Perceptron(NamedTuple):
     margin : float
         Learn where y w·x is at most this.
     pooled : bool
-        One weight vector for all tasks instead of one a task.
+        One weight vector for all tasks instead of one per task.
     """
 
     eta: float

@@ -31,7 +31,7 @@ class SecondOrderPerceptron(NamedTuple):
     a : float
         a > 0: how slowly the examples' correlations are believed.
     pooled : bool
-        One weight vector for all tasks instead of one a task.
+        One weight vector for all tasks instead of one per task.
     """
 
     a: float

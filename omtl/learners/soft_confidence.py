@@ -41,7 +41,7 @@ class SCW(NamedTuple):
     eta : float
         η, above ½ and below 1: how probable a right answer is to be after a step.
     pooled : bool
-        One weight vector for all tasks instead of one a task.
+        One weight vector for all tasks instead of one per task.
     """
 
     C: float

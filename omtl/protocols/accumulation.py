@@ -103,7 +103,7 @@ def new_accumulated(shape: Shape) -> Accumulated:
 def measure(
     learner: Any, examples: Examples, stream: Stream, shape: Shape, compiled: bool = True
 ) -> Accumulated:
-    """Play a stream of an example a round from a new state and return what is measured.
+    """Play a stream of an example per round from a new state and return what is measured.
 
     Parameters
     ----------

@@ -115,7 +115,7 @@ def in_rounds(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
 
 
 def pooled(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
-    """Return all examples in one random order, an example a round."""
+    """Return all examples in one random order, an example per round."""
     n = tasks.y.size
     return Stream(
         start=np.arange(n + 1),

@@ -50,7 +50,7 @@ class Setting:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes: what the network says, or one a task."""
+        """Number of nodes: what the network says, or one per task."""
         asked = (self.network or {}).get("n_nodes")
         return len(self.tasks.names) if asked is None else asked
 

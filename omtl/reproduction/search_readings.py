@@ -54,7 +54,7 @@ CERTAINTY = 2.0
 class Trial:
     """A reading of one column, and how far our numbers are from the published.
 
-    `distances` has one number a repeat: the mean over the column's cells of the distance as a share
+    `distances` has one number per repeat: the mean over a column's cells of the distance as a share
     of the published number. `cells` are our means, by algorithm, task and metric.
     """
 
@@ -271,7 +271,7 @@ def looks() -> pd.DataFrame:
 
 
 def standard_error(values: np.ndarray) -> float:
-    """Return the standard error of the mean of one number a repeat; 0 for a single repeat."""
+    """Return the standard error of the mean of one number per repeat; 0 for a single repeat."""
     return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
 
 

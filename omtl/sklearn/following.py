@@ -6,7 +6,7 @@ one or in arrays of any size, with the same bits as a play of them all.
 
 A round has at most one example of each task. It is over when all tasks have come, or when a task
 comes again. A learner may keep numbers of rows until the next round is over; these rows are copied
-into a *window*: two slots a task, which rounds use by turns, and one for a row that is only scored.
+into a *window*: two slots per task, which rounds use by turns, and one for a row only scored.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def follow_slowly(
     learner, state
         A learner (`omtl.kernel.rules`), and its state as it was left.
     window : Rows
-        Two slots a task and one more (`new_window`), where the learner holds rows.
+        Two slots per task and one more (`new_window`), where the learner holds rows.
     batch : Batch
     clock : Clock
     manner : Manner

@@ -84,7 +84,7 @@ def counts(scored: Sequence[Scored]) -> str:
 def lay_out(table: Table, scored: Sequence[Scored], request: Request) -> Layout:
     """Return a table as its paper lays it out.
 
-    A description with ``blocks: dataset`` has a block of rows a data set, and the tasks in columns;
+    A description with ``blocks: dataset`` has a block of rows per data set, the tasks in columns;
     otherwise the data sets are in columns, each with its metrics. Baselines of ours are a group of
     their own.
     """

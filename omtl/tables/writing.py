@@ -125,7 +125,7 @@ def measured(
 
 
 def as_json(value: Any, depth: int) -> str:
-    """Return a value as JSON, down to a depth with an entry a line."""
+    """Return a value as JSON, down to a depth with one entry per line."""
     if not depth or not value or not isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list):

@@ -33,7 +33,7 @@ def square_norm_B(U: np.ndarray, b: float) -> float:  # noqa: N802 - the norm's 
     Parameters
     ----------
     U : ndarray of shape (n_tasks, n_features)
-        One vector a task.
+        One vector per task.
     b : float
         Relation of the tasks, b ≥ 0.
     """
@@ -52,7 +52,7 @@ def b_minimiser(U: np.ndarray) -> float:
     Parameters
     ----------
     U : ndarray of shape (n_tasks, n_features)
-        One vector a task.
+        One vector per task.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def b_star(U: np.ndarray) -> float:
     Parameters
     ----------
     U : ndarray of shape (n_tasks, n_features)
-        One vector a task.
+        One vector per task.
     """
     least = b_minimiser(U)
     return least + 1.0 if least > 0.0 else 0.0
