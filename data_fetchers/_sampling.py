@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -55,3 +56,8 @@ def sampled(
         kept += [np.sort(np.concatenate([rng.choice(p, n, replace=False) for p, n in pools]))]
     rows = np.concatenate(kept)
     return replace(tasks, X=tasks.X[rows], y=tasks.y[rows], task=tasks.task[rows])
+
+
+def in_tasks(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of all tasks, one task after the other, and the task of each."""
+    return np.concatenate(rows), np.repeat(np.arange(len(rows)), [len(each) for each in rows])

@@ -13,7 +13,6 @@ Licence: unstated where the files are from.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,10 +20,9 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
-from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 
 from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._matlab import matlab
 from data_fetchers._reduction import components as on_components
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.data.streams import Tasks
@@ -123,18 +121,13 @@ def parse(content: bytes) -> tuple[np.ndarray, np.ndarray]:
     UserError
         The content is not of the format.
     """
-    try:
-        held = loadmat(io.BytesIO(content))
+    with matlab(NAME, content, "matrices 'fea' and 'gnd'") as held:
         X = np.ascontiguousarray(held["fea"], dtype=np.float64)
         label = held["gnd"].ravel().astype(np.int64)
         if len(X) != len(label):
             raise ValueError(f"{len(X)} recordings have {len(label)} letters")
         if not np.isin(label, np.arange(1, len(LETTERS) + 1)).all():
             raise ValueError(f"a letter is not from 1 to {len(LETTERS)}")
-    except (KeyError, ValueError, TypeError, MatReadError) as fault:
-        raise UserError(
-            f"{NAME}: a file must be a MATLAB file with matrices 'fea' and 'gnd': {fault}."
-        ) from fault
     return X, label
 
 

@@ -13,20 +13,17 @@ Licence: unstated.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 
 from data_fetchers._checks import chosen, expect_counts
-from data_fetchers._sampling import sampled
+from data_fetchers._matlab import matlab, signed_cells
+from data_fetchers._sampling import in_tasks, sampled
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.data.streams import Tasks
-from omtl.util.errors import UserError
 
 NAME = "landmine"
 LICENCE = "unstated"
@@ -114,22 +111,11 @@ def parse(content: bytes) -> Places:
     UserError
         The content is not of the format.
     """
-    try:
-        held = loadmat(io.BytesIO(content))
+    with matlab(NAME, content, "cells 'feature' and 'label', one a field") as held:
         features = [np.asarray(cell, dtype=np.float64) for cell in held["feature"].ravel()]
-        labels = [cell.ravel() for cell in held["label"].ravel()]
-        X, label = np.concatenate(features), np.concatenate(labels)
-        if [len(cell) for cell in features] != [len(cell) for cell in labels]:
-            raise ValueError("a field has more labels than places, or fewer")
-        if not np.isin(label, (0, 1)).all():
-            raise ValueError("a label is neither 0 nor 1")
-    except (KeyError, ValueError, TypeError, MatReadError) as fault:
-        raise UserError(
-            f"{NAME}: the file must be a MATLAB file with cells 'feature' and 'label', one a "
-            f"field: {fault}."
-        ) from fault
-    field = np.repeat(np.arange(1, len(features) + 1), [len(cell) for cell in features])
-    return Places(X, np.where(label == 1, 1.0, -1.0), field)
+        y, field = signed_cells(features, held["label"], "a field", "places")
+        X = np.concatenate(features)
+    return Places(X, y, field + 1)
 
 
 def task_name(field: int) -> str:
@@ -183,8 +169,7 @@ def load(
     expect_counts(NAME, _expected(), _counts(places))
 
     rows = [np.flatnonzero(places.field == field) for field in fields]
-    order = np.concatenate(rows)
-    task = np.repeat(np.arange(len(fields)), [len(row) for row in rows])
+    order, task = in_tasks(rows)
     whole = Tasks(places.X[order], places.y[order], task, tuple(map(task_name, fields)))
     return sampled(NAME, whole, per_task, sample_seed, positives)
 

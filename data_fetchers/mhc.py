@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._sampling import in_tasks
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
@@ -273,9 +274,8 @@ def load(
                 f"{NAME}: the allele {name} has no peptides of {', '.join(map(str, kept))} "
                 "residues: choose other lengths, or leave it out."
             )
-    order = np.concatenate(rows)
+    order, task = in_tasks(rows)
     y = np.where(measured.ic50[order] < threshold_nm, 1.0, -1.0)
-    task = np.repeat(np.arange(len(names)), [len(row) for row in rows])
     return Tasks(bigrams(measured.peptide[order].tolist(), value), y, task, names)
 
 

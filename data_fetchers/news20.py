@@ -30,6 +30,7 @@ from scipy import sparse
 from data_fetchers._checks import chosen, expect_counts
 from data_fetchers._reduction import components as on_components
 from data_fetchers._reduction import most_common
+from data_fetchers._sampling import in_tasks
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from data_fetchers.isolet import Classes
 from omtl.util.errors import UserError
@@ -226,7 +227,7 @@ def load(
             raise UserError(f"{NAME}: {number}={least} must be a positive number.")
     if per_newsgroup is not None:
         rows = [_first_of_each(found.label, each, per_newsgroup) for each in rows]
-    order = np.concatenate(rows)
+    order, task = in_tasks(rows)
     X = found.X[order]
     if value == "presence":
         X.data = np.ones_like(X.data)
@@ -234,7 +235,6 @@ def load(
         X = most_common(X, words)
     if components is not None:
         X = on_components(NAME, X, components)
-    task = np.repeat(np.arange(len(names)), [len(row) for row in rows])
     return Classes(X, found.label[order], task, names)
 
 

@@ -16,20 +16,17 @@ Licence: unstated.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 
 from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._matlab import matlab
 from data_fetchers._sampling import sampled
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.data.streams import Tasks
-from omtl.util.errors import UserError
 
 NAME = "pubfig_attributes"
 LICENCE = "unstated"
@@ -117,8 +114,8 @@ def parse(content: bytes) -> Images:
     UserError
         The content is not of the format.
     """
-    try:
-        held = loadmat(io.BytesIO(content))
+    parts = "'feat', 'class_labels', 'binary_predicates' and 'attribute_names'"
+    with matlab(NAME, content, parts) as held:
         X = np.ascontiguousarray(held["feat"], dtype=np.float64)
         person = held["class_labels"].ravel().astype(np.int64) - 1
         has = held["binary_predicates"] == 1
@@ -127,11 +124,6 @@ def parse(content: bytes) -> Images:
             raise ValueError("people or names are missing")
         if not np.isin(person, np.arange(len(has))).all():
             raise ValueError("a person has no attributes")
-    except (KeyError, ValueError, TypeError, MatReadError) as fault:
-        raise UserError(
-            f"{NAME}: the file must be a MATLAB file with 'feat', 'class_labels', "
-            f"'binary_predicates' and 'attribute_names': {fault}."
-        ) from fault
     return Images(X, person, has, attributes)
 
 

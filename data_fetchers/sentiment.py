@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._sampling import in_tasks
 from data_fetchers.fetch import Archive, RemoteFile, fetch, pinned
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
@@ -251,7 +252,7 @@ def load(
     expect_counts(NAME, COUNTS, _counts(reviews, domain, words))
 
     rows = [np.flatnonzero(domain == name) for name in names]
-    order = np.concatenate(rows)
+    order, task = in_tasks(rows)
     X = reviews.X[order]
     n_reviews = np.bincount(X.indices, minlength=X.shape[1])
     X = X[:, np.flatnonzero((n_reviews >= min_reviews) & np.isin(words, lengths))]
@@ -263,7 +264,6 @@ def load(
     if numbering == "by_domain":
         bounds = np.cumsum([0, *map(len, rows)])
         X = _renumbered([X[a:b] for a, b in pairwise(bounds)])
-    task = np.repeat(np.arange(len(names)), [len(row) for row in rows])
     return Tasks(X, reviews.y[order], task, names)
 
 

@@ -12,21 +12,18 @@ Licence: unstated.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
-from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 
 from data_fetchers._checks import chosen, expect_counts
-from data_fetchers._sampling import sampled
+from data_fetchers._matlab import matlab, signed_cells
+from data_fetchers._sampling import in_tasks, sampled
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.data.streams import Tasks
-from omtl.util.errors import UserError
 
 NAME = "spam"
 LICENCE = "unstated"
@@ -103,21 +100,11 @@ def parse(content: bytes) -> Emails:
     UserError
         The content is not of the format.
     """
-    try:
-        held = loadmat(io.BytesIO(content))
+    with matlab(NAME, content, "cells 'X' and 'Y', one an inbox") as held:
         inboxes = [sparse.csr_array(cell, dtype=np.float64) for cell in held["X"].ravel()]
-        labels = [cell.ravel() for cell in held["Y"].ravel()]
-        X, label = sparse.vstack(inboxes, format="csr"), np.concatenate(labels)
-        if [cell.shape[0] for cell in inboxes] != [len(cell) for cell in labels]:
-            raise ValueError("an inbox has more labels than e-mails, or fewer")
-        if not np.isin(label, (0, 1)).all():
-            raise ValueError("a label is neither 0 nor 1")
-    except (KeyError, ValueError, TypeError, MatReadError) as fault:
-        raise UserError(
-            f"{NAME}: the file must be a MATLAB file with cells 'X' and 'Y', one an inbox: {fault}."
-        ) from fault
-    user = np.repeat(np.arange(len(inboxes)), [cell.shape[0] for cell in inboxes])
-    return Emails(X, np.where(label == 1, 1.0, -1.0), user)
+        y, user = signed_cells(inboxes, held["Y"], "an inbox", "e-mails")
+        X = sparse.vstack(inboxes, format="csr")
+    return Emails(X, y, user)
 
 
 def load(
@@ -164,13 +151,12 @@ def load(
     expect_counts(NAME, _expected(), _counts(emails))
 
     rows = [np.flatnonzero(emails.user == number[name]) for name in names]
-    order = np.concatenate(rows)
+    order, task = in_tasks(rows)
     X = emails.X[order]
     if value == "presence":
         X.data = np.ones_like(X.data)
     elif value == "frequency":
         X.data = X.data / np.repeat(X.sum(axis=1), np.diff(X.indptr))
-    task = np.repeat(np.arange(len(names)), [len(row) for row in rows])
     return sampled(NAME, Tasks(X, emails.y[order], task, names), per_task, sample_seed)
 
 

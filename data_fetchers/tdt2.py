@@ -15,16 +15,15 @@ Licence: unstated; the corpus itself is the Linguistic Data Consortium's.
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
-from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 
 from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._matlab import matlab
+from data_fetchers._sampling import in_tasks
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
@@ -105,15 +104,10 @@ def parse(content: bytes) -> Documents:
     UserError
         The content is not of the format.
     """
-    try:
-        fea = sparse.csc_array(loadmat(io.BytesIO(content))["fea"], dtype=np.float64)
+    with matlab(NAME, content, "a matrix 'fea' of terms, category and day") as held:
+        fea = sparse.csc_array(held["fea"], dtype=np.float64)
         X, appended = fea[:, :-2], fea[:, -2:].toarray().astype(np.int64)
         category, day = appended[:, 0], appended[:, 1]
-    except (KeyError, ValueError, IndexError, MatReadError) as fault:
-        raise UserError(
-            f"{NAME}: the file must be a MATLAB file with a matrix 'fea' of terms, category and "
-            f"day: {fault}."
-        ) from fault
     return Documents(X.tocsr(), category, day)
 
 
@@ -242,8 +236,7 @@ def load(
     rows = [
         one_against_all(documents.category, one, negatives, sample_seed, per_task) for one in ones
     ]
-    order = np.concatenate(rows)
-    task = np.repeat(np.arange(n_tasks), [len(row) for row in rows])
+    order, task = in_tasks(rows)
     y = np.where(documents.category[order] == task + 1, 1.0, -1.0)
     return Tasks(
         weighted(documents.X, value)[order], y, task, tuple(f"category {one}" for one in ones)

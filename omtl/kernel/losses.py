@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from omtl.kernel.inlining import inlined
 
 HINGE, ABSOLUTE, SQUARE = range(3)
@@ -24,3 +28,20 @@ def slope(which, y, z):
     if which == ABSOLUTE:
         return 1.0 if z > y else -1.0
     return z - y
+
+
+@inlined
+def softmax_of_losses(out, scores, y, share):
+    """Fill in the softmax of the negative hinge losses of scores, times a share.
+
+    The least loss is taken off all, which the quotient does not see: exp never underflows in all.
+    """
+    least = np.inf
+    for j in range(scores.size):
+        least = min(least, max(0.0, 1.0 - y * scores[j]))
+    total = 0.0
+    for j in range(scores.size):
+        out[j] = math.exp(least - max(0.0, 1.0 - y * scores[j]))
+        total += out[j]
+    for j in range(scores.size):
+        out[j] *= share / total

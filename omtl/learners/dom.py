@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from omtl.kernel.deferred import Pairs, Steps, defer_step, no_steps, pair_dot
 from omtl.kernel.inlining import inlined
+from omtl.kernel.losses import softmax_of_losses
 from omtl.kernel.network import (
     Network,
     axpy_node,
@@ -27,7 +29,6 @@ from omtl.kernel.network import (
     set_step,
     slot_dot,
 )
-from omtl.kernel.products import row_dot
 from omtl.kernel.rules import Event, Shape, rules_of
 from omtl.util.errors import UserError
 
@@ -39,32 +40,6 @@ def require_a_node_a_task(learner: str, shape: Shape) -> None:
             f"{learner}: one node a task is needed, but the network has {shape.mixing.shape[0]} "
             f"nodes for {shape.n_tasks} tasks; set network.n_nodes={shape.n_tasks}"
         )
-
-
-class Steps(NamedTuple):
-    """What the nodes learn in a round, by task: `weight` times an example, met at a node.
-
-    Shape (n_tasks,) each. A weight of 0 stands for nothing learnt.
-    """
-
-    weight: np.ndarray
-    example: np.ndarray
-    node: np.ndarray
-
-
-def no_steps(n_tasks: int) -> Steps:
-    """Return a round in which nothing is learnt."""
-    return Steps(
-        np.zeros(n_tasks), np.zeros(n_tasks, dtype=np.int64), np.zeros(n_tasks, dtype=np.int64)
-    )
-
-
-@inlined
-def defer_step(steps, weight, event):
-    """Keep what is learnt from an example until the round is over."""
-    steps.weight[event.task] = weight
-    steps.example[event.task] = event.example
-    steps.node[event.task] = event.node
 
 
 class Nodes(NamedTuple):
@@ -224,6 +199,17 @@ class Relations(NamedTuple):
     scores: np.ndarray
 
 
+@inlined
+def mix_relations(out, mixing, believed, k, by_row):
+    """Fill in column or row `k` of the weighted mean B_i = Σ_n a_in B̂_n (line 6)."""
+    for j in range(out.size):
+        out[j] = 0.0
+    for n in range(mixing.size):
+        if mixing[n] != 0.0:
+            for j in range(out.size):
+                out[j] += mixing[n] * (believed[n, k, j] if by_row else believed[n, j, k])
+
+
 @rules_of(NS)
 class DOM2(NamedTuple):
     """DOM-II (DOM paper, algorithm 2): each node learns the relation between the tasks.
@@ -283,30 +269,13 @@ class DOM2(NamedTuple):
     def update(self, state: Relations, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
         """Take a hinge step (line 14), and learn row k of P (lines 19 and 20)."""
         i, k = event.node, event.task
-        m = state.scores.size
-        least = np.inf
-        for j in range(m):
-            least = min(least, max(0.0, 1.0 - y * state.scores[j]))
-        total = 0.0
-        for j in range(m):
-            # The least loss is taken off all, which eq. 13 does not see: exp never underflows.
-            state.learnt[k, j] = math.exp(least - max(0.0, 1.0 - y * state.scores[j]))
-            total += state.learnt[k, j]
-        for j in range(m):
-            state.learnt[k, j] *= (1.0 - self.alpha) / total
-        state.learnt[k, k] += self.alpha
+        softmax_of_losses(state.learnt[k], state.scores, y, 1.0 - self.alpha)  # eq. 13
+        state.learnt[k, k] += self.alpha  # line 20
         learns = y * score < 1.0
         defer_step(state.steps, self.eta * y if learns else 0.0, event)
-        if learns:
-            for j in range(m):
-                state.passed_on[k, j] = 0.0
-            for n in range(state.net.mixing.shape[0]):
-                if state.net.mixing[i, n] != 0.0:
-                    for j in range(m):
-                        believed = (
-                            state.believed[n, k, j] if self.by_row else state.believed[n, j, k]
-                        )
-                        state.passed_on[k, j] += state.net.mixing[i, n] * believed
+        if learns:  # row or column k of B_i (line 6)
+            passed_on = state.passed_on[k]
+            mix_relations(passed_on, state.net.mixing[i], state.believed, k, self.by_row)
         return learns
 
     def close_round(self, state: Relations, rows: Any) -> None:
@@ -323,28 +292,6 @@ class DOM2(NamedTuple):
             for j in range(m):
                 state.believed[i, k, j] = state.learnt[k, j]
             state.steps.example[k] = -1
-
-
-class Pairs(NamedTuple):
-    """Products of examples with one that came before, shape (n_examples,) each, or (0,) for none.
-
-    `product[i]` is that of the rows `i` and `before[i]`, -1 where there is none yet. All points of
-    a grid meet the same pairs; a play on its own meets each once, and keeps none.
-    """
-
-    before: np.ndarray
-    product: np.ndarray
-
-
-@inlined
-def pair_dot(pairs, rows, before, x):
-    """Return the inner product of two rows, taken once where it is kept."""
-    if x >= pairs.before.size:
-        return row_dot(rows, before, x)
-    if pairs.before[x] != before:
-        pairs.before[x] = before
-        pairs.product[x] = row_dot(rows, before, x)
-    return pairs.product[x]
 
 
 class DualSum(NamedTuple):

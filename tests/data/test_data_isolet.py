@@ -60,7 +60,7 @@ def test_a_group_is_parsed() -> None:
     ],
 )
 def test_another_file_is_refused(content: bytes, why: str) -> None:
-    with pytest.raises(UserError, match=f"isolet: a file must be .*{why}"):
+    with pytest.raises(UserError, match=f"isolet: the file must be .*{why}"):
         isolet.parse(content)
 
 

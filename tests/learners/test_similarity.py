@@ -27,6 +27,7 @@ from omtl.kernel.triplet_steps import STRETCH, subtract
 from omtl.learners.similarity import OGRSL, OMTRSL, OSTRSL, OMTRSLActive, OMTRSLRandom
 from omtl.learners.untrained import Untrained
 from omtl.protocols import similarity as protocol
+from omtl.protocols import similarity_training as training
 from omtl.protocols.setting import Setting
 from omtl.protocols.similarity import parts_of, play_grid
 from omtl.reference import similarity as oracle
@@ -358,7 +359,7 @@ def test_few_examples_leave_what_all_features_do(monkeypatch: pytest.MonkeyPatch
     learners = [OMTRSL(0.01, 2.0), OMTRSLActive(0.01, 2.0, 0.1), OSTRSL(0.01)]
     few = [play_grid([learner], setting) for learner in learners]
     monkeypatch.setattr(
-        protocol, "Similarities", lambda *given: Similarities(*given[:3], examples=None)
+        training, "Similarities", lambda *given: Similarities(*given[:3], examples=None)
     )
     for learner, found in zip(learners, few, strict=True):
         for name, expected in play_grid([learner], setting).items():

@@ -12,7 +12,8 @@ from omtl.experiment.selection import select
 from omtl.experiment.unit import Result, Unit, setting_of
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played
 from omtl.figures.panels.beside_bounds import curves_of, lines_of, times_above
-from omtl.protocols.similarity import as_seen, parts_of, stream_of
+from omtl.protocols.similarity import as_seen, parts_of
+from omtl.protocols.similarity_training import stream_of
 from omtl.theory import omtrsl
 from omtl.util.errors import UserError
 

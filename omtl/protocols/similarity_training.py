@@ -1,0 +1,187 @@
+"""Training on triplets, or on all examples at once, and what that leaves."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from omtl.data.streams import checkpoints
+from omtl.data.triplets import Sampler, Triplets
+from omtl.kernel.similarities import Similarities
+from omtl.learners.similarity import SimilarityLearner
+from omtl.protocols.setting import Setting
+from omtl.util.errors import UserError
+
+Matrices = Callable[[int], np.ndarray]
+"""From a task to its matrix M."""
+
+
+class Examples(NamedTuple):
+    """Rows with their classes and tasks, as a learner sees them.
+
+    Shapes: `X` (n, n_features), dense or sparse; `label` and `task` (n,).
+    """
+
+    X: np.ndarray | sparse.csr_array
+    label: np.ndarray
+    task: np.ndarray
+    names: tuple[str, ...]
+
+
+class Trained(NamedTuple):
+    """What training leaves.
+
+    Parameters
+    ----------
+    matrices : callable
+    seconds : float
+        Processor seconds of learning alone.
+    mistakes, updates, queries, examples : ndarray of shape (n_tasks,), int64
+        Wrong predictions, steps, queried labels, and triplets, by task.
+    checkpoint_mistakes, seen : ndarray of shape (n_checkpoints,), int64
+        Wrong predictions of all tasks, and triplets, up to each checkpoint.
+    diverged : int
+        Number of scores that were not finite.
+    by_distance : bool
+        Whether M ranks by the distance (x - x')ᵀ M (x - x'), not by the similarity xᵀ M x'.
+    longest : float
+        The longest step of a learner of triplets.
+    """
+
+    matrices: Matrices
+    seconds: float
+    mistakes: np.ndarray
+    updates: np.ndarray
+    queries: np.ndarray
+    examples: np.ndarray
+    checkpoint_mistakes: np.ndarray
+    seen: np.ndarray
+    diverged: int
+    by_distance: bool = False
+    longest: float = math.inf
+
+
+def stream_of(examples: Examples, rows: np.ndarray, setting: Setting) -> Iterator[Triplets]:
+    """Yield the triplets of a repeat, the same for all learners that see the same tasks."""
+    sampler = Sampler(examples.label, examples.task, rows, examples.names)
+    options = setting.protocol
+    rng = setting.rng("triplets", tasks=len(examples.names), rows=rows.size)
+    return sampler.stream(options["triplets"], options["order"], rng)
+
+
+def state_of(
+    learner: SimilarityLearner, examples: Examples, rows: np.ndarray, setting: Setting
+) -> Similarities:
+    """Return a learner's matrices before a repeat's triplets."""
+    n_tasks, of_tasks = len(examples.names), None
+    if setting.protocol["order"] == "by_task":
+        of_tasks = [rows[examples.task[rows] == k] for k in range(n_tasks)]
+    return Similarities(learner.policy(n_tasks), examples.X, n_tasks, of_tasks)
+
+
+def online(
+    learner: SimilarityLearner, examples: Examples, rows: np.ndarray, setting: Setting
+) -> Trained:
+    """Train on a stream of triplets.
+
+    Parameters
+    ----------
+    learner : NamedTuple
+        A learner of `omtl.learners.similarity`.
+    examples : Examples
+    rows : ndarray of int64
+        The training part.
+    setting : Setting
+    """
+    n_tasks = len(examples.names)
+    state = state_of(learner, examples, rows, setting)
+    draws = setting.rng("queries")
+    counts = np.zeros((4, n_tasks), dtype=np.int64)  # mistakes, updates, queries, triplets
+    wrong_after, seconds, diverged = [np.zeros(1, dtype=np.int64)], 0.0, 0
+    longest = 0.0
+    for triplets in stream_of(examples, rows, setting):
+        drawn = draws.random(triplets.y.size)
+        started = time.thread_time()
+        taken = state.learn(triplets, drawn)
+        seconds += time.thread_time() - started
+        wrong = ~(triplets.y * taken.scores > 0.0)
+        diverged += int(np.count_nonzero(~np.isfinite(taken.scores)))
+        longest = float(np.maximum(longest, np.abs(taken.steps).max()))  # nan stays nan
+        for count, marked in zip(
+            counts, (wrong, taken.steps != 0.0, taken.queried, wrong | True), strict=True
+        ):
+            count += np.bincount(triplets.task[marked], minlength=n_tasks)
+        wrong_after.append(wrong_after[-1][-1] + np.cumsum(wrong))
+    started = time.thread_time()
+    state.end()
+    seconds += time.thread_time() - started
+    mistakes, updates, queries, seen_of = counts
+    after = np.concatenate(wrong_after)
+    seen = checkpoints(after.size - 1, setting.protocol["checkpoints"])
+    return Trained(
+        state.matrix,
+        seconds,
+        mistakes,
+        updates,
+        queries,
+        seen_of,
+        after[seen],
+        seen,
+        diverged,
+        longest=longest,
+    )
+
+
+def warm_up(learner: Any, examples: Examples, rows: np.ndarray, setting: Setting) -> None:
+    """Have what training runs compiled: learn from one block, and forget it."""
+    if hasattr(learner, "warm"):
+        learner.warm()
+    elif not hasattr(learner, "fit"):
+        state = state_of(learner, examples, rows, setting)
+        triplets = next(stream_of(examples, rows, setting))
+        state.learn(triplets, np.zeros(triplets.y.size))
+
+
+def batch(learner: Any, examples: Examples, rows: np.ndarray, setting: Setting) -> Trained:
+    """Train on all examples at once.
+
+    ``protocol.metric_ranks_by`` says whether a metric M ranks by the similarity xᵀ M x' of eq. 1
+    (``product``), or by the distance (x - x')ᵀ M (x - x') (``distance``).
+
+    Parameters
+    ----------
+    learner : NamedTuple
+        With ``fit(X, y, task, n_tasks)``, which returns a metric for each task.
+    examples : Examples
+    rows : ndarray of int64
+        The training part.
+    setting : Setting
+    """
+    kind = setting.protocol["metric_ranks_by"]
+    if kind not in ("product", "distance"):
+        raise UserError(
+            f"protocol.metric_ranks_by={kind!r} is not known; choose from product, distance"
+        )
+    X = examples.X[rows]
+    X = X.toarray() if isinstance(X, sparse.csr_array) else X
+    started = time.thread_time()
+    metrics = learner.fit(X, examples.label[rows], examples.task[rows], len(examples.names))
+    seconds = time.thread_time() - started
+    none = np.zeros(0, dtype=np.int64)
+    return Trained(
+        matrices=lambda task: metrics[task],
+        seconds=seconds,
+        mistakes=none,
+        updates=none,
+        queries=none,
+        examples=none,
+        checkpoint_mistakes=none,
+        seen=none,
+        diverged=int(not np.all(np.isfinite(metrics))),
+        by_distance=kind == "distance",
+    )
