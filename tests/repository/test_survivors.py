@@ -134,6 +134,14 @@ def test_a_damaged_unit_is_computed_though_it_is_known(
     assert list(outcome.peaks) == [parallel_jobs.this_process()]
 
 
+def test_why_units_are_lacking_is_the_first_failure() -> None:
+    """Or how many are stored, where none has failed."""
+    units = small("pm").repeats(0, 3)
+    failed = {units[1].key: parallel_jobs.Failure("it broke")}
+    assert parallel_jobs.why_lacking(units, 1, failed) == "it broke"
+    assert parallel_jobs.why_lacking(units, 1, {}) == "1 of 3 repeats are stored"
+
+
 def test_a_process_apart_is_replaced_when_it_is_lost_or_its_limit_is_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
