@@ -6,6 +6,7 @@ import fcntl
 import os
 import tarfile
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ from omtl.compute.store import Store
 from omtl.data.rows import rows_of
 from omtl.experiment import loading
 from omtl.experiment.code import _code_of, code_version
-from omtl.experiment.unit import Result, Unit, setting_of
+from omtl.experiment.unit import Result, Unit, compute, new_learner, setting_of
+from omtl.kernel.not_compiled import REFUSALS
 from omtl.kernel.rules import Event, Shape
 from omtl.learners.perceptron import Perceptron
 from omtl.util import compile_cache, files
@@ -200,6 +202,51 @@ def test_a_task_is_computed_by_the_code_that_asks(
     assert [done.result is not None for done in dones] == [same] * 4
     assert looked == ([0, 3] if same else [0, 1, 2, 3])
     assert [bool(done.peak_mib) for done in dones] == [False, False, False, True]
+
+
+def test_a_network_counts_by_what_it_is_and_not_by_its_name() -> None:
+    """As all that only people read."""
+    unit = small("dom2").unit(0, 0)
+    assert unit.network is not None
+    assert replace(unit, network={**unit.network, "name": "other"}).key == unit.key
+    assert replace(unit, network={**unit.network, "include_self": False}).key != unit.key
+
+
+class AROW:
+    """A learner of one's own with the name of one of ours, whose values are not bounded as ours."""
+
+    r: float
+
+    def __init__(self, r: float) -> None:
+        self.r = r
+
+
+def test_values_of_ones_own_learner_are_its_own_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its name is."""
+    ours = small("arow").unit(0, 0).algorithm
+    with pytest.raises(UserError, match="must be"):
+        new_learner(ours, {"r": -1.0})
+    monkeypatch.setattr("omtl.experiment.unit.learner_class", lambda _: AROW)
+    assert new_learner(ours, {"r": -1.0}).r == -1.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"), [(AROW, "is a plain class"), (Perceptron, "cannot be compiled")]
+)
+def test_a_learner_that_is_not_compiled_is_told_why(
+    kind: type, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plain class where compiled ones are played, and a compiled one that numba refuses."""
+    unit = small("pm").unit(0, 0)
+
+    def refuses(*_: Any) -> None:
+        raise REFUSALS[0]("no")
+
+    monkeypatch.setattr(f"{unit.protocol['module']}.play_grid", refuses)
+    monkeypatch.setattr(f"{unit.protocol['module']}.NEEDS", ())
+    monkeypatch.setattr("omtl.experiment.unit.learner_class", lambda _: kind)
+    with pytest.raises(UserError, match=says):
+        compute(unit)
 
 
 def test_plain_imports_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
