@@ -27,7 +27,7 @@ from omtl.util.errors import UserError
 from scripts.in_page import record
 
 CASES = 10_000
-COLUMNS = ("kind", "cases", "ended with a sentence", "same numbers as the twin", "neither")
+COLUMNS = ("kind", "cases", "ended with a sentence", "taken as sound", "neither")
 SECONDS_A_CASE = 5.0
 """On average, from which on a batch hangs; it begins with compilation, for which `START` is."""
 START = 240.0

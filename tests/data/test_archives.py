@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import data_fetchers
-from omtl.util.archives import read_sealed, write_sealed
+from omtl.util.archives import SEAL, read_arrays, read_sealed, write_sealed
 from omtl.util.errors import UserError
 
 HEADER = "label,task,a\n"
@@ -117,3 +117,27 @@ def test_a_sealed_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     np.savez(path, **arrays)
     with pytest.raises(UserError, match="not those that its hash is of"):
         read_sealed(path)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"w": np.array([1, 3])}, {"w": np.array([1, 2], np.uint64)}, {"v": np.array([1, 2])}],
+)
+def test_a_sealed_file_has_the_arrays_of_its_hash(
+    other: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    """Another value, type or name under the same hash is refused."""
+    path = tmp_path / "file.npz"
+    write_sealed(path, {"w": np.array([1, 2])})
+    assert read_sealed(path)["w"].tolist() == [1, 2]
+    seal = read_arrays(path)[SEAL]
+    np.savez(path, allow_pickle=False, **other, **{SEAL: seal})
+    with pytest.raises(UserError, match="not those that its hash is of"):
+        read_sealed(path)
+
+
+def test_pickled_objects_are_not_read(tmp_path: Path) -> None:
+    """They could run code."""
+    np.savez(tmp_path / "file.npz", allow_pickle=True, X=np.array([{}], dtype=object))
+    with pytest.raises(UserError, match="pickled objects, which could run code"):
+        read_arrays(tmp_path / "file.npz")

@@ -186,3 +186,9 @@ def test_features_of_a_data_set_are_finite() -> None:
     """As those of estimators and of one's own tables are."""
     with pytest.raises(UserError, match="not finite"):
         prepare(Tasks(np.full((1, 3), np.inf), np.ones(1), np.zeros(1, dtype=np.int64), ("a",)))
+
+
+def test_rows_without_features_are_sound() -> None:
+    """Two pointers are then the same, which is no descent."""
+    X = sparse.csr_array(np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]))
+    assert sound_rows(X).toarray().tolist() == X.toarray().tolist()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tarfile
+import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +24,8 @@ from omtl.compute.store import Store
 from omtl.data.rows import rows_of
 from omtl.experiment import loading
 from omtl.experiment.code import _code_of, code_version
-from omtl.experiment.unit import Result, Unit, setting_of
+from omtl.experiment.unit import Result, Unit, compute, new_learner, setting_of
+from omtl.kernel.not_compiled import REFUSALS
 from omtl.kernel.rules import Event, Shape
 from omtl.learners.perceptron import Perceptron
 from omtl.util import compile_cache, files
@@ -77,6 +81,97 @@ def test_a_unit_is_stored_under_its_own_key(store: Store) -> None:
     assert [int(each.arrays["number"]) for each in loaded if each] == [0, 1, 2, 3]
 
 
+def test_a_record_that_another_process_is_writing_is_read_when_it_is_whole(store: Store) -> None:
+    """Half of it, in a file that the other has locked, is neither taken nor passed over."""
+    units = small("pm").repeats(0, 2)
+    for unit in units:
+        store.save(unit, Result({}, {}))
+        store.sync()
+    [path] = store.folder.glob("*.units")
+    whole = path.read_bytes()
+    with path.open("ab") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        other.truncate(len(whole) - 5)
+        late = Store(store.folder)
+        late.refresh()
+        assert [late.knows(unit) for unit in units] == [True, False]
+        other.write(whole[-5:])
+    late.refresh()
+    assert [late.knows(unit) for unit in units] == [True, True]
+
+
+def test_what_a_store_has_written_it_does_not_read_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each look at what others have written would read all of its own."""
+    read: list[Path] = []
+    monkeypatch.setattr("omtl.compute.store.scan", lambda path, _: (read.append(path), ())[1])
+    for unit in small("pm").repeats(0, 3):
+        store.save(unit, Result({}, {}))
+        store.refresh()
+    assert read == []
+
+
+def test_a_file_that_is_gone_takes_its_units_along_and_no_others(store: Store) -> None:
+    """As where another process has pruned it."""
+    units = small("pm").repeats(0, 2)
+    others = [Store(store.folder), Store(store.folder)]
+    for unit, other in zip(units, others, strict=True):
+        other.save(unit, Result({}, {}))  # neither lets go of its file, so there are two
+    store.refresh()
+    assert [store.knows(unit) for unit in units] == [True, True]
+    next(store.records()).path.unlink()
+    store.refresh()
+    assert sorted(store.knows(unit) for unit in units) == [False, True]
+
+
+def test_a_damaged_unit_is_computed_though_it_is_known(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another run has stored is looked at before it is taken for done."""
+    monkeypatch.setattr(Store, "knows", lambda *_: True)
+    monkeypatch.setattr(Store, "has", lambda *_: False)
+    outcome = parallel_jobs.run(small("pm").repeats(0, 2), store, SERIAL, quiet=True)
+    assert (outcome.computed, outcome.reused) == (2, 0)
+    assert list(outcome.peaks) == [parallel_jobs.this_process()]
+
+
+def test_why_units_are_lacking_is_the_first_failure() -> None:
+    """Or how many are stored, where none has failed."""
+    units = small("pm").repeats(0, 3)
+    failed = {units[1].key: parallel_jobs.Failure("it broke")}
+    assert parallel_jobs.why_lacking(units, 1, failed) == "it broke"
+    assert parallel_jobs.why_lacking(units, 1, {}) == "1 of 3 repeats are stored"
+
+
+def test_a_process_apart_is_replaced_when_it_is_lost_or_its_limit_is_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And kept otherwise."""
+
+    class Apart:
+        def __init__(self, mib: int) -> None:
+            started.append(mib)
+            self.lost = False
+
+        def is_lost(self) -> bool:
+            return self.lost
+
+        def ask(self, *_: Any, seconds: float | None) -> None:
+            self.lost = seconds == 2.0
+            raise parallel_jobs.Lost("gone")
+
+    started: list[int] = []
+    monkeypatch.setattr(parallel_jobs, "Apart", Apart)
+    monkeypatch.setattr(parallel_jobs, "_local", threading.local())
+    unit = small("pm").unit(0, 0)
+    for seconds, mib in [(1.0, 10), (2.0, 10), (1.0, 10), (1.0, 20)]:
+        [done] = parallel_jobs.asked(parallel_jobs.Asked([unit], "", seconds, mib))
+        assert done.failure is not None
+        assert done.loads == 0
+    assert started == [10, 10, 20]
+
+
 def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other bytes, or another parser, make other units, here and at a worker's."""
     base = small("pm").unit(0, 0)
@@ -107,6 +202,51 @@ def test_a_task_is_computed_by_the_code_that_asks(
     assert [done.result is not None for done in dones] == [same] * 4
     assert looked == ([0, 3] if same else [0, 1, 2, 3])
     assert [bool(done.peak_mib) for done in dones] == [False, False, False, True]
+
+
+def test_a_network_counts_by_what_it_is_and_not_by_its_name() -> None:
+    """As all that only people read."""
+    unit = small("dom2").unit(0, 0)
+    assert unit.network is not None
+    assert replace(unit, network={**unit.network, "name": "other"}).key == unit.key
+    assert replace(unit, network={**unit.network, "include_self": False}).key != unit.key
+
+
+class AROW:
+    """A learner of one's own with the name of one of ours, whose values are not bounded as ours."""
+
+    r: float
+
+    def __init__(self, r: float) -> None:
+        self.r = r
+
+
+def test_values_of_ones_own_learner_are_its_own_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its name is."""
+    ours = small("arow").unit(0, 0).algorithm
+    with pytest.raises(UserError, match="must be"):
+        new_learner(ours, {"r": -1.0})
+    monkeypatch.setattr("omtl.experiment.unit.learner_class", lambda _: AROW)
+    assert new_learner(ours, {"r": -1.0}).r == -1.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"), [(AROW, "is a plain class"), (Perceptron, "cannot be compiled")]
+)
+def test_a_learner_that_is_not_compiled_is_told_why(
+    kind: type, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plain class where compiled ones are played, and a compiled one that numba refuses."""
+    unit = small("pm").unit(0, 0)
+
+    def refuses(*_: Any) -> None:
+        raise REFUSALS[0]("no")
+
+    monkeypatch.setattr(f"{unit.protocol['module']}.play_grid", refuses)
+    monkeypatch.setattr(f"{unit.protocol['module']}.NEEDS", ())
+    monkeypatch.setattr("omtl.experiment.unit.learner_class", lambda _: kind)
+    with pytest.raises(UserError, match=says):
+        compute(unit)
 
 
 def test_plain_imports_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
