@@ -62,6 +62,10 @@ class OnlineWithinOnline(NamedTuple):
     eta: float
     loss: int = HINGE
 
+    def with_loss(self, loss: int) -> OnlineWithinOnline:
+        """Return the learner that learns by another loss, from real targets too."""
+        return self._replace(loss=loss)
+
     def new_state(self, shape: Shape) -> Within:
         """Return zero weights."""
         d = shape.n_features
