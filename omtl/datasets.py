@@ -56,6 +56,7 @@ class DataSet:
     task_names: tuple[str, ...] = field(repr=False)
     citation: str = field(default="", repr=False)
     licence: str = field(default="", repr=False)
+    real: bool = field(default=False, repr=False)
 
     @property
     def n_tasks(self) -> int:
@@ -66,7 +67,7 @@ class DataSet:
         """Return the number of examples."""
         return len(self.y)
 
-    def __iter__(self) -> Iterator[tuple[dict[str, Any], bool]]:
+    def __iter__(self) -> Iterator[tuple[dict[str, Any], bool | float]]:
         """Yield the stream of repeat 0 under seed 0."""
         return self.stream()
 
@@ -87,7 +88,9 @@ class DataSet:
         tasks = Tasks(self.X, self.y, task, self.task_names)
         return rounds(tasks, shuffle, np.random.default_rng(0)).example
 
-    def stream(self, seed: int = 0, repeat: int = 0) -> Iterator[tuple[dict[str, Any], bool]]:
+    def stream(
+        self, seed: int = 0, repeat: int = 0
+    ) -> Iterator[tuple[dict[str, Any], bool | float]]:
         """Yield the examples one at a time, as river's data sets do.
 
         Parameters
@@ -100,6 +103,7 @@ class DataSet:
         x : dict of str to float
             The features that are not 0, by their number; ``x["task"]`` names the task.
         y : bool
+            Or a float, where targets are real.
         """
         X = self.X if isinstance(self.X, sparse.csr_array) else sparse.csr_array(self.X)
         for i in self.order(seed, repeat):
@@ -107,7 +111,7 @@ class DataSet:
             features = zip(X.indices[part].tolist(), X.data[part].tolist(), strict=True)
             x: dict[str, Any] = {TASK: str(self.task[i])}
             x |= {str(feature): value for feature, value in features}
-            yield x, bool(self.y[i] > 0)
+            yield x, float(self.y[i]) if self.real else bool(self.y[i] > 0)
 
 
 def names() -> list[str]:
@@ -155,4 +159,5 @@ def load(name: str, *, prepared: bool = True, seed: int = 0, **changed: Any) -> 
         task_names=tasks.names,
         citation=getattr(module, "CITATION", ""),
         licence=getattr(module, "LICENCE", ""),
+        real=getattr(tasks, "real", False),
     )

@@ -111,6 +111,8 @@ class Compared:
 
 def default_selection(metric: str) -> str:
     """Return the rule without hindsight that chooses for a metric."""
+    if metric in ("absolute_error", "square_error", "test_absolute_error"):
+        return "prefix_absolute"
     return "cv5" if metric == "auc" else HONEST
 
 

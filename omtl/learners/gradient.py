@@ -43,6 +43,10 @@ class GradientDescent(NamedTuple):
     pooled: bool = False
     loss: int = HINGE
 
+    def with_loss(self, loss: int) -> GradientDescent:
+        """Return the learner that learns by another loss, from real targets too."""
+        return self._replace(loss=loss)
+
     def new_state(self, shape: Shape) -> Descents:
         """Return zero weights."""
         n = 1 if self.pooled else shape.n_tasks

@@ -1,4 +1,12 @@
-"""AROW of many tasks: second-order learning of what they share and of what is their own (ours)."""
+"""AROW of many tasks: second-order learning of what they share and of what is their own (ours).
+
+Beside AROW alone it errs less on landmine (5.89 for 6.40 %), spam (5.43, 9.65) and sentiment
+(17.10, 19.58). Beside AROW (pooled) it gains on landmine only, 0.29 ± 0.04; on spam, −0.19 ± 0.26,
+and on sentiment, 0.08 ± 0.09, they do not differ. So nearly all that second-order sharing gains
+there is what pooling gains (``omtl compare algorithm=multitask_arow
+dataset=landmine,spam,sentiment --only arow,arow_pooled repeats=10``; hyper-parameters chosen on the
+first tenth, 95 % intervals of paired differences).
+"""
 
 from __future__ import annotations
 

@@ -144,6 +144,10 @@ class ParameterFree(NamedTuple):
     shared: bool = True
     refined: bool = False
 
+    def with_loss(self, loss: int) -> ParameterFree:
+        """Return the learner that learns by another loss, from real targets too."""
+        return self._replace(loss=loss)
+
     def new_state(self, shape: Shape) -> Biased:
         """Return zero weights."""
         return Biased(bets(shape, self.wealth), bets(shape._replace(n_tasks=1), self.wealth))

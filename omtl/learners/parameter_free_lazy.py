@@ -93,6 +93,10 @@ class LazyParameterFree(NamedTuple):
     loss: int = HINGE
     refined: bool = False
 
+    def with_loss(self, loss: int) -> LazyParameterFree:
+        """Return the learner that learns by another loss, from real targets too."""
+        return self._replace(loss=loss)
+
     def new_state(self, shape: Shape) -> Lazy:
         """Return zero weights."""
         return Lazy(

@@ -19,8 +19,9 @@ from omtl.protocols.heldout import Part, part_of
 from omtl.protocols.setting import Setting
 from omtl.util.errors import UserError
 
-NEEDS = ("score", "update", "loss")
-"""What a learner must have to be played: `loss` is one of `omtl.kernel.losses`."""
+NEEDS = ("score", "update", "with_loss")
+"""What a learner must have to be played: ``with_loss(loss)`` returns the one that learns by a loss
+of `omtl.kernel.losses`."""
 
 REAL = True
 """Its data have real targets (`omtl.data.streams.RealTasks`)."""
@@ -166,7 +167,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
             f"protocol.loss={protocol['loss']!r} is not known; choose from {', '.join(LOSSES)}"
         )
     part = part_to_learn(setting)
-    found = [measure(learner._replace(loss=LOSSES[protocol["loss"]]), part) for learner in learners]
+    found = [measure(learner.with_loss(LOSSES[protocol["loss"]]), part) for learner in learners]
     y, counts = part.examples.y[found[0].held_out], np.array(part.shape.n_examples)
     tested = np.diff(found[0].first)
     of = np.repeat(np.arange(counts.size), tested)

@@ -315,6 +315,63 @@ def parameter_free_lazy(
                 task = k
 
 
+def within_online(
+    rounds: Rounds, n_tasks: int, n_features: int, lam: float, eta: float, loss: int
+) -> Steps:
+    """Yield the steps of subgradients within tasks about a bias, which moves where a task ends.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    lam, eta : float
+    loss : int
+        As of `omtl.reference.baselines.slope_of`.
+    """
+    v, theta = np.zeros((n_tasks, n_features)), np.zeros(n_features)
+    gradients: list[np.ndarray] = []
+    task, i = -1, np.zeros(n_tasks)
+    for given in rounds:
+        for x, y, k, _ in given:
+            if gradients and k != task and x.any():
+                theta = theta - eta * np.mean(gradients, axis=0)
+                gradients = []
+            score = float((theta + v[k]) @ x)
+            s, gap = slope_of(loss, y, score)
+            yield Step(score, s != 0.0 and bool(x.any()), gap)
+            if x.any():
+                i[k], task = i[k] + 1, k
+                v[k] = v[k] - (s * x + lam * v[k]) / (lam * (i[k] + 1))
+                gradients.append(s * x)
+
+
+def romco(
+    rounds: Rounds, n_tasks: int, n_features: int, eta: float, lam1: float, lam2: float
+) -> Steps:
+    """Yield the steps of gradients on U + V, singular values and tasks shrunk after each round.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    eta, lam1, lam2 : float
+    """
+    U, V = np.zeros((2, n_tasks, n_features))
+    for given in rounds:
+        for x, y, k, _ in given:
+            score = float((U[k] + V[k]) @ x)
+            fired = y * score < 1.0 and bool(x.any())
+            yield Step(score, fired, abs(y * score - 1.0))
+            if fired:
+                U[k] += eta * y * x
+                V[k] += eta * y * x
+        left, sigma, right = np.linalg.svd(U, full_matrices=False)
+        U = left @ np.diag(np.maximum(0.0, sigma - eta * lam1)) @ right
+        U[np.abs(U) <= 1e-15 * sigma.max()] = 0.0  # what the decomposition rounds
+        norms = np.linalg.norm(V, axis=1)
+        V *= (np.maximum(0.0, norms - eta * lam2) / np.where(norms > 0.0, norms, 1.0))[:, None]
+
+
 def neighbourhood_mt(
     rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, b: float
 ) -> Steps:

@@ -31,9 +31,11 @@ from omtl.learners.passive_aggressive import PassiveAggressive, PassiveAggressiv
 from omtl.learners.peers import Humble, Peer
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD, ROMRDA
+from omtl.learners.romco import ROMCO
 from omtl.learners.second_order import SecondOrderPerceptron
 from omtl.learners.selective import SelectivePerceptron
 from omtl.learners.soft_confidence import SCW
+from omtl.learners.within_online import OnlineWithinOnline
 from omtl.reference import (
     Given,
     Rounds,
@@ -80,6 +82,8 @@ TRANSCRIPTIONS: dict[type, Callable[..., Steps]] = {
     Peer: later.peer,
     ParameterFree: later.parameter_free,
     LazyParameterFree: later.parameter_free_lazy,
+    OnlineWithinOnline: later.within_online,
+    ROMCO: later.romco,
     NeighbourhoodMT: later.neighbourhood_mt,
     Humble: later.humble,
     SelectivePerceptron: later.selective_perceptron,

@@ -141,6 +141,15 @@ TABLE = {
         "selective", {"a": 1.0}, {"a": POSITIVE, "b": RELATION}, ("random_state",)
     ),
     "ParameterFree": Entry("parameter_free", {}, {"lipschitz": FINITE, "wealth": FINITE}),
+    "OnlineWithinOnline": Entry(
+        "within_online", {"lam": 1.0, "eta": 0.1}, {"lam": FINITE, "eta": NOT_NEGATIVE}
+    ),
+    "ROMCO": Entry(
+        "romco",
+        {"eta": 0.1, "lam1": 0.1, "lam2": 0.1},
+        {"eta": FINITE, "lam1": NOT_NEGATIVE, "lam2": NOT_NEGATIVE},
+        ("rounds",),
+    ),
     "LazyParameterFree": Entry("parameter_free_lazy", {}, {"lipschitz": FINITE, "wealth": FINITE}),
     "Peer": Entry(
         "peers",

@@ -12,6 +12,7 @@ from scipy.io import savemat
 
 import data_fetchers
 from data_fetchers import biased_tasks, lenk, school
+from omtl import datasets
 from omtl.data.preparation import prepare
 from omtl.data.streams import RealTasks
 from omtl.util.errors import UserError
@@ -97,6 +98,13 @@ def test_options_are_checked(real_home: Path | None) -> None:
         data_fetchers.load("lenk", home=real_home, n_features=15)
     with pytest.raises(UserError, match="coding: 'bits' is not among"):
         data_fetchers.load("school", home=real_home, coding="bits")
+
+
+def test_a_stream_for_river_has_the_targets() -> None:
+    loaded = datasets.load("biased_tasks", n_tasks=3, n_examples=5)
+    targets = [y for _, y in loaded]
+    np.testing.assert_array_equal(targets, loaded.y[loaded.order()])
+    assert all(isinstance(y, float) for y in targets)
 
 
 def test_targets_must_be_finite() -> None:

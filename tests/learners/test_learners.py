@@ -47,9 +47,11 @@ from omtl.learners.parameter_free_lazy import LazyParameterFree
 from omtl.learners.passive_aggressive import PassiveAggressive, PassiveAggressiveII
 from omtl.learners.peers import Humble, Peer
 from omtl.learners.perceptron import Perceptron
+from omtl.learners.romco import ROMCO
 from omtl.learners.second_order import SecondOrderPerceptron
 from omtl.learners.selective import SelectivePerceptron
 from omtl.learners.soft_confidence import SCW
+from omtl.learners.within_online import OnlineWithinOnline
 from omtl.reference import Step
 from omtl.reference.problems import recorded
 from omtl.util.errors import UserError
@@ -113,6 +115,10 @@ BASELINES = {
         )
         for least, refined in ((0.5, False), (10.0, True))  # refined bets need |⟨g, v⟩| ≤ L R
     ),
+    "OnlineWithinOnline": st.builds(
+        OnlineWithinOnline, powers_of_ten, st.floats(0.0, 10.0), st.integers(0, 2)
+    ),
+    "ROMCO": st.builds(ROMCO, etas, st.floats(0.0, 2.0), st.floats(0.0, 2.0)),
     "LazyParameterFree": st.builds(
         LazyParameterFree,
         st.floats(10.0, 20.0),

@@ -11,6 +11,7 @@ from omtl.experiment.composition import composed, experiment_of
 from omtl.experiment.selection import select
 from omtl.experiment.unit import compute
 from omtl.measures.metrics import METRICS
+from omtl.reproduction.frames import compare_as_asked
 from omtl.util.errors import UserError
 
 SMALL = "{n_tasks: 6, n_examples: 10, n_features: 4, component: 4.0}"
@@ -49,10 +50,18 @@ def test_rules_look_at_absolute_errors(rule: str) -> None:
     assert chosen == np.argmin(found.arrays["checkpoint_absolute"][:, part])
 
 
+def test_regressors_are_compared() -> None:
+    words = ["algorithm=parameter_free", "dataset=biased_tasks", "protocol=regression"]
+    words += [f"dataset.options={SMALL}", "repeats=3"]
+    found, config = compare_as_asked(words, "absolute_error", [], [])
+    assert config["selection"]["name"] == "prefix_absolute"
+    assert {row.algorithm for row in found.rows} == {"parameter_free", "gd", "gd_pooled"}
+
+
 @pytest.mark.parametrize(
     ("overrides", "why"),
     [
-        (["algorithm=pa"], "algorithm pa has no loss, which protocol regression needs"),
+        (["algorithm=pa"], "algorithm pa has no with_loss, which protocol regression needs"),
         (["algorithm=gd", "protocol=rounds"], "has real targets, and protocol rounds is for lab"),
         (["algorithm=gd", "dataset=random_walk", "~dataset.options"], "has labels, and protocol"),
         (["algorithm=gd", "protocol.loss=hinge"], "protocol.loss='hinge' is not known"),

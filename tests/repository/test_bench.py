@@ -153,6 +153,7 @@ def test_every_learner_is_timed_beside_its_transcription() -> None:
     estimators = {kind for kind in learner_classes() if kind.__name__ in TABLE}
     later = ("alma", "hedge", "multitask_arow", "neighbours", "parameter_free", "peers")
     later += ("parameter_free_lazy", "second_order", "selective", "soft_confidence")
+    later += ("romco", "within_online")
     linear = estimators - {Majority, OMTLBatchOpt, PassiveAggressiveII}
     linear -= {kind for kind in estimators if kind.__module__.rpartition(".")[2] in later}
     assert {type(kernel.learner) for kernel in ours.KERNELS.values()} == linear

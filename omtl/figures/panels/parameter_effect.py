@@ -27,15 +27,16 @@ from omtl.theory import comparators, dom
 
 
 def axes_of(
-    panel: PlannedPanel,  # noqa: ARG001
+    panel: PlannedPanel,
     played: Sequence[Played],
     rule: Mapping[str, Any],
 ) -> list[Axes]:
-    """Return the error rate against one hyper-parameter, axes for each method.
+    """Return the panel's metric against one hyper-parameter, axes for each method.
 
-    For each value the rule chooses among the points that have it.
+    By default it is the error rate. For each value the rule chooses among the points that have it.
     """
-    metric = METRICS["error"]
+    metric = METRICS[panel.description.get("metric", "error")]
+    y_label = "error rate (%)" if metric.name == "error" else f"{metric.name} ({metric.unit})"
     parts = []
     for one in played:
         asked = one.line.description
@@ -65,7 +66,7 @@ def axes_of(
         parts.append(
             Axes(
                 f"{asked.get('symbol', name)} ({one.line.label})",
-                "error rate (%)",
+                y_label,
                 (line_of(one.line.label, at, np.array(errors).T, params=tuple(params)),),
                 x_scale=asked.get("scale", "linear"),
                 ticks=tuple(float(value) for value in at),

@@ -1,0 +1,103 @@
+"""Online within online: a bias learnt at the end of each task (Denevi et al., NeurIPS 2019).
+
+Of "Online-Within-Online Meta-Learning" the abstract and the authors' program were at hand, not the
+text. The program (dstamos/Adversarial-LTL) has the instance that learns a feature map. This is the
+other instance that the abstract names, a bias, with the program's steps for the map in its place.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omtl.kernel.losses import HINGE, slope
+from omtl.kernel.products import axpy, dot
+from omtl.kernel.rules import Event, Shape
+
+
+class Within(NamedTuple):
+    """Sums of gradients by task, the bias, and what the task that is met has given so far.
+
+    Parameters
+    ----------
+    S : ndarray of shape (n_tasks, n_features)
+        Sums of all gradients of a task.
+    seen : ndarray of shape (n_tasks,)
+        Numbers of examples.
+    theta, G : ndarray of shape (n_features,)
+        The bias, and the sum of gradients since the task before.
+    met : ndarray of shape (2,), int64
+        The task, and how many of its examples have come since the task before.
+    """
+
+    S: np.ndarray
+    seen: np.ndarray
+    theta: np.ndarray
+    G: np.ndarray
+    met: np.ndarray
+
+
+class OnlineWithinOnline(NamedTuple):
+    """Within a task, descent on the loss + λ/2 ‖w − θ‖²; between tasks, on its minimum by θ.
+
+    After i examples of task k, with steps of 1 / (λ (i + 1)): w_k = θ − S_k / (λ (i + 1)), where
+    S_k is the sum of the gradients. Where a task of n examples ends, the gradient by θ of the
+    minimum of mean loss + λ/2 ‖w − θ‖² is nearly G / n, G being the sum of the gradients that it
+    has just given: θ ← θ − η G / n. A task ends where an example of another comes.
+
+    Cost per example: O(nonzeros), and O(n_features) where a task ends.
+
+    Parameters
+    ----------
+    lam : float
+        Strength λ > 0 by which tasks are held at the bias.
+    eta : float
+        Step η ≥ 0 of the bias; with 0 tasks learn alone.
+    loss : int
+        As of `omtl.kernel.losses`.
+    """
+
+    lam: float
+    eta: float
+    loss: int = HINGE
+
+    def with_loss(self, loss: int) -> OnlineWithinOnline:
+        """Return the learner that learns by another loss, from real targets too."""
+        return self._replace(loss=loss)
+
+    def new_state(self, shape: Shape) -> Within:
+        """Return zero weights."""
+        d = shape.n_features
+        return Within(
+            np.zeros((shape.n_tasks, d)),
+            np.zeros(shape.n_tasks),
+            np.zeros(d),
+            np.zeros(d),
+            np.zeros(2, dtype=np.int64),
+        )
+
+    def score(self, state: Within, rows: Any, event: Event) -> float:
+        """Return w_k·x, with the bias as it is once a task that has ended has moved it."""
+        k, x = event.task, event.example
+        own = dot(state.S[k], rows, x) / (self.lam * (state.seen[k] + 1.0))
+        shared = dot(state.theta, rows, x)
+        if state.met[1] > 0 and state.met[0] != k:
+            shared -= self.eta / state.met[1] * dot(state.G, rows, x)
+        return shared - own
+
+    def update(self, state: Within, rows: Any, event: Event, y: float, score: float) -> bool:
+        """Add the gradient to those of the task; first let a task that has ended move the bias."""
+        k = event.task
+        if state.met[1] > 0 and state.met[0] != k:
+            for j in range(state.G.size):
+                state.theta[j] -= self.eta / state.met[1] * state.G[j]
+                state.G[j] = 0.0
+            state.met[1] = 0
+        s = slope(self.loss, y, score)
+        axpy(s, rows, event.example, state.S[k])
+        axpy(s, rows, event.example, state.G)
+        state.seen[k] += 1.0
+        state.met[0] = k
+        state.met[1] += 1
+        return s != 0.0
