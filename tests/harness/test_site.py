@@ -518,7 +518,6 @@ def test_claims_are_filtered_and_sorted(visit: Browser) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(not (RESULTS / "board").is_dir(), reason="no board was played")
 def test_the_board_is_ranked_again_for_a_subset(visit: Browser) -> None:
     """In the browser as by the command; a cell opens the command that makes it."""
     folder = RESULTS / "board"
