@@ -198,6 +198,13 @@ def points_with(played: Played, name: str, value: Any) -> list[int]:
 
 def only(result: Result, points: Sequence[int]) -> Result:
     """Return a result with some points of its grid only."""
-    by_point = ("mistakes", "updates", "checkpoint_mistakes", "checkpoint_loss", "diverged", "right")
+    by_point = (
+        "mistakes",
+        "updates",
+        "checkpoint_mistakes",
+        "checkpoint_loss",
+        "diverged",
+        "right",
+    )
     part = {name: result.arrays[name][list(points)] for name in by_point if name in result.arrays}
     return replace(result, arrays={**result.arrays, **part})
