@@ -24,6 +24,7 @@ from omtl.evidence.board import read as read_cells
 from omtl.experiment.config import named_reading, options
 from omtl.figures.numbers import drawn_rows
 from omtl.reproduction.provenance import names_of
+from omtl.reproduction.submission import joined, submissions
 from omtl.site import charts, text
 from omtl.site.build import build
 from omtl.site.gather import Sources
@@ -522,7 +523,7 @@ def test_the_board_is_ranked_again_for_a_subset(visit: Browser) -> None:
     """In the browser as by the command; a cell opens the command that makes it."""
     folder = RESULTS / "board"
     kinds = pd.read_csv(folder / "data.csv").set_index("dataset")["kind"]
-    cells = read_cells(folder / "cells.csv")
+    cells, _ = joined(read_cells(folder / "cells.csv"), submissions(folder / "submissions"))
     wanted = ranking(cells[cells["dataset"].map(kinds) == "changing"], "error")
     browser = visit("board.html?kind=changing")
     rows = browser.find_elements(By.CSS_SELECTOR, "#ranking tbody tr")
