@@ -45,7 +45,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def told(kind: str) -> list[dict[str, Any]]:
     """Return the entries of a kind: the name of each, and what its config says of it."""
-    from omtl.experiment.config import option_files, read_yaml
+    from omtl.experiment.config import TARGET, option_files, read_yaml
     from omtl.tables.plan import descriptions
     from omtl.util.user_folder import own
 
@@ -56,6 +56,8 @@ def told(kind: str) -> list[dict[str, Any]]:
         config = read_yaml(path)
         folder = own()
         mine = folder is not None and path.is_relative_to(folder)
+        if TARGET in config:
+            config["learner"] = config[TARGET]
         row = {"name": name} | {key: config[key] for key in SHOWN if key in config}
         rows.append(row | ({"own": str(path)} if mine else {}))
     return rows

@@ -210,7 +210,7 @@ def test_workers_end_when_the_run_is_killed(name: str, tmp_path: Path) -> None:
     run = subprocess.Popen(
         [sys.executable, "-c", STARTED, name, str(tmp_path / "store")],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"},
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests' / 'helpers'}"},
         stderr=subprocess.DEVNULL,
     )
     try:
