@@ -41,7 +41,7 @@ TARGETS = {
     "-k 'selection or oracle or targets or honest or validation or diverged'",
     "omtl/evidence/paired_tests.py": "test_statistics.py",
     "omtl/compute/store.py": "test_store.py test_survivors.py -k 'not killed'",
-    "omtl/experiment/unit.py": "test_keys.py test_store.py test_survivors.py test_foreign.py "
+    "omtl/experiment/unit.py": "test_keys.py test_store.py test_survivors.py "
     "-k 'not loads and not killed'",
     "omtl/tables/verdict.py": "test_verdict.py",
     "omtl/data/validation.py": "test_validation.py",

@@ -24,6 +24,7 @@ from omtl.compute.store import Store
 from omtl.data.rows import rows_of
 from omtl.experiment import loading
 from omtl.experiment.code import _code_of, code_version
+from omtl.experiment.config import FOREIGN, TARGET
 from omtl.experiment.unit import Result, Unit, compute, new_learner, setting_of
 from omtl.kernel.not_compiled import REFUSALS
 from omtl.kernel.rules import Event, Shape
@@ -217,6 +218,25 @@ def test_a_network_counts_by_what_it_is_and_not_by_its_name() -> None:
     assert unit.network is not None
     assert replace(unit, network={**unit.network, "name": "other"}).key == unit.key
     assert replace(unit, network={**unit.network, "include_self": False}).key != unit.key
+
+
+def test_foreign_learners_are_known_by_their_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose modules are in the key, and who are fed rows that are not lean."""
+    ours = small("pm").unit(0, 0)
+    target = {TARGET: "sklearn.linear_model.SGDClassifier"}
+    theirs = replace(ours, algorithm={**ours.algorithm, "learner": FOREIGN, "fixed": target})
+    assert (ours.foreign, theirs.foreign) == ((), ("sklearn.linear_model",))
+    lean: list[bool] = []
+
+    def fed(*_: Any, is_lean: bool) -> None:
+        lean.append(is_lean)
+        raise UserError("enough")
+
+    monkeypatch.setattr("omtl.experiment.unit.load_fed", fed)
+    for unit in (ours, theirs):
+        with pytest.raises(UserError, match="enough"):
+            setting_of(unit)
+    assert lean == [True, False]
 
 
 class AROW:
