@@ -24,6 +24,7 @@ from omtl.compute.store import Store
 from omtl.data.rows import rows_of
 from omtl.experiment import loading
 from omtl.experiment.code import _code_of, code_version
+from omtl.experiment.config import FOREIGN, TARGET
 from omtl.experiment.unit import Result, Unit, compute, new_learner, setting_of
 from omtl.kernel.not_compiled import REFUSALS
 from omtl.kernel.rules import Event, Shape
@@ -89,15 +90,21 @@ def test_a_record_that_another_process_is_writing_is_read_when_it_is_whole(store
         store.sync()
     [path] = store.folder.glob("*.units")
     whole = path.read_bytes()
-    with path.open("ab") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        other.truncate(len(whole) - 5)
-        late = Store(store.folder)
+    begin = sorted(store.records(), key=lambda record: record.end)[0].end
+    for half in (whole[begin:-5], bytes(len(whole) - begin)):  # the latter as on file systems apart
+        with path.open("r+b") as other:
+            fcntl.flock(other, fcntl.LOCK_EX)
+            other.truncate(begin)
+            other.seek(begin)
+            other.write(half)
+            other.flush()
+            late = Store(store.folder)
+            late.refresh()
+            assert [late.knows(unit) for unit in units] == [True, False]
+            other.seek(begin)
+            other.write(whole[begin:])
         late.refresh()
-        assert [late.knows(unit) for unit in units] == [True, False]
-        other.write(whole[-5:])
-    late.refresh()
-    assert [late.knows(unit) for unit in units] == [True, True]
+        assert [late.knows(unit) for unit in units] == [True, True]
 
 
 def test_what_a_store_has_written_it_does_not_read_again(
@@ -120,9 +127,10 @@ def test_a_file_that_is_gone_takes_its_units_along_and_no_others(store: Store) -
         other.save(unit, Result({}, {}))  # neither lets go of its file, so there are two
     store.refresh()
     assert [store.knows(unit) for unit in units] == [True, True]
-    next(store.records()).path.unlink()
+    gone = next(store.records())
+    gone.path.unlink()
     store.refresh()
-    assert sorted(store.knows(unit) for unit in units) == [False, True]
+    assert [store.knows(unit) for unit in units] == [unit.key != gone.key.hex() for unit in units]
 
 
 def test_a_damaged_unit_is_computed_though_it_is_known(
@@ -210,6 +218,25 @@ def test_a_network_counts_by_what_it_is_and_not_by_its_name() -> None:
     assert unit.network is not None
     assert replace(unit, network={**unit.network, "name": "other"}).key == unit.key
     assert replace(unit, network={**unit.network, "include_self": False}).key != unit.key
+
+
+def test_foreign_learners_are_known_by_their_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose modules are in the key, and who are fed rows that are not lean."""
+    ours = small("pm").unit(0, 0)
+    target = {TARGET: "sklearn.linear_model.SGDClassifier"}
+    theirs = replace(ours, algorithm={**ours.algorithm, "learner": FOREIGN, "fixed": target})
+    assert (ours.foreign, theirs.foreign) == ((), ("sklearn.linear_model",))
+    lean: list[bool] = []
+
+    def fed(*_: Any, is_lean: bool) -> None:
+        lean.append(is_lean)
+        raise UserError("enough")
+
+    monkeypatch.setattr("omtl.experiment.unit.load_fed", fed)
+    for unit in (ours, theirs):
+        with pytest.raises(UserError, match="enough"):
+            setting_of(unit)
+    assert lean == [True, False]
 
 
 class AROW:
