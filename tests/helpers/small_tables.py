@@ -108,10 +108,18 @@ class Small(Experiment):
 
     @staticmethod
     def compose(
-        algorithm: str, dataset: str, protocol: str, network: str | None, reading: Mapping[str, Any]
+        algorithm: str,
+        dataset: str,
+        protocol: str,
+        network: str | None,
+        reading: Mapping[str, Any],
+        patch: Mapping[str, Any] | None = None,
+        plays: int = 0,
     ) -> Experiment:
         """Compose the real experiment and make it small."""
-        experiment = Experiment.compose(algorithm, dataset, protocol, network, reading)
+        experiment = Experiment.compose(
+            algorithm, dataset, protocol, network, reading, patch, plays
+        )
         experiment.dataset["options"].update(SMALL_WALK | {"n_tasks": 6})
         experiment.algorithm["grid"] = GRIDS[algorithm]
         return experiment

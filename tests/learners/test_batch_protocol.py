@@ -38,10 +38,18 @@ class Small(Experiment):
 
     @staticmethod
     def compose(
-        algorithm: str, dataset: str, protocol: str, network: str | None, reading: Mapping[str, Any]
+        algorithm: str,
+        dataset: str,
+        protocol: str,
+        network: str | None,
+        reading: Mapping[str, Any],
+        patch: Mapping[str, Any] | None = None,
+        plays: int = 0,
     ) -> Experiment:
         """Compose the real experiment and make it small."""
-        experiment = Experiment.compose(algorithm, dataset, protocol, network, reading)
+        experiment = Experiment.compose(
+            algorithm, dataset, protocol, network, reading, patch, plays
+        )
         experiment.dataset["options"].update(n_tasks=4, n_examples=60, n_features=4)
         experiment.protocol["n_train"] //= 4
         experiment.protocol["folds"] = 2

@@ -306,8 +306,8 @@ def test_repeats_are_paired_and_repeatable() -> None:
     ("changed", "message"),
     [
         (
-            {"stream": "lifelong"},
-            "protocol.stream='lifelong' is not known; choose from rounds, pooled",
+            {"stream": "tasks"},
+            "protocol.stream='tasks' is not known; choose from rounds, pooled, lifelong",
         ),
         ({"validate_by": "f1"}, "protocol.validate_by='f1' is not known"),
         ({"n_train": 40}, "leaves none for the test"),
