@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 from contextlib import closing
 from pathlib import Path
 
@@ -56,13 +57,21 @@ def test_workers_come_and_go(engine: str, capsys: pytest.CaptureFixture[str]) ->
 def test_workers_join_and_schedulers_go_and_the_run_goes_on(engine: str, tmp_path: Path) -> None:
     """One sentence, status 2; with a new scheduler the same run computes what is missing.
 
-    `moment` raises where that does not hold. A fast run may have ended before the event.
+    `moment` raises where that does not hold. A fast run may have ended before the event. A cluster
+    on a busy machine may fail to begin, so there is a second try; the first's fault is a warning.
     """
-    with elastic.cluster_of(engine) as cluster:
-        for event in ("a worker joins", "the scheduler is killed"):
-            folder = tmp_path / event
-            folder.mkdir()
-            elastic.moment(event, engine, cluster, random.Random(3), folder)
+    for attempt in (1, 2):
+        try:
+            with elastic.cluster_of(engine) as cluster:
+                for event in ("a worker joins", "the scheduler is killed"):
+                    folder = tmp_path / f"{event} {attempt}"
+                    folder.mkdir()
+                    elastic.moment(event, engine, cluster, random.Random(3), folder)
+            break
+        except elastic.BrokenError as fault:
+            if attempt == 2:
+                raise
+            warnings.warn(str(fault), stacklevel=1)
     store = Store(folder / "store")
     for unit in elastic_client.units()[:2]:
         found = store.load(unit)
