@@ -22,7 +22,6 @@ import logging
 import os
 import re
 import tarfile
-import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,21 +30,12 @@ from typing import IO, Any
 from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
-import requests
-import urllib3
 from tqdm import tqdm
 
+from data_fetchers._download import CHUNK, Download, SourceError, WrongBytesError
 from omtl.util.errors import UserError
 from omtl.util.paths import kept
 
-CONNECT_TIMEOUT = 10.0
-"""Seconds to wait for a connection."""
-READ_TIMEOUT = 30.0
-"""Seconds a server may stay silent before it counts as stalled."""
-RETRY_DELAYS = (0.5, 2.0)
-"""Seconds to wait before each further try of an address after a transient fault."""
-CHUNK = 1 << 16
-"""Bytes read at a time."""
 MAX_ARCHIVE_BYTES = 1 << 28
 """Bytes read of an archive, packed and unpacked, before it is given up."""
 
@@ -180,14 +170,6 @@ def fetch(
     )
 
 
-class _SourceError(Exception):
-    """A place does not yield the file; the text says why in a few words."""
-
-
-class _WrongBytesError(_SourceError):
-    """A place yields other bytes than the file's."""
-
-
 @dataclass(frozen=True)
 class _Place:
     """A place to try, and whether what it has is the file gzipped."""
@@ -259,7 +241,7 @@ def _retrieve(file: RemoteFile, target: Path, places: Iterator[_Place], tried: l
             try:
                 with part.open("wb") as handle:
                     _fill_from(place, file, handle)
-            except _SourceError as refusal:
+            except SourceError as refusal:
                 tried.append(f"{place.at}: {refusal}")
             else:
                 part.replace(target)
@@ -274,19 +256,19 @@ def _fill_from(place: _Place, file: RemoteFile, handle: IO[bytes]) -> None:
         try:
             stream = place.at.open("rb")
         except OSError as fault:
-            raise _SourceError(fault.strerror or str(fault)) from fault
+            raise SourceError(fault.strerror or str(fault)) from fault
         with stream:
             _fill(handle, _raw_bytes(stream, place, file.n_bytes), file)
     else:
         url = place.at.url if isinstance(place.at, Archive) else place.at
         try:
-            with _Body(url) as body:
+            with Download(url) as body:
                 _fill(handle, _raw_bytes(body, place, file.n_bytes), file)
-        except _WrongBytesError:
+        except WrongBytesError:
             if not body.resumed:
                 raise
             # The parts of a resumed download may be of two versions of the file.
-            with _Body(url) as body:
+            with Download(url) as body:
                 _fill(handle, _raw_bytes(body, place, file.n_bytes), file)
 
 
@@ -302,14 +284,14 @@ def _fill(handle: IO[bytes], chunks: Iterator[bytes], file: RemoteFile) -> None:
         for chunk in chunks:
             size += len(chunk)
             if size > file.n_bytes:
-                raise _WrongBytesError(f"more than {file.n_bytes} bytes")
+                raise WrongBytesError(f"more than {file.n_bytes} bytes")
             digest.update(chunk)
             handle.write(chunk)
             bar.update(len(chunk))
     if size < file.n_bytes:
-        raise _WrongBytesError(f"only {size} bytes")
+        raise WrongBytesError(f"only {size} bytes")
     if digest.hexdigest() != file.sha256:
-        raise _WrongBytesError(f"sha256 {digest.hexdigest()}")
+        raise WrongBytesError(f"sha256 {digest.hexdigest()}")
 
 
 def _raw_bytes(stream: io.IOBase, place: _Place, n_bytes: int) -> Iterator[bytes]:
@@ -325,9 +307,9 @@ def _raw_bytes(stream: io.IOBase, place: _Place, n_bytes: int) -> Iterator[bytes
         else:
             yield from _chunks(stream)
     except (EOFError, gzip.BadGzipFile, zlib.error, tarfile.TarError) as fault:
-        raise _WrongBytesError(f"broken archive: {fault}") from fault
+        raise WrongBytesError(f"broken archive: {fault}") from fault
     except OSError as fault:
-        raise _SourceError(fault.strerror or str(fault)) from fault
+        raise SourceError(fault.strerror or str(fault)) from fault
 
 
 def _member_bytes(stream: io.IOBase, name: str) -> Iterator[bytes]:
@@ -343,7 +325,7 @@ def _member_bytes(stream: io.IOBase, name: str) -> Iterator[bytes]:
                     return
                 # The list that tarfile keeps of them would let an archive fill the memory.
                 tar.members.clear()  # type: ignore[attr-defined]
-    raise _WrongBytesError(f"no file {name} in the archive")
+    raise WrongBytesError(f"no file {name} in the archive")
 
 
 def _chunks(stream: Any) -> Iterator[bytes]:
@@ -366,112 +348,6 @@ class _Bounded(io.RawIOBase):
         chunk = self._stream.read(len(buffer))
         self._left -= len(chunk)
         if self._left < 0:
-            raise _WrongBytesError(f"more than {self._limit} bytes to read through")
+            raise WrongBytesError(f"more than {self._limit} bytes to read through")
         buffer[: len(chunk)] = chunk
         return len(chunk)
-
-
-# What is wrong with an address, and whether another try may mend it. The first match counts.
-_NETWORK_FAULTS: tuple[tuple[type[Exception], str, bool], ...] = (
-    (urllib3.exceptions.NewConnectionError, "cannot be reached", False),
-    (urllib3.exceptions.SSLError, "its certificate is not accepted", False),
-    (urllib3.exceptions.ProxyError, "the proxy does not let it through", False),
-    (urllib3.exceptions.ConnectTimeoutError, "no connection in time", True),
-    (urllib3.exceptions.ReadTimeoutError, "stalled", True),
-    (urllib3.exceptions.ProtocolError, "the connection broke", True),
-)
-_TRANSIENT_STATUSES = frozenset({408, 425, 429, *range(500, 600)})
-
-
-def _diagnosis(fault: Exception) -> tuple[str, bool]:
-    """Say in a few words why a request failed, and whether it may be tried again."""
-    if isinstance(fault, requests.HTTPError) and fault.response is not None:
-        status = fault.response.status_code
-        return f"{status} {fault.response.reason or ''}".rstrip(), status in _TRANSIENT_STATUSES
-    cause: object = fault
-    if isinstance(fault, requests.RequestException) and fault.args:
-        cause = fault.args[0]
-    if isinstance(cause, urllib3.exceptions.MaxRetryError):
-        cause = cause.reason
-    for kind, text, transient in _NETWORK_FAULTS:
-        if isinstance(cause, kind):
-            return text, transient
-    return f"{type(fault).__name__}: {fault}", False
-
-
-class _Body(io.RawIOBase):
-    """The bytes at an address as one stream, taken up again where a connection breaks.
-
-    Attributes
-    ----------
-    resumed : bool
-        Whether the bytes came over more than one connection.
-    """
-
-    def __init__(self, url: str) -> None:
-        self.resumed = False
-        self._url = url
-        self._position = 0
-        self._to_skip = 0
-        self._response: requests.Response | None = None
-        self._delays = iter(RETRY_DELAYS)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while True:
-            try:
-                chunk = self._next(len(buffer))
-            except (requests.RequestException, urllib3.exceptions.HTTPError) as fault:
-                self._hang_up()
-                reason, transient = _diagnosis(fault)
-                if not transient:
-                    raise _SourceError(reason) from fault
-                delay = next(self._delays, None)
-                if delay is None:
-                    raise _SourceError(f"{reason} ({len(RETRY_DELAYS) + 1} tries)") from fault
-                time.sleep(delay)
-            else:
-                buffer[: len(chunk)] = chunk
-                return len(chunk)
-
-    def close(self) -> None:
-        self._hang_up()
-        super().close()
-
-    def _next(self, size: int) -> bytes:
-        response = self._response or self._call()
-        while self._to_skip:
-            skipped = response.raw.read(min(self._to_skip, CHUNK), decode_content=False)
-            if not skipped:
-                raise _WrongBytesError("shorter when asked again")
-            self._to_skip -= len(skipped)
-        chunk = response.raw.read(size, decode_content=False)
-        self._position += len(chunk)
-        return chunk
-
-    def _call(self) -> requests.Response:
-        # An encoding of the server's own choice would make the positions those of other bytes.
-        headers = {"Accept-Encoding": "identity"}
-        if self._position:
-            headers["Range"] = f"bytes={self._position}-"
-            self.resumed = True
-        response = requests.get(
-            self._url, headers=headers, stream=True, timeout=(CONNECT_TIMEOUT, READ_TIMEOUT)
-        )
-        self._response = response
-        response.raise_for_status()
-        start = 0
-        if response.status_code == requests.codes.partial_content:
-            stated = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
-            start = int(stated[1]) if stated else self._position
-        if start > self._position:
-            raise _SourceError(f"answered from byte {start} when asked for {self._position}")
-        self._to_skip = self._position - start
-        return response
-
-    def _hang_up(self) -> None:
-        if self._response is not None:
-            self._response.close()
-            self._response = None

@@ -31,6 +31,7 @@ from omtl.util.paths import ROOT
 from scripts.in_page import record
 
 TARGETS = {
+    "data_fetchers/_download.py": "test_fetch.py",
     "data_fetchers/fetch.py": "test_fetch.py test_survivors.py",
     "omtl/util/archives.py": "test_archives.py",
     "omtl/util/files.py": "test_survivors.py test_faults.py -k 'survivors or file or lock or left'",

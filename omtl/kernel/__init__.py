@@ -5,7 +5,7 @@
 `layout`            where vectors begin in memory
 `products`          dot, axpy: one vector, one row
 `passes`            several products or steps in one pass
-`side_by_side`      one row, many vectors: copies that points of a grid share
+`many_vectors`      one row, many vectors: copies that points of a grid share
 `lanes`             one sparse row, many vectors, in the processor's vector registers
 `norms`             squared norms that follow from the steps
 `vectors`           Scaled, GroupSparse, RoundSum, NormedSum

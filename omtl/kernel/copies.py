@@ -12,8 +12,8 @@ import numpy as np
 from omtl.data.rows import Rows
 from omtl.kernel.inlining import by_kind, by_rows, inlined
 from omtl.kernel.layout import vector_of
+from omtl.kernel.many_vectors import axpys, axpys_of, dots
 from omtl.kernel.products import axpy, rescale
-from omtl.kernel.side_by_side import axpys, axpys_of, dots
 from omtl.kernel.vectors import (
     SMALLEST_SCALE,
     GroupSparse,

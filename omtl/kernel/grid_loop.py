@@ -58,7 +58,7 @@ class Copies(NamedTuple):
     steps : ndarray of shape (n_kept,)
         How many times the example is taken in.
     sums : ndarray of shape (SUMS, n_kept)
-        Memory for `omtl.kernel.side_by_side.dots`.
+        Memory for `omtl.kernel.many_vectors.dots`.
     """
 
     of: np.ndarray

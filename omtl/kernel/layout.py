@@ -31,7 +31,7 @@ def in_lines(n_vectors: int, n_features: int) -> np.ndarray:
 
 
 def zero_vectors(n_vectors: int, n_features: int, sparse: bool) -> np.ndarray:
-    """Return zero vectors, shape (n_vectors, n_features), for `omtl.kernel.side_by_side`.
+    """Return zero vectors, shape (n_vectors, n_features), for `omtl.kernel.many_vectors`.
 
     For sparse rows the same feature of all vectors lies together, so that what is read for one
     vector is at hand for the next. For dense rows they are `in_lines`: their second axis is longer.

@@ -9,9 +9,9 @@ import numpy as np
 from omtl.data.rows import DenseRows, Rows, SparseRows
 from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.lanes import axpy_columns, dot_columns
+from omtl.kernel.many_vectors import axpys
 from omtl.kernel.products import axpy, dot, rescale
 from omtl.kernel.rules import Shape
-from omtl.kernel.side_by_side import axpys
 
 SMALLEST_SCALE = 1e-100
 """A scale below this is multiplied into its vector, long before it could underflow."""

@@ -16,10 +16,10 @@ import numpy as np
 
 from omtl.kernel.inlining import inlined
 from omtl.kernel.layout import at_line, zero_vectors
+from omtl.kernel.many_vectors import axpy_one, dot_first
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.random_numbers import uniform
 from omtl.kernel.rules import Event, Shape
-from omtl.kernel.side_by_side import axpy_one, dot_first
 from omtl.util.errors import UserError
 
 CLIP_SUM, CLIP_EACH, CLIP_NONE, CLIP_SIGN = range(4)

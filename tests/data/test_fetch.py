@@ -17,6 +17,7 @@ from typing import IO
 import pytest
 from archive_server import BODY, Reply, Server, member, remote, tar
 
+from data_fetchers import _download
 from data_fetchers import fetch as fetching
 from data_fetchers.fetch import Archive, DataMissing, RemoteFile, fetch, pinned
 from omtl.util.errors import UserError
@@ -27,8 +28,8 @@ def _plain_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OMTL_DATA", "OMTL_DATA_MIRROR", "OMTL_OFFLINE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(fetching, "RETRY_DELAYS", (0.0, 0.01))
-    monkeypatch.setattr(fetching, "READ_TIMEOUT", 0.2)
+    monkeypatch.setattr(_download, "RETRY_DELAYS", (0.0, 0.01))
+    monkeypatch.setattr(_download, "READ_TIMEOUT", 0.2)
 
 
 def files_in(folder: Path) -> list[str]:
@@ -121,7 +122,7 @@ def test_an_interrupted_download_leaves_nothing(
         assert len(files_in(tmp_path)) == 1
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fetching.time, "sleep", interrupted)
+    monkeypatch.setattr(_download.time, "sleep", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fetch("set", remote(server.serve("/file", Reply(cut=1000))), home=tmp_path)
     assert files_in(tmp_path) == []
@@ -246,7 +247,7 @@ def test_a_stalled_server_times_out(server: Server, tmp_path: Path, cut: int) ->
 def test_a_server_that_is_not_there_is_tried_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetching.time, "sleep", pytest.fail)
+    monkeypatch.setattr(_download.time, "sleep", pytest.fail)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # without listening: connections are refused
         file = remote(f"http://127.0.0.1:{taken.getsockname()[1]}/file")

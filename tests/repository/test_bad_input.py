@@ -285,7 +285,7 @@ def test_a_call_tells_a_mistake(name: str, folder: Path) -> None:
 
 def test_a_member_that_leaves_its_archive_is_not_read(folder: Path) -> None:
     """An archive is read through, never unpacked: a name with `..` is no file that is asked for."""
-    with pytest.raises(data_fetchers.fetch._WrongBytesError, match=r"no file a\.txt"):
+    with pytest.raises(data_fetchers.fetch.WrongBytesError, match=r"no file a\.txt"):
         _archive_without_it(folder)
 
 

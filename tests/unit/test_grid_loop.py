@@ -18,11 +18,11 @@ from omtl.data.rows import rows_of
 from omtl.data.streams import Tasks
 from omtl.kernel import grid_loop
 from omtl.kernel.grid_loop import share
+from omtl.kernel.many_vectors import axpys, dots
 from omtl.kernel.play import play
 from omtl.kernel.products import SUMS, axpy, dot
 from omtl.kernel.rules import findings
 from omtl.kernel.sharing import can_share
-from omtl.kernel.side_by_side import axpys, dots
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.protocols import cumulative
 from omtl.protocols.setting import Setting

@@ -12,9 +12,9 @@ from scipy import sparse
 from omtl.data.rows import DenseRows, Rows, rows_of
 from omtl.kernel.inlining import OPTIONS
 from omtl.kernel.layout import zero_vectors
+from omtl.kernel.many_vectors import dots
 from omtl.kernel.passes import axpy_all, dot_three
 from omtl.kernel.products import SUMS, axpy, dot
-from omtl.kernel.side_by_side import dots
 
 
 def one_by_one(

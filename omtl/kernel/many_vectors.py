@@ -1,7 +1,7 @@
-"""Products of a row with many dense vectors, and steps along it of many, side by side.
+"""Products of one row with many dense vectors, and steps of many vectors along it.
 
-What the points of a grid share lies so: copies of one part of the weights (`omtl.kernel.sharing`).
-Each number is to the bit what `omtl.kernel.products` finds for one vector at a time.
+What the points of a grid share is kept in such vectors: copies of one part of the weights
+(`omtl.kernel.sharing`). Each number has the bits that `omtl.kernel.products` gives for one vector.
 """
 
 from __future__ import annotations
