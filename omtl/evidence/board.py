@@ -48,9 +48,12 @@ CELLS = (
 """Columns of ``results/board/cells.csv``.
 
 `values` are the numbers of the repeats, `chosen` the points of the grid that were chosen in them.
-`stream` is a hash of what was played and by which code, `learner` one of the learner's config and
-code (`hashes`). The file has the ``bytes`` of a state besides (`omtl.evidence.board_memory`).
+`stream` is a hash of what was played (`stream_of`), `learner` one of the learner's options and code
+(`code_of_learner`). The file has the ``bytes`` of a state besides (`omtl.evidence.board_memory`).
 """
+
+TEXTS = ("values", "chosen", "stream", "why")
+"""Columns that are empty where there is nothing to say."""
 
 
 @dataclass(frozen=True)
@@ -172,19 +175,28 @@ def _listed(values: Sequence[Any]) -> str:
     return "[" + ",".join(map(str, values)) + "]"
 
 
-def hashes(unit: Unit) -> tuple[str, str]:
-    """Return a hash of what learners are played on, and one of the unit's learner.
+def stream_of(unit: Unit, data: str) -> str:
+    """Return a hash of what learners are played on: the options, the seed, the rows themselves.
 
-    Numbers of different learners are comparable where the first one is the same. Neither has the
-    versions of packages, for others take part with theirs, nor the harness, which makes no number:
-    what these change a replay finds.
+    Numbers of different learners are comparable where it is the same. No code is in it, for code
+    may change and play the same stream: whether it does, a replay finds.
+
+    Parameters
+    ----------
+    unit : Unit
+        The first repeat's.
+    data : str
+        The hash of the rows that it is fed (`Fed.sha256`).
     """
-    of_learner = ("algorithm", "order", "network")
-    identity, code = unit.identity, unit.identity["code"]
-    played = {k: v for k, v in identity.items() if k not in (*of_learner, "code")}
-    played |= {part: code[part] for part in ("data", "protocol")}
-    mine = {k: identity[k] for k in of_learner} | {"learner": code["learner"]}
-    return _hash(played), _hash(mine)
+    options = ("dataset", "protocol", "seed", "repeat", "draw")
+    return _hash({name: unit.identity[name] for name in options} | {"data": data})
+
+
+def code_of_learner(unit: Unit) -> str:
+    """Return a hash of a learner's options and code, with the code that it imports."""
+    identity = unit.identity
+    options = {name: identity[name] for name in ("algorithm", "order", "network")}
+    return _hash(options | {"learner": identity["code"]["learner"]})
 
 
 def _hash(content: Mapping[str, Any]) -> str:
@@ -216,10 +228,11 @@ def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
             "label": experiment.algorithm["label"] + network,
             "points": len(experiment.points),
         }
-        row["stream"], row["learner"] = hashes(units[0])
+        row["learner"] = code_of_learner(units[0])
         if len(results) < len(units):
             row["why"] = why_lacking(units, len(results), outcome.failed)
         else:
+            row["stream"] = stream_of(units[0], results[0].facts["data_sha256"])
             values, chosen = scored(board, dataset, experiment, results)
             row |= {"mean": values.mean(), "values": " ".join(f"{value:.10g}" for value in values)}
             row["std"] = values.std(ddof=1) if values.size > 1 else np.nan
@@ -230,7 +243,7 @@ def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
 
 def as_cells(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return rows of cells, with nothing where a text is lacking."""
-    texts = dict.fromkeys(("values", "chosen", "why"), "")
+    texts = dict.fromkeys(TEXTS, "")
     return pd.DataFrame([texts | dict(row) for row in rows], columns=CELLS)
 
 
@@ -351,4 +364,4 @@ def csv(rows: pd.DataFrame) -> str:
 def read(path: Path) -> pd.DataFrame:
     """Return the cells of a file."""
     texts = {name: str for name in CELLS if name not in ("points", "mean", "std")}
-    return pd.read_csv(path, dtype=texts).fillna({"values": "", "chosen": "", "why": ""})
+    return pd.read_csv(path, dtype=texts).fillna(dict.fromkeys(TEXTS, ""))

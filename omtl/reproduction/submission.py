@@ -15,10 +15,19 @@ from typing import Any
 import pandas as pd
 
 from omtl.compute.store import Store
-from omtl.evidence.board import Asked, Board, as_cells, cells, hashes, scored
+from omtl.evidence.board import (
+    Asked,
+    Board,
+    as_cells,
+    cells,
+    code_of_learner,
+    scored,
+    stream_of,
+)
 from omtl.experiment.code import code_of
 from omtl.experiment.config import load_option, option_files, text_of
 from omtl.experiment.host import host
+from omtl.experiment.loading import load_fed
 from omtl.experiment.unit import compute
 from omtl.util import user_folder
 from omtl.util.errors import UserError
@@ -120,43 +129,32 @@ def replayed(content: Mapping[str, Any], board: Board) -> tuple[list[str], bool]
     Returns
     -------
     told : list of str
-        A line for each cell that was played again, and for each that has changed since.
+        A line for each cell that was tried: the same, different, or outdated, as its data changed.
     sound : bool
-        Whether no number differs and any was compared.
+        Whether all are the same, and any was tried.
     """
     [name] = board.entrants
-    told, same = [], []
-    for row in content["cells"]:
-        if row["dataset"] not in board.data or not row["values"]:
-            continue
-        now = hashes(board.experiment(row["dataset"], name).unit(board.asked.seed, 0))
-        changed = [
-            what
-            for what, kept, here in zip(
-                ("data or code of the stream", "learner"),
-                (row["stream"], row["learner"]),
-                now,
-                strict=True,
-            )
-            if kept != here
-        ]
-        if changed:
-            told.append(f"outdated: {row['dataset']}: {' and '.join(changed)} changed since")
-        else:
-            same.append(row)
+    rows = [row for row in content["cells"] if row["dataset"] in board.data and row["values"]]
     rng = generator(board.asked.seed, of="replayed submission", learner=name)
-    sound = bool(same)
-    for number in sorted(rng.permutation(len(same))[:SAMPLE].tolist()):
-        row = same[number]
+    told = []
+    for number in sorted(rng.permutation(len(rows))[:SAMPLE].tolist()):
+        row = rows[number]
         kept = row["values"].split()
         repeat = int(rng.integers(len(kept)))
         experiment = board.experiment(row["dataset"], name)
-        result = compute(experiment.unit(board.asked.seed, repeat))
-        value = f"{scored(board, row['dataset'], experiment, [result])[0][0]:.10g}"
+        first, unit = (experiment.unit(board.asked.seed, one) for one in (0, repeat))
+        if row["stream"] != stream_of(
+            first, load_fed(first.dataset, first.seed, first.draw).sha256
+        ):
+            told.append(f"outdated: {row['dataset']}: its data or options changed since")
+            continue
+        value = f"{scored(board, row['dataset'], experiment, [compute(unit)])[0][0]:.10g}"
         word = "same" if value == kept[repeat] else "different"
-        sound &= word == "same"
-        told.append(f"{word}: {row['dataset']}, repeat {repeat}: {value}, submitted {kept[repeat]}")
-    return told, sound
+        code = "" if row["learner"] == code_of_learner(unit) else ", whose code changed since"
+        told.append(
+            f"{word}: {row['dataset']}, repeat {repeat}: {value}, submitted {kept[repeat]}{code}"
+        )
+    return told, bool(told) and all(line.startswith("same") for line in told)
 
 
 def verify(path: Path) -> tuple[list[str], bool]:
@@ -210,7 +208,8 @@ def joined(
 
     An entry counts if all its cells were played on the very streams of the board.
     """
-    streams = dict(zip(found["dataset"], found["stream"], strict=True))
+    there = found[found["stream"] != ""]
+    streams = dict(zip(there["dataset"], there["stream"], strict=True))
     parts, notes = [found], []
     for content in handed_in:
         rows = frame(content)
@@ -220,8 +219,8 @@ def joined(
             notes.append(f"{content['learner']} (submitted) has the name of a learner of the board")
         elif stale:
             notes.append(
-                f"{content['learner']} (submitted) is left out: the data or the code of "
-                f"{len(stale)} of its {len(rows)} streams changed since"
+                f"{content['learner']} (submitted) is left out: {len(stale)} of its {len(rows)} "
+                "streams changed since"
             )
         else:
             parts.append(rows.assign(label=rows["label"] + " (submitted)"))

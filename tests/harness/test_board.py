@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy.optimize import minimize
 from omtl.commands._main import main
 from omtl.compute.store import Store
 from omtl.evidence.battles import CENTRE, PRIOR, SCALE, elo, rate, resampled, total, won
-from omtl.evidence.board import Asked, Board, hashes, ranking, read
+from omtl.evidence.board import Asked, Board, code_of_learner, ranking, read, stream_of
 from omtl.evidence.board_sharing import counted, sharing
 from omtl.evidence.board_text import decided
 from omtl.evidence.claims import compare
@@ -187,9 +188,11 @@ def test_a_replay_finds_what_differs(played: tuple[Board, Store]) -> None:
     told, sound = replayed(content, board)
     assert told[0].startswith("different")
     assert not sound
+    content["cells"][0]["learner"] = "earlier"
+    assert replayed(content, board)[0][0].endswith(", whose code changed since")
     content["cells"][0]["stream"] = "other"
     told, sound = replayed(content, board)
-    assert told == ["outdated: opposed_tasks: data or code of the stream changed since"]
+    assert told == ["outdated: opposed_tasks: its data or options changed since"]
     assert not sound
 
 
@@ -205,9 +208,7 @@ def test_what_is_outdated_is_not_mixed(played: tuple[Board, Store]) -> None:
     content["cells"][0]["stream"] = "other"
     both, notes = joined(cells, [content])
     assert "mine" not in set(both["algorithm"])
-    assert notes == [
-        "mine (submitted) is left out: the data or the code of 1 of its 2 streams changed since"
-    ]
+    assert notes == ["mine (submitted) is left out: 1 of its 2 streams changed since"]
 
 
 def test_what_sharing_gains() -> None:
@@ -227,12 +228,19 @@ def test_what_sharing_gains() -> None:
     assert counted(found)["equivalent"].tolist() == [2, 0]
 
 
-def test_hashes_tell_the_stream_from_the_learner(played: tuple[Board, Store]) -> None:
-    """All learners of a data set have one stream."""
-    board, _ = played
-    found = {name: hashes(board.units["joining_tasks", name][0]) for name in board.entrants}
-    assert len({stream for stream, _ in found.values()}) == 1
-    assert len({learner for _, learner in found.values()}) == 3
+def test_streams_are_the_same_for_all_learners(played: tuple[Board, Store]) -> None:
+    """Their hash is of the rows and the options; a change of code leaves it as it is."""
+    board, store = played
+    cells = make(board, SERIAL, store).cells
+    assert (cells.groupby("dataset")["stream"].nunique() == 1).all()
+    unit = replace(board.units["joining_tasks", "pa"][0])
+    kept = stream_of(unit, "rows")
+    codes = {code_of_learner(board.units["joining_tasks", name][0]) for name in board.entrants}
+    assert len(codes) == 3
+    vars(unit)["identity"] = unit.identity | {"code": dict.fromkeys(unit.identity["code"], "new")}
+    assert stream_of(unit, "rows") == kept
+    assert code_of_learner(unit) not in codes
+    assert len({kept, stream_of(unit, "others"), stream_of(replace(unit, seed=1), "rows")}) == 3
 
 
 def test_mistakes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
