@@ -272,3 +272,16 @@ def test_submissions_are_as_they_say(path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("OMTL_OWN", raising=False)
     told, _ = verify(path)
     assert not [line for line in told if line.startswith("different")]
+
+
+@pytest.mark.repository
+def test_the_page_has_the_kept_ranking() -> None:
+    """The first places of docs/board.md are those of the results, and so is their number."""
+    kept = pd.read_csv(KEPT / "ranking.csv")
+    page = (ROOT / "docs" / "board.md").read_text(encoding="utf-8")
+    rows = [
+        f"| {row.label} | {row.elo:.0f} | {row.low:.0f} to {row.high:.0f} |"
+        for row in kept.head(10).itertuples()
+    ]
+    assert "\n".join(rows) + "\n\n" in page
+    assert f"The first places, of {len(kept)} " in page
