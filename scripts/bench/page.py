@@ -40,12 +40,13 @@ make bench                          # all parts, then these pages
 make bench PART=kernels             # one part
 ```
 
-- [Beside other libraries](performance/libraries.md): river, scikit-learn, Vowpal Wabbit, NumPy.
-- [Every learner](performance/kernels.md): each one beside a bare loop of the same work.
+- [Other libraries](performance/libraries.md): river, scikit-learn, Vowpal Wabbit, NumPy.
+- [Every learner](performance/kernels.md): each one compared with a bare loop that does the same
+  work.
 - [How costs grow](performance/growth.md): with features, nonzeros and tasks.
 - [Tables and grids](performance/tables.md): whole tables, grids played together, first calls.
-- [The tables' own streams](performance/streams.md): every learner on the data of the tables.
-- [What we tried](performance/tried.md): optimisations, kept or not.
+- [The tables' own streams](performance/streams.md): every learner on the tables' data.
+- [What we tried](performance/tried.md): optimisations, kept or rejected.
 
 Everything is measured on one core, and every conclusion rests on a ratio of two times in one run.
 The contenders of a benchmark take turns on the same stream, ours before each of the others.
@@ -56,53 +57,53 @@ fails.
 """
 
 MISSED_TEXT = """\
-`the limit itself` is what a bare loop of the learner's products and steps would have measured in
-place of the learner ([every learner](performance/kernels.md#every-kernel)): where it is below what
-is wanted, no code that does this work can meet the target on this machine.
+`the limit itself` is what a bare loop of the learner's products and steps would measure in place of
+the learner ([every learner](performance/kernels.md#every-kernel)). Where it misses the target, no
+code that does this work can meet the target on this machine.
 """
 
 KERNELS_TEXT = """\
 `NumPy` is the plain transcription of the paper's equations that the tests compare the learner with
-(`omtl/reference/`); where the paper prints a Kronecker product or a full matrix, it is written out,
-and the ratio says little. `uncompiled` are the learner's own rules, run in Python. The `limit` is a
-bare loop of as many inner products and steps as the learner's equations need on this stream, over
-the same rows and as many weight vectors, with sums in any order, which does nothing else. All
-numbers but the first are times beside ours: above 1 they are slower.
+(`omtl/reference/`); where the paper prints a Kronecker product or a full matrix, the transcription
+forms it, and the ratio says little. `uncompiled` is the learner's own rules run in Python. The
+`limit` is a bare loop that does only the inner products and steps that the learner's equations need
+on this stream, over the same rows and as many weight vectors, with sums in any order. The first
+number is our time; all others are ratios to it, so a number above 1 is slower.
 """
 
 RIVALS_TEXT = """\
-Vowpal Wabbit has no passive-aggressive learner: beside PA stands its gradient descent on the hinge
-loss, a product and a step too. `Python` is `Workspace.learn` on parsed examples and reading the
-prediction; `learning alone` is the library's own function without the Python method around it;
-`text` parses a line of text on the way. `native` is its own program, in several passes over its
-cache file, less the time of a first pass: decoding the cache is counted, as the program has no way
-round it. It decodes in one thread and learns in another: `core` counts the processor's time of
-both, `elapsed` what one waits.
+Vowpal Wabbit has no passive-aggressive learner, so PA is compared with its gradient descent on the
+hinge loss, which also takes one product and one step. `Python` is `Workspace.learn` on parsed
+examples and reading the prediction; `learning alone` is the library's own function without the
+Python method around it; `text` also parses a line of text. `native` is its own program, in several
+passes over its cache file, minus the time of the first pass; decoding the cache is counted, because
+the program cannot avoid it. It decodes in one thread and learns in another: `core` counts the CPU
+time of both, `elapsed` the waiting time.
 """
 
 GROWTH_TEXT = """\
-Nanoseconds an example; in brackets, how many times that of the bare loop. Steps are taken as often
-as each learner takes them on this stream, so rows of a column do not all do the same work.
+Nanoseconds per example; in brackets, the ratio to the bare loop. Each learner takes as many steps
+as it needs on this stream, so the rows of a column do not all do the same work.
 """
 
 STREAMS_TEXT = """\
 The first repeat of each column: every algorithm at one point of its grid (on one network), and OGD
-with one vector for all tasks, which the public libraries have.
+with one vector for all tasks, which the public libraries offer too.
 """
 
 GRIDS_TEXT = """\
-All points of a grid whose learners can share what they have learnt alike are played together, with
-the bits of point by point (`omtl/kernel/grid_loop.py`). `ours` is the time of an example and a
-point of the whole grid; `point by point` that of some points drawn from it, as a ratio.
+All points of a grid whose learners can share state are played together, bit-identical to playing
+them one by one (`omtl/kernel/grid_loop.py`). `ours` is the time per example and point for the whole
+grid; `point by point` is the ratio for some points drawn from it and played alone.
 """
 
 TABLES_TEXT = """\
-The first repeats of each cell, with a few points of each grid, in a process and a store of its own,
-what is compiled being compiled before. One repeat is mostly loading: of data, and of compiled code.
-`ratio` is the computing time beside that of one job. `busy` is the share of that time in which each
-job kept a core busy. `beside` is what the process takes besides: starting, importing, planning.
-Threads share the data sets of their process; each process loads its own. `MiB` is the sum of the
-most that each process held.
+The first repeats of each cell, with a few points of each grid, in a fresh process with its own
+store; all code was compiled beforehand. One repeat is mostly loading of data and compiled code.
+`ratio` is the computing time relative to one job. `busy` is the share of that time in which each
+job kept a core busy. `beside` is the time the process needs for everything else: starting,
+importing, planning. Threads share the data sets of their process; each process loads its own. `MiB`
+is the sum of the processes' peak memory.
 """
 
 
@@ -157,11 +158,11 @@ def machine(results: Results) -> list[str]:
     if busy:
         notes = [
             f"The machine was busy with other work when these parts began: {', '.join(busy)}. "
-            "Their times are longer than they need be, and their ratios spread.",
+            "Their times are too long, and their ratios vary more.",
             "",
         ]
     if any(run["effort"] != "full" for run in results["runs"]):
-        notes += ["Parts of quick effort show that all works; their times mean nothing.", ""]
+        notes += ["Parts of quick effort only show that all works; their times mean nothing.", ""]
     return [
         "## The machine",
         "",
@@ -176,7 +177,7 @@ BUSY = 0.7
 
 
 def targets(results: Results) -> list[str]:
-    """Return the targets, and the numbers that miss theirs."""
+    """Return the targets, and the numbers that miss them."""
     lines = results["targets"]
     rows, missed = [], []
     for name in dict.fromkeys(line["target"] for line in lines):
@@ -217,7 +218,7 @@ def targets(results: Results) -> list[str]:
 
 
 def bare_loops(results: Results) -> dict[tuple[str, str], str]:
-    """Return how far a bare loop of the same work is above the contenders of these targets."""
+    """Return how much faster than the targets' contenders a bare loop of the same work is."""
     found = {}
     for here in grouped(results["kernels"]).values():
         for target, name in ((IN_NUMPY, "NumPy"), (OF_PARSED, "Vowpal Wabbit, Python")):
@@ -284,7 +285,7 @@ def growth(results: Results) -> list[str]:
     ways = (
         ("dense", "With the number of features, dense rows", "n_features"),
         ("sparse", "With nonzeros and features, sparse rows", "nonzeros of n_features"),
-        ("tasks", "With the number of tasks, dense rows (d as of every kernel)", "n_tasks"),
+        ("tasks", "With the number of tasks, dense rows (d as under Every kernel)", "n_tasks"),
         ("triplets", "Similarities, with the number of features (triplets)", "n_features"),
     )
     for layout, title, axis in ways:
@@ -386,9 +387,9 @@ def calls(results: Results) -> list[str]:
 
 
 CALLS = """\
-`learn_one` and `predict_one` by turns, beside river's PA, and Vowpal Wabbit's `learn`, which
-predicts too; `fit` and `partial_fit` of arrays beside the compiled loop alone, which is given the
-norms.
+Alternating `learn_one` and `predict_one`, compared with river's PA and with Vowpal Wabbit's
+`learn`, which also predicts; `fit` and `partial_fit` on arrays, compared with the bare compiled
+loop, which is given the norms.
 """
 
 
@@ -413,7 +414,7 @@ def tried(results: Results) -> list[str]:  # noqa: ARG001
 
 PAGES: dict[str, tuple[str, tuple[Callable[[Results], list[str]], ...]]] = {
     "performance.md": (HEAD, (targets, machine)),
-    "performance/libraries.md": ("# Beside other libraries\n", (rivals, calls)),
+    "performance/libraries.md": ("# Other libraries\n", (rivals, calls)),
     "performance/kernels.md": ("# Every learner\n", (kernels, limits)),
     "performance/growth.md": ("# How costs grow\n", (growth,)),
     "performance/tables.md": ("# Tables and grids\n", (grids, tables, startup)),

@@ -284,4 +284,4 @@ def test_the_page_has_the_kept_ranking() -> None:
         for row in kept.head(10).itertuples()
     ]
     assert "\n".join(rows) + "\n\n" in page
-    assert f"The first places, of {len(kept)} " in page
+    assert f"The top ten of {len(kept)} " in page
