@@ -7,13 +7,7 @@ from collections import Counter
 import numpy as np
 
 from omtl.reference import Rounds, Step, Steps
-
-
-def slope_of(loss: int, y: float, z: float) -> tuple[float, float]:
-    """Return a subgradient of a loss by the score z, and how far z is from where it changes."""
-    if loss == 0:
-        return (-y if 1.0 - y * z > 0.0 else 0.0), abs(y * z - 1.0)
-    return (1.0 if z > y else -1.0) if loss == 1 else z - y, abs(z - y)
+from omtl.reference.vocabulary import examples, slope_of
 
 
 def gradient_descent(
@@ -29,20 +23,19 @@ def gradient_descent(
     pooled : bool
         One vector for all tasks.
     loss : int
-        0, 1 or 2: max(0, 1 − y z), |z − y| or (z − y)² / 2.
+        As of `omtl.reference.vocabulary.slope_of`.
     """
     w = np.zeros((n_tasks, n_features))
     t = [0] * n_tasks
-    for given in rounds:
-        for x, y, task, _ in given:
-            k = 0 if pooled else task
-            score = float(w[k] @ x)
-            if x.any():
-                t[k] += 1
-                gradient, _ = slope_of(loss, y, score)
-                w[k] = w[k] - eta * t[k] ** -0.5 * gradient * x
-            slope, gap = slope_of(loss, y, score)
-            yield Step(score, slope != 0.0 and bool(x.any()), gap)
+    for x, y, task, _ in examples(rounds):
+        k = 0 if pooled else task
+        score = float(w[k] @ x)
+        if x.any():
+            t[k] += 1
+            gradient, _ = slope_of(loss, y, score)
+            w[k] = w[k] - eta * t[k] ** -0.5 * gradient * x
+        slope, gap = slope_of(loss, y, score)
+        yield Step(score, slope != 0.0 and bool(x.any()), gap)
 
 
 def adagrad(rounds: Rounds, n_tasks: int, n_features: int, eta: float, pooled: bool) -> Steps:
@@ -58,16 +51,15 @@ def adagrad(rounds: Rounds, n_tasks: int, n_features: int, eta: float, pooled: b
     """
     w = np.zeros((n_tasks, n_features))
     G = np.zeros((n_tasks, n_features, n_features))
-    for given in rounds:
-        for x, y, task, _ in given:
-            k = 0 if pooled else task
-            score = float(w[k] @ x)
-            fired = y * score < 1.0 and bool(x.any())
-            if fired:
-                gradient = -y * x
-                G[k] += np.outer(gradient, gradient)
-                w[k] = w[k] - eta * np.sqrt(np.linalg.pinv(np.diag(np.diag(G[k])))) @ gradient
-            yield Step(score, fired, abs(y * score - 1.0))
+    for x, y, task, _ in examples(rounds):
+        k = 0 if pooled else task
+        score = float(w[k] @ x)
+        fired = y * score < 1.0 and bool(x.any())
+        if fired:
+            gradient = -y * x
+            G[k] += np.outer(gradient, gradient)
+            w[k] = w[k] - eta * np.sqrt(np.linalg.pinv(np.diag(np.diag(G[k])))) @ gradient
+        yield Step(score, fired, abs(y * score - 1.0))
 
 
 def arow(rounds: Rounds, n_tasks: int, n_features: int, r: float, pooled: bool) -> Steps:
@@ -83,18 +75,17 @@ def arow(rounds: Rounds, n_tasks: int, n_features: int, r: float, pooled: bool) 
     """
     mu = np.zeros((n_tasks, n_features))
     sigma = np.stack([np.eye(n_features)] * n_tasks)
-    for given in rounds:
-        for x, y, task, _ in given:
-            k = 0 if pooled else task
-            m, v = float(mu[k] @ x), float(x @ sigma[k] @ x)
-            fired = m * y < 1.0 and bool(x.any())
-            if fired:
-                beta = 1.0 / (v + r)
-                alpha = max(0.0, 1.0 - y * m) * beta
-                mu[k] = mu[k] + alpha * y * (sigma[k] @ x)
-                full = sigma[k] - beta * np.outer(sigma[k] @ x, sigma[k] @ x)
-                sigma[k] = np.diag(np.diag(full))
-            yield Step(m, fired, abs(y * m - 1.0))
+    for x, y, task, _ in examples(rounds):
+        k = 0 if pooled else task
+        m, v = float(mu[k] @ x), float(x @ sigma[k] @ x)
+        fired = m * y < 1.0 and bool(x.any())
+        if fired:
+            beta = 1.0 / (v + r)
+            alpha = max(0.0, 1.0 - y * m) * beta
+            mu[k] = mu[k] + alpha * y * (sigma[k] @ x)
+            full = sigma[k] - beta * np.outer(sigma[k] @ x, sigma[k] @ x)
+            sigma[k] = np.diag(np.diag(full))
+        yield Step(m, fired, abs(y * m - 1.0))
 
 
 def majority(rounds: Rounds, n_tasks: int, n_features: int) -> Steps:  # noqa: ARG001
@@ -106,9 +97,8 @@ def majority(rounds: Rounds, n_tasks: int, n_features: int) -> Steps:  # noqa: A
     n_tasks, n_features : int
     """
     labels: list[Counter[float]] = [Counter() for _ in range(n_tasks)]
-    for given in rounds:
-        for x, y, task, _ in given:
-            seen = labels[task]
-            yield Step(seen[1.0] - seen[-1.0] + 0.5, False, 0.5)
-            if x.any():
-                seen[y] += 1
+    for x, y, task, _ in examples(rounds):
+        seen = labels[task]
+        yield Step(seen[1.0] - seen[-1.0] + 0.5, False, 0.5)
+        if x.any():
+            seen[y] += 1

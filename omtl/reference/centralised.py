@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from omtl.reference import Rounds, Step, Steps
+from omtl.reference.vocabulary import examples
 
 
 def perceptron(
@@ -21,14 +22,13 @@ def perceptron(
         One vector for all tasks.
     """
     w = [np.zeros(n_features) for _ in range(n_tasks)]
-    for given in rounds:
-        for x, y, task, _ in given:
-            k = 0 if pooled else task
-            score = float(w[k] @ x)
-            fired = y * score <= margin and x.any()
-            if fired:
-                w[k] = w[k] + eta * y * x
-            yield Step(score, fired, abs(y * score - margin))
+    for x, y, task, _ in examples(rounds):
+        k = 0 if pooled else task
+        score = float(w[k] @ x)
+        fired = y * score <= margin and x.any()
+        if fired:
+            w[k] = w[k] + eta * y * x
+        yield Step(score, fired, abs(y * score - margin))
 
 
 def passive_aggressive(
@@ -46,12 +46,11 @@ def passive_aggressive(
         One vector for all tasks.
     """
     w = [np.zeros(n_features) for _ in range(n_tasks)]
-    for given in rounds:
-        for x, y, task, _ in given:
-            k = 0 if pooled else task
-            score = float(w[k] @ x)
-            w[k] = _passive_aggressive_step(w[k], x, y, C)
-            yield Step(score, y * score < 1.0 and bool(np.any(x)), abs(y * score - 1.0))
+    for x, y, task, _ in examples(rounds):
+        k = 0 if pooled else task
+        score = float(w[k] @ x)
+        w[k] = _passive_aggressive_step(w[k], x, y, C)
+        yield Step(score, y * score < 1.0 and bool(np.any(x)), abs(y * score - 1.0))
 
 
 def coml(
@@ -72,16 +71,15 @@ def coml(
     """
     w = np.zeros(n_features)
     u = [np.zeros(n_features) for _ in range(n_tasks)]
-    for given in rounds:
-        for x, y, k, _ in given:
-            score = float(u[k] @ x)
-            global_score = float(w @ x)
-            if (every_round or y * score < 1.0) and x.any():
-                u[k] = _passive_aggressive_step(mu * w + (1.0 - mu) * u[k], x, y, C)
-            w = _passive_aggressive_step(w, x, y, C)
-            leans = every_round and mu > 0.0
-            fired = x.any() and (leans or y * score < 1.0 or y * global_score < 1.0)
-            yield Step(score, fired, min(abs(y * score - 1.0), abs(y * global_score - 1.0)))
+    for x, y, k, _ in examples(rounds):
+        score = float(u[k] @ x)
+        global_score = float(w @ x)
+        if (every_round or y * score < 1.0) and x.any():
+            u[k] = _passive_aggressive_step(mu * w + (1.0 - mu) * u[k], x, y, C)
+        w = _passive_aggressive_step(w, x, y, C)
+        leans = every_round and mu > 0.0
+        fired = x.any() and (leans or y * score < 1.0 or y * global_score < 1.0)
+        yield Step(score, fired, min(abs(y * score - 1.0), abs(y * global_score - 1.0)))
 
 
 def _passive_aggressive_step(w: np.ndarray, x: np.ndarray, y: float, C: float) -> np.ndarray:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from omtl.reference import Rounds, Step, Steps
-from omtl.reference.lifelong import first_word, xorshift
-from omtl.reference.network import compound, inverse_relation
+from omtl.reference.network import inverse_relation
+from omtl.reference.vocabulary import compound, uniforms
 
 Learn = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
 """From A⁻¹ and the weights, shape (n_tasks, n_features), to the next A⁻¹; None to keep the last."""
@@ -175,7 +175,7 @@ def _perceptrons(
 ) -> Steps:
     """Yield the steps of w ← w + y (A ⊗ I)⁻¹ φ, after which A is learnt from the w before."""
     n_tasks = len(inverse)
-    word = first_word(seed)
+    draws = uniforms(seed)
     w = np.zeros(n_tasks * n_features)
     used = n_tasks * inverse / np.trace(inverse) if normalise else inverse
     for t, given in enumerate(rounds):
@@ -185,12 +185,13 @@ def _perceptrons(
             fired = y * score <= margin and bool(x.any())
             gap = abs(y * score - margin)
             if active and x.any():
-                word, u = xorshift(word)
+                u = next(draws)
                 relation = _inverse(used)
                 if relation is not None:
                     b = np.abs(relation[k]).sum()
-                    fired &= bool(u <= b / (b + abs(score)))
-                    gap = min(gap, abs(u - b / (b + abs(score))))
+                    chance = b / (b + abs(score))
+                    fired &= bool(u <= chance)
+                    gap = min(gap, abs(u - chance))
                 if np.linalg.cond(used) > ILL:
                     gap = 0.0
             if fired:

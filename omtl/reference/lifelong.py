@@ -7,8 +7,7 @@ from math import floor, log, log2, sqrt
 import numpy as np
 
 from omtl.reference import Rounds, Step, Steps
-
-MASK = 2**64 - 1
+from omtl.reference.vocabulary import examples, exponential_weights, uniforms
 
 
 def ogd(
@@ -34,15 +33,14 @@ def ogd(
     """
     w = np.zeros((n_tasks, n_features))
     t = np.zeros(n_tasks, dtype=int)
-    for given in rounds:
-        for x, y, task, _ in given:
-            k = 0 if pooled else task
-            score = float(w[k] @ x)
-            fired, gap = _due(y * score, margin)
-            if x.any():
-                t[k] += 1
-                w[k] = _step(w[k], x, y, lam, int(t[k]) + shift, fired)
-            yield Step(score, fired and bool(x.any()), gap)
+    for x, y, task, _ in examples(rounds):
+        k = 0 if pooled else task
+        score = float(w[k] @ x)
+        fired, gap = _due(y * score, margin)
+        if x.any():
+            t[k] += 1
+            w[k] = _step(w[k], x, y, lam, int(t[k]) + shift, fired)
+        yield Step(score, fired and bool(x.any()), gap)
 
 
 def aklo(
@@ -84,43 +82,42 @@ def aklo(
     shift : int
     margin : float
     """
-    word = first_word(seed)
+    draws = uniforms(seed)
     order: list[int] = []
     w: dict[int, np.ndarray] = {}
     errors: dict[int, list[np.ndarray]] = {}
-    for given in rounds:
-        for x, y, k, _ in given:
-            if k not in w:
-                order.append(k)
-                w[k], errors[k] = np.zeros(n_features), []
-            base = np.array([w[j] @ x for j in order[: order.index(k)]])
-            t = len(errors[k]) + 1
-            horizon = 0 if doubling or not n_examples else n_examples[k]
-            own = float(w[k] @ x)
-            score, gap = _say(own, own_clip), np.inf
-            if base.size:
-                p = _weights(errors[k], t, horizon, fading, alpha_last, epsilon_factor, base.size)
-                if uniform:
-                    p = np.full(base.size, 1.0 / base.size)
-                if sample:
-                    word, u = xorshift(word)
-                    edges = np.cumsum(p)[:-1]
-                    said = _say(base[int(np.searchsorted(edges, u, side="right"))], clip)
-                    gap = min([gap, *np.abs(edges - u)])
-                elif clip == 0:
-                    said = float(np.clip(p @ base, -1.0, 1.0))
-                else:
-                    said = float(p @ [_say(value, clip) for value in base])
-                a = _alpha(t, horizon, fading, alpha_last)
-                score = (1.0 - a) * score + a * said
-            fired, own_gap = _due(y * own, margin)
-            doubtful = [own] if own_clip == 3 else []
-            doubtful += list(base) if clip == 3 or loss == 1 else []
-            gap = min([gap, own_gap, *(abs(value) for value in doubtful if value != 0.0)])
-            if x.any():
-                errors[k].append(_errors(base, y, loss))
-                w[k] = _step(w[k], x, y, lam, t + shift, fired)
-            yield Step(score, fired and bool(x.any()), gap)
+    for x, y, k, _ in examples(rounds):
+        if k not in w:
+            order.append(k)
+            w[k], errors[k] = np.zeros(n_features), []
+        base = np.array([w[j] @ x for j in order[: order.index(k)]])
+        t = len(errors[k]) + 1
+        horizon = 0 if doubling or not n_examples else n_examples[k]
+        own = float(w[k] @ x)
+        score, gap = _say(own, own_clip), np.inf
+        if base.size:
+            p = _weights(errors[k], t, horizon, fading, alpha_last, epsilon_factor, base.size)
+            if uniform:
+                p = np.full(base.size, 1.0 / base.size)
+            if sample:
+                u = next(draws)
+                edges = np.cumsum(p)[:-1]
+                said = _say(base[int(np.searchsorted(edges, u, side="right"))], clip)
+                gap = min([gap, *np.abs(edges - u)])
+            elif clip == 0:
+                said = float(np.clip(p @ base, -1.0, 1.0))
+            else:
+                said = float(p @ [_say(value, clip) for value in base])
+            a = _alpha(t, horizon, fading, alpha_last)
+            score = (1.0 - a) * score + a * said
+        fired, own_gap = _due(y * own, margin)
+        doubtful = [own] if own_clip == 3 else []
+        doubtful += list(base) if clip == 3 or loss == 1 else []
+        gap = min([gap, own_gap, *(abs(value) for value in doubtful if value != 0.0)])
+        if x.any():
+            errors[k].append(_errors(base, y, loss))
+            w[k] = _step(w[k], x, y, lam, t + shift, fired)
+        yield Step(score, fired and bool(x.any()), gap)
 
 
 def _due(margin_of_own: float, margin: float) -> tuple[bool, float]:
@@ -176,18 +173,4 @@ def _weights(
     total = sum(_alpha(s, horizon, fading, last) for s in range(1, until + 1))
     epsilon = factor * sqrt(log(n_past) / (8.0 * total))
     lost = np.sum([np.zeros(n_past), *errors[since - 1 :]], axis=0)
-    p = np.exp(-epsilon * (lost - lost.min()))
-    return p / p.sum()
-
-
-def first_word(seed: int) -> int:
-    """Return the word that a learner's draws begin with."""
-    return int(np.random.default_rng(seed).integers(1, 2**64, size=1, dtype=np.uint64)[0])
-
-
-def xorshift(word: int) -> tuple[int, float]:
-    """Return the next word of Marsaglia's xorshift64 (13, 7, 17), and a number in [0, 1) of it."""
-    word ^= (word << 13) & MASK
-    word ^= word >> 7
-    word ^= (word << 17) & MASK
-    return word, (word >> 11) / 2**53
+    return exponential_weights(lost, epsilon)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from omtl.reference import Rounds, Step, Steps
+from omtl.reference.vocabulary import compound, exponential_weights
 
 
 def ns(
@@ -108,10 +109,8 @@ def dom2(
             if fired:
                 relation = B[i].T if by_row else B[i]
                 u[i] = u[i] + eta * y * np.kron(relation, identity) @ phi
-            # Eq. 13 with the largest term divided out, which the quotient does not see.
-            weights = np.exp(losses.min() - losses)
             if x.any():
-                P[i, k] = weights / weights.sum()
+                P[i, k] = exponential_weights(losses)  # eq. 13
             yield Step(score, fired, abs(y * score - 1.0))
         believed = np.array(
             [alpha * np.eye(n_tasks) + (1.0 - alpha) * P[i] for i in range(n_nodes)]
@@ -150,13 +149,6 @@ def inverse_relation(n_tasks: int, b: float) -> np.ndarray:
     """Return B⁻¹ of eq. 10, shape (n_tasks, n_tasks)."""
     m = n_tasks
     return np.array([[(b + m * (j == k)) / ((b + 1.0) * m) for k in range(m)] for j in range(m)])
-
-
-def compound(x: np.ndarray, task: int, n_tasks: int) -> np.ndarray:
-    """Return φ of eq. 3: the row at its task's place, zeros elsewhere."""
-    phi = np.zeros((n_tasks, x.size))
-    phi[task] = x
-    return phi.ravel()
 
 
 def _fixed_relation(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator
 import numpy as np
 
 from omtl.reference import Rounds, Step
+from omtl.reference.vocabulary import exponential_weights
 
 
 def _shared_loss(
@@ -153,9 +154,7 @@ def osmtl_e(
 
     def attend(p: np.ndarray, losses: np.ndarray, weight: float) -> np.ndarray:
         with np.errstate(divide="ignore"):
-            log = np.log(p) - weight / lam * losses  # eq. 11
-        new = np.exp(log - log.max())
-        return new / new.sum()
+            return exponential_weights(weight / lam * losses - np.log(p))  # eq. 11
 
     return _osmtl(rounds, n_tasks, n_features, C, alpha, margin, any_task, by_horizon, attend)
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from omtl.reference import Rounds, Step, Steps
+from omtl.reference.vocabulary import examples
 
 
 def pa_ii(rounds: Rounds, n_tasks: int, n_features: int, C: float, pooled: bool) -> Steps:
@@ -22,14 +23,13 @@ def pa_ii(rounds: Rounds, n_tasks: int, n_features: int, C: float, pooled: bool)
         One vector for all tasks.
     """
     w = np.zeros((n_tasks, n_features))
-    for given in rounds:
-        for x, y, task, _ in given:
-            k = 0 if pooled else task
-            score = float(w[k] @ x)
-            loss = max(0.0, 1.0 - y * score)
-            if x.any():
-                w[k] = w[k] + loss / (np.linalg.norm(x) ** 2 + 1.0 / (2.0 * C)) * y * x
-            yield Step(score, loss > 0.0 and bool(x.any()), abs(y * score - 1.0))
+    for x, y, task, _ in examples(rounds):
+        k = 0 if pooled else task
+        score = float(w[k] @ x)
+        loss = max(0.0, 1.0 - y * score)
+        if x.any():
+            w[k] = w[k] + loss / (np.linalg.norm(x) ** 2 + 1.0 / (2.0 * C)) * y * x
+        yield Step(score, loss > 0.0 and bool(x.any()), abs(y * score - 1.0))
 
 
 def alma(rounds: Rounds, n_tasks: int, n_features: int, alpha: float, pooled: bool) -> Steps:
@@ -46,23 +46,22 @@ def alma(rounds: Rounds, n_tasks: int, n_features: int, alpha: float, pooled: bo
     B, C = 1.0 / alpha, math.sqrt(2.0)
     w = np.zeros((n_tasks, n_features))
     step = [1] * n_tasks
-    for given in rounds:
-        for x, y, task, _ in given:
-            k = 0 if pooled else task
-            score = float(w[k] @ x)
-            if not x.any():
-                yield Step(score, False, 1.0)
-                continue
-            unit = x / np.linalg.norm(x)
-            nothing_yet = not w[k].any()
-            margin, wanted = y * float(w[k] @ unit), (1.0 - alpha) * B / math.sqrt(step[k])
-            if margin <= wanted:
-                moved = w[k] + C / math.sqrt(step[k]) * y * unit
-                w[k] = moved / max(1.0, float(np.linalg.norm(moved)))
-                step[k] += 1
-            # No rounding turns a margin of 0 weights.
-            gap = 1.0 if nothing_yet else abs(margin - wanted)
-            yield Step(score, margin <= wanted, gap)
+    for x, y, task, _ in examples(rounds):
+        k = 0 if pooled else task
+        score = float(w[k] @ x)
+        if not x.any():
+            yield Step(score, False, 1.0)
+            continue
+        unit = x / np.linalg.norm(x)
+        nothing_yet = not w[k].any()
+        margin, wanted = y * float(w[k] @ unit), (1.0 - alpha) * B / math.sqrt(step[k])
+        if margin <= wanted:
+            moved = w[k] + C / math.sqrt(step[k]) * y * unit
+            w[k] = moved / max(1.0, float(np.linalg.norm(moved)))
+            step[k] += 1
+        # No rounding turns a margin of 0 weights.
+        gap = 1.0 if nothing_yet else abs(margin - wanted)
+        yield Step(score, margin <= wanted, gap)
 
 
 def scw(rounds: Rounds, n_tasks: int, n_features: int, C: float, eta: float, pooled: bool) -> Steps:
@@ -80,21 +79,20 @@ def scw(rounds: Rounds, n_tasks: int, n_features: int, C: float, eta: float, poo
     psi, zeta = 1.0 + phi**2 / 2.0, 1.0 + phi**2
     mu = np.zeros((n_tasks, n_features))
     sigma = np.stack([np.eye(n_features)] * n_tasks)
-    for given in rounds:
-        for x, y, task, _ in given:
-            k = 0 if pooled else task
-            score, v = float(mu[k] @ x), float(x @ sigma[k] @ x)
-            m = y * score
-            fired = phi * math.sqrt(v) - m > 0.0 and bool(x.any())
-            if fired:
-                root = math.sqrt(m**2 * phi**4 / 4.0 + v * phi**2 * zeta)
-                alpha = min(C, max(0.0, (-m * psi + root) / (v * zeta)))
-                u = 0.25 * (-alpha * v * phi + math.sqrt(alpha**2 * v**2 * phi**2 + 4.0 * v)) ** 2
-                beta = alpha * phi / (math.sqrt(u) + v * alpha * phi)
-                mu[k] = mu[k] + alpha * y * (sigma[k] @ x)
-                full = sigma[k] - beta * np.outer(sigma[k] @ x, sigma[k] @ x)
-                sigma[k] = np.diag(np.diag(full))
-            yield Step(score, fired, abs(phi * math.sqrt(v) - m))
+    for x, y, task, _ in examples(rounds):
+        k = 0 if pooled else task
+        score, v = float(mu[k] @ x), float(x @ sigma[k] @ x)
+        m = y * score
+        fired = phi * math.sqrt(v) - m > 0.0 and bool(x.any())
+        if fired:
+            root = math.sqrt(m**2 * phi**4 / 4.0 + v * phi**2 * zeta)
+            alpha = min(C, max(0.0, (-m * psi + root) / (v * zeta)))
+            u = 0.25 * (-alpha * v * phi + math.sqrt(alpha**2 * v**2 * phi**2 + 4.0 * v)) ** 2
+            beta = alpha * phi / (math.sqrt(u) + v * alpha * phi)
+            mu[k] = mu[k] + alpha * y * (sigma[k] @ x)
+            full = sigma[k] - beta * np.outer(sigma[k] @ x, sigma[k] @ x)
+            sigma[k] = np.diag(np.diag(full))
+        yield Step(score, fired, abs(phi * math.sqrt(v) - m))
 
 
 def second_order(rounds: Rounds, n_tasks: int, n_features: int, a: float, pooled: bool) -> Steps:
@@ -110,14 +108,13 @@ def second_order(rounds: Rounds, n_tasks: int, n_features: int, a: float, pooled
     """
     v = np.zeros((n_tasks, n_features))
     S = np.zeros((n_tasks, n_features, n_features))
-    for given in rounds:
-        for x, y, task, _ in given:
-            k = 0 if pooled else task
-            now = np.diag(np.diag(a * np.eye(n_features) + S[k] + np.outer(x, x)))
-            score = float(v[k] @ np.linalg.inv(now) @ x)
-            gap = abs(score) if v[k].any() else 1.0  # no rounding turns a score of 0 weights
-            fired = y * score <= 0.0 and bool(x.any())
-            if fired:
-                v[k] = v[k] + y * x
-                S[k] = S[k] + np.diag(np.diag(np.outer(x, x)))
-            yield Step(score, fired, gap)
+    for x, y, task, _ in examples(rounds):
+        k = 0 if pooled else task
+        now = np.diag(np.diag(a * np.eye(n_features) + S[k] + np.outer(x, x)))
+        score = float(v[k] @ np.linalg.inv(now) @ x)
+        gap = abs(score) if v[k].any() else 1.0  # no rounding turns a score of 0 weights
+        fired = y * score <= 0.0 and bool(x.any())
+        if fired:
+            v[k] = v[k] + y * x
+            S[k] = S[k] + np.diag(np.diag(np.outer(x, x)))
+        yield Step(score, fired, gap)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from omtl.experiment.config import load_option, named_reading
@@ -23,3 +24,16 @@ def small(algorithm: str, network: str | None = "ring", **answers: str) -> Exper
     )
     experiment.dataset["options"].update(SMALL_WALK)
     return experiment
+
+
+def changed(change: Callable[[Experiment], object]) -> type[Experiment]:
+    """Return a class of experiments whose `compose` changes what it composes."""
+
+    class Changed(Experiment):
+        @staticmethod
+        def compose(*given: Any, **named: Any) -> Experiment:
+            experiment = Experiment.compose(*given, **named)
+            change(experiment)
+            return experiment
+
+    return Changed

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from miniature import SMALL_WALK, small
+from miniature import SMALL_WALK, changed, small
 
 from omtl.experiment.experiment import Experiment
 from omtl.tables.plan import Cell, Table, plan_table
@@ -103,23 +102,10 @@ TINY: dict[str, Any] = {
 }
 
 
-class Small(Experiment):
-    """Experiments on a small random walk, with small grids."""
+def _small(experiment: Experiment) -> None:
+    """Six tasks of a small random walk, and a small grid."""
+    experiment.dataset["options"].update(SMALL_WALK | {"n_tasks": 6})
+    experiment.algorithm["grid"] = GRIDS[experiment.algorithm["name"]]
 
-    @staticmethod
-    def compose(
-        algorithm: str,
-        dataset: str,
-        protocol: str,
-        network: str | None,
-        reading: Mapping[str, Any],
-        patch: Mapping[str, Any] | None = None,
-        plays: int = 0,
-    ) -> Experiment:
-        """Compose the real experiment and make it small."""
-        experiment = Experiment.compose(
-            algorithm, dataset, protocol, network, reading, patch, plays
-        )
-        experiment.dataset["options"].update(SMALL_WALK | {"n_tasks": 6})
-        experiment.algorithm["grid"] = GRIDS[algorithm]
-        return experiment
+
+Small = changed(_small)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from miniature import changed
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
 from omtl.compute.store import Store
@@ -33,31 +33,18 @@ SERIAL = {"backend": "sequential", "jobs": 1}
 BATCH = ("itl", "stl", "shamo", "smtl_t", "smtl_e")
 
 
-class Small(Experiment):
-    """Batch experiments on four small tasks."""
+def _small(experiment: Experiment) -> None:
+    """Four small tasks, few splits and small grids."""
+    experiment.dataset["options"].update(n_tasks=4, n_examples=60, n_features=4)
+    experiment.protocol["n_train"] //= 4
+    experiment.protocol["folds"] = 2
+    grid = experiment.algorithm["grid"]
+    for name, values in {"M": [2, 3], "alpha": [0.2, 0.8], "lam": [0.1]}.items():
+        if name in grid:
+            grid[name] = values
 
-    @staticmethod
-    def compose(
-        algorithm: str,
-        dataset: str,
-        protocol: str,
-        network: str | None,
-        reading: Mapping[str, Any],
-        patch: Mapping[str, Any] | None = None,
-        plays: int = 0,
-    ) -> Experiment:
-        """Compose the real experiment and make it small."""
-        experiment = Experiment.compose(
-            algorithm, dataset, protocol, network, reading, patch, plays
-        )
-        experiment.dataset["options"].update(n_tasks=4, n_examples=60, n_features=4)
-        experiment.protocol["n_train"] //= 4
-        experiment.protocol["folds"] = 2
-        grid = experiment.algorithm["grid"]
-        for name, values in {"M": [2, 3], "alpha": [0.2, 0.8], "lam": [0.1]}.items():
-            if name in grid:
-                grid[name] = values
-        return experiment
+
+Small = changed(_small)
 
 
 def small(algorithm: str, protocol: str = "batch_80") -> Experiment:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from miniature import SMALL_WALK
+from miniature import SMALL_WALK, changed
 from profiles import thorough
 
 from omtl.compute.parallel_jobs import run
@@ -19,7 +18,6 @@ from omtl.compute.store import Store
 from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Stream, Tasks, rounds
-from omtl.experiment.experiment import Experiment
 from omtl.figures import plan
 from omtl.figures.numbers import show_figure
 from omtl.figures.panels import smoothed_regret
@@ -242,31 +240,11 @@ DRAWN: dict[str, Any] = {
 }
 
 
-class Small(Experiment):
-    """Experiments on a small random walk."""
-
-    @staticmethod
-    def compose(
-        algorithm: str,
-        dataset: str,
-        protocol: str,
-        network: str | None,
-        reading: Mapping[str, Any],
-        patch: Mapping[str, Any] | None = None,
-        plays: int = 0,
-    ) -> Experiment:
-        """Compose the real experiment and make it small."""
-        experiment = Experiment.compose(
-            algorithm, dataset, protocol, network, reading, patch, plays
-        )
-        experiment.dataset["options"].update(SMALL_WALK)
-        return experiment
-
-
 def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """In their order; and says where nothing is proved."""
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: DRAWN)
-    monkeypatch.setattr(plan, "Experiment", Small)
+    small = changed(lambda experiment: experiment.dataset["options"].update(SMALL_WALK))
+    monkeypatch.setattr(plan, "Experiment", small)
     planned = plan.plan_figure("tiny", {"name": "as_written", "paper": None, "answers": {}})
     run(planned.units(0, 2), store, {"backend": "sequential", "jobs": 1}, quiet=True)
     proved, unproved = show_figure(planned, Request(repeats=2, store=store))[0].axes

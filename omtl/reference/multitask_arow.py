@@ -1,0 +1,32 @@
+"""Oracle of AROW of many tasks, with the whole Σ of a row beside all tasks' rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from omtl.reference import Rounds, Step, Steps
+from omtl.reference.vocabulary import compound, examples
+
+
+def multitask_arow(rounds: Rounds, n_tasks: int, n_features: int, r: float, c: float) -> Steps:
+    """Yield the steps of AROW on the rows (√(1 − c) φ, √c x), Σ made diagonal after each.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    r, c : float
+    """
+    mu = np.zeros((n_tasks + 1) * n_features)
+    sigma = np.eye((n_tasks + 1) * n_features)
+    for x, y, k, _ in examples(rounds):
+        z = np.concatenate([math.sqrt(1.0 - c) * compound(x, k, n_tasks), math.sqrt(c) * x])
+        m, v = float(mu @ z), float(z @ sigma @ z)
+        fired = m * y < 1.0 and bool(x.any())
+        if fired:
+            beta = 1.0 / (v + r)
+            mu = mu + max(0.0, 1.0 - y * m) * beta * y * (sigma @ z)
+            sigma = np.diag(np.diag(sigma - beta * np.outer(sigma @ z, sigma @ z)))
+        yield Step(m, fired, abs(y * m - 1.0))

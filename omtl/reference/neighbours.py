@@ -1,0 +1,40 @@
+"""Oracle of multi-task learning of neighbours, with what every agent tells every other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from omtl.reference import Rounds, Step, Steps
+from omtl.reference.vocabulary import examples
+
+
+def neighbourhood_mt(
+    rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, b: float
+) -> Steps:
+    """Yield the steps of neighbourhoods that run MT-OGD each, with weights of its own.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    A : ndarray of shape (n_tasks, n_tasks)
+        Combination weights a_ij.
+    eta, b : float
+    """
+    X = np.zeros((n_tasks, n_tasks, n_features))  # X[j, i]: what neighbourhood j tells agent i
+    seen = np.zeros(n_tasks)
+    inverses = []
+    for j in range(n_tasks):
+        member = (A[:, j] > 0.0).astype(float)
+        inverses.append((np.diag(member) + b * np.outer(member, member) / member.sum()) / (1.0 + b))
+    each = [sum(A[i, j] ** 2 * inverses[j][i, i] for j in range(n_tasks)) for i in range(n_tasks)]
+    scale = np.mean(each)
+    for x, y, i, _ in examples(rounds):
+        score = float(A[i] @ X[:, i] @ x)
+        fired = y * score < 1.0 and bool(x.any())
+        yield Step(score, fired, abs(y * score - 1.0))
+        seen[i] += bool(x.any())
+        if fired:
+            for j in range(n_tasks):
+                phi = np.outer(inverses[j][:, i], A[i, j] * y * x) / scale
+                X[j] = X[j] + eta * seen[i] ** -0.5 * phi

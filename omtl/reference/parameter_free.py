@@ -1,0 +1,104 @@
+"""Oracles of the learners of a bias without a parameter, with every bet a vector."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from omtl.reference import Rounds, Step, Steps
+from omtl.reference.vocabulary import examples, slope_of
+
+
+class Bet:
+    """A vector p v of Denevi, Stamos and Pontil (2020), algorithms 1 (p = b u) and 2 (v)."""
+
+    def __init__(self, n_features: int, wealth: float, refined: bool) -> None:
+        self.v, self.b, self.u = np.zeros(n_features), 0.0, wealth
+        self.i, self.squares, self.refined = 0, 1.0, refined
+
+    @property
+    def w(self) -> np.ndarray:
+        """The vector."""
+        return self.b * self.u * self.v
+
+    def pay(self, g: np.ndarray, C: float) -> None:
+        """Take a step of the gradient g, where |⟨g, v⟩| ≤ C."""
+        a = float(g @ self.v) / C
+        self.i, self.u = self.i + 1, self.u * (1.0 - a * self.b)
+        if self.refined:  # Cutkosky and Orabona (2018), algorithm 1
+            h = a / (1.0 - a * self.b)
+            self.squares += h**2
+            step = 2.0 / (2.0 - math.log(3.0)) * h / self.squares
+            self.b = float(np.clip(self.b - step, -0.5, 0.5))
+        else:
+            self.b = ((self.i - 1) * self.b - a) / self.i
+        v = self.v - math.sqrt(2.0 / self.i) / C * g
+        self.v = v / max(1.0, float(np.linalg.norm(v)))
+
+
+def parameter_free(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    lipschitz: float,
+    wealth: float,
+    loss: int,
+    shared: bool,
+    refined: bool,
+) -> Steps:
+    """Yield the steps of algorithm 4 of Denevi, Stamos and Pontil (2020).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    lipschitz, wealth : float
+    loss : int
+        As of `omtl.reference.vocabulary.slope_of`.
+    shared, refined : bool
+    """
+    bias, *own = (Bet(n_features, wealth, refined) for _ in range(1 + n_tasks))
+    for x, y, k, _ in examples(rounds):
+        score = float((own[k].w + (bias.w if shared else 0.0)) @ x)
+        s, gap = slope_of(loss, y, score)
+        yield Step(score, s != 0.0 and bool(x.any()), gap)
+        if x.any():
+            own[k].pay(s * x, lipschitz)
+            bias.pay(s * x, lipschitz)
+
+
+def parameter_free_lazy(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    lipschitz: float,
+    wealth: float,
+    loss: int,
+    refined: bool,
+) -> Steps:
+    """Yield the steps of algorithm 5 of Denevi, Stamos and Pontil (2020).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    lipschitz, wealth : float
+    loss : int
+        As of `omtl.reference.vocabulary.slope_of`.
+    refined : bool
+    """
+    bias, *own = (Bet(n_features, wealth, refined) for _ in range(1 + n_tasks))
+    gradients: list[np.ndarray] = []
+    task = -1
+    for x, y, k, _ in examples(rounds):
+        if gradients and k != task and x.any():  # a row without features scores 0 anyway
+            bias.pay(np.sum(gradients, axis=0), lipschitz * len(gradients))
+            gradients = []
+        score = float((own[k].w + bias.w) @ x)
+        s, gap = slope_of(loss, y, score)
+        yield Step(score, s != 0.0 and bool(x.any()), gap)
+        if x.any():
+            own[k].pay(s * x, lipschitz)
+            gradients.append(s * x)
+            task = k

@@ -1,0 +1,108 @@
+"""Oracles of PEER and HUMBLE, with the trust of every task in every other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from omtl.reference import Rounds, Step, Steps
+from omtl.reference.vocabulary import examples, uniforms
+
+
+def peer(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    b1: float,
+    b2: float,
+    lam: float,
+    on_mistakes: bool,
+    single: bool,
+    seed: int = 0,
+) -> Steps:
+    """Yield the steps of PEER (Shen et al. 2018, algorithm 1).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    b1, b2, lam : float
+    on_mistakes, single : bool
+    seed : int
+    """
+    w, draws = np.zeros((n_tasks, n_features)), uniforms(seed)
+    tau = np.full((n_tasks, n_tasks), 1.0 / max(n_tasks - 1, 1))
+    for x, y, k, _ in examples(rounds):
+        p = w @ x
+        others = [m for m in range(n_tasks) if m != k]
+        if not x.any():
+            yield Step(float(p[k]), False, abs(p[k]))
+            continue
+        chance, u = b1 / (b1 + abs(p[k])), next(draws)
+        P = u <= chance
+        gap = min(abs(p[k]), abs(u - chance))
+        Q, answer, M = True, 0.0, y * p[k] <= 0.0
+        if P:
+            if single and others:
+                trusts = tau[k, others]
+                answer = float(p[others[int(np.argmax(trusts))]])
+                best = np.sort(trusts)[::-1]
+                if len(best) > 1 and 0.0 < best[0] - best[1] <= 1e-12:
+                    gap = 0.0  # rounding says who is trusted most
+            elif others:
+                answer = float(tau[k, others] @ p[others])
+            chance, u = b2 / (b2 + abs(answer)), next(draws)
+            Q = u <= chance
+            gap = min(gap, abs(u - chance))
+            if not Q and answer != 0.0:
+                gap = min(gap, abs(answer))
+        fired = bool(P and (not Q or M))
+        yield Step(float(p[k]), fired, gap)
+        if fired:
+            w[k] = w[k] + (y if Q else 1.0 if answer >= 0.0 else -1.0) * x
+        if P and Q and (M or not on_mistakes) and others:
+            losses = np.maximum(0.0, 1.0 - y * p[others])
+            tau[k, others] *= np.exp(-losses / (lam or losses.sum() or 1.0))
+            tau[k, others] /= tau[k, others].sum() or 1.0
+
+
+def humble(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    b: float,
+    C: float,
+    scaled: bool,
+    seed: int = 0,
+) -> Steps:
+    """Yield the steps of HUMBLE (Shen et al. 2018, algorithm 2).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    b, C : float
+    scaled : bool
+    seed : int
+    """
+    w, draws = np.zeros((n_tasks, n_features)), uniforms(seed)
+    total = n_tasks if scaled else 1.0
+    tau = np.full((n_tasks, n_tasks), total / n_tasks)
+    for x, y, k, _ in examples(rounds):
+        p = w @ x
+        score = float(tau[k] @ p)
+        if not x.any():
+            yield Step(score, False, abs(score))
+            continue
+        chance, u = b / (b + abs(score)), next(draws)
+        asked = u <= chance
+        fired = bool(asked and y * score <= 0.0)
+        yield Step(score, fired, min(abs(score), abs(u - chance)))
+        if fired:
+            w[k] = w[k] + y * x
+        if asked:
+            losses = np.maximum(0.0, 1.0 - y * p)
+            if scaled:
+                losses = np.minimum(2.0, losses) / (np.minimum(2.0, losses).sum() or 1.0)
+            tau[k] *= np.exp(-C * losses)
+            if tau[k].sum() > 0.0:
+                tau[k] *= total / tau[k].sum()

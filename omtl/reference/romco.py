@@ -1,0 +1,34 @@
+"""Oracle of ROMCO, with a singular value decomposition of all tasks' weights in every round."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from omtl.reference import Rounds, Step, Steps
+
+
+def romco(
+    rounds: Rounds, n_tasks: int, n_features: int, eta: float, lam1: float, lam2: float
+) -> Steps:
+    """Yield the steps of gradients on U + V, singular values and tasks shrunk after each round.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    eta, lam1, lam2 : float
+    """
+    U, V = np.zeros((2, n_tasks, n_features))
+    for given in rounds:
+        for x, y, k, _ in given:
+            score = float((U[k] + V[k]) @ x)
+            fired = y * score < 1.0 and bool(x.any())
+            yield Step(score, fired, abs(y * score - 1.0))
+            if fired:
+                U[k] += eta * y * x
+                V[k] += eta * y * x
+        left, sigma, right = np.linalg.svd(U, full_matrices=False)
+        U = left @ np.diag(np.maximum(0.0, sigma - eta * lam1)) @ right
+        U[np.abs(U) <= 1e-15 * sigma.max()] = 0.0  # what the decomposition rounds
+        norms = np.linalg.norm(V, axis=1)
+        V *= (np.maximum(0.0, norms - eta * lam2) / np.where(norms > 0.0, norms, 1.0))[:, None]

@@ -1,0 +1,47 @@
+"""Oracle of the multi-task perceptron that asks for labels, with explicit Kronecker products."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from omtl.reference import Rounds, Step, Steps
+from omtl.reference.network import inverse_relation
+from omtl.reference.vocabulary import compound, examples, uniforms
+
+
+def selective_perceptron(
+    rounds: Rounds,
+    n_tasks: int,
+    n_features: int,
+    a: float,
+    b: float,
+    at_random: bool,
+    seed: int = 0,
+) -> Steps:
+    """Yield the steps of the multi-task perceptron that asks with probability a / (a + |r|).
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    a, b : float
+    at_random : bool
+    seed : int
+    """
+    pooled = np.full((n_tasks, n_tasks), 1.0 / n_tasks)
+    A = pooled if math.isinf(b) else inverse_relation(n_tasks, b)
+    draws = uniforms(seed)
+    w = np.zeros(n_tasks * n_features)
+    for x, y, k, _ in examples(rounds):
+        phi = compound(x, k, n_tasks)
+        score = float(w @ phi)
+        gap, fired = abs(y * score), False
+        if x.any():
+            u = next(draws)
+            p = 0.5 if at_random else 1.0 if math.isinf(a) else a / (a + abs(score))
+            gap, fired = min(gap, abs(u - p)), u <= p and y * score <= 0.0
+        if fired:
+            w = w + y * np.kron(A, np.eye(n_features)) @ phi
+        yield Step(score, fired, gap)

@@ -1,0 +1,50 @@
+"""Words that the transcriptions share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+import numpy as np
+
+from omtl.reference import Given, Rounds
+
+MASK = 2**64 - 1
+
+
+def examples(rounds: Rounds) -> Iterator[Given]:
+    """Return the examples of a stream one by one, for rules to which rounds mean nothing."""
+    return chain.from_iterable(rounds)
+
+
+def compound(x: np.ndarray, task: int, n_tasks: int) -> np.ndarray:
+    """Return φ (DOM paper, eq. 3): the row at its task's place, zeros elsewhere."""
+    phi = np.zeros((n_tasks, x.size))
+    phi[task] = x
+    return phi.ravel()
+
+
+def slope_of(loss: int, y: float, z: float) -> tuple[float, float]:
+    """Return a subgradient of a loss by the score z, and how far z is from where it changes.
+
+    The losses are 0, 1 or 2: max(0, 1 − y z), |z − y| or (z − y)² / 2.
+    """
+    if loss == 0:
+        return (-y if 1.0 - y * z > 0.0 else 0.0), abs(y * z - 1.0)
+    return (1.0 if z > y else -1.0) if loss == 1 else z - y, abs(z - y)
+
+
+def exponential_weights(losses: np.ndarray, rate: float = 1.0) -> np.ndarray:
+    """Return p with p_i ∝ exp(−rate · losses_i); the largest term is divided out of all."""
+    p = np.exp(-rate * (losses - losses.min()))
+    return p / p.sum()
+
+
+def uniforms(seed: int) -> Iterator[float]:
+    """Yield a learner's draws from [0, 1), by Marsaglia's xorshift64 (13, 7, 17)."""
+    word = int(np.random.default_rng(seed).integers(1, 2**64, size=1, dtype=np.uint64)[0])
+    while True:
+        word ^= (word << 13) & MASK
+        word ^= word >> 7
+        word ^= (word << 17) & MASK
+        yield (word >> 11) / 2**53

@@ -1,0 +1,37 @@
+"""Oracle of online within online: a vector about a bias for every task."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from omtl.reference import Rounds, Step, Steps
+from omtl.reference.vocabulary import examples, slope_of
+
+
+def within_online(
+    rounds: Rounds, n_tasks: int, n_features: int, lam: float, eta: float, loss: int
+) -> Steps:
+    """Yield the steps of subgradients within tasks about a bias, which moves where a task ends.
+
+    Parameters
+    ----------
+    rounds : sequence of sequences of Given
+    n_tasks, n_features : int
+    lam, eta : float
+    loss : int
+        As of `omtl.reference.vocabulary.slope_of`.
+    """
+    v, theta = np.zeros((n_tasks, n_features)), np.zeros(n_features)
+    gradients: list[np.ndarray] = []
+    task, i = -1, np.zeros(n_tasks)
+    for x, y, k, _ in examples(rounds):
+        if gradients and k != task and x.any():
+            theta = theta - eta * np.mean(gradients, axis=0)
+            gradients = []
+        score = float((theta + v[k]) @ x)
+        s, gap = slope_of(loss, y, score)
+        yield Step(score, s != 0.0 and bool(x.any()), gap)
+        if x.any():
+            i[k], task = i[k] + 1, k
+            v[k] = v[k] - (s * x + lam * v[k]) / (lam * (i[k] + 1))
+            gradients.append(s * x)
