@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 def _print(made: Made) -> None:
     """Print the ranking, the best first."""
     from omtl.commands._grid import print_rows
-    from omtl.evidence.equivalence import REGION
+    from omtl.evidence.comparisons import REGION
 
     heads = ["", "learner", "Elo", "95 % interval", "win", "tie", "loss"]
     heads += ["data sets", "points", "time"]

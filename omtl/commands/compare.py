@@ -14,8 +14,8 @@ from omtl.util.screen import say
 from omtl.util.status import DONE
 
 if TYPE_CHECKING:
-    from omtl.evidence.comparison import Compared, Row
     from omtl.evidence.many_data_sets import Study
+    from omtl.evidence.one_data_set import Compared, Row
 
 HELP = "compare a learner with every baseline, with intervals and tests"
 EXAMPLES = (
@@ -162,11 +162,10 @@ def _names(given: str | None) -> list[str]:
 def _as_text(found: Compared, row: Row) -> list[str]:
     if not row.values.size:
         return [row.label, row.why, *[""] * 5]
-    told = [row.label, f"{row.mean:.4g}", _interval(row.low, row.high)]
+    told = [row.label, f"{row.mean:.4g}", _interval(*row.interval)]
     if row.against is None:
         return [*told, *[""] * 4]
-    difference = float(row.against.differences.mean())
-    apart = [f"{difference:+.3g}", _interval(row.against.low, row.against.high)]
+    apart = [f"{row.against.mean:+.3g}", _interval(*row.against.interval)]
     return [*told, *apart, f"{row.p:.2g}", found.outcome(row)]
 
 
@@ -208,10 +207,10 @@ def _as_data(found: Compared, row: Row) -> dict[str, Any]:
         "label": row.label,
         "values": row.values.tolist(),
         "mean": row.mean,
-        "interval": finite(row.low, row.high),
+        "interval": finite(*row.interval),
         "params": row.params,
-        "difference": None if against is None else float(against.differences.mean()),
-        "difference_interval": None if against is None else finite(against.low, against.high),
+        "difference": None if against is None else against.mean,
+        "difference_interval": None if against is None else finite(*against.interval),
         "p_holm": row.p,
         "outcome": found.outcome(row) or None,
         "why": row.why or None,

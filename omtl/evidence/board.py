@@ -17,8 +17,8 @@ from scipy import sparse
 from omtl.compute.parallel_jobs import Outcome, run, why_lacking
 from omtl.compute.store import Store
 from omtl.evidence.battles import rate
-from omtl.evidence.comparison import baselines, tuned
-from omtl.evidence.equivalence import REGION
+from omtl.evidence.comparisons import REGION
+from omtl.evidence.one_data_set import baselines, tuned
 from omtl.experiment.composition import composed, experiment_of
 from omtl.experiment.config import choose, load_option, options
 from omtl.experiment.experiment import Experiment

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from omtl.evidence.board import numbers
-from omtl.evidence.paired_tests import LEVEL
+from omtl.evidence.comparisons import LEVEL, p_of
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
 
@@ -35,18 +34,11 @@ def decided(values: np.ndarray) -> np.ndarray:
         where Student's paired t test, corrected by Holm for all comparisons of the row's learner,
         does not decide it.
     """
-    n_learners, n_repeats = values.shape
     difference = values[:, None, :] - values[None, :, :]
-    mean = difference.mean(axis=2)
-    if n_repeats < 2:
-        return np.zeros((n_learners, n_learners), dtype=int)
-    error = difference.std(axis=2, ddof=1) / np.sqrt(n_repeats)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2.0 * stats.t.sf(np.abs(mean) / error, n_repeats - 1)
-    p = np.where(error == 0.0, np.where(mean == 0.0, 1.0, 0.0), p)
-    found = np.zeros((n_learners, n_learners), dtype=int)
-    for i in range(n_learners):
-        others = np.flatnonzero(~np.isnan(p[i]) & (np.arange(n_learners) != i))
+    mean, p = difference.mean(axis=2), p_of(difference)
+    found = np.zeros(mean.shape, dtype=int)
+    for i in range(len(values)):
+        others = np.flatnonzero(~np.isnan(mean[i]) & (np.arange(len(values)) != i))
         sure = others[holm(p[i, others]) < LEVEL]
         found[i, sure] = -np.sign(mean[i, sure]).astype(int)
     return found

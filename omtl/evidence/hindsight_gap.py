@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from omtl.evidence.claims import CONFIDENCE
-from omtl.evidence.paired_tests import FEWEST, RESAMPLES, shown
+from omtl.evidence.comparisons import CONFIDENCE, shown
+from omtl.evidence.paired_tests import FEWEST, RESAMPLES
 from omtl.experiment.config import for_column, named_reading, questions
 from omtl.experiment.naming import READINGS
 from omtl.experiment.selection import HONEST

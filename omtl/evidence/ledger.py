@@ -1,8 +1,8 @@
 """The claims ledger: every comparative statement of the papers, and its outcome.
 
 It is made from files alone: the claims in ``experiments/*/claims.yaml``, their outcomes beside the
-reproduced tables and figures, and the corrected tests in ``results/statistics``. So is the audit of
-the theorems, from the numbers of the figures that show them.
+reproduced tables and figures, and the tables of comparisons in ``results/statistics``. So is the
+audit of the theorems, from the numbers of the figures that show them.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.evidence.claims import Comparison, claims_of, in_print, judge_claim, outcome_of, words_of
+from omtl.evidence.claims import claims_of, in_print, judge_claim, outcome_of, side_of, words_of
 from omtl.evidence.scoreboard import write_scoreboard
 from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_files
 from omtl.figures.numbers import drawn_rows
+from omtl.tables.committed import rows
 from omtl.tables.plan import describe, descriptions
 from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS, results_to_read
@@ -92,15 +93,15 @@ def predicate(claim: Mapping[str, Any]) -> str:
     """Return a claim's predicate in words; parts that differ only in place become one."""
     places: dict[str, list[str]] = {}
     for part in claim["all"]:
-        rows = next(rows for rows in SIDES if rows in part)
+        side = side_of(part)
         metric = part.get("metric", claim.get("metric", "error")) if "table" in claim else ""
         limits = [
             f"{words} {part[key]:g}"
             for key, words in (("by", "by"), ("at_least", "at least"), ("at_most", "at most"))
             if key in part
         ]
-        mine, theirs = (_each(_with_forms(claim, part[key])) for key in (rows, "than"))
-        what = [metric, mine, SIDES[rows], theirs, " and ".join(limits)]
+        mine, theirs = (_each(_with_forms(claim, part[key])) for key in (side, "than"))
+        what = [metric, mine, SIDES[side], theirs, " and ".join(limits)]
         if "panel" in part:
             shown = f"panel {part['panel']}"
             where = [shown, *map(str, part.get("parts", []))]
@@ -124,14 +125,6 @@ def _each(names: Sequence[str]) -> str:
     return f"each of {', '.join(names)}" if len(names) > 1 else names[0]
 
 
-def rows_of(path: Path, reading: str, claim: str) -> list[dict[Any, Any]]:
-    """Return the rows of a claim under a reading; none where the file is not there."""
-    if not path.exists():
-        return []
-    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
-    return rows[(rows["reading"] == reading) & (rows["claim"] == claim)].to_dict("records")
-
-
 def outcome_under(
     claim: Mapping[str, Any], kind: str, reading: str, results: Path
 ) -> tuple[str, ...]:
@@ -140,27 +133,28 @@ def outcome_under(
     What is of its comparisons follows from their tests. Those that are not of the same comparisons,
     because they are older, are not told.
     """
-    name = claim[kind]
-    found = rows_of(results / FOLDERS[kind] / f"{name}.claims.csv", reading, claim["id"])
-    if not found:
+    outcomes, tests = (
+        [row for row in rows(path) if (row["claim"], row["reading"]) == (claim["id"], reading)]
+        for path in (
+            results / FOLDERS[kind] / f"{claim[kind]}.claims.csv",
+            results / "statistics" / f"{claim[kind]}.claims.csv",
+        )
+    )
+    if not outcomes:
         return NOT_RUN, NOT_RUN, "", ""
-    tests = rows_of(results / "statistics" / f"{name}.claims.csv", reading, claim["id"])
     asked = [one.relation for one in judge_claim(claim, [])] if tests and kind == "table" else []
     if asked and asked != [row["comparison"] for row in tests]:
         return NOT_RUN, NOT_RUN, CHANGED, ""
-    if not tests or _outcome(tests, "outcome") != found[0]["outcome"]:
-        return found[0]["outcome"], "", "", ""
+    outcome = outcomes[0]["outcome"]
+    if not tests or outcome_of(row["outcome"] for row in tests) != outcome:
+        return outcome, "", "", ""
     tally = Counter(row["outcome"] if int(row["n_repeats"]) else NOT_RUN for row in tests)
     if set(tally) == {NOT_RUN}:
         return NOT_RUN, NOT_RUN, "", ""
-    counts = ", ".join(f"{outcome} {n}" for outcome, n in sorted(tally.items()))
+    counts = ", ".join(f"{one} {n}" for one, n in sorted(tally.items()))
     least = least_effect(tests)
     effect = f"{least['effect']} ({least['comparison']})" if least else ""
-    return found[0]["outcome"], _outcome(tests, "corrected"), counts, effect
-
-
-def _outcome(tests: Sequence[Mapping[str, str]], column: str) -> str:
-    return outcome_of([Comparison(row["comparison"], row[column]) for row in tests])
+    return outcome, outcome_of(row["corrected"] for row in tests), counts, effect
 
 
 def least_effect(tests: Sequence[Mapping[str, str]]) -> Mapping[str, str] | None:
@@ -177,11 +171,11 @@ def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
     results : Path
         The folder of results.
     """
-    rows = []
+    found = []
     for paper in papers():
         for claim in claims_of(paper):
             kind = next(kind for kind in FOLDERS if kind in claim)
-            rows.append(
+            found.append(
                 (
                     *(paper, claim["id"], claim["place"], words_of(claim)),
                     *(claim[kind], predicate(claim), *in_print(claim)),
@@ -192,7 +186,7 @@ def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
                     ),
                 )
             )
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(found, columns=COLUMNS)
 
 
 def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
@@ -206,7 +200,7 @@ def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
     results : Path
         The folder of results.
     """
-    rows: list[tuple[Any, ...]] = []
+    found: list[tuple[Any, ...]] = []
     for name in (name for name in descriptions("figure") if "-figtheorem" in name):
         path = results / "figures" / f"{name}.csv"
         if not path.exists():
@@ -232,7 +226,7 @@ def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
             for bound, values in curves.items():
                 share = measured.reindex(values.index) / values
                 last = values.index[-1]
-                rows.append(
+                found.append(
                     (
                         *(name, panel["title"], part, reading, bound, measure),
                         f"{played['x_label'].iloc[0]} = {last}",
@@ -244,7 +238,7 @@ def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
                         *("; ".join(filter(None, warnings)), notes),
                     )
                 )
-    return pd.DataFrame(rows, columns=THEORY)
+    return pd.DataFrame(found, columns=THEORY)
 
 
 def write_ledgers(results: Path | None = None) -> tuple[list[str], list[Path]]:
@@ -255,8 +249,8 @@ def write_ledgers(results: Path | None = None) -> tuple[list[str], list[Path]]:
     source, home = results or results_to_read(), results or RESULTS
     claims, audit = claims_ledger(source), theory_audit(source)
     paths = [home / name for name in ("claims.csv", "theory.csv")]
-    for path, rows in zip(paths, (claims, audit), strict=True):
-        write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
+    for path, table in zip(paths, (claims, audit), strict=True):
+        write_whole(path, table.to_csv(index=False, lineterminator="\n"))
     paths.append(write_scoreboard(source, home))
     told = [f"{len(claims)} claims, in print: {_counted(claims['in_print'])}"]
     for reading in READINGS:

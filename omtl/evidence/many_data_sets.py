@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from omtl.evidence.claims import compare
-from omtl.evidence.comparison import Compared, Row
-from omtl.evidence.equivalence import BETTER, EQUIVALENT, REGION, UNDECIDED, WORSE, outcome_of
+from omtl.evidence.comparisons import BETTER, EQUIVALENT, REGION, UNDECIDED, WORSE
+from omtl.evidence.one_data_set import COLUMNS, Compared, Row
 from omtl.evidence.rank_diagrams import write_diagrams
-from omtl.evidence.ranks import Ranking, critical_difference, friedman
+from omtl.evidence.ranks import Ranking, ranking_of
 from omtl.experiment.experiment import ONE_DATA_SET
 from omtl.figures.drawing import draw
 from omtl.figures.numbers import Shown
@@ -66,14 +64,8 @@ class Study:
         ]
         if len(self.on) < 2 or len(complete) < 2:
             return None
-        sign = 1.0 if self.first.metric.lower_is_better else -1.0
-        means = [[sign * self.row(data, name).mean for name in complete] for data in self.on]
-        ranks = stats.rankdata(means, axis=1)
-        return Ranking(
-            *(self.first.metric.name, tuple(self.on), tuple(complete), ranks, ranks),
-            *friedman(ranks),
-            critical_difference(len(complete), len(self.on)),
-        )
+        means = [[self.row(data, name).mean for name in complete] for data in self.on]
+        return ranking_of(self.first.metric, list(self.on), complete, np.array(means))
 
     @cached_property
     def algorithms(self) -> list[str]:
@@ -84,20 +76,13 @@ class Study:
         names = [row.algorithm for row in self.first.rows]
         return sorted(names, key=lambda name: average.get(name, np.inf))
 
-    def equivalence(self, dataset: str, algorithm: str) -> tuple[str, float, float, float]:
-        """Return how the learner stands beside an algorithm, and the ratio with its interval.
-
-        `equivalent` where the 95 % interval of the ratio lies within 5 % of 1.
-        """
-        mine, row = self.on[dataset].mine, self.row(dataset, algorithm)
-        return _beside(mine, row, self.first.metric.lower_is_better)
-
     def outcomes(self, algorithm: str) -> dict[str, int]:
         """Return on how many data sets the learner wins, ties, loses, or cannot be told apart."""
         found = dict.fromkeys(WORDS.values(), 0)
-        for data in self.on:
-            if self.row(data, algorithm).values.size:
-                found[WORDS[self.equivalence(data, algorithm)[0]]] += 1
+        for data, each in self.on.items():
+            row = self.row(data, algorithm)
+            if row.values.size:
+                found[WORDS[each.standing(each.mine, row)["outcome"]]] += 1
         return found
 
     def label(self, algorithm: str) -> str:
@@ -122,43 +107,13 @@ class Study:
         return told
 
 
-def _beside(one: Row, other: Row, lower_is_better: bool) -> tuple[str, float, float, float]:
-    """Return the outcome of a ratio of two rows, the ratio and its interval."""
-    if other is one:
-        return EQUIVALENT, 1.0, 1.0, 1.0
-    if not np.all(other.values > 0.0) or not np.all(one.values > 0.0):
-        return UNDECIDED, np.nan, np.nan, np.nan
-    found = compare("", one.values, other.values, (0.0, np.inf), ratio=True)
-    ratio = float(np.exp(found.differences.mean()))
-    return outcome_of(found.low, found.high, lower_is_better), ratio, found.low, found.high
-
-
 def frame(study: Study) -> pd.DataFrame:
     """Return a row for each algorithm on each data set."""
-    rows = []
+    parts = []
     for dataset, found in study.on.items():
-        for name in study.algorithms:
-            row = study.row(dataset, name)
-            about: dict[str, Any] = {
-                "dataset": dataset,
-                "algorithm": name,
-                "label": row.label,
-                "metric": found.metric.name,
-                "n_repeats": row.values.size,
-                "mean": row.mean,
-                "std": _std(row),
-                "low": row.low,
-                "high": row.high,
-            }
-            if row.against is not None:
-                about |= {"difference": float(row.against.differences.mean()), "p_holm": row.p}
-                about |= {"difference_low": row.against.low, "difference_high": row.against.high}
-                about["significance"] = found.outcome(row)
-                outcome, ratio, low, high = study.equivalence(dataset, name)
-                about |= {"ratio": ratio, "ratio_low": low, "ratio_high": high}
-                about["outcome"] = WORDS[outcome]
-            rows.append(about | {"why": row.why})
-    return pd.DataFrame(rows)
+        rows = found.frame().set_index("algorithm", drop=False).loc[study.algorithms]
+        parts.append(rows.assign(dataset=dataset, outcome=rows["outcome"].map(WORDS)))
+    return pd.concat(parts)[["dataset", *COLUMNS]]
 
 
 def repeats(study: Study) -> pd.DataFrame:
@@ -240,8 +195,8 @@ def _latex_cell(study: Study, row: Row, best: Row | None) -> str:
     shown = for_latex(spread(row))
     if row is best:
         return rf"\textbf{{{shown}}}"
-    lower = study.first.metric.lower_is_better
-    return rf"\underline{{{shown}}}" if _beside(best, row, lower)[0] == EQUIVALENT else shown
+    is_tie = study.first.standing(best, row)["outcome"] == EQUIVALENT
+    return rf"\underline{{{shown}}}" if is_tie else shown
 
 
 def rank_of(ranking: Ranking, algorithm: str) -> str:
@@ -254,12 +209,7 @@ def rank_of(ranking: Ranking, algorithm: str) -> str:
 def spread(row: Row) -> str:
     """Return a row's mean and standard deviation."""
     digits = 2 if row.mean >= 1.0 else 4
-    std = _std(row)
-    return f"{row.mean:.{digits}f}" + ("" if np.isnan(std) else f" ± {std:.{digits}f}")
-
-
-def _std(row: Row) -> float:
-    return float(row.values.std(ddof=1)) if row.values.size > 1 else np.nan
+    return f"{row.mean:.{digits}f}" + ("" if np.isnan(row.std) else f" ± {row.std:.{digits}f}")
 
 
 def curves(study: Study) -> list[Shown]:

@@ -10,30 +10,15 @@ dependence, are written beside it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from omtl.evidence.claims import (
-    CONFIDENCE,
-    FAILS,
-    HOLDS,
-    UNDECIDED,
-    Comparison,
-    claims_of,
-    judge_claim,
-    judge_claim_on_figure,
-)
-from omtl.figures.numbers import Shown
+from omtl.evidence.comparisons import CONFIDENCE, UNDECIDED, Comparison, as_text
 from omtl.measures.correction import holm
-from omtl.tables.scoring import Scored
 from omtl.util.seeds import generator
-
-LEVEL = 1.0 - CONFIDENCE
-"""Chance of a wrong decision that is allowed: in one comparison, or in a whole family."""
 
 RESAMPLES = 9999
 """Resamples of a bootstrap interval."""
@@ -67,52 +52,12 @@ Intervals and p values of repeats of one data set (`repeats_are_of`) are conditi
 """
 
 
-def nearest_bound(comparison: Comparison) -> float:
-    """Return the finite bound nearest to the mean: the one whose crossing would turn the outcome.
-
-    It is NaN where there is none.
-    """
-    mean = float(comparison.differences.mean())
-    finite = [bound for bound in comparison.bounds if np.isfinite(bound)]
-    return min(finite, key=lambda bound: abs(mean - bound), default=np.nan)
-
-
-def p_value(comparison: Comparison) -> float:
-    """Return the two-sided p of Student's t test that the mean difference is the nearest bound.
-
-    It is below `LEVEL` exactly where the interval of the comparison decides it.
-    """
-    away = comparison.differences - nearest_bound(comparison)
-    if away.size < 2 or not np.isfinite(away).all():
-        return 1.0
-    error = stats.sem(away)
-    if error == 0.0:  # the same difference in all repeats
-        return 0.0 if away[0] else 1.0
-    return float(2.0 * stats.t.sf(abs(away.mean()) / error, away.size - 1))
-
-
 def p_signed_rank(comparison: Comparison) -> float:
     """Return the two-sided p of Wilcoxon's signed-rank test about the nearest bound."""
-    away = comparison.differences - nearest_bound(comparison)
+    away = comparison.away
     if away.size < 2 or not np.isfinite(away).all() or not away.any():
         return 1.0
     return float(stats.wilcoxon(away).pvalue)
-
-
-def effect_size(comparison: Comparison) -> float:
-    """Return how far the mean difference is on the claim's side of its bound.
-
-    In standard deviations of the paired differences; negative on the other side. For a bound of 0
-    it is Cohen's d for paired samples, positive as claimed.
-    """
-    mean, (least, most) = float(comparison.differences.mean()), comparison.bounds
-    inside = min(mean - least, most - mean)
-    if comparison.differences.size < 2 or not np.isfinite(inside):
-        return np.nan
-    std = float(comparison.differences.std(ddof=1))
-    if std == 0.0:
-        return float(np.copysign(np.inf, inside)) if inside else 0.0
-    return inside / std
 
 
 def bootstrap_interval(comparison: Comparison, seed: int) -> tuple[float, float]:
@@ -135,37 +80,11 @@ def bootstrap_interval(comparison: Comparison, seed: int) -> tuple[float, float]
             method="BCa",
             rng=generator(seed, of="bootstrap", comparison=comparison.relation),
         ).confidence_interval
-    return (float(np.exp(low)), float(np.exp(high))) if comparison.ratio else (low, high)
-
-
-def decided(comparison: Comparison, p: float) -> str:
-    """Return a comparison's outcome by a p value: undecided unless it is below `LEVEL`."""
-    if p >= LEVEL:
-        return UNDECIDED
-    least, most = comparison.bounds
-    return HOLDS if least < comparison.differences.mean() < most else FAILS
-
-
-def shown(number: float) -> str:
-    """Return a number as text; nothing where there is none."""
-    return "" if np.isnan(number) else f"{number:.4g}"
-
-
-def judged(
-    paper: str, kind: str, name: str, numbers: Sequence[Scored] | Sequence[Shown]
-) -> list[tuple[str, Comparison]]:
-    """Return all comparisons that a table or figure decides, each with its claim's id."""
-    judge: Any = {"table": judge_claim, "figure": judge_claim_on_figure}[kind]
-    return [
-        (claim["id"], comparison)
-        for claim in claims_of(paper)
-        if claim.get(kind) == name
-        for comparison in judge(claim, numbers)
-    ]
+    return comparison.of_numbers(low), comparison.of_numbers(high)
 
 
 def as_family(
-    paper: str, reading: str, comparisons: Sequence[tuple[str, Comparison]], seed: int = 0
+    paper: str, reading: str, comparisons: Mapping[str, Sequence[Comparison]], seed: int = 0
 ) -> pd.DataFrame:
     """Return the rows of a family of comparisons, those that were run corrected for being many.
 
@@ -174,35 +93,29 @@ def as_family(
     Parameters
     ----------
     paper, reading : str
-    comparisons : sequence of (str, Comparison)
-        Each with its claim's id.
+    comparisons : mapping of str to sequence of Comparison
+        By the claim's id.
     seed : int
         Of the bootstrap's resamples.
     """
-    family = {_same(one): p_value(one) for _, one in comparisons if one.differences.size}
+    each = [(claim, one) for claim, several in comparisons.items() for one in several]
+    family = {_same(one): one.p for _, one in each if one.n_repeats}
     raw = np.array(list(family.values()))
     shares = stats.false_discovery_control(raw, method="by") if raw.size else raw
-    corrected = dict(zip(family, zip(raw, holm(raw), shares, strict=True), strict=True))
+    corrected = dict(zip(family, zip(holm(raw), shares, strict=True), strict=True))
     rows = []
-    for claim, one in comparisons:
-        n = one.differences.size
-        numbers: tuple[float, ...] = (np.nan,) * 10
-        outcome = UNDECIDED
-        if n:
-            p, strict, share = corrected[_same(one)]
-            mean = float(one.differences.mean())
-            outcome = decided(one, strict)
-            numbers = (
-                float(np.exp(mean)) if one.ratio else mean,
-                *(one.low, one.high),
-                *bootstrap_interval(one, seed),
-                *(effect_size(one), p, p_signed_rank(one), strict, share),
-            )
-        named = (paper, claim, reading, one.relation, str(n), one.repeats_are_of)
-        rows.append((*named, *map(shown, numbers), one.outcome, outcome))
-    return pd.DataFrame(rows, columns=COMPARISONS)
+    for claim, one in each:
+        row = {"paper": paper, "claim": claim, "reading": reading, **one.row()}
+        row["corrected"] = UNDECIDED
+        if one.n_repeats:
+            row["bootstrap_low"], row["bootstrap_high"] = bootstrap_interval(one, seed)
+            row |= {"effect": one.effect, "p": one.p, "p_wilcoxon": p_signed_rank(one)}
+            row["p_holm"], row["q_by"] = corrected[_same(one)]
+            row["corrected"] = one.decided(row["p_holm"])
+        rows.append(row)
+    return as_text(pd.DataFrame(rows, columns=COMPARISONS))
 
 
-def _same(comparison: Comparison) -> tuple[bytes, tuple[float, float]]:
+def _same(comparison: Comparison) -> tuple[bytes, tuple[float, ...]]:
     """Return what two comparisons share if they are one and the same."""
-    return comparison.differences.tobytes(), comparison.bounds
+    return comparison.differences.tobytes(), tuple(comparison.limits)

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from omtl.evidence.claims import CONFIDENCE
-from omtl.evidence.paired_tests import shown
-from omtl.measures.metrics import METRICS
+from omtl.evidence.comparisons import CONFIDENCE, shown
+from omtl.measures.metrics import METRICS, Metric
 from omtl.tables.scoring import Scored
 
 RANKS = (
@@ -107,17 +106,29 @@ def rank(scored: Sequence[Scored], metric: str) -> Ranking | None:
     )
     if len(datasets) < 2 or len(algorithms) < 2:
         return None
-    sign = 1.0 if METRICS[metric].lower_is_better else -1.0
-    ours, published = (
-        stats.rankdata(
-            [[sign * number(run[data, name]) for name in algorithms] for data in datasets], axis=1
-        )
-        for number in (lambda s: s.mean, lambda s: float(s.cell.mean))
-    )
-    return Ranking(
-        *(metric, datasets, algorithms, ours, published, *friedman(ours)),
-        critical_difference(len(algorithms), len(datasets)),
-    )
+    cells = [[run[data, name] for name in algorithms] for data in datasets]
+    ours = np.array([[s.values.mean() for s in row] for row in cells])
+    published = np.array([[float(s.cell.mean) for s in row] for row in cells])
+    return ranking_of(METRICS[metric], datasets, algorithms, ours, published)
+
+
+def ranking_of(
+    metric: Metric,
+    datasets: Sequence[str],
+    algorithms: Sequence[str],
+    means: np.ndarray,
+    published: np.ndarray | None = None,
+) -> Ranking:
+    """Rank algorithms by their means, of shape (n_datasets, n_algorithms), and by published ones.
+
+    Without published means, these ranks are those of ours.
+    """
+    sign = 1.0 if metric.lower_is_better else -1.0
+    ranks = stats.rankdata(sign * means, axis=1)
+    theirs = ranks if published is None else stats.rankdata(sign * published, axis=1)
+    difference = critical_difference(len(algorithms), len(datasets))
+    named = (metric.name, tuple(datasets), tuple(algorithms))
+    return Ranking(*named, ranks, theirs, *friedman(ranks), difference)
 
 
 def rankings(scored: Sequence[Scored]) -> list[Ranking]:

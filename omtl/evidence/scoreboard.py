@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from omtl.evidence.claims import FAILS, HOLDS, UNDECIDED
+from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.naming import READINGS, by_reading
 from omtl.tables.plan import descriptions
 from omtl.tables.verdict import MISSING, SUBSTITUTE, TIMING, VERDICTS

@@ -1,4 +1,4 @@
-"""The statistics of a table or figure: tests, ranks, drawings, files."""
+"""The statistics of a table or figure: its claims' tests, equivalence, average ranks."""
 
 from __future__ import annotations
 
@@ -8,20 +8,66 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.evidence.equivalence import equivalence_rows
-from omtl.evidence.paired_tests import as_family, judged
+from omtl.evidence.claims import judged
+from omtl.evidence.comparisons import as_text, beside
+from omtl.evidence.paired_tests import as_family
 from omtl.evidence.rank_diagrams import write_diagrams
 from omtl.evidence.ranks import Ranking, rank_rows, rankings
 from omtl.experiment.naming import by_reading
 from omtl.figures.numbers import Shown, show_figure
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import as_chosen
+from omtl.measures.metrics import METRICS
 from omtl.tables.committed import keep_times, stored_or_kept
 from omtl.tables.plan import describe, descriptions, plan_table
 from omtl.tables.request import Request
 from omtl.tables.scoring import Scored
 from omtl.tables.writing import write_rows
 from omtl.util.errors import UserError
+
+EQUIVALENCE = (
+    "table",
+    "reading",
+    "metric",
+    "dataset",
+    "task",
+    "algorithm",
+    "other",
+    "ratio",
+    "low",
+    "high",
+    "n_repeats",
+    "repeats_are_of",
+    "outcome",
+)
+"""Columns of ``results/statistics/<id>.equivalence.csv``.
+
+`ratio` is the geometric mean over the repeats of the algorithm's number over the other's, and
+`outcome` how it stands beside it (`omtl.evidence.comparisons.standing`).
+"""
+
+
+def equivalence_rows(
+    table: str, reading: str, proposed: Sequence[str], scored: Sequence[Scored]
+) -> pd.DataFrame:
+    """Return a row for each of the paper's own algorithms beside each other one, in each place.
+
+    Times are left out, and what was not run.
+    """
+    run = [s for s in scored if s.values.size and not METRICS[s.cell.metric].timing]
+    rows = []
+    for own in (s for s in run if s.cell.algorithm in proposed):
+        cell = own.cell
+        place = {"metric": cell.metric, "dataset": cell.dataset, "task": cell.task}
+        for other in (s for s in run if s is not own):
+            if any(getattr(other.cell, key) != one for key, one in place.items()):
+                continue
+            row = {"table": table, "reading": reading, **place, "algorithm": cell.algorithm}
+            row |= {"other": other.cell.algorithm, "repeats_are_of": cell.experiment.repeats_are_of}
+            rows.append(
+                row | beside(own.values, other.values, METRICS[cell.metric].lower_is_better)
+            )
+    return as_text(pd.DataFrame(rows, columns=EQUIVALENCE))
 
 
 def make_statistics(
@@ -33,7 +79,7 @@ def make_statistics(
 
     Its ``claims.csv`` has the comparisons of its claims. A table with several data sets also has a
     csv of average ranks, and their diagrams where the critical difference leaves room for any;
-    one with algorithms of the paper's own has ``equivalence.csv``, which tells where they differ
+    one with algorithms of the paper's own has ``equivalence.csv``, which says where they differ
     from others by more than 5 %.
 
     Parameters
@@ -55,23 +101,22 @@ def make_statistics(
     """
     kind = "figure" if name in descriptions("figure") else "table"
     description = describe(kind, name)
-    paper = description["paper"]
     n_repeats, selection = request.n_repeats(description), request.rule(description)
     ranked: list[Ranking] = []
-    alike = pd.DataFrame()
+    files: dict[str, pd.DataFrame] = {}
     numbers: Sequence[Scored] | Sequence[Shown]
     if kind == "table":
         table = plan_table(name, reading)
         numbers, _ = stored_or_kept(table, request)
         if request.is_full(description) and not request.times:
             numbers = keep_times(table, numbers, request)
-        ranked = rankings(numbers)
-        if "proposed" in description:
-            alike = equivalence_rows(name, reading["name"], description["proposed"], numbers)
         anything = any(s.values.size for s in numbers)
+        ranked = rankings(numbers)
+        proposed = description.get("proposed", ())
+        files["csv"] = rank_rows(name, reading["name"], ranked)
+        files["equivalence.csv"] = equivalence_rows(name, reading["name"], proposed, numbers)
     else:
-        figure = as_chosen(plan_figure(name, reading), request)
-        numbers = show_figure(figure, request)
+        numbers = show_figure(as_chosen(plan_figure(name, reading), request), request)
         anything = any(panel.parts for panel in numbers)
     if not anything:
         raise UserError(
@@ -79,19 +124,13 @@ def make_statistics(
             f"{reading['name']}; "
             f"run `make reproduce-{kind} {kind.upper()}={name}` first"
         )
-    rows = as_family(paper, reading["name"], judged(paper, kind, name, numbers), request.seed)
-    paths = []
-    if len(rows):
-        paths.append(folder / f"{name}.claims.csv")
-        write_rows(paths[-1], rows)
-    if ranked:
-        paths.append(folder / f"{name}.csv")
-        write_rows(paths[-1], rank_rows(name, reading["name"], ranked))
+    tests = judged(description["paper"], name, numbers)
+    files["claims.csv"] = as_family(description["paper"], reading["name"], tests, request.seed)
+    paths = [folder / f"{name}.{form}" for form in sorted(files) if len(files[form])]
+    for path in paths:
+        write_rows(path, files[path.name.removeprefix(f"{name}.")])
+    if drawn := [one for one in ranked if one.tells]:
         stem = by_reading(name, reading["name"])
         subtitle = f"{name}, reading {reading['name']}, selection {selection}, repeats {n_repeats}"
-        if drawn := [one for one in ranked if one.tells]:
-            paths += write_diagrams(drawn, folder / stem, subtitle)
-    if len(alike):
-        paths.append(folder / f"{name}.equivalence.csv")
-        write_rows(paths[-1], alike)
+        paths += write_diagrams(drawn, folder / stem, subtitle)
     return paths

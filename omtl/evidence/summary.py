@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from omtl.evidence.claims import FAILS, HOLDS, UNDECIDED
+from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.naming import READINGS
 from omtl.tables.verdict import VERDICTS
 

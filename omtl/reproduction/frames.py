@@ -6,13 +6,13 @@ import io
 from collections.abc import Sequence
 from itertools import product
 
-import numpy as np
 import pandas as pd
 
 from omtl.compute.store import Store
-from omtl.evidence.comparison import Compared, baselines, compared, default_selection
+from omtl.evidence.one_data_set import Compared, baselines, compared, default_selection
 from omtl.experiment.composition import composed, parsed, spelt_out
 from omtl.experiment.config import choose, load_option, resolve_jobs
+from omtl.experiment.naming import CLOSEST
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.record import frame, play
 from omtl.tables import scoring
@@ -69,7 +69,7 @@ def run(*overrides: str, by_repeat: bool = False) -> pd.DataFrame:
 
 def table(
     name: str,
-    reading: str = "as_published",
+    reading: str = CLOSEST,
     repeats: int | None = None,
     seed: int = 0,
     selection: str | None = None,
@@ -81,7 +81,8 @@ def table(
     name : str
         The table's id, such as ``"dom-table1"``.
     reading : str
-        ``"as_written"``, ``"as_read"``, ``"as_published"`` or another of the paper's.
+        A standard one (`omtl.experiment.naming.READINGS`), by default that which comes closest to
+        what is published, or another of the paper's.
     repeats : int, optional
         The number of repeats; as many as published by default.
     seed : int
@@ -139,25 +140,9 @@ def compare(
     """
     user_folder.find()
     found, _ = compare_as_asked(overrides, metric, only, more)
-    rows = []
-    for row in found.rows:
-        against = row.against
-        rows.append(
-            {
-                "algorithm": row.algorithm,
-                "label": row.label,
-                "mean": row.mean,
-                "low": row.low,
-                "high": row.high,
-                "difference": float(against.differences.mean()) if against else np.nan,
-                "difference_low": against.low if against else np.nan,
-                "difference_high": against.high if against else np.nan,
-                "p_holm": row.p,
-                "outcome": found.outcome(row) or None,
-                "why": row.why or None,
-            }
-        )
-    return pd.DataFrame(rows)
+    difference = ("difference", "difference_low", "difference_high", "p_holm", "significance")
+    shown = ["algorithm", "label", "mean", "low", "high", *difference, "why"]
+    return found.frame()[shown].rename(columns={"significance": "outcome"})
 
 
 def compare_as_asked(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.evidence.claims import ledger_of_figure
+from omtl.evidence.claims import outcomes
 from omtl.experiment.naming import by_reading, by_rule
 from omtl.figures.drawing import draw
 from omtl.figures.numbers import FOLDED, Shown, frame, show_figure
@@ -79,7 +79,7 @@ def make_figure(name: str, reading: Mapping[str, Any], request: Request, folder:
     figure, outcome = play_figure(plan_figure(name, reading), request)
     shown = show_figure(figure, request, outcome.failed)
     paths = write_figure(figure, shown, request, folder)
-    claims = ledger_of_figure(figure.description["paper"], figure.id, reading["name"], shown)
+    claims = outcomes(figure.description["paper"], figure.id, reading["name"], shown)
     if len(claims):
         paths.append(folder / f"{figure.id}.claims.csv")
         write_rows(paths[-1], claims)

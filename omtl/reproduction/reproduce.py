@@ -11,7 +11,8 @@ import pandas as pd
 from rich.console import Console
 
 from omtl.compute import memory
-from omtl.evidence.claims import UNDECIDED, ledger
+from omtl.evidence.claims import outcomes
+from omtl.evidence.comparisons import UNDECIDED
 from omtl.evidence.statistics import make_statistics
 from omtl.experiment.config import named_reading
 from omtl.figures.plan import plan_figure
@@ -57,9 +58,8 @@ def reproduce_table(name: str, request: Request, console: Console) -> Reproduced
 
     def written(scored: list[Scored]) -> Written:
         layout = lay_out(table, scored, request)
-        return Written(
-            table, request, scored, layout, ledger(paper, table.id, request.reading, scored)
-        )
+        claims = outcomes(paper, table.id, request.reading, scored)
+        return Written(table, request, scored, layout, claims)
 
     made = shown = written(score_table(table, request, outcome.failed))
     show(shown.layout, console)

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from omtl.evidence.board import Asked, Board, beside_median, numbers
 from omtl.evidence.board_sharing import counted, sharing
 from omtl.evidence.board_text import lines
-from omtl.evidence.equivalence import REGION
+from omtl.evidence.comparisons import REGION
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.board import Made, from_results
 from omtl.site.charts import Scale

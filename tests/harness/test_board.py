@@ -19,8 +19,7 @@ from omtl.evidence.battles import CENTRE, PRIOR, SCALE, elo, rate, resampled, to
 from omtl.evidence.board import Asked, Board, code_of_learner, ranking, read, stream_of
 from omtl.evidence.board_sharing import counted, sharing
 from omtl.evidence.board_text import decided
-from omtl.evidence.claims import compare
-from omtl.evidence.paired_tests import LEVEL, p_value
+from omtl.evidence.comparisons import LEVEL, Comparison
 from omtl.experiment.config import load_option, options
 from omtl.measures.correction import holm
 from omtl.reproduction.board import make, write
@@ -86,8 +85,8 @@ def test_decided_as_compare_does() -> None:
     found = decided(values)
     for i in range(5):
         others = [j for j in range(5) if j != i]
-        each = [compare("", values[i], values[j], (-np.inf, 0.0), ratio=False) for j in others]
-        sure = holm([p_value(one) for one in each]) < LEVEL
+        each = [Comparison("", "", "", (values[i], values[j])) for j in others]
+        sure = holm([one.p for one in each]) < LEVEL
         better = [int(-np.sign(one.differences.mean())) for one in each]
         assert [found[i, j] for j in others] == [s * b for s, b in zip(sure, better, strict=True)]
     assert found.any()

@@ -15,18 +15,15 @@ from hypothesis import strategies as st
 from miniature import small
 
 from omtl.evidence.claims import (
-    FAILS,
     FALSE,
-    HOLDS,
     NO_NUMBERS,
     TRUE,
-    UNDECIDED,
     claims_of,
     in_print,
     judge_claim,
-    judge_claim_on_figure,
     outcome_of,
 )
+from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.figures.numbers import drawn_rows
 from omtl.tables.plan import Cell, describe, published
 from omtl.tables.scoring import Scored
@@ -42,9 +39,14 @@ def scored(algorithm: str, values: list[float]) -> Scored:
     return Scored(cell, np.array(values), "match")
 
 
+def decided(claim: dict[str, Any], cells: list[Scored]) -> str:
+    """Return the outcome of a claim."""
+    return outcome_of(one.outcome for one in judge_claim(claim, cells))
+
+
 def outcome(a: list[float], b: list[float]) -> str:
     """Return the outcome of A < B."""
-    return outcome_of(judge_claim(CLAIM, [scored("A", a), scored("B", b)]))
+    return decided(CLAIM, [scored("A", a), scored("B", b)])
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,7 @@ def test_claims_name_published_cells(paper: str, claim: dict) -> None:
 def test_margins_and_ratios(part: dict, expected: str) -> None:
     """A claim may name a margin, a ratio, and either direction."""
     cells = [scored("A", [10.0, 11.0, 9.0]), scored("B", [20.0, 21.0, 19.5])]
-    assert outcome_of(judge_claim({"all": [{"dataset": "D", **part}]}, cells)) == expected
+    assert decided({"all": [{"dataset": "D", **part}]}, cells) == expected
 
 
 def test_a_row_of_another_data_set() -> None:
@@ -219,7 +221,7 @@ def test_the_same_line_elsewhere() -> None:
     ]
     shown: Any = [SimpleNamespace(label="a", axes=axes, repeats_are_of="one data set")]
     part = {"panel": "a", "parts": ["left"], "lower": ["A"], "at": [2]}
-    (fewer,) = judge_claim_on_figure({"all": [{**part, "than": ["A at 1"]}]}, shown)
+    (fewer,) = judge_claim({"all": [{**part, "than": ["A at 1"]}]}, shown)
     assert (fewer.outcome, fewer.relation) == (HOLDS, "left at 2: A < A at 1")
-    (apart,) = judge_claim_on_figure({"all": [{**part, "than": ["B at 2"]}]}, shown)
+    (apart,) = judge_claim({"all": [{**part, "than": ["B at 2"]}]}, shown)
     assert apart.outcome == UNDECIDED

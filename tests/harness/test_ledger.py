@@ -15,14 +15,8 @@ from miniature import small
 
 from omtl.commands import _main
 from omtl.evidence import ledger
-from omtl.evidence.claims import (
-    FAILS,
-    HOLDS,
-    UNDECIDED,
-    claims_of,
-    judge_claim,
-    outcome_of,
-)
+from omtl.evidence.claims import claims_of, judge_claim, judged, outcome_of
+from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.evidence.ledger import (
     CHANGED,
     COLUMNS,
@@ -32,7 +26,7 @@ from omtl.evidence.ledger import (
     predicate,
     theory_audit,
 )
-from omtl.evidence.paired_tests import as_family, judged
+from omtl.evidence.paired_tests import as_family
 from omtl.evidence.summary import Summary
 from omtl.reproduction import reproduce, reproduce_all
 from omtl.tables import plan
@@ -71,13 +65,12 @@ def told(
 ) -> None:
     """Write the outcome of a claim, as a reproduced table does, and its tests."""
     parts = judge_claim(claim, numbers)
-    row = ("dom", claim["id"], "", "", reading, outcome_of(parts))
+    row = ("dom", claim["id"], "", "", reading, outcome_of(p.outcome for p in parts))
     names = ("paper", "claim", "place", "says", "reading", "outcome")
     write_rows(results / "reproduced/dom-table1.claims.csv", pd.DataFrame([row], columns=names))
     if tested:
-        family = [(claim["id"], part) for part in parts]
         path = results / "statistics/dom-table1.claims.csv"
-        write_rows(path, as_family("dom", reading, family))
+        write_rows(path, as_family("dom", reading, {claim["id"]: parts}))
 
 
 @pytest.fixture
@@ -156,11 +149,9 @@ def test_predicates_of_figures() -> None:
 
 def test_judged_names_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only those that the table decides."""
-    monkeypatch.setattr("omtl.evidence.paired_tests.claims_of", lambda _paper: [CLAIM])
-    assert {claim for claim, _ in judged("dom", "table", "dom-table1", cells(**GOOD))} == {
-        "a-below"
-    }
-    assert judged("dom", "table", "rom-table1", cells(**GOOD)) == []
+    monkeypatch.setattr("omtl.evidence.claims.claims_of", lambda _paper: [CLAIM])
+    assert list(judged("dom", "dom-table1", cells(**GOOD))) == ["a-below"]
+    assert judged("dom", "rom-table1", cells(**GOOD)) == {}
 
 
 def test_theory_audit(tmp_path: Path) -> None:

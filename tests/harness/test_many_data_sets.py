@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from omtl.commands._main import main
-from omtl.evidence.comparison import Compared, Row
 from omtl.evidence.many_data_sets import Study, latex, rank_frame, repeats
+from omtl.evidence.one_data_set import Compared, Row
 from omtl.measures.metrics import METRICS
 
 CONFIG = {"repeats": 4, "seed": 0, "selection": {"name": "prefix"}}

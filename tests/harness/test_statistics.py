@@ -15,19 +15,12 @@ from scipy import stats
 from small_tables import TINY, Small
 
 from omtl.compute.store import Store
-from omtl.evidence import claims, equivalence, paired_tests, statistics
-from omtl.evidence.claims import FAILS, HOLDS, UNDECIDED, Comparison, compare
-from omtl.evidence.paired_tests import (
-    as_family,
-    bootstrap_interval,
-    effect_size,
-    holm,
-    p_signed_rank,
-    p_value,
-)
+from omtl.evidence import claims, statistics
+from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED, Comparison, standing
+from omtl.evidence.paired_tests import as_family, bootstrap_interval, holm, p_signed_rank
 from omtl.evidence.rank_diagrams import write_diagrams
 from omtl.evidence.ranks import Ranking, cliques, critical_difference, rank, rank_rows
-from omtl.evidence.statistics import make_statistics
+from omtl.evidence.statistics import equivalence_rows, make_statistics
 from omtl.figures import plan
 from omtl.figures.numbers import show_figure
 from omtl.reproduction.make_figure import make_figure
@@ -38,47 +31,59 @@ from omtl.util.errors import UserError
 
 A = np.array([1.0, 2.5, 3.0, 4.2, 5.1, 5.9])
 B = np.array([1.4, 2.6, 3.9, 4.6, 5.2, 6.8])
-LOWER = (-np.inf, 0.0)
+HIGHER = (0.0, np.inf)
+NOTHING = np.empty(0)
 EXPERIMENT = small("pm")
 
 
-def lower(by: float = 0.0, relation: str = "D: A < B") -> Comparison:
-    """Return the comparison that A is below B."""
-    return compare(relation, A, B, (-np.inf, -by), ratio=False)
+def lower(one: np.ndarray = A, other: np.ndarray = B, by: float = 0.0) -> Comparison:
+    """Return the comparison that the one is below the other."""
+    return Comparison("D", "A", "B", (one, other), (-np.inf, -by))
+
+
+def ratio(least: float, most: float) -> Comparison:
+    """Return the comparison that A over B is between bounds."""
+    return Comparison("D", "A", "B", (A, B), (least, most), ratio=True)
+
+
+def test_what_is_said_as_text() -> None:
+    """The place, who is compared, and by how much they differ."""
+    assert lower().relation == "D: A < B"
+    assert lower(by=0.5).relation == "D: A < B by 0.5"
+    assert Comparison("D", "A", "B", (A, B), (2.0, np.inf)).relation == "D: A > B by 2"
+    assert ratio(0.0, 2.0).relation == "D: A / B in [0, 2]"
 
 
 def test_p_is_that_of_the_paired_t_test() -> None:
     """Of no difference, of a margin, and of a ratio through logarithms."""
-    assert p_value(lower()) == pytest.approx(stats.ttest_rel(A, B).pvalue)
-    assert p_value(lower(by=0.5)) == pytest.approx(stats.ttest_rel(A, B - 0.5).pvalue)
-    ratio = compare("D: A / B in [0.5, 2]", A, B, (0.5, 2.0), ratio=True)
+    assert lower().p == pytest.approx(stats.ttest_rel(A, B).pvalue)
+    assert lower(by=0.5).p == pytest.approx(stats.ttest_rel(A, B - 0.5).pvalue)
     expected = stats.ttest_1samp(np.log(A / B), np.log(0.5)).pvalue
-    assert p_value(ratio) == pytest.approx(expected)
+    assert ratio(0.5, 2.0).p == pytest.approx(expected)
     assert p_signed_rank(lower()) == pytest.approx(stats.wilcoxon(A, B).pvalue)
 
 
 def test_no_p_without_repeats_or_spread() -> None:
     """One repeat and equal numbers decide nothing; the same difference everywhere decides all."""
-    one = compare("", A[:1], B[:1], LOWER, ratio=False)
-    assert (p_value(one), p_signed_rank(one)) == (1.0, 1.0)
-    equal = compare("", A, A, LOWER, ratio=False)
-    assert (p_value(equal), p_signed_rank(equal), effect_size(equal)) == (1.0, 1.0, 0.0)
-    with np.errstate(invalid="ignore"):
-        endless = compare("", np.append(A, -np.inf), np.append(B, 1.0), LOWER, ratio=False)
-    assert p_signed_rank(endless) == 1.0
-    always = compare("", np.zeros(6), np.ones(6), LOWER, ratio=False)
-    assert (p_value(always), effect_size(always)) == (0.0, np.inf)
+    one = lower(A[:1], B[:1])
+    assert (one.p, p_signed_rank(one)) == (1.0, 1.0)
+    equal = lower(A, A)
+    assert (equal.p, p_signed_rank(equal), equal.effect) == (1.0, 1.0, 0.0)
+    endless = lower(np.append(A, -np.inf), np.append(B, 1.0))
+    assert (endless.p, p_signed_rank(endless)) == (1.0, 1.0)
+    always = lower(np.zeros(6), np.ones(6))
+    assert (always.p, always.effect) == (0.0, np.inf)
     assert bootstrap_interval(always, 0) == (-1.0, -1.0)
-    never = compare("", np.ones(6), np.zeros(6), LOWER, ratio=False)
-    assert (p_value(never), effect_size(never)) == (0.0, -np.inf)
+    never = lower(np.ones(6), np.zeros(6))
+    assert (never.p, never.effect) == (0.0, -np.inf)
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=3, max_size=12))
 def test_p_decides_as_the_interval_does(pairs: list[tuple[int, int]]) -> None:
     """An uncorrected p below the level is an interval without the bound."""
     one, other = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
-    comparison = compare("", one, other, LOWER, ratio=False)
-    assert paired_tests.decided(comparison, p_value(comparison)) == comparison.outcome
+    comparison = lower(one, other)
+    assert comparison.decided(comparison.p) == comparison.outcome
 
 
 def test_effect_size_is_cohens_d_of_the_differences() -> None:
@@ -86,13 +91,12 @@ def test_effect_size_is_cohens_d_of_the_differences() -> None:
     differences = A - B
     d = -differences.mean() / differences.std(ddof=1)
     assert d > 0
-    assert effect_size(lower()) == pytest.approx(d)
-    assert effect_size(compare("", B, A, LOWER, ratio=False)) == pytest.approx(-d)
-    assert effect_size(compare("", B, A, (0.0, np.inf), ratio=False)) == pytest.approx(d)
+    assert lower().effect == pytest.approx(d)
+    assert lower(B, A).effect == pytest.approx(-d)
+    assert Comparison("D", "B", "A", (B, A), HIGHER).effect == pytest.approx(d)
     logs = np.log(A / B)
-    ratio = compare("", A, B, (0.5, 1.0), ratio=True)
     nearest = min(logs.mean() - np.log(0.5), -logs.mean())
-    assert effect_size(ratio) == pytest.approx(nearest / logs.std(ddof=1))
+    assert ratio(0.5, 1.0).effect == pytest.approx(nearest / logs.std(ddof=1))
 
 
 def test_bootstrap_interval() -> None:
@@ -101,9 +105,8 @@ def test_bootstrap_interval() -> None:
     assert low < (A - B).mean() < high < 0
     assert (low, high) == bootstrap_interval(lower(), 0)
     assert (low, high) != bootstrap_interval(lower(), 1)
-    few = compare("", A[:4], B[:4], LOWER, ratio=False)
-    assert np.isnan(bootstrap_interval(few, 0)).all()
-    low, high = bootstrap_interval(compare("", A, B, (0.0, 1.0), ratio=True), 0)
+    assert np.isnan(bootstrap_interval(lower(A[:4], B[:4]), 0)).all()
+    low, high = bootstrap_interval(ratio(0.0, 1.0), 0)
     assert low < np.exp(np.log(A / B).mean()) < high < 1
 
 
@@ -116,31 +119,31 @@ def test_holm_by_hand() -> None:
 
 def test_a_family_is_corrected_as_a_whole() -> None:
     """What two claims share counts once, and what was not run does not count."""
-    nothing = Comparison("D: A < C", UNDECIDED)
-    other = lower(by=0.5, relation="D: A < B by 0.5")
-    family = [("one", lower()), ("two", lower()), ("two", other), ("two", nothing)]
+    other = lower(by=0.5)
+    family = {"one": [lower()], "two": [lower(), other, lower(A, NOTHING)]}
     rows = as_family("dom", "as_written", family)
-    p = [p_value(lower()), p_value(other)]
+    assert rows["claim"].tolist() == ["one", "two", "two", "two"]
+    p = [lower().p, other.p]
     expected = [f"{value:.4g}" for value in holm(p)]
     assert rows["p_holm"].tolist() == [expected[0], expected[0], expected[1], ""]
     shares = stats.false_discovery_control(p, method="by")
     assert rows["q_by"].tolist()[1:3] == [f"{value:.4g}" for value in shares]
     assert rows["n_repeats"].tolist() == ["6", "6", "6", "0"]
     assert rows["outcome"].tolist()[3] == rows["corrected"].tolist()[3] == UNDECIDED
+    assert rows["mean"].tolist()[3] == rows["effect"].tolist()[3] == ""
 
 
 def test_correction_can_take_an_outcome_back() -> None:
     """One comparison among many needs more than one alone."""
-    weak = compare("weak", A, A + np.array([0.2, 0.5, -0.1, 0.4, 0.3, 0.1]), LOWER, ratio=False)
+    weak = lower(A, A + np.array([0.2, 0.5, -0.1, 0.4, 0.3, 0.1]))
     assert weak.outcome == HOLDS
-    noise = [compare(str(i), A, A[::-1] + i, LOWER, ratio=False) for i in range(5)]
-    alone = as_family("dom", "as_written", [("c", weak)])
-    among = as_family("dom", "as_written", [("c", one) for one in [weak, *noise]])
+    noise = [lower(A, A[::-1] + i) for i in range(5)]
+    alone = as_family("dom", "as_written", {"c": [weak]})
+    among = as_family("dom", "as_written", {"c": [weak, *noise]})
     assert alone["corrected"].tolist() == [HOLDS]
     assert among["corrected"][0] == UNDECIDED
     assert among["outcome"][0] == HOLDS
-    strong = compare("strong", B + 9, A, LOWER, ratio=False)
-    assert as_family("dom", "r", [("c", strong)])["corrected"].tolist() == [FAILS]
+    assert as_family("dom", "r", {"c": [lower(B + 9, A)]})["corrected"].tolist() == [FAILS]
 
 
 def scored(dataset: str, algorithm: str, ours: float | None, metric: str = "error") -> Scored:
@@ -241,7 +244,7 @@ def test_statistics_of_a_table(
     part = {"dataset": "D0", "lower": ["A", "B"], "than": ["C"]}
     claim = {"id": "c", "place": "here", "says": "so", "table": "dom-table1", "all": [part]}
     monkeypatch.setattr(statistics, "stored_or_kept", lambda *_, **__: (numbers, None))
-    monkeypatch.setattr(paired_tests, "claims_of", lambda _paper: [claim])
+    monkeypatch.setattr(claims, "claims_of", lambda _paper: [claim])
     paths = make_statistics("dom-table1", reading, asked, tmp_path)
     assert [path.name for path in paths] == [
         "dom-table1.claims.csv",
@@ -261,7 +264,8 @@ def test_statistics_of_a_table(
         ("D0: A < C", HOLDS),
         ("D0: B < C", HOLDS),
     ]
-    assert claims.outcome_of(claims.judge_claim(claim, numbers)) == HOLDS
+    found = claims.outcomes("dom", "dom-table1", "as_written", numbers)
+    assert found["outcome"].tolist() == [HOLDS]
 
 
 def test_statistics_of_a_figure(
@@ -274,7 +278,7 @@ def test_statistics_of_a_figure(
     monkeypatch.setattr(statistics, "descriptions", lambda _kind: {"tiny": tmp_path})
     part = {"panel": "a", "lower": ["DOM-I"], "than": ["PM"], "at": [180]}
     claim = {"id": "c", "place": "here", "says": "so", "figure": "tiny", "all": [part]}
-    monkeypatch.setattr(paired_tests, "claims_of", lambda _paper: [claim])
+    monkeypatch.setattr(claims, "claims_of", lambda _paper: [claim])
     reading = {"name": "as_written", "paper": None, "answers": {}}
     parallel = {"backend": "sequential", "jobs": 1}
     asked = Request(repeats=3, parallel=parallel, store=store)
@@ -308,13 +312,13 @@ def test_region_of_practical_equivalence(
     interval: tuple[float, float], lower_is_better: bool, expected: str
 ) -> None:
     """Decided only by an interval that is wholly within or wholly without."""
-    assert equivalence.outcome_of(*interval, lower_is_better) == expected
+    assert standing(*interval, lower_is_better) == expected
 
 
 def test_equivalence_of_own_and_others() -> None:
     """The paper's own beside each other algorithm of its place, by ratios of the repeats."""
     numbers = grid_of(NUMBERS)
-    rows = equivalence.equivalence_rows("t", "r", ["A"], numbers)
+    rows = equivalence_rows("t", "r", ["A"], numbers)
     places = {s.cell.dataset for s in numbers}
     assert set(zip(rows["dataset"], rows["algorithm"], rows["other"], strict=True)) == {
         (place, "A", other) for place in places for other in "BCD"

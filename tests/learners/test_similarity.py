@@ -16,7 +16,8 @@ from data_fetchers.isolet import Classes
 from omtl.data.preparation import fed
 from omtl.data.rows import rows_of
 from omtl.data.triplets import BLOCK, Sampler, Triplets
-from omtl.evidence.claims import FAILS, HOLDS, UNDECIDED, judge_claim_on_figure, outcome_of
+from omtl.evidence.claims import judge_claim, outcome_of
+from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.config import grid_points, load_option
 from omtl.experiment.unit import Result, new_learner
 from omtl.figures.numbers import Shown
@@ -500,4 +501,5 @@ def test_claims_may_name_lines_of_figures(part: dict[str, Any], expected: str) -
     one = line_of("A", [1, 2], np.array([[3.0, 20.0], [7.0, 22.0], [6.0, 21.0]]))
     other = line_of("B", [1, 2], np.array([[2.0, 10.0], [6.0, 11.0], [4.9, 10.0]]))
     shown = [Shown("a", "", (Axes("x", "y", (one, other), title="AP@k"),))]
-    assert outcome_of(judge_claim_on_figure({"all": [{"panel": "a", **part}]}, shown)) == expected
+    found = judge_claim({"all": [{"panel": "a", **part}]}, shown)
+    assert outcome_of(one.outcome for one in found) == expected

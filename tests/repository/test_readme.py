@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from omtl.evidence.claims import FALSE, HOLDS, TRUE, claims_of, in_print
+from omtl.evidence.claims import FALSE, TRUE, claims_of, in_print
+from omtl.evidence.comparisons import HOLDS
 from omtl.evidence.ledger import papers
 from omtl.evidence.scoreboard import COMPARED, placebos, scoreboard
 from omtl.tables.verdict import MATCH, NEAR, OFF, OURS, TIMING

@@ -1,4 +1,4 @@
-"""Comparison of a learner with others on the same streams, with intervals and tests."""
+"""A learner beside others on the same streams of a data set, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -8,11 +8,20 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from omtl.compute.parallel_jobs import run, why_lacking
 from omtl.compute.store import Store
-from omtl.evidence.claims import Comparison, compare
-from omtl.evidence.paired_tests import LEVEL, p_value
+from omtl.evidence.comparisons import (
+    BETTER,
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    WORSE,
+    Comparison,
+    beside,
+    interval,
+)
 from omtl.experiment.composition import experiment_of
 from omtl.experiment.config import apply_reading, load_option, resolve_jobs
 from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET, Experiment
@@ -24,7 +33,20 @@ from omtl.tables.plan import Cell
 from omtl.tables.scoring import values_of
 from omtl.util.errors import UserError
 
-BETTER, WORSE, UNDECIDED = "better", "worse", "undecided"
+SIGNIFICANCE = {HOLDS: BETTER, FAILS: WORSE, UNDECIDED: UNDECIDED}
+"""What the test of a learner being better than another says of it."""
+
+COLUMNS = (
+    *("algorithm", "label", "metric", "n_repeats", "mean", "std", "low", "high"),
+    *("difference", "difference_low", "difference_high", "p_holm", "significance"),
+    *("ratio", "ratio_low", "ratio_high", "outcome", "why"),
+)
+"""Columns of `Compared.frame`.
+
+`low` and `high` are the interval of the mean. `difference` is that of the learner that was asked
+for and the row's, `p_holm` corrected for all that are compared, `significance` what follows from
+it. `ratio` is that of their numbers, `outcome` what it says of practical equivalence.
+"""
 
 
 @dataclass
@@ -41,11 +63,9 @@ class Row:
         Why it has none: it diverged, or failed.
     params : list of dict
         The hyper-parameters that were chosen, by repeat.
-    low, high : float
-        Interval of the mean.
     against : Comparison or None
-        The paired difference of the learner that was asked for and this one; None for itself, and
-        where either has no numbers.
+        That the learner that was asked for is better than this one; None for itself, and where
+        either has no numbers.
     seen, curves : ndarray
         Examples up to each checkpoint, and the cumulative error rate (%) there in each repeat, of
         shapes (n_checkpoints,) and (n_repeats, n_checkpoints); empty where none was kept.
@@ -58,8 +78,6 @@ class Row:
     values: np.ndarray = field(default_factory=lambda: np.empty(0))
     why: str = ""
     params: list[dict[str, Any]] = field(default_factory=list)
-    low: float = np.nan
-    high: float = np.nan
     against: Comparison | None = None
     p: float = np.nan
     seen: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
@@ -69,6 +87,16 @@ class Row:
     def mean(self) -> float:
         """Mean over the repeats."""
         return float(self.values.mean()) if self.values.size else np.nan
+
+    @property
+    def std(self) -> float:
+        """Standard deviation over the repeats; NaN for fewer than two."""
+        return float(self.values.std(ddof=1)) if self.values.size > 1 else np.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Interval of the mean; NaN where there are no numbers."""
+        return interval(self.values) if self.values.size else (np.nan, np.nan)
 
 
 @dataclass(frozen=True)
@@ -101,12 +129,30 @@ class Compared:
 
     def outcome(self, row: Row) -> str:
         """Return whether the learner that was asked for is better than a row's, or worse."""
-        if row.against is None:
-            return ""
-        if row.p >= LEVEL:
-            return UNDECIDED
-        lower = float(row.against.differences.mean()) < 0.0
-        return BETTER if lower == self.metric.lower_is_better else WORSE
+        return "" if row.against is None else SIGNIFICANCE[row.against.decided(row.p)]
+
+    def standing(self, one: Row, other: Row) -> dict[str, Any]:
+        """Return the ratio of two rows, and how the one stands beside the other by it."""
+        return beside(one.values, other.values, self.metric.lower_is_better)
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row for each learner (`COLUMNS`)."""
+        rows = []
+        for row in self.rows:
+            about: dict[str, Any] = {"algorithm": row.algorithm, "label": row.label}
+            about |= {"metric": self.metric.name, "n_repeats": row.values.size}
+            about |= {"mean": row.mean, "std": row.std, "why": row.why or None}
+            about["low"], about["high"] = row.interval
+            about |= dict.fromkeys(("significance", "outcome"))
+            if row.against is not None:
+                about |= {"difference": row.against.mean, "p_holm": row.p}
+                about["difference_low"], about["difference_high"] = row.against.interval
+                about["significance"] = self.outcome(row)
+                ratio = self.standing(self.mine, row)
+                about |= {"ratio_low": ratio["low"], "ratio_high": ratio["high"]}
+                about |= {"ratio": ratio["ratio"], "outcome": ratio["outcome"]}
+            rows.append(about)
+        return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def default_selection(metric: str) -> str:
@@ -215,7 +261,7 @@ def compared(
         else:
             _score(row, experiment, results, config["selection"], METRICS[metric])
         rows.append(row)
-    _judge(rows)
+    _judge(rows, METRICS[metric])
     if not rows[0].values.size:
         raise UserError(f"{rows[0].label}: {rows[0].why}")
     sign = 1.0 if METRICS[metric].lower_is_better else -1.0
@@ -251,17 +297,15 @@ def _score(
         row.seen = results[0].arrays["seen"]
         made = [r.arrays["checkpoint_mistakes"][p] for r, p in zip(results, chosen, strict=True)]
         row.curves = 100.0 * np.array(made) / row.seen
-    own = compare(row.label, values, np.zeros_like(values), (-np.inf, 0.0), ratio=False)
-    row.low, row.high = own.low, own.high
 
 
-def _judge(rows: list[Row]) -> None:
+def _judge(rows: list[Row], metric: Metric) -> None:
     """Compare the first row with each of the others that has numbers."""
     mine = rows[0]
+    better = (-np.inf, 0.0) if metric.lower_is_better else (0.0, np.inf)
     others = [row for row in rows[1:] if row.values.size and mine.values.size]
-    for row in others:
-        relation = f"{mine.label} - {row.label}"
-        row.against = compare(relation, mine.values, row.values, (-np.inf, 0.0), ratio=False)
-    raw = [p_value(row.against) for row in others if row.against is not None]
-    for row, p in zip(others, holm(raw), strict=True):
-        row.p = float(p)
+    tests = [
+        Comparison("", mine.label, row.label, (mine.values, row.values), better) for row in others
+    ]
+    for row, test, p in zip(others, tests, holm([test.p for test in tests]), strict=True):
+        row.against, row.p = test, float(p)

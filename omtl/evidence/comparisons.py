@@ -1,0 +1,225 @@
+"""Comparisons: one learner beside another, paired over the repeats that both have.
+
+All that the evidence says of two learners is a row of one table, of `Comparison`: whether a claim
+holds, practical equivalence, what `omtl compare` says, what sharing gains on the board. Its
+difference, interval, p value, effect size and outcome are computed here alone; the claims,
+statistics and the board are views of it. `omtl.evidence.paired_tests` corrects for many.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
+"""Outcomes of what is said of two learners."""
+
+BETTER, EQUIVALENT, WORSE = "better", "equivalent", "worse"
+"""How a learner stands beside another one, where that is decided."""
+
+CONFIDENCE = 0.95
+"""Level of the interval of a mean difference over shared repeats."""
+
+LEVEL = 1.0 - CONFIDENCE
+"""Chance of a wrong decision that is allowed: in one comparison, or in a whole family."""
+
+REGION = 0.05
+"""Numbers within this share of each other are practically equivalent."""
+
+
+def interval(values: np.ndarray) -> tuple[float, float]:
+    """Return the interval of a mean (Student's t); infinite for fewer than two values."""
+    if values.size < 2:
+        return -np.inf, np.inf
+    with np.errstate(invalid="ignore"):
+        half = stats.t.ppf((1.0 + CONFIDENCE) / 2.0, values.size - 1) * stats.sem(values)
+        return float(values.mean() - half), float(values.mean() + half)
+
+
+def p_of(differences: np.ndarray) -> np.ndarray:
+    """Return the two-sided p of Student's t test that means are 0, over the last axis.
+
+    It is 1 for fewer than two repeats and where a number is not finite.
+    """
+    n, mean = differences.shape[-1], differences.mean(axis=-1)
+    if n < 2:
+        return np.ones_like(mean)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = differences.std(axis=-1, ddof=1) / np.sqrt(n)
+        p = 2.0 * stats.t.sf(np.abs(mean) / error, n - 1)
+    p = np.where(error == 0.0, mean == 0.0, p)  # the same difference in all repeats
+    return np.where(np.isfinite(error), p, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What is said of two learners, or of two points of lines, and how sure it is.
+
+    Parameters
+    ----------
+    place : str
+        Where they are compared.
+    one, other : str
+        Which is compared with which.
+    numbers : tuple of ndarray of shape (n_repeats,)
+        Those of the one and of the other in the same repeats; empty where one was not run.
+    bounds : tuple of float
+        The mean of the paired differences, or the ratio, is said to be between them.
+    ratio : bool
+        Whether numbers are divided: differences and their bounds are of logarithms then, and the
+        mean is the geometric one of the ratios.
+    repeats_are_of : str
+        Where the repeats are of one data set, the interval is conditional on it: another sample of
+        the same kind may move the mean by more.
+    """
+
+    place: str
+    one: str
+    other: str
+    numbers: tuple[np.ndarray, np.ndarray]
+    bounds: tuple[float, float] = (-np.inf, 0.0)
+    ratio: bool = False
+    repeats_are_of: str = ""
+
+    @property
+    def relation(self) -> str:
+        """What is said, as text."""
+        least, most = self.bounds
+        if self.ratio:
+            return f"{self.place}: {self.one} / {self.other} in [{least:g}, {most:g}]"
+        sign, by = ("<", -most) if least == -np.inf else (">", least)
+        return f"{self.place}: {self.one} {sign} {self.other}" + (f" by {by:g}" if by else "")
+
+    @cached_property
+    def differences(self) -> np.ndarray:
+        """The paired differences, of logarithms for a ratio; none where one was not run."""
+        one, other = self.numbers
+        if not one.size or not other.size:
+            return np.empty(0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(one / other) if self.ratio else one - other
+
+    @property
+    def n_repeats(self) -> int:
+        """How many repeats both have."""
+        return self.differences.size
+
+    @property
+    def limits(self) -> np.ndarray:
+        """The bounds of the differences."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.bounds) if self.ratio else np.array(self.bounds)
+
+    def of_numbers(self, difference: float) -> float:
+        """Return a difference in the unit of the bounds."""
+        return float(np.exp(difference) if self.ratio else difference)
+
+    @property
+    def mean(self) -> float:
+        """The mean difference, or the geometric mean of the ratios; NaN where one was not run."""
+        return self.of_numbers(self.differences.mean()) if self.n_repeats else np.nan
+
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        """The interval of the mean; NaN where one was not run."""
+        if not self.n_repeats:
+            return np.nan, np.nan
+        low, high = interval(self.differences)
+        return self.of_numbers(low), self.of_numbers(high)
+
+    @property
+    def away(self) -> np.ndarray:
+        """The differences from the finite bound nearest to their mean; NaN where there is none.
+
+        Crossing that bound would turn the outcome.
+        """
+        finite = [bound for bound in self.limits if np.isfinite(bound)]
+        mean = float(self.differences.mean())
+        return self.differences - min(finite, key=lambda bound: abs(mean - bound), default=np.nan)
+
+    @cached_property
+    def p(self) -> float:
+        """The two-sided p of Student's t test that the mean is the nearest bound.
+
+        It is below `LEVEL` exactly where the interval decides.
+        """
+        return float(p_of(self.away))
+
+    @property
+    def effect(self) -> float:
+        """How far the mean difference is on the side of its bound that is said.
+
+        In standard deviations of the paired differences; negative on the other side. For a bound
+        of 0 it is Cohen's d for paired samples, positive as is said.
+        """
+        mean, (least, most) = float(self.differences.mean()), self.limits
+        inside = min(mean - least, most - mean)
+        if self.n_repeats < 2 or not np.isfinite(inside):
+            return np.nan
+        std = float(self.differences.std(ddof=1))
+        if std == 0.0:
+            return float(np.copysign(np.inf, inside)) if inside else 0.0
+        return float(inside / std)
+
+    @property
+    def outcome(self) -> str:
+        """Whether what is said holds, by the interval alone."""
+        (low, high), (least, most) = self.interval, self.bounds
+        if least < low and high < most:
+            return HOLDS
+        return FAILS if high < least or low > most else UNDECIDED
+
+    def decided(self, p: float) -> str:
+        """Return the outcome by a p value: undecided unless it is below `LEVEL`."""
+        if p >= LEVEL:
+            return UNDECIDED
+        least, most = self.limits
+        return HOLDS if least < self.differences.mean() < most else FAILS
+
+    def row(self) -> dict[str, Any]:
+        """Return the comparison as a row of the table, without the repeats."""
+        low, high = self.interval
+        return {
+            **{"comparison": self.relation, "n_repeats": self.n_repeats},
+            **{"repeats_are_of": self.repeats_are_of, "mean": self.mean, "low": low, "high": high},
+            **{"outcome": self.outcome},
+        }
+
+
+def standing(low: float, high: float, lower_is_better: bool) -> str:
+    """Return what the interval of a ratio says about the region of practical equivalence.
+
+    `equivalent` where it lies within the region, `better` or `worse` where it lies outside, and
+    `undecided` where it reaches over a border or there is none.
+    """
+    border = 1.0 + REGION
+    if 1.0 / border < low and high < border:
+        return EQUIVALENT
+    if high < 1.0 / border:
+        return BETTER if lower_is_better else WORSE
+    if low > border:
+        return WORSE if lower_is_better else BETTER
+    return UNDECIDED
+
+
+def beside(one: np.ndarray, other: np.ndarray, lower_is_better: bool) -> dict[str, Any]:
+    """Return the ratio of a learner's numbers to another's, with how it stands beside it."""
+    found = Comparison("", "", "", (one, other), (0.0, np.inf), ratio=True)
+    low, high = found.interval
+    ends = {"ratio": found.mean, "low": low, "high": high, "n_repeats": found.n_repeats}
+    return {**ends, "outcome": standing(low, high, lower_is_better)}
+
+
+def shown(number: float) -> str:
+    """Return a number as text; nothing where there is none."""
+    return "" if np.isnan(number) else f"{number:.4g}"
+
+
+def as_text(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows as they are written: numbers to four digits, and nothing where there is none."""
+    return rows.map(lambda value: shown(value) if isinstance(value, float) else str(value))
