@@ -13,7 +13,7 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
-from omtl.evidence.scoreboard import scoreboard
+from omtl.evidence.scoreboard import overview
 from omtl.site.build import build
 from omtl.util.files import write_whole
 from omtl.util.paths import ROOT
@@ -28,12 +28,8 @@ LONGEST = 10_000
 
 
 def front_board() -> str:
-    """Return the scoreboard of the readings as published, with links to the pages of results."""
-    head, rule, *lines = scoreboard().splitlines()
-    rows = [line.replace(" as published |", "", 1) for line in lines if "| as published |" in line]
-    head, rule = head.replace(" reading |", "", 1), rule.replace(" --- |", "", 1)
-    told = "\n".join([head, rule, *rows])
-    return re.sub(r"\(results/reproduced/([\w-]+)\.md\)", r"(results/table-\1.html)", told) + "\n"
+    """Return the tables at a glance, with links to the pages of results."""
+    return re.sub(r"\(results/reproduced/([\w-]+)\.md\)", r"(results/table-\1.html)", overview())
 
 
 class Words(HTMLParser):

@@ -1,4 +1,4 @@
-"""The scoreboard: each table's cells by verdict and claims by outcome, and the share of luck."""
+"""The scoreboard: tables at a glance, cells by verdict, claims by outcome, the share of luck."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
-from omtl.experiment.naming import READINGS, by_reading
+from omtl.experiment.naming import CLOSEST, READINGS, by_reading
 from omtl.tables.plan import descriptions
-from omtl.tables.verdict import MISSING, SUBSTITUTE, TIMING, VERDICTS
+from omtl.tables.verdict import MATCH, MISSING, NEAR, SUBSTITUTE, TIMING, VERDICTS
 from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS
 
@@ -25,6 +25,42 @@ PLACEBOS = ("permuted", "perturbed")
 
 HALVES = ("searched", "held_out")
 """Halves of the rows: that by which a trial is chosen, and the other."""
+
+
+def overview(results: Path = RESULTS) -> str:
+    """Return a line per table in Markdown, its links from the project's folder on.
+
+    It has the cells that are compared with print, how many of them each reading brings within 10 %,
+    how many placebos bring there on average, and the claims that hold as published.
+
+    Parameters
+    ----------
+    results : Path
+        The folder of results.
+    """
+    names = [reading.replace("_", " ") for reading in READINGS]
+    lines = [
+        f"| table | cells compared | {' | '.join(names)} | rows permuted | claims that hold |",
+        "| --- |" + " --- |" * (len(names) + 3),
+    ]
+    for name in descriptions("table"):
+        path = results / "reproduced" / f"{name}.csv"
+        if not path.exists():
+            continue
+        cells = pd.read_csv(path, dtype=str)
+        cells = cells[cells["verdict"].isin(COMPARED)]
+        found = [cells.loc[cells["reading"] == reading, "verdict"] for reading in READINGS]
+        within = [str(part.isin((MATCH, NEAR)).sum()) if len(part) else "–" for part in found]
+        luck = results / "readings" / f"{name}.luck.csv"
+        whole = pd.read_csv(luck, dtype=str).iloc[-1] if luck.exists() else None
+        permuted = "–" if whole is None else f"{float(whole['permuted']):.1f} of {whole['cells']}"
+        claims = pd.read_csv(path.with_suffix(".claims.csv"), dtype=str)
+        outcomes = claims.loc[claims["reading"] == CLOSEST, "outcome"].eq(HOLDS)
+        lines.append(
+            f"| [{name}](results/reproduced/{name}.md) | {len(found[-1]) or '–'} "
+            f"| {' | '.join(within)} | {permuted} | {outcomes.sum()} of {outcomes.size} |"
+        )
+    return "\n".join(lines) + "\n"
 
 
 def scoreboard(results: Path = RESULTS) -> str:
@@ -96,7 +132,7 @@ def placebos(results: Path = RESULTS) -> str:
 
 
 def write_scoreboard(source: Path, folder: Path) -> Path:
-    """Write the scoreboard of results to a folder; return its path. The README shows the same."""
+    """Write the scoreboard of results to a folder; return its path. The README has the overview."""
     path = folder / "scoreboard.md"
-    write_whole(path, f"{scoreboard(source)}\n{placebos(source)}")
+    write_whole(path, "\n".join((overview(source), scoreboard(source), placebos(source))))
     return path

@@ -65,6 +65,15 @@ def ask_all(state, rows, event):
 
 
 @inlined
+def is_spent(state, budget):
+    """Whether as many labels were asked for as may be."""
+    asked = 0
+    for k in range(state.asked.size):
+        asked += state.asked[k]
+    return asked >= budget
+
+
+@inlined
 def hinge(y, p):
     """Return the hinge loss."""
     return max(0.0, 1.0 - y * p)
@@ -91,6 +100,11 @@ class Peer(NamedTuple):
         Whether τ is updated only where the prediction was wrong, as in the program.
     single : bool
         Whether the most trusted peer answers alone (the first of the most trusted).
+    budget : float
+        Labels that may be asked for, by all tasks together.
+    stops : bool
+        Whether learning ends with the last of them, as in the program; peers still teach after it
+        in section 5.1.
     """
 
     b1: float
@@ -98,6 +112,8 @@ class Peer(NamedTuple):
     lam: float = 0.0
     on_mistakes: bool = False
     single: bool = False
+    budget: float = math.inf
+    stops: bool = False
 
     def new_state(self, shape: Shape) -> Trusted:
         """Return zero weights of tasks that trust all others alike."""
@@ -112,7 +128,8 @@ class Peer(NamedTuple):
         """Ask the peers, ask for the label, and learn from what was asked."""
         k, K = event.task, state.p.size
         mistaken = not y * score > 0.0
-        if uniform(state) * (self.b1 + abs(score)) > self.b1:
+        u, is_over = uniform(state), self.stops and is_spent(state, self.budget)
+        if is_over or u * (self.b1 + abs(score)) > self.b1:
             state.wrong[k] += mistaken
             return False
         ask_all(state, rows, event)
@@ -128,8 +145,10 @@ class Peer(NamedTuple):
             state.wrong[k] += label != y
             axpy(label, rows, event.example, state.w[k])
             return True
-        state.asked[k] += 1
         state.wrong[k] += mistaken
+        if is_spent(state, self.budget):
+            return False
+        state.asked[k] += 1
         if mistaken:
             axpy(y, rows, event.example, state.w[k])
         if mistaken or not self.on_mistakes:
@@ -176,11 +195,14 @@ class Humble(NamedTuple):
     scaled : bool
         As the authors' program: the τ_km add up to K instead of 1, and the ℓ_km are at most 2 and
         divided by their sum.
+    budget : float
+        Labels that may be asked for, by all tasks together; nothing is learnt after them.
     """
 
     b: float
     C: float
     scaled: bool = False
+    budget: float = math.inf
 
     def new_state(self, shape: Shape) -> Trusted:
         """Return zero weights of tasks that trust all alike."""
@@ -200,7 +222,7 @@ class Humble(NamedTuple):
         k, K = event.task, state.p.size
         mistaken = not y * score > 0.0
         state.wrong[k] += mistaken
-        if uniform(state) * (self.b + abs(score)) > self.b:
+        if uniform(state) * (self.b + abs(score)) > self.b or is_spent(state, self.budget):
             return False
         state.asked[k] += 1
         if mistaken:

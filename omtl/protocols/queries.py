@@ -7,12 +7,14 @@ OMTL paper, section 5); or so many of each task are learnt from, in random order
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from omtl.data.examples import Examples
 from omtl.data.rows import rows_of, square_norms
+from omtl.data.streams import first_part
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape, findings
 from omtl.protocols.cumulative import zero_score
@@ -35,7 +37,7 @@ def part_to_learn(setting: Setting) -> Part:
     """
     if setting.protocol["per_task"] is not None:
         per_task, rng = setting.protocol["per_task"], setting.rng("split")
-        return part_of(setting, 0, *split(setting.tasks, per_task, "plain", rng))
+        return begun(part_of(setting, 0, *split(setting.tasks, per_task, "plain", rng)), setting)
     share, n = setting.protocol["test_share"], setting.tasks.y.size
     n_test = round(share * n)
     if not 0 < n_test < n:
@@ -44,7 +46,13 @@ def part_to_learn(setting: Setting) -> Part:
             "for the test; choose between 0 and 1"
         )
     order = setting.rng("split").permutation(n)
-    return part_of(setting, 0, np.sort(order[n_test:]), np.sort(order[:n_test]))
+    return begun(part_of(setting, 0, np.sort(order[n_test:]), np.sort(order[:n_test])), setting)
+
+
+def begun(part: Part, setting: Setting) -> Part:
+    """Return a part of which only the protocol's `share` of the examples is learnt from."""
+    stream = first_part(part.stream, setting.protocol["share"])
+    return replace(part, stream=stream, shape=setting.shape(part.examples, stream))
 
 
 def weights_of(learner: Any, state: Any, shape: Shape) -> np.ndarray:

@@ -17,6 +17,8 @@ def peer(
     lam: float,
     on_mistakes: bool,
     single: bool,
+    budget: float,
+    stops: bool,
     seed: int = 0,
 ) -> Steps:
     """Yield the steps of PEER (Shen et al. 2018, algorithm 1).
@@ -25,12 +27,12 @@ def peer(
     ----------
     rounds : sequence of sequences of Given
     n_tasks, n_features : int
-    b1, b2, lam : float
-    on_mistakes, single : bool
+    b1, b2, lam, budget : float
+    on_mistakes, single, stops : bool
     seed : int
     """
     w, draws = np.zeros((n_tasks, n_features)), uniforms(seed)
-    tau = np.full((n_tasks, n_tasks), 1.0 / max(n_tasks - 1, 1))
+    tau, asked = np.full((n_tasks, n_tasks), 1.0 / max(n_tasks - 1, 1)), 0
     for x, y, k, _ in examples(rounds):
         p = w @ x
         others = [m for m in range(n_tasks) if m != k]
@@ -38,7 +40,7 @@ def peer(
             yield Step(float(p[k]), False, abs(p[k]))
             continue
         chance, u = b1 / (b1 + abs(p[k])), next(draws)
-        P = u <= chance
+        P = u <= chance and not (stops and asked >= budget)
         gap = min(abs(p[k]), abs(u - chance))
         Q, answer, M = True, 0.0, y * p[k] <= 0.0
         if P:
@@ -55,11 +57,13 @@ def peer(
             gap = min(gap, abs(u - chance))
             if not Q and answer != 0.0:
                 gap = min(gap, abs(answer))
-        fired = bool(P and (not Q or M))
+        Z = P and Q and asked < budget
+        asked += Z
+        fired = bool((P and not Q) or (Z and M))
         yield Step(float(p[k]), fired, gap)
         if fired:
             w[k] = w[k] + (y if Q else 1.0 if answer >= 0.0 else -1.0) * x
-        if P and Q and (M or not on_mistakes) and others:
+        if Z and (M or not on_mistakes) and others:
             losses = np.maximum(0.0, 1.0 - y * p[others])
             tau[k, others] *= np.exp(-losses / (lam or losses.sum() or 1.0))
             tau[k, others] /= tau[k, others].sum() or 1.0
@@ -72,6 +76,7 @@ def humble(
     b: float,
     C: float,
     scaled: bool,
+    budget: float,
     seed: int = 0,
 ) -> Steps:
     """Yield the steps of HUMBLE (Shen et al. 2018, algorithm 2).
@@ -80,12 +85,12 @@ def humble(
     ----------
     rounds : sequence of sequences of Given
     n_tasks, n_features : int
-    b, C : float
+    b, C, budget : float
     scaled : bool
     seed : int
     """
     w, draws = np.zeros((n_tasks, n_features)), uniforms(seed)
-    total = n_tasks if scaled else 1.0
+    spent, total = 0, n_tasks if scaled else 1.0
     tau = np.full((n_tasks, n_tasks), total / n_tasks)
     for x, y, k, _ in examples(rounds):
         p = w @ x
@@ -94,7 +99,8 @@ def humble(
             yield Step(score, False, abs(score))
             continue
         chance, u = b / (b + abs(score)), next(draws)
-        asked = u <= chance
+        asked = u <= chance and spent < budget
+        spent += asked
         fired = bool(asked and y * score <= 0.0)
         yield Step(score, fired, min(abs(score), abs(u - chance)))
         if fired:

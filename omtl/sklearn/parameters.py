@@ -154,13 +154,13 @@ TABLE = {
     "Peer": Entry(
         "peers",
         {"b1": 1.0, "b2": 1.0},
-        {"b1": FINITE, "b2": FINITE, "lam": NOT_NEGATIVE},
+        {"b1": FINITE, "b2": FINITE, "lam": NOT_NEGATIVE, "budget": RELATION},
         ("random_state",),
     ),
     "Humble": Entry(
         "peers",
         {"b": 1.0, "C": 3.4011973816621555},
-        {"b": FINITE, "C": NOT_NEGATIVE},
+        {"b": FINITE, "C": NOT_NEGATIVE, "budget": RELATION},
         ("random_state",),
     ),
     "COML": Entry("coml", {"C": 1.0, "mu": 0.5}, {"C": POSITIVE, "mu": BELOW_ONE}),

@@ -94,6 +94,7 @@ def test_coml_is_its_oracle(case: Case, learner: COML) -> None:
     compare(learner, case)
 
 
+budgets = st.sampled_from([INFINITY, 5.0])
 powers_of_ten = st.floats(-3.0, 3.0).map(lambda power: 10.0**power)
 
 BASELINES = {
@@ -133,8 +134,10 @@ BASELINES = {
         st.one_of(st.just(0.0), st.floats(0.1, 50.0)),
         st.booleans(),
         st.booleans(),
+        budgets,
+        st.booleans(),
     ),
-    "Humble": st.builds(Humble, st.floats(0.1, 10.0), st.floats(0.0, 4.0), st.booleans()),
+    "Humble": st.builds(Humble, st.floats(0.1, 10.0), st.floats(0.0, 4.0), st.booleans(), budgets),
     "SelectivePerceptron": st.builds(
         SelectivePerceptron,
         st.one_of(st.just(INFINITY), st.floats(0.01, 10.0)),

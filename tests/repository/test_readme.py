@@ -12,7 +12,7 @@ import pandas as pd
 from omtl.evidence.claims import FALSE, TRUE, claims_of, in_print
 from omtl.evidence.comparisons import HOLDS
 from omtl.evidence.ledger import papers
-from omtl.evidence.scoreboard import COMPARED, placebos, scoreboard
+from omtl.evidence.scoreboard import COMPARED, overview, placebos, scoreboard
 from omtl.tables.verdict import MATCH, NEAR, OFF, OURS, TIMING
 from omtl.util.paths import RESULTS, ROOT
 
@@ -32,11 +32,10 @@ def test_the_library_example_runs() -> None:
 
 
 def test_the_scoreboard_is_that_of_the_results() -> None:
-    """Cells by verdict and claims by outcome, by table and reading; `omtl claims` writes it."""
-    both = f"{scoreboard()}\n{placebos()}"
-    assert (RESULTS / "scoreboard.md").read_text(encoding="utf-8") == both
-    assert scoreboard() in README
-    assert placebos() in README
+    """The tables at a glance, by verdict and outcome, and their luck; `omtl claims` writes it."""
+    all_three = "\n".join((overview(), scoreboard(), placebos()))
+    assert (RESULTS / "scoreboard.md").read_text(encoding="utf-8") == all_three
+    assert overview() in README
 
 
 def test_the_claims_in_print_are_counted() -> None:
