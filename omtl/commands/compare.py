@@ -56,28 +56,27 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compute what the store lacks, and print the learner beside the others, the best first."""
     from omtl.compute.dry_run import Planned
-    from omtl.evidence.many_data_sets import Study, write
+    from omtl.evidence.many_data_sets import study_of, write
     from omtl.reproduction.frames import compare_as_asked
 
     names, rest = _data_sets(options.overrides)
-    study, configs = None, []
+    played = []
     for overrides in [[*rest, f"dataset={name}"] for name in names] or [rest]:
         try:
-            found, config = compare_as_asked(
-                overrides, options.metric, _names(options.only), _names(options.more)
+            played.append(
+                compare_as_asked(
+                    overrides, options.metric, _names(options.only), _names(options.more)
+                )
             )
         except Planned as plan:
             say(f"{overrides[-1]}: {plan.told()}")
-            continue
-        configs.append(config)
-        study = study or Study(config, {})
-        study.on[config["dataset"]["label"]] = found
-    if study is None:
+    if not played:
         return DONE
+    study = study_of(played)
     if options.json:
         told = [
             _of_all(found, each) | {"rows": [_as_data(found, row) for row in found.rows]}
-            for each, found in zip(configs, study.on.values(), strict=True)
+            for found, each in played
         ]
         print_json(told if len(told) > 1 else told[0])
     elif len(study.on) > 1:
@@ -128,23 +127,12 @@ def _print_one(found: Compared, config: dict[str, Any]) -> None:
 
 def _print_study(study: Study) -> None:
     """Print a column for each data set, with ranks, and wins, ties and losses."""
-    from omtl.evidence.many_data_sets import rank_of, spread
+    from omtl.evidence.many_data_sets import spread
 
     metric, mine = study.first.metric, study.first.mine.algorithm
     say(f"{metric.name} {metric.unit}".strip() + f": {_heading(study.config)}")
     heads = ["", *study.on, *(["rank"] if study.ranking else []), "win/tie/loss"]
-    rows = []
-    for name in study.algorithms:
-        cells = [study.row(data, name) for data in study.on]
-        counts = study.outcomes(name)
-        rows.append(
-            [
-                study.label(name),
-                *(spread(row) if row.values.size else "none" for row in cells),
-                *([rank_of(study.ranking, name)] if study.ranking else []),
-                "" if name == mine else f"{counts['win']}/{counts['tie']}/{counts['loss']}",
-            ]
-        )
+    rows = study.lines(lambda _, row: spread(row) if row.values.size else "none")
     colours = ["bold" if name == mine else "" for name in study.algorithms]
     print_rows(heads, rows, right=heads[1:], colours=colours)
     for data, found in study.on.items():

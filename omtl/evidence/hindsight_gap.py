@@ -8,7 +8,7 @@ repeats; the margin between the printed numbers, picked alike, stands before the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from omtl.experiment.config import for_column, named_reading, questions
 from omtl.experiment.naming import READINGS
 from omtl.experiment.selection import HONEST
 from omtl.measures.metrics import METRICS
-from omtl.tables.plan import describe, descriptions, plan_table, published
+from omtl.tables.plan import Cell, describe, descriptions, plan_table
 from omtl.tables.request import Request, honest_rule
 from omtl.tables.scoring import score_table
 from omtl.util.errors import UserError
@@ -37,23 +37,15 @@ OF_A_RULE = ("selection", "own", "own_mean", "rival", "rival_mean", "margin", "l
 means over the repeats, and the mean difference with its interval, positive where the own is better.
 """
 
-OF_A_BASELINE = ("baseline", "baseline_mean", "baseline_margin", "baseline_low", "baseline_high")
+FROM_HINDSIGHT = ("from_hindsight", "from_hindsight_low", "from_hindsight_high")
 
 COLUMNS = (
-    "table",
-    "dataset",
-    "task",
-    "metric",
-    "reading",
-    "n_repeats",
-    "repeats_are_of",
+    *("table", "dataset", "task", "metric", "reading", "n_repeats", "repeats_are_of"),
     *PRINTED,
     *OF_A_RULE,
     *(f"honest_{what}" for what in OF_A_RULE),
-    "from_hindsight",
-    "from_hindsight_low",
-    "from_hindsight_high",
-    *OF_A_BASELINE,
+    *FROM_HINDSIGHT,
+    *("baseline", "baseline_mean", "baseline_margin", "baseline_low", "baseline_high"),
     "fixed_by_reading",
 )
 """Columns of ``results/hindsight.csv``.
@@ -69,8 +61,8 @@ one data set or of fresh draws (`repeats_are_of`), and know that the algorithms 
 Place = tuple[str, str]
 """Data set and task."""
 
-Means = Mapping[str, Mapping[Place, Any]]
-"""By algorithm and place, a mean or an array of means."""
+Rows = dict[str, list[np.ndarray]]
+"""By algorithm, its numbers in each place of a table, over the repeats."""
 
 
 def compares(description: Mapping[str, Any]) -> bool:
@@ -100,82 +92,104 @@ def fixed_by(reading: Mapping[str, Any], column: str) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class Row:
-    """An algorithm's numbers in all places of a table, an array over the repeats in each."""
-
-    name: str
-    values: dict[Place, np.ndarray]
-
-
 def whole_rows(
-    cells: Mapping[tuple[str, Place], np.ndarray], same: Mapping[str, Sequence[str]]
-) -> list[Row]:
+    cells: Mapping[tuple[str, Place], np.ndarray],
+    places: Sequence[Place],
+    same: Mapping[str, Sequence[str]],
+) -> Rows:
     """Return the algorithms that have numbers in all places, in the order of the cells.
 
     Parameters
     ----------
     cells : mapping
         Numbers by algorithm and place.
+    places : sequence of Place
     same : mapping
         Rows that stand for several where those are one (``same_row`` of the table): of ROM's COML,
         which is COML-1 and COML-2 in the block without an outlier.
     """
-    places = list(dict.fromkeys(place for _, place in cells))
     stands_for = {one: row for row, several in same.items() for one in several}
-    found = []
+    found = {}
     for name in dict.fromkeys(name for name, _ in cells):
-        values = {
-            place: numbers
-            for place in places
-            if (numbers := cells.get((name, place), cells.get((stands_for.get(name, ""), place))))
-            is not None
-        }
-        if len(values) == len(places):
-            found.append(Row(name, values))
+        either = [name, stands_for.get(name, name)]
+        keys = [[(row, place) for row in either if (row, place) in cells] for place in places]
+        if all(keys):
+            found[name] = [cells[known[0]] for known in keys]
     return found
 
 
-def pick(rows: Sequence[np.ndarray], sign: float) -> np.ndarray:
+def pick(means: np.ndarray, sign: float) -> np.ndarray:
     """Return which of several rows is the best over all places: the number of the row.
 
     Parameters
     ----------
-    rows : sequence of ndarray of shape (..., n_places)
+    means : ndarray of shape (n_rows, ..., n_places)
         Means of each row. In each place they count relative to their average there.
     sign : float
         1 where lower is better, else -1.
     """
-    means = np.stack(rows)
     return np.argmin(sign * (means / means.mean(axis=0)).mean(axis=-1), axis=0)
 
 
-def resampled(rows: Sequence[Row], seed: int) -> list[np.ndarray]:
-    """Return the means of rows in resamples of the repeats, each of shape (resamples, n_places).
-
-    The repeats of a data set are drawn with replacement, alike for all rows and tasks.
-    """
-    drawn = {}
-    for (dataset, _), values in rows[0].values.items():
+def drawn(rows: Rows, places: Sequence[Place], seed: int) -> list[np.ndarray]:
+    """Return which repeats are in each resample, drawn alike for all tasks of a data set."""
+    found: dict[str, np.ndarray] = {}
+    for (dataset, _), values in zip(places, next(iter(rows.values())), strict=True):
         rng = generator(seed, of="resampled repeats", dataset=dataset)
-        drawn[dataset] = rng.integers(values.size, size=(RESAMPLES, values.size))
-    return [
-        np.stack([v[drawn[dataset]].mean(axis=1) for (dataset, _), v in row.values.items()], axis=1)
-        for row in rows
-    ]
+        found[dataset] = rng.integers(values.size, size=(RESAMPLES, values.size))
+    return [found[dataset] for dataset, _ in places]
 
 
-def margin_of(
-    own: Sequence[np.ndarray], rivals: Sequence[np.ndarray], sign: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the margins, shape (..., n_places), and which own and which rival is picked."""
-    first, other = pick(own, sign), pick(rivals, sign)
+@dataclass(frozen=True)
+class Margin:
+    """By how much one of several rows is better than one of several others, in each place.
 
-    def taken(rows: Sequence[np.ndarray], which: np.ndarray) -> np.ndarray:
-        index = which[None, ..., None]
-        return np.take_along_axis(np.stack(rows), index, axis=0)[0]
+    Parameters
+    ----------
+    own, rival : str
+        The algorithms that are picked.
+    means : ndarray of shape (n_places,)
+    resamples : ndarray of shape (n_resamples, n_places)
+        Of the repeats; each picks anew.
+    """
 
-    return sign * (taken(rivals, other) - taken(own, first)), first, other
+    own: str
+    rival: str
+    means: np.ndarray
+    resamples: np.ndarray
+
+    @staticmethod
+    def of(own: Rows, rivals: Rows, sign: float, draws: Sequence[np.ndarray]) -> Margin:
+        """Return the margin of the best own row over the best rival."""
+
+        def margin(sides: list[np.ndarray]) -> tuple[np.ndarray, ...]:
+            first, other = (pick(means, sign) for means in sides)
+            mine, theirs = (
+                np.take_along_axis(means, which[None, ..., None], axis=0)[0]
+                for means, which in zip(sides, (first, other), strict=True)
+            )
+            return sign * (theirs - mine), first, other
+
+        def resampled(values: list[np.ndarray]) -> np.ndarray:
+            each = [v[draw].mean(axis=1) for v, draw in zip(values, draws, strict=True)]
+            return np.stack(each, axis=1)
+
+        sides = own, rivals
+        means, first, other = margin(
+            [np.array([[v.mean() for v in values] for values in rows.values()]) for rows in sides]
+        )
+        resamples = margin(
+            [np.array([resampled(values) for values in rows.values()]) for rows in sides]
+        )[0]
+        return Margin([*own][int(first)], [*rivals][int(other)], means, resamples)
+
+    def interval(self, i: int, n_repeats: int) -> tuple[str, str, str]:
+        """Return the mean in a place and its percentile interval; none of too few repeats."""
+        if n_repeats < FEWEST:
+            return f"{self.means[i]:.4f}", "", ""
+        tail = (1.0 - CONFIDENCE) / 2.0
+        low, high = np.quantile(self.resamples[:, i], [tail, 1.0 - tail])
+        return f"{self.means[i]:.4f}", shown(float(low)), shown(float(high))
 
 
 def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataFrame:
@@ -193,118 +207,72 @@ def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataF
         Of which repeats; by which rules is the table's own.
     """
     table = plan_table(name, reading)
-    asked = table.description
-    metric, proposed = METRICS[asked["metric"]], asked["proposed"]
-    sign = 1.0 if metric.lower_is_better else -1.0
+    asked, metric = table.description, table.description["metric"]
+    sign = 1.0 if METRICS[metric].lower_is_better else -1.0
     rules = asked["selection"], honest_rule(asked["selection"], reading)
-    by_rule = {
-        rule: [
-            s
-            for s in score_table(table, replace(request, selection=rule))
-            if s.cell.metric == metric.name
-        ]
+
+    def of_metric(cell: Cell) -> bool:
+        return cell.metric == metric
+
+    scored = {
+        rule: [s for s in score_table(table, replace(request, selection=rule)) if of_metric(s.cell)]
         for rule in dict.fromkeys(rules)
     }
-    lacking = {
-        (s.cell.dataset, s.cell.task)
-        for scored in by_rule.values()
-        for s in scored
-        if not s.values.size and not s.cell.is_ours
+    of_paper = [s for each in scored.values() for s in each if not s.cell.is_ours]
+    lacking = {_place(s.cell) for s in of_paper if not s.values.size}
+    of = {
+        place: s.cell.experiment.repeats_are_of
+        for s in of_paper
+        if _kind(s.cell, asked) == "own" and (place := _place(s.cell)) not in lacking
     }
 
-    def rows_of(rule: str, kind: str) -> list[Row]:
-        cells = {
-            (s.cell.algorithm, place): s.values
-            for s in by_rule[rule]
-            if s.values.size and (place := (s.cell.dataset, s.cell.task)) not in lacking
-            if kind == ("ours" if s.cell.is_ours else _side(s.cell.algorithm, proposed))
-        }
-        return whole_rows(cells, asked.get("same_row", {}))
+    def rows_of(kind: str, numbers: Iterable[tuple[Cell, np.ndarray]]) -> Rows:
+        cells = {(c.algorithm, _place(c)): v for c, v in numbers if _kind(c, asked) == kind}
+        return whole_rows(cells, list(of), asked.get("same_row", {}))
 
-    sides = {rule: (rows_of(rule, "own"), rows_of(rule, "rival")) for rule in by_rule}
-    if not all(rows for pair in sides.values() for rows in pair):
+    def side(kind: str, rule: str) -> Rows:
+        return rows_of(kind, ((s.cell, s.values) for s in scored[rule] if s.values.size))
+
+    def margin(own: Rows, rivals: Rows) -> Margin:
+        return Margin.of(own, rivals, sign, drawn(own, list(of), request.seed))
+
+    sides = {rule: (side("own", rule), side("rival", rule)) for rule in scored}
+    if not of or not all(rows for pair in sides.values() for rows in pair):
         return pd.DataFrame(columns=COLUMNS)
-    places = list(sides[rules[0]][0][0].values)
-    printed = _printed(name, places, proposed, sign, metric.name, asked.get("same_row", {}))
-    ends = [_margins(*sides[rule], sign, request.seed) for rule in rules]
-    gains = ends[0][0] - ends[1][0]
-    drawn = ends[0][1] - ends[1][1]
-    ours = rows_of(rules[1], "ours")
-    own = sides[rules[1]][0]
-    over = _margins(own, ours, sign, request.seed) if ours else None
-    experiments = {(s.cell.dataset, s.cell.task): s.cell.experiment for s in by_rule[rules[0]]}
-    rows = []
-    for i, place in enumerate(places):
-        n = own[0].values[place].size
-        row: list[str] = [*(text[i] for text in printed)]
-        for rule, (margin, resamples, first, other) in zip(rules, ends, strict=True):
-            row += [rule, *_named(first, place), *_named(other, place)]
-            row += _interval(margin[i], resamples[:, i], n)
-        row += _interval(gains[i], drawn[:, i], n)
-        if over:
-            row += [*_named(over[3], place), *_interval(over[0][i], over[1][:, i], n)]
-        else:
-            row += [""] * len(OF_A_BASELINE)
-        row.append("; ".join(fixed_by(reading, place[0])))
-        start = (name, *place, metric.name, reading["name"], str(n))
-        rows.append((*start, experiments[place].repeats_are_of, *row))
-    return pd.DataFrame(rows, columns=COLUMNS)
+    printed = [(c, np.array([float(c.mean)])) for c in table.cells if of_metric(c) and c.mean]
+    in_print = margin(rows_of("own", printed), rows_of("rival", printed))
+    hindsight, honest = (margin(*sides[rule]) for rule in rules)
+    gap = replace(
+        hindsight,
+        means=hindsight.means - honest.means,
+        resamples=hindsight.resamples - honest.resamples,
+    )
+    ours = side("ours", rules[1])
+    over = margin(sides[rules[1]][0], ours) if ours else None
+    found = []
+    for i, (place, repeats_are_of) in enumerate(of.items()):
+
+        def named(name: str, rows: Rows, i: int = i) -> tuple[str, str]:
+            return name, f"{rows[name][i].mean():.4f}"
+
+        n = next(iter(sides[rules[0]][0].values()))[i].size
+        row = [name, *place, metric, reading["name"], str(n), repeats_are_of]
+        row += [in_print.own, in_print.rival, f"{in_print.means[i]:.4f}"]
+        for rule, one in zip(rules, (hindsight, honest), strict=True):
+            own, rivals = sides[rule]
+            row += [rule, *named(one.own, own), *named(one.rival, rivals), *one.interval(i, n)]
+        row += gap.interval(i, n)
+        row += [*named(over.rival, ours), *over.interval(i, n)] if over else [""] * 5
+        found.append([*row, "; ".join(fixed_by(reading, place[0]))])
+    return pd.DataFrame(found, columns=COLUMNS)
 
 
-def _side(algorithm: str, proposed: Sequence[str]) -> str:
-    return "own" if algorithm in proposed else "rival"
+def _place(cell: Cell) -> Place:
+    return cell.dataset, cell.task
 
 
-def _margins(
-    own: Sequence[Row], rivals: Sequence[Row], sign: float, seed: int
-) -> tuple[np.ndarray, np.ndarray, Row, Row]:
-    """Return the margins by place, those of the resamples, and the own and rival picked."""
-    means = [
-        [np.array([values.mean() for values in row.values.values()]) for row in rows]
-        for rows in (own, rivals)
-    ]
-    margin, first, other = margin_of(means[0], means[1], sign)
-    resamples, _, _ = margin_of(resampled(own, seed), resampled(rivals, seed), sign)
-    return margin, resamples, own[int(first)], rivals[int(other)]
-
-
-def _printed(
-    name: str,
-    places: Sequence[Place],
-    proposed: Sequence[str],
-    sign: float,
-    metric: str,
-    same: Mapping[str, Sequence[str]],
-) -> tuple[list[str], list[str], list[str]]:
-    """Return, a place each, the own and the rival picked by the printed means, and the margin."""
-    sides: list[list[Row]] = []
-    for kind in ("own", "rival"):
-        cells = {
-            (cell["algorithm"], place): np.array([float(cell["mean"])])
-            for cell in published(name)
-            if cell["metric"] == metric
-            if (place := (cell["dataset"], cell["task"])) in places
-            if kind == _side(cell["algorithm"], proposed)
-        }
-        sides.append(whole_rows(cells, same))
-    means = [[np.concatenate([*row.values.values()]) for row in rows] for rows in sides]
-    margin, first, other = margin_of(means[0], means[1], sign)
-    n = len(places)
-    names = sides[0][int(first)].name, sides[1][int(other)].name
-    return [names[0]] * n, [names[1]] * n, [f"{one:.4f}" for one in margin]
-
-
-def _named(row: Row, place: Place) -> tuple[str, str]:
-    return row.name, f"{row.values[place].mean():.4f}"
-
-
-def _interval(mean: float, resamples: np.ndarray, n_repeats: int) -> tuple[str, str, str]:
-    """Return a mean with its percentile interval as text; no interval of too few repeats."""
-    if n_repeats < FEWEST:
-        return f"{mean:.4f}", "", ""
-    tail = (1.0 - CONFIDENCE) / 2.0
-    low, high = np.quantile(resamples, [tail, 1.0 - tail])
-    return f"{mean:.4f}", shown(float(low)), shown(float(high))
+def _kind(cell: Cell, asked: Mapping[str, Any]) -> str:
+    return "ours" if cell.is_ours else "own" if cell.algorithm in asked["proposed"] else "rival"
 
 
 def sentence(row: Mapping[Any, str]) -> str:
@@ -364,9 +332,8 @@ def write_hindsight_gap(request: Request, results: Path = RESULTS) -> tuple[list
         made = set(zip(rows["table"], rows["reading"], strict=True))
         old = [key not in made for key in zip(earlier["table"], earlier["reading"], strict=True)]
         rows = pd.concat([rows, earlier[old].reindex(columns=rows.columns, fill_value="")])
-    known = list(READINGS)
-    places = rows[["table", "reading"]].to_numpy()
-    order = [(table, known.index(reading)) for table, reading in places]
-    rows = rows.iloc[sorted(range(len(rows)), key=order.__getitem__)]
+    order = {reading: i for i, reading in enumerate(READINGS)}
+    rows = rows.sort_values("reading", key=lambda names: names.map(order), kind="stable")
+    rows = rows.sort_values("table", kind="stable")
     write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
     return told, [path]

@@ -125,6 +125,17 @@ def _each(names: Sequence[str]) -> str:
     return f"each of {', '.join(names)}" if len(names) > 1 else names[0]
 
 
+def rows_of(folder: Path, name: str, claim: str, reading: str) -> list[dict[str, str]]:
+    """Return the rows of a claim under a reading in a table's or figure's file of claims."""
+    each = rows(folder / f"{name}.claims.csv")
+    return [row for row in each if (row["claim"], row["reading"]) == (claim, reading)]
+
+
+def tests_of(results: Path, name: str, claim: str, reading: str) -> list[dict[str, str]]:
+    """Return the comparisons of a claim under a reading, from ``results/statistics``."""
+    return rows_of(results / "statistics", name, claim, reading)
+
+
 def outcome_under(
     claim: Mapping[str, Any], kind: str, reading: str, results: Path
 ) -> tuple[str, ...]:
@@ -133,13 +144,8 @@ def outcome_under(
     What is of its comparisons follows from their tests. Those that are not of the same comparisons,
     because they are older, are not told.
     """
-    outcomes, tests = (
-        [row for row in rows(path) if (row["claim"], row["reading"]) == (claim["id"], reading)]
-        for path in (
-            results / FOLDERS[kind] / f"{claim[kind]}.claims.csv",
-            results / "statistics" / f"{claim[kind]}.claims.csv",
-        )
-    )
+    outcomes = rows_of(results / FOLDERS[kind], claim[kind], claim["id"], reading)
+    tests = tests_of(results, claim[kind], claim["id"], reading)
     if not outcomes:
         return NOT_RUN, NOT_RUN, "", ""
     asked = [one.relation for one in judge_claim(claim, [])] if tests and kind == "table" else []

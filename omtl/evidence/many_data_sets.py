@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -50,22 +50,22 @@ class Study:
         """The comparison on the first data set."""
         return next(iter(self.on.values()))
 
-    def row(self, dataset: str, algorithm: str) -> Row:
-        """Return an algorithm's row on a data set."""
-        return next(row for row in self.on[dataset].rows if row.algorithm == algorithm)
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The rows of all data sets, with whether the learner that was asked for wins."""
+        rows = pd.concat([found.frame().assign(dataset=data) for data, found in self.on.items()])
+        return rows.assign(outcome=rows["outcome"].map(WORDS))
 
     @cached_property
     def ranking(self) -> Ranking | None:
         """Average ranks of all that have numbers on all data sets; None for less than two."""
-        complete = [
-            row.algorithm
-            for row in self.first.rows
-            if all(self.row(data, row.algorithm).values.size for data in self.on)
-        ]
-        if len(self.on) < 2 or len(complete) < 2:
+        means = self.table.pivot(index="dataset", columns="algorithm", values="mean")
+        means = means.loc[list(self.on), [row.algorithm for row in self.first.rows]]
+        means = means.dropna(axis="columns")
+        if min(means.shape) < 2:
             return None
-        means = [[self.row(data, name).mean for name in complete] for data in self.on]
-        return ranking_of(self.first.metric, list(self.on), complete, np.array(means))
+        data, names = list(means.index), list(means.columns)
+        return ranking_of(self.first.metric, data, names, means.to_numpy())
 
     @cached_property
     def algorithms(self) -> list[str]:
@@ -78,22 +78,21 @@ class Study:
 
     def outcomes(self, algorithm: str) -> dict[str, int]:
         """Return on how many data sets the learner wins, ties, loses, or cannot be told apart."""
-        found = dict.fromkeys(WORDS.values(), 0)
-        for data, each in self.on.items():
-            row = self.row(data, algorithm)
-            if row.values.size:
-                found[WORDS[each.standing(each.mine, row)["outcome"]]] += 1
-        return found
+        found = self.table.loc[self.table["algorithm"] == algorithm, "outcome"]
+        return {word: int((found == word).sum()) for word in WORDS.values()}
 
-    def label(self, algorithm: str) -> str:
-        """Return what an algorithm is called."""
-        return next(row.label for row in self.first.rows if row.algorithm == algorithm)
-
-    def best(self, dataset: str) -> Row | None:
-        """Return the row of a data set with the best mean."""
-        rows = [row for row in self.on[dataset].rows if row.values.size]
-        sign = 1.0 if self.first.metric.lower_is_better else -1.0
-        return min(rows, key=lambda row: sign * row.mean) if rows else None
+    def lines(self, cell: Callable[[Compared, Row], str]) -> list[list[str]]:
+        """Return a line for each algorithm: its label, cells, rank, and wins, ties and losses."""
+        lines = []
+        for name in self.algorithms:
+            counts = self.outcomes(name)
+            line = [self.first.row(name).label]
+            line += [cell(found, found.row(name)) for found in self.on.values()]
+            line += [rank_of(self.ranking, name)] if self.ranking else []
+            is_mine = name == self.first.mine.algorithm
+            line.append("" if is_mine else f"{counts['win']}/{counts['tie']}/{counts['loss']}")
+            lines.append(line)
+        return lines
 
     def notes(self) -> list[str]:
         """Return what a reader must know before believing the numbers, a sentence each."""
@@ -107,13 +106,25 @@ class Study:
         return told
 
 
+def study_of(played: Sequence[tuple[Compared, dict[str, Any]]]) -> Study:
+    """Return the study of several comparisons, each with its config.
+
+    Data sets that share a label have their names beside it.
+    """
+    labels = [config["dataset"]["label"] for _, config in played]
+    names = [config["dataset"]["name"] for _, config in played]
+    titles = [
+        label if labels.count(label) == 1 else f"{label} ({name})"
+        for label, name in zip(labels, names, strict=True)
+    ]
+    return Study(played[0][1], dict(zip(titles, (found for found, _ in played), strict=True)))
+
+
 def frame(study: Study) -> pd.DataFrame:
-    """Return a row for each algorithm on each data set."""
-    parts = []
-    for dataset, found in study.on.items():
-        rows = found.frame().set_index("algorithm", drop=False).loc[study.algorithms]
-        parts.append(rows.assign(dataset=dataset, outcome=rows["outcome"].map(WORDS)))
-    return pd.concat(parts)[["dataset", *COLUMNS]]
+    """Return a row for each algorithm on each data set, the best average rank first."""
+    rows = study.table.set_index(["dataset", "algorithm"], drop=False)
+    order = [(data, name) for data in study.on for name in study.algorithms]
+    return rows.reindex(pd.MultiIndex.from_tuples(order))[["dataset", *COLUMNS]]
 
 
 def repeats(study: Study) -> pd.DataFrame:
@@ -141,7 +152,7 @@ def rank_frame(study: Study, ranking: Ranking) -> pd.DataFrame:
         [
             {
                 "algorithm": name,
-                "label": study.label(name),
+                "label": study.first.row(name).label,
                 "average_rank": ranking.average[at[name]],
                 **dict(zip(ranking.datasets, ranking.ranks[:, at[name]], strict=True)),
                 **({} if name == study.first.mine.algorithm else study.outcomes(name)),
@@ -177,25 +188,18 @@ def latex(study: Study) -> str:
         " & ".join(["", *heads, r"win/tie/loss"]) + r" \\",
         r"\midrule",
     ]
-    best = {data: study.best(data) for data in study.on}
-    for name in study.algorithms:
-        cells = [_latex_cell(study, study.row(data, name), best[data]) for data in study.on]
-        if study.ranking is not None:
-            cells.append(rank_of(study.ranking, name))
-        counts = study.outcomes(name)
-        is_mine = name == study.first.mine.algorithm
-        cells.append("" if is_mine else f"{counts['win']}/{counts['tie']}/{counts['loss']}")
-        lines.append(" & ".join([for_latex(study.label(name)), *cells]) + r" \\")
+    for label, *cells in study.lines(_latex_cell):
+        lines.append(" & ".join([for_latex(label), *cells]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
 
 
-def _latex_cell(study: Study, row: Row, best: Row | None) -> str:
-    if not row.values.size or best is None:
+def _latex_cell(found: Compared, row: Row) -> str:
+    if not row.values.size:
         return "--"
-    shown = for_latex(spread(row))
+    shown, best = for_latex(spread(row)), found.rows[0]
     if row is best:
         return rf"\textbf{{{shown}}}"
-    is_tie = study.first.standing(best, row)["outcome"] == EQUIVALENT
+    is_tie = found.standing(best, row)["outcome"] == EQUIVALENT
     return rf"\underline{{{shown}}}" if is_tie else shown
 
 
@@ -218,7 +222,7 @@ def curves(study: Study) -> list[Shown]:
     named = [mine, *[name for name in study.algorithms if name != mine][: DRAWN - 1]]
     panels: list[Shown] = []
     for dataset in study.on:
-        rows = [study.row(dataset, name) for name in reversed(named)]
+        rows = [study.on[dataset].row(name) for name in reversed(named)]
         lines = tuple(line_of(r.label, r.seen, r.curves) for r in rows if r.curves.size)
         if lines:
             axes = Axes("examples", "cumulative error rate (%)", lines)

@@ -108,6 +108,10 @@ class Compared:
     metric: Metric
     repeats_are_of: str
 
+    def row(self, algorithm: str) -> Row:
+        """Return an algorithm's row."""
+        return next(row for row in self.rows if row.algorithm == algorithm)
+
     def notes(self) -> list[str]:
         """Return what a reader must know before believing the numbers, a sentence each."""
         told = [
@@ -261,7 +265,7 @@ def compared(
         else:
             _score(row, experiment, results, config["selection"], METRICS[metric])
         rows.append(row)
-    _judge(rows, METRICS[metric])
+    judge(rows, METRICS[metric])
     if not rows[0].values.size:
         raise UserError(f"{rows[0].label}: {rows[0].why}")
     sign = 1.0 if METRICS[metric].lower_is_better else -1.0
@@ -299,7 +303,7 @@ def _score(
         row.curves = 100.0 * np.array(made) / row.seen
 
 
-def _judge(rows: list[Row], metric: Metric) -> None:
+def judge(rows: list[Row], metric: Metric) -> None:
     """Compare the first row with each of the others that has numbers."""
     mine = rows[0]
     better = (-np.inf, 0.0) if metric.lower_is_better else (0.0, np.inf)

@@ -129,12 +129,12 @@ def pages(
     for paper in all_papers:
         page(f"paper-{paper.id}.html", "paper.html", paper=paper)
     for table in tables:
-        of_table = [claim for claim in ledger if claim.decided_by == table.id]
+        of_table = [claim for claim in ledger if claim.row["decided_by"] == table.id]
         kept = sources.results / "reproduced"
         forms = [p for p in sorted(kept.glob(f"{table.id}.*")) if p.suffix != ".json"]
         page(f"table-{table.id}.html", "table.html", table=table, claims=of_table, forms=forms)
     for figure in figures:
-        of_figure = [claim for claim in ledger if claim.decided_by == figure.id]
+        of_figure = [claim for claim in ledger if claim.row["decided_by"] == figure.id]
         of_audit = [bound for bound in audit if bound.figure == figure.id]
         page(
             f"figure-{figure.id}.html",

@@ -16,17 +16,10 @@ from omtl.tables.committed import rows, text_of
 
 @dataclass(frozen=True)
 class Ranks:
-    """The average ranks of a table's algorithms under a reading."""
+    """The average ranks of a table's algorithms under a reading, the best first."""
 
-    table: str
-    reading: str
-    metric: str
-    n_datasets: str
-    friedman: str
-    p: str
-    critical_difference: str
-    picture: Path | None
     rows: list[dict[str, str]]
+    picture: Path | None
 
 
 @dataclass(frozen=True)
@@ -64,25 +57,12 @@ def evidence(sources: Sources) -> Evidence:
 
 
 def _ranks(table: str, folder: Path) -> list[Ranks]:
+    by_metric: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for row in rows(folder / f"{table}.csv"):
+        by_metric.setdefault((row["reading"], row["metric"]), []).append(row)
     found = []
-    each = rows(folder / f"{table}.csv")
-    for reading, metric in dict.fromkeys((row["reading"], row["metric"]) for row in each):
-        mine = [row for row in each if (row["reading"], row["metric"]) == (reading, metric)]
+    for (reading, _), mine in by_metric.items():
+        picture = folder / f"{by_reading(table, reading)}.svg"
         mine.sort(key=lambda row: float(row["average_rank"]))
-        name = by_reading(table, reading)
-        picture = folder / f"{name}.svg"
-        one = mine[0]
-        found.append(
-            Ranks(
-                table,
-                reading,
-                metric,
-                one["n_datasets"],
-                one["friedman"],
-                one["friedman_p"],
-                one["critical_difference"],
-                picture if picture.exists() else None,
-                mine,
-            )
-        )
+        found.append(Ranks(mine, picture if picture.exists() else None))
     return found

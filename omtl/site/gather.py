@@ -116,10 +116,6 @@ class Sources:
         """The configs of the data sets, by name."""
         return _group("dataset")
 
-    def tests(self, name: str) -> list[dict[str, str]]:
-        """Return the tests of the comparisons of a table's or figure's claims."""
-        return rows(self.results / "statistics" / f"{name}.claims.csv")
-
 
 def _group(name: str) -> dict[str, dict[str, Any]]:
     return {option: read_yaml(path) for option, path in option_files(name).items()}

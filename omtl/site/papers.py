@@ -57,7 +57,7 @@ def papers(
                 [(heading, markdown(text)) for heading, text in parts.items()],
                 [table for table in tables if table.paper == paper],
                 [figure for figure in figures if figure.paper == paper],
-                [claim for claim in ledger if claim.paper == paper],
+                [claim for claim in ledger if claim.row["paper"] == paper],
                 badges(
                     paper,
                     [one for one in sources.tables.values() if one["paper"] == paper],

@@ -25,9 +25,9 @@ from omtl.evidence.one_data_set import (
     WORSE,
     Compared,
     Row,
-    _judge,
     compared,
     default_selection,
+    judge,
 )
 from omtl.experiment import citations, code, doctor
 from omtl.experiment.composition import composed, experiment_of
@@ -262,7 +262,7 @@ def test_differences_are_corrected_for_being_many() -> None:
     rows = [Row("mine", "mine", base + 1.0 + 0.01 * rng.normal(size=8))]
     rows += [Row("a", "a", base), Row("b", "b", base + 1.0 + 0.5 * rng.normal(size=8))]
     rows.append(Row("c", "c", why="diverged"))
-    _judge(rows, METRICS["error"])
+    judge(rows, METRICS["error"])
     shown = Compared(rows[0], rows, METRICS["error"], "one data set")
     assert [shown.outcome(row) for row in rows] == ["", WORSE, UNDECIDED, ""]
     assert rows[1].p <= rows[2].p <= 1.0

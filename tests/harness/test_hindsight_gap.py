@@ -21,7 +21,7 @@ from omtl.data.examples import examples_of
 from omtl.data.preparation import fed, in_order
 from omtl.data.streams import Tasks, rounds
 from omtl.evidence import hindsight_gap
-from omtl.evidence.hindsight_gap import Row
+from omtl.evidence.hindsight_gap import Margin, Rows
 from omtl.evidence.ranks import rank
 from omtl.experiment.config import load_option, named_reading, options
 from omtl.experiment.naming import READINGS
@@ -418,30 +418,35 @@ def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
     assert row["printed_margin"] == "0.0900"  # 6.00 - 5.91
 
 
-def of_places(*means: float) -> dict[tuple[str, str], np.ndarray]:
-    """Return six repeats with these means, a task each of one data set."""
-    spread = np.array([-0.3, 0.1, 0.2, -0.2, 0.3, -0.1])
-    return {("D", f"task{k}"): mean + spread for k, mean in enumerate(means, start=1)}
+def of_places(*means: float) -> list[np.ndarray]:
+    """Return six repeats with these means."""
+    return [mean + np.array([-0.3, 0.1, 0.2, -0.2, 0.3, -0.1]) for mean in means]
+
+
+def margin_of(own: Rows, rivals: Rows) -> Margin:
+    """Return the margin on tasks of one data set, where lower is better."""
+    places = [("D", f"task{k}") for k, _ in enumerate(own["own"], start=1)]
+    return Margin.of(own, rivals, 1.0, hindsight_gap.drawn(own, places, seed=0))
 
 
 def test_one_rival_for_all_places() -> None:
     """Of rivals that are each best in one place, the one that is better on the whole is taken."""
-    own = [Row("own", of_places(5.0, 5.0))]
-    rivals = [Row("first", of_places(4.0, 10.0)), Row("second", of_places(6.0, 6.0))]
-    margin, resamples, _, rival = hindsight_gap._margins(own, rivals, 1.0, seed=0)
-    assert rival.name == "second"
-    np.testing.assert_allclose(margin, [1.0, 1.0])
-    np.testing.assert_allclose(resamples, 1.0)  # all rows move together here
-    better = hindsight_gap.pick([np.array([[0.9, 0.5]]), np.array([[0.6, 0.9]])], sign=-1.0)
+    rivals = {"first": of_places(4.0, 10.0), "second": of_places(6.0, 6.0)}
+    found = margin_of({"own": of_places(5.0, 5.0)}, rivals)
+    assert (found.own, found.rival) == ("own", "second")
+    np.testing.assert_allclose(found.means, [1.0, 1.0])
+    np.testing.assert_allclose(found.resamples, 1.0)  # all rows move together here
+    better = hindsight_gap.pick(np.array([[[0.9, 0.5]], [[0.6, 0.9]]]), sign=-1.0)
     assert better.tolist() == [1]  # 0.9 / 0.7 + 0.6 / 0.75 against 0.5 / 0.7 + 0.9 / 0.75
 
 
 def test_rows_that_stand_for_several() -> None:
     """COML of the first block is COML-1 and COML-2; rows that lack a place are left out."""
-    cells = {("COML", ("one", "all")): np.ones(2), ("PA", ("one", "all")): np.ones(2)}
-    cells |= {(f"COML-{k}", ("two", "all")): np.full(2, k) for k in (1, 2)}
-    found = hindsight_gap.whole_rows(cells, {"COML": ["COML-1", "COML-2"]})
-    assert {row.name: [v[0] for v in row.values.values()] for row in found} == {
+    places = [("one", "all"), ("two", "all")]
+    cells = {("COML", places[0]): np.ones(2), ("PA", places[0]): np.ones(2)}
+    cells |= {(f"COML-{k}", places[1]): np.full(2, k) for k in (1, 2)}
+    found = hindsight_gap.whole_rows(cells, places, {"COML": ["COML-1", "COML-2"]})
+    assert {name: [v[0] for v in values] for name, values in found.items()} == {
         "COML-1": [1.0, 1.0],
         "COML-2": [1.0, 2.0],
     }
@@ -450,11 +455,11 @@ def test_rows_that_stand_for_several() -> None:
 def test_intervals_know_of_the_picking() -> None:
     """Of rivals alike but for chance, that of the best is wider than that of a fixed one."""
     rng = np.random.default_rng(0)
-    own = [Row("own", {("D", "all"): np.ones(20)})]
-    rivals = [Row(str(k), {("D", "all"): 5.0 + rng.normal(size=20)}) for k in range(30)]
-    _, resamples, _, best = hindsight_gap._margins(own, rivals, 1.0, seed=0)
-    _, alone, _, _ = hindsight_gap._margins(own, [best], 1.0, seed=0)
-    assert resamples.mean() < alone.mean() - 0.05
+    own = {"own": [np.ones(20)]}
+    rivals = {str(k): [5.0 + rng.normal(size=20)] for k in range(30)}
+    found = margin_of(own, rivals)
+    alone = margin_of(own, {found.rival: rivals[found.rival]})
+    assert found.resamples.mean() < alone.resamples.mean() - 0.05
 
 
 def test_readings_that_fix_a_parameter() -> None:

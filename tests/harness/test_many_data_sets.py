@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from omtl.commands._main import main
-from omtl.evidence.many_data_sets import Study, latex, rank_frame, repeats
-from omtl.evidence.one_data_set import Compared, Row
+from omtl.evidence.many_data_sets import Study, latex, rank_frame, repeats, study_of
+from omtl.evidence.one_data_set import Compared, Row, judge
 from omtl.measures.metrics import METRICS
 
 CONFIG = {"repeats": 4, "seed": 0, "selection": {"name": "prefix"}}
@@ -24,6 +24,7 @@ def compared(**means: float) -> Compared:
         Row(name, f"The {name}", mean * np.roll(WIGGLE, k), params=[{"eta": mean}] * 4)
         for k, (name, mean) in enumerate(means.items())
     ]
+    judge(rows, METRICS["error"])
     return Compared(rows[0], sorted(rows, key=lambda row: row.mean), METRICS["error"], "")
 
 
@@ -61,6 +62,16 @@ def test_the_best_is_bold_and_ties_are_underlined() -> None:
     assert near[3].startswith("30.00")
     assert near[-1].strip() == r"1/2/0 \\"
     assert "Bold: the best mean" in latex(STUDY)
+
+
+def test_data_sets_that_share_a_label_are_told_apart() -> None:
+    """None takes the place of another."""
+    labels = {"one": "Synthetic", "two": "Synthetic", "three": "Text"}
+    played = [
+        (found, {**CONFIG, "dataset": {"name": name, "label": label}})
+        for (name, label), found in zip(labels.items(), STUDY.on.values(), strict=True)
+    ]
+    assert list(study_of(played).on) == ["Synthetic (one)", "Synthetic (two)", "Text"]
 
 
 def test_repeats_have_their_hyper_parameters() -> None:
