@@ -16,11 +16,12 @@ import yaml
 
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED, Comparison
 from omtl.experiment.config import choose
+from omtl.experiment.descriptions import Claim
 from omtl.experiment.papers import paper_file
-from omtl.experiment.schema import check_claims
+from omtl.experiment.schema import typed
 from omtl.figures.numbers import Shown
 from omtl.measures.metrics import METRICS
-from omtl.tables.plan import describe, label_of, published
+from omtl.tables.plan import describe, published
 from omtl.tables.scoring import Scored
 from omtl.util.errors import UserError
 
@@ -57,7 +58,7 @@ def claims_of(paper: str) -> list[dict[str, Any]]:
     """
     path = paper_file(paper, "claims.yaml")
     claims = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
-    check_claims(claims, path)
+    typed(tuple[Claim, ...], claims, str(path))
     for claim in claims:
         if "table" in claim:
             check_names(claim, f"{path}, {claim['id']}")
@@ -81,8 +82,8 @@ def check_names(claim: Mapping[str, Any], where: str) -> None:
         With the claim's place, `where`, and the closest known name.
     """
     table, either = describe("table", claim["table"]), claim.get("either", {})
-    rows = [label_of(row) for row in table["rows"] if "group" not in row]
-    columns = [column["published"] for column in table["columns"]]
+    rows = [row.label for row in table.rows if not row.group]
+    columns = [column.published for column in table.columns]
     named = [name for forms in either.values() for name in forms]
     datasets = [part["dataset"] for part in claim["all"]]
     for part in claim["all"]:

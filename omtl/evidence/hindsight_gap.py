@@ -19,6 +19,7 @@ import pandas as pd
 from omtl.evidence.comparisons import CONFIDENCE, shown
 from omtl.evidence.paired_tests import FEWEST, RESAMPLES
 from omtl.experiment.config import for_column, named_reading, questions
+from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.naming import READINGS
 from omtl.experiment.selection import HONEST
 from omtl.measures.metrics import METRICS
@@ -73,9 +74,9 @@ Means = Mapping[str, Mapping[Place, Any]]
 """By algorithm and place, a mean or an array of means."""
 
 
-def compares(description: Mapping[str, Any]) -> bool:
+def compares(description: TableDescription) -> bool:
     """Whether a table compares its paper's own algorithms with others by more than time."""
-    return "proposed" in description
+    return bool(description.proposed)
 
 
 def tables() -> list[str]:
@@ -194,9 +195,9 @@ def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataF
     """
     table = plan_table(name, reading)
     asked = table.description
-    metric, proposed = METRICS[asked["metric"]], asked["proposed"]
+    metric, proposed = METRICS[asked.metric], asked.proposed
     sign = 1.0 if metric.lower_is_better else -1.0
-    rules = asked["selection"], honest_rule(asked["selection"], reading)
+    rules = asked.selection, honest_rule(asked.selection, reading)
     by_rule = {
         rule: [
             s
@@ -219,13 +220,13 @@ def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataF
             if s.values.size and (place := (s.cell.dataset, s.cell.task)) not in lacking
             if kind == ("ours" if s.cell.is_ours else _side(s.cell.algorithm, proposed))
         }
-        return whole_rows(cells, asked.get("same_row", {}))
+        return whole_rows(cells, asked.same_row)
 
     sides = {rule: (rows_of(rule, "own"), rows_of(rule, "rival")) for rule in by_rule}
     if not all(rows for pair in sides.values() for rows in pair):
         return pd.DataFrame(columns=COLUMNS)
     places = list(sides[rules[0]][0][0].values)
-    printed = _printed(name, places, proposed, sign, metric.name, asked.get("same_row", {}))
+    printed = _printed(name, places, proposed, sign, metric.name, asked.same_row)
     ends = [_margins(*sides[rule], sign, request.seed) for rule in rules]
     gains = ends[0][0] - ends[1][0]
     drawn = ends[0][1] - ends[1][1]
@@ -348,7 +349,7 @@ def write_hindsight_gap(request: Request, results: Path = RESULTS) -> tuple[list
     """
     path = (results if request.repeats is None else results / "partial") / "hindsight.csv"
     found = [
-        margins(name, named_reading(describe("table", name)["paper"], reading), request)
+        margins(name, named_reading(describe("table", name).paper, reading), request)
         for name in tables()
         for reading in READINGS
     ]

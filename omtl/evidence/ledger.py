@@ -205,7 +205,7 @@ def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
         path = results / "figures" / f"{name}.csv"
         if not path.exists():
             continue
-        panels = {panel["label"]: panel for panel in describe("figure", name)["panels"]}
+        panels = {panel.label: panel for panel in describe("figure", name).panels}
         drawn = pd.DataFrame(drawn_rows(path))
         for (reading, label, part), lines in drawn.groupby(
             ["reading", "panel", "part"], sort=False
@@ -213,10 +213,10 @@ def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
             played = lines[lines["kind"] == "run"]
             if played.empty:
                 continue
-            panel = panels[label]
+            panel = panels[str(label)]
             measure = played["label"].iloc[0]
             measured = played[played["label"] == measure].set_index("x")["y"].astype(float)
-            warnings = [line.get("warning", "") for line in panel["lines"] if part in line.values()]
+            warnings = [line.warning for line in panel.lines if part == line.title]
             notes = "; ".join(lines[lines["kind"] == "note"]["label"])
             curves = {
                 bound: points.set_index("x")["y"].astype(float)
@@ -228,7 +228,7 @@ def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
                 last = values.index[-1]
                 found.append(
                     (
-                        *(name, panel["title"], part, reading, bound, measure),
+                        *(name, panel.title, part, reading, bound, measure),
                         f"{played['x_label'].iloc[0]} = {last}",
                         *(f"{measured[last]:.6g}", f"{values[last]:.6g}"),
                         *(f"{share[last]:.4g}", f"{share.max():.4g}"),

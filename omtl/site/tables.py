@@ -22,7 +22,7 @@ from omtl.site.gather import Sources, as_number, yaml_value
 from omtl.site.repeats import KEPT_PRECISION, Repeats, kept_repeats, stored_repeats
 from omtl.site.text import code, plain, slug
 from omtl.tables.committed import Place, Run, place_of
-from omtl.tables.diagnosis import diagnoses
+from omtl.tables.diagnosis import diagnosis_of
 from omtl.tables.layout import lay_out
 from omtl.tables.plan import Cell, Table
 from omtl.tables.proofread import suspects
@@ -192,12 +192,12 @@ def counted(rows: Iterable[Mapping[str, str]]) -> dict[str, int]:
 def table_page(name: str, sources: Sources, store: Store | None) -> TablePage:
     """Return a table with its views."""
     description, runs = sources.tables[name], sources.runs[name]
-    paper = description["paper"]
+    paper = description.paper
     return TablePage(
         name,
         paper,
-        description["title"],
-        plain(description.get("caption", "")),
+        description.title,
+        plain(description.caption),
         [
             _view(
                 run,
@@ -215,12 +215,11 @@ def _view(run: Run, sources: Sources, singly: dict[Place, Repeats]) -> View:
     scored = [_kept(row, run.experiments) for row in run.rows]
     cells = [s.cell for s in scored]
     table = Table(description, meta.get("reading", {"name": run.reading, "answers": {}}), cells)
-    n_repeats = meta.get("repeats", description["repeats"])
+    n_repeats = meta.get("repeats", description.repeats)
     request = Request(run.reading, n_repeats, meta.get("seed", 0), run.selection or None)
     layout = lay_out(table, scored, request)
     called = {(c.dataset, c.algorithm, c.task, c.metric): n for n, c in names_of(table).items()}
     curves = {} if run.selection else kept_curves(sources, run.table, run.reading)
-    why_off = _diagnoses(description["paper"], run) if not run.selection else {}
     number_of = {place_of(s.row): number for number, s in enumerate(scored)}
 
     def show(s: Scored | None) -> Shown | None:
@@ -236,7 +235,7 @@ def _view(run: Run, sources: Sources, singly: dict[Place, Repeats]) -> View:
             repeats=singly.get(place),
             curve=curves.get((s.cell.dataset, s.cell.algorithm)),
             command=f".venv/bin/python -m {alone}",
-            diagnosis=why_off.get(place[:2] + place[3:]) or why_off.get(place[:2]) or "",
+            diagnosis="" if run.selection else diagnosis_of(table, s) or "",
         )
 
     lines = []
@@ -407,16 +406,3 @@ def _is_apart(s: Kept) -> bool:
     if s.verdict not in (MATCH, NEAR) or delta is None or ours is None or theirs is None:
         return False
     return abs(delta) > FAR * math.hypot(ours, theirs)
-
-
-def _diagnoses(paper: str, run: Run) -> dict[tuple[str, ...], str]:
-    """Return why cells are off, by data set and algorithm, and by metric if not for all."""
-    found: dict[tuple[str, ...], str] = {}
-    for entry in diagnoses(paper):
-        if entry["table"] != run.table or run.reading not in entry["readings"]:
-            continue
-        for algorithm in entry["algorithms"]:
-            place = (entry["dataset"], algorithm)
-            for metric in entry.get("metrics", [None]):
-                found[place if metric is None else (*place, metric)] = plain(entry["text"])
-    return found

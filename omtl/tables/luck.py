@@ -227,7 +227,7 @@ def write_luck(table: str, seed: int = 0) -> Path:
     record = pd.read_csv(paths[0], dtype=str, keep_default_na=False)
     cells = pd.read_csv(paths[1], dtype={"task": str})
     printed = pd.DataFrame(published(table))
-    asked = questions(describe("table", table)["paper"])
+    asked = questions(describe("table", table).paper)
     path = folder / f"{table}.luck.csv"
     rows = luck(table, record, cells, printed, asked, seed)
     write_whole(path, rows.to_csv(index=False, lineterminator="\n"))

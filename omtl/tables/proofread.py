@@ -7,7 +7,7 @@ examples, what ``±`` is and which numbers are bold (``print`` in the table's de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from functools import cache
@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from omtl.experiment.descriptions import TableDescription
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
 from omtl.tables.plan import describe, descriptions, published
@@ -112,7 +113,7 @@ def rows_of(cells: Iterable[Printed]) -> dict[tuple[str, ...], dict[str, Printed
     return rows
 
 
-def repeated_rows(table: str, asked: Mapping[str, Any]) -> Outcome:
+def repeated_rows(table: str, asked: TableDescription) -> Outcome:
     """Find pairs of rows that agree to one unit of the last digit, in all cells or all but one.
 
     One of four or more cells may differ; of three all must agree. The chance given for a pair is
@@ -133,7 +134,7 @@ def repeated_rows(table: str, asked: Mapping[str, Any]) -> Outcome:
         gaps = np.array([abs(float(a["mean"]) - float(b["mean"])) for a, b in twins])
         units = np.array([max(unit_of(a["mean"]), unit_of(b["mean"])) for a, b in twins])
         error = np.array([np.hypot(float(a["std"]), float(b["std"])) for a, b in twins])
-        error /= np.sqrt(asked["repeats"])
+        error /= np.sqrt(asked.repeats)
 
         def agree(away: np.ndarray, units: Any = units, error: Any = error) -> np.ndarray:
             reach = 1.5 * units  # rounding adds half a unit
@@ -179,18 +180,18 @@ def _repeats(
 # Numbers that cannot be
 
 
-def impossible(table: str, asked: Mapping[str, Any]) -> Outcome:
+def impossible(table: str, asked: TableDescription) -> Outcome:
     """Find means and spreads that so many runs on so many examples cannot give.
 
     Counts are of examples of which the paper says how many there are. A mean of percentages of n
     examples has steps of 100 / n over the number of runs: where they are finer than the last digit,
     any mean is possible, and it counts as not tested. So does a spread where any can be.
     """
-    runs, says = asked["repeats"], asked.get("print", {})
-    errors = says.get("spread") == "standard error"
+    runs, says = asked.repeats, asked.print
+    errors = says.spread == "standard error"
     tested, findings = 0, []
     for cell in published(table):
-        n, metric = says.get("examples", {}).get(cell["dataset"]), METRICS[cell["metric"]]
+        n, metric = says.examples.get(cell["dataset"]), METRICS[cell["metric"]]
         if metric.name == "nsv" and n:
             tested += 1
             possible, otherwise = (
@@ -225,7 +226,7 @@ def impossible(table: str, asked: Mapping[str, Any]) -> Outcome:
 # Spreads that are too small
 
 
-def small_spreads(table: str, asked: Mapping[str, Any]) -> Outcome:
+def small_spreads(table: str, asked: TableDescription) -> Outcome:
     """Find spreads of error rates that are far below those of the other rows of their column.
 
     Spreads are taken relative to that of a coin with the same mean, and compared with the median of
@@ -243,7 +244,7 @@ def small_spreads(table: str, asked: Mapping[str, Any]) -> Outcome:
     share = np.array(
         [relative[i] / np.median(relative[(column == column[i]) & (index != i)]) for i in index]
     )
-    chances = holm(stats.f.cdf(share**2, asked["repeats"] - 1, asked["repeats"] - 1))
+    chances = holm(stats.f.cdf(share**2, asked.repeats - 1, asked.repeats - 1))
     findings = []
     for cell, part, chance in zip(cells, share, chances, strict=True):
         if chance < LEVEL:
@@ -255,16 +256,16 @@ def small_spreads(table: str, asked: Mapping[str, Any]) -> Outcome:
 # Marks of the best
 
 
-def wrong_marks(table: str, asked: Mapping[str, Any]) -> Outcome:
+def wrong_marks(table: str, asked: TableDescription) -> Outcome:
     """Find numbers set in bold that are not the best of their column, and columns without any.
 
     The marks are as the paper's text has them (``print.bold`` of the description: the bold rows by
     column); a table of which the text keeps none is not looked at.
     """
-    bold = asked.get("print", {}).get("bold")
-    if bold is None:
+    bold = asked.print.bold
+    if not bold:
         return "0 columns", "", []
-    sign = 1.0 if METRICS[asked["metric"]].lower_is_better else -1.0
+    sign = 1.0 if METRICS[asked.metric].lower_is_better else -1.0
     columns: dict[str, list[Printed]] = {}
     for cell in published(table):
         columns.setdefault(cell["dataset"], []).append(cell)
@@ -284,7 +285,7 @@ def wrong_marks(table: str, asked: Mapping[str, Any]) -> Outcome:
     return f"{len(columns)} columns", "", findings
 
 
-CHECKS: dict[str, Callable[[str, Mapping[str, Any]], Outcome]] = {
+CHECKS: dict[str, Callable[[str, TableDescription], Outcome]] = {
     "repeated row": repeated_rows,
     "impossible": impossible,
     "small spread": small_spreads,

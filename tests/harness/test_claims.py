@@ -79,7 +79,7 @@ def test_turning_a_comparison_round_turns_its_outcome(pairs: list[tuple[float, f
 
 def assert_names_lines(paper: str, claim: dict) -> None:
     """Assert that a claim's panels, lines and places are those of its figure as drawn."""
-    assert describe("figure", claim["figure"])["paper"] == paper
+    assert describe("figure", claim["figure"]).paper == paper
     drawn = pd.DataFrame(drawn_rows(RESULTS / "figures" / f"{claim['figure']}.csv"))
     drawn = drawn[drawn["kind"] == "run"]
     points = set(zip(drawn["panel"], drawn["label"], drawn["x"].astype(float), strict=True))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from described import a_table
 from miniature import small
 
 from omtl.commands import _main
@@ -227,7 +228,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Make]:
     }
     ids = {"table": ["rom-table1", "rom-table2"], "figure": ["rom-fig1"]}
     monkeypatch.setattr(plan, "descriptions", lambda kind: dict.fromkeys(ids[kind]))
-    described = {"paper": "rom", "selection": "fixed"}
+    described = a_table(paper="rom", selection="fixed")
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: described)
     monkeypatch.setattr(reproduce, "reproduce_table", lambda *args: made["table"](*args))
     monkeypatch.setattr(reproduce, "compute_figure", lambda *_: None)
@@ -278,7 +279,8 @@ def test_what_is_too_slow_is_left_out(
 ) -> None:
     """Unless it is asked for; the summary says what, and why."""
     assert fakes
-    described = {"paper": "rom", "selection": "fixed", "too_slow": {"as_written": "it takes a day"}}
+    slow = {"as_written": "it takes a day"}
+    described = a_table(paper="rom", selection="fixed", too_slow=slow)
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: described)
     assert _main.main(["reproduce", "--jobs", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -293,7 +295,7 @@ def test_tables_of_times_are_made_by_their_own_rule_alone(
     """The honest rule is for tables that compare a paper's own algorithms with others."""
     own = {"rom-table1": {"proposed": ["ROM-PGD"]}, "rom-table2": {}, "rom-fig1": {}}
     shared = {"paper": "rom", "selection": "oracle"}
-    monkeypatch.setattr(plan, "describe", lambda _kind, name: {**shared, **own[name]})
+    monkeypatch.setattr(plan, "describe", lambda _kind, name: a_table(**shared, **own[name]))
     whole, honest = fakes["table"], set()
 
     def table(name: str, wanted: Any, *_: Any) -> Any:

@@ -168,9 +168,9 @@ def test_pictures_have_a_text(taken_apart: dict[str, Page]) -> None:
 def test_every_kept_number_is_on_its_page(site: Path, name: str) -> None:
     html = (site / f"table-{name}.html").read_text(encoding="utf-8")
     rows = pd.read_csv(RESULTS / "reproduced" / f"{name}.csv", dtype=str, keep_default_na=False)
-    digits = Sources(RESULTS).tables[name]["digits"]
+    description = Sources(RESULTS).tables[name]
     for row in rows.to_dict("records"):
-        n = digits if isinstance(digits, int) else digits[row["metric"]]
+        n = description.digits_of(row["metric"])
         task = "" if row["task"] == "all" else f", task {row['task'].removeprefix('task')}"
         place = f"{row['algorithm']} on {row['dataset']}{task}, {row['metric']}"
         ours = f"ours {float(row['ours_mean']):.{n}f}" if row["ours_mean"] else "ours none"

@@ -132,7 +132,7 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, An
     grid that is nearest to the one from which the theorem follows at that T, and at the rate that
     the selection rule chooses.
     """
-    return [regret_of(one, panel.description["horizons"], rule) for one in played]
+    return [regret_of(one, panel.description.horizons, rule) for one in played]
 
 
 def regret_of(one: Played, n_horizons: int, rule: Mapping[str, Any]) -> Axes:
@@ -190,10 +190,10 @@ def regret_of(one: Played, n_horizons: int, rule: Mapping[str, Any]) -> Axes:
         "rounds T",
         "regret (loss and regulariser)",
         lines,
-        title=one.line.description.get("title", ""),
+        title=one.line.description.title,
         x_scale="log",
         y_scale="log",
-        warning=one.line.description.get("warning", ""),
+        warning=one.line.description.warning,
         notes=tuple(notes),
     )
 

@@ -42,7 +42,7 @@ def axes_of(
     A λ of the grid is the one that the theorem sets for some R, or for none: then it has no bound.
     Corollary 2 has the panel's `delta`.
     """
-    return [_axes(one, float(panel.description["delta"])) for one in played]
+    return [_axes(one, panel.description.delta) for one in played]
 
 
 def _axes(one: Played, delta: float) -> Axes:
@@ -76,11 +76,11 @@ def _axes(one: Played, delta: float) -> Axes:
         "λ",
         "errors on a task",
         tuple(lines),
-        title=one.line.description.get("title", ""),
+        title=one.line.description.title,
         x_scale="log",
         y_scale="log",
         references=(Reference(aklo.rate(n, known=known), "R = ∞"),),
-        warning=one.line.description.get("warning", ""),
+        warning=one.line.description.warning,
         notes=tuple(notes),
     )
 
