@@ -12,8 +12,7 @@ import yaml
 from omtl.experiment.descriptions import Diagnosis
 from omtl.experiment.papers import paper_file
 from omtl.experiment.schema import typed
-from omtl.tables.plan import Table
-from omtl.tables.scoring import Scored
+from omtl.tables.plan import Cell, Table
 
 
 def diagnoses(paper: str) -> tuple[Diagnosis, ...]:
@@ -27,15 +26,15 @@ def _read(text: str, where: str) -> tuple[Diagnosis, ...]:
     return typed(tuple[Diagnosis, ...], yaml.safe_load(text), where)
 
 
-def diagnosis_of(table: Table, scored: Scored) -> str | None:
+def diagnosis_of(table: Table, cell: Cell) -> str | None:
     """Return why a cell is off or far from print, or None where nobody has written it down."""
     for entry in diagnoses(table.description.paper):
         if (
             entry.table == table.id
             and table.reading["name"] in entry.readings
-            and scored.cell.dataset == entry.dataset
-            and scored.cell.algorithm in entry.algorithms
-            and scored.cell.metric in (entry.metrics or [scored.cell.metric])
+            and cell.dataset == entry.dataset
+            and cell.algorithm in entry.algorithms
+            and cell.metric in (entry.metrics or [cell.metric])
         ):
             return " ".join(entry.text.split())
     return None

@@ -40,6 +40,11 @@ class Line:
         """Whether the line only names a group of algorithms."""
         return not self.cells
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is of a learner that the paper does not have."""
+        return any(s and s.cell.is_ours for s in self.cells)
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -162,13 +167,13 @@ def reason_of(table: Table, s: Scored, selection: str) -> str:
     if s.diverged:
         return f"diverged in {s.diverged} of {s.values.size} repeats"
     if is_apart(s) and selection == table.description.selection:
-        why = diagnosis_of(table, s)
+        why = diagnosis_of(table, s.cell)
         return f"within 10 %, but many standard errors from print: {why}" if why else ""
     if s.verdict != OFF:
         return ""
     if selection != table.description.selection:
         return f"off: chosen by {selection}, the printed number is not"
-    return f"off: {diagnosis_of(table, s) or 'no diagnosis yet'}"
+    return f"off: {diagnosis_of(table, s.cell) or 'no diagnosis yet'}"
 
 
 def _notes(table: Table, scored: Sequence[Scored], selection: str) -> list[str]:

@@ -14,7 +14,7 @@ from functools import cache
 from itertools import combinations
 from math import ceil, floor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from scipy import stats
 from omtl.experiment.descriptions import TableDescription
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
+from omtl.tables.committed import Place, place_of
 from omtl.tables.plan import describe, descriptions, published
 from omtl.tables.printed_numbers import (
     at_least,
@@ -38,9 +39,6 @@ LEVEL = 0.01
 
 MEAN, SPREAD, MARK = "mean", "spread", "mark"
 """What of a cell a finding is about."""
-
-Place = tuple[str, str, str, str]
-"""Data set, algorithm, task and metric of a cell."""
 
 
 @dataclass(frozen=True)
@@ -83,20 +81,25 @@ class Check:
 
 
 Printed = dict[str, str]
-Outcome = tuple[str, str, Sequence[Finding]]
 
 
-def place_of(cell: Printed) -> Place:
-    """Return the place of a published cell."""
-    return cell["dataset"], cell["algorithm"], cell["task"], cell["metric"]
+class Odd(NamedTuple):
+    """What a check finds odd about a printed cell (`Finding`)."""
+
+    of: str
+    cell: Printed
+    chance: float | None
+    says: str
+
+    def finding(self, table: str, check: str) -> Finding:
+        """Return it as a row of the file."""
+        cell = self.cell
+        printed = f"{cell['mean']} ± {cell['std']}" if cell["std"] else cell["mean"]
+        chance = "" if self.chance is None else f"{self.chance:.2g}"
+        return Finding(table, check, self.of, *place_of(cell), printed, chance, self.says)
 
 
-def _finding(
-    table: str, check: str, of: str, cell: Printed, chance: float | None, says: str
-) -> Finding:
-    printed = f"{cell['mean']} ± {cell['std']}" if cell["std"] else cell["mean"]
-    shown = "" if chance is None else f"{chance:.2g}"
-    return Finding(table, check, of, *place_of(cell), printed, shown, says)
+Outcome = tuple[str, str, Sequence[Odd]]
 
 
 # Rows that repeat each other
@@ -146,10 +149,7 @@ def repeated_rows(table: str, asked: TableDescription) -> Outcome:
         if alike.sum() >= needed and chance < LEVEL:
             for mine, yours in ((0, 1), (1, 0)):
                 says = _repeats(twins[0][yours], other if yours else one, twins, alike, chance)
-                findings += [
-                    _finding(table, "repeated row", MEAN, twin[mine], chance, says)
-                    for twin in twins
-                ]
+                findings += [Odd(MEAN, twin[mine], chance, says) for twin in twins]
     return f"{pairs} pairs of rows", f"{expected:.2g} pairs", findings
 
 
@@ -219,7 +219,7 @@ def impossible(table: str, asked: TableDescription) -> Outcome:
             text = f"{runs} {what} cannot have the mean {cell['mean']}{spread * bool(cell['std'])}"
             if otherwise:
                 text += "; if the paper means a standard deviation, they can"
-            findings.append(_finding(table, "impossible", SPREAD, cell, 0.0, text))
+            findings.append(Odd(SPREAD, cell, 0.0, text))
     return f"{tested} cells", "", findings
 
 
@@ -249,7 +249,7 @@ def small_spreads(table: str, asked: TableDescription) -> Outcome:
     for cell, part, chance in zip(cells, share, chances, strict=True):
         if chance < LEVEL:
             says = f"the spread is {part:.2f} times the median of the other rows of its column"
-            findings.append(_finding(table, "small spread", SPREAD, cell, float(chance), says))
+            findings.append(Odd(SPREAD, cell, float(chance), says))
     return f"{len(cells)} cells", "", findings
 
 
@@ -275,13 +275,13 @@ def wrong_marks(table: str, asked: TableDescription) -> Outcome:
         marked = [cell for cell in cells if cell["algorithm"] in bold.get(dataset, [])]
         better = f"{best['algorithm']} has {best['mean']}"
         findings += [
-            _finding(table, "bold", MARK, cell, None, f"bold, but {better}")
+            Odd(MARK, cell, None, f"bold, but {better}")
             for cell in marked
             if sign * float(cell["mean"]) > sign * float(best["mean"])
         ]
         if best not in marked:
             says = "the best of its column and not bold, though other columns have bold numbers"
-            findings.append(_finding(table, "bold", MARK, best, None, says))
+            findings.append(Odd(MARK, best, None, says))
     return f"{len(columns)} columns", "", findings
 
 
@@ -299,8 +299,9 @@ def checks_of(table: str) -> tuple[Check, ...]:
     asked = describe("table", table)
     found = []
     for name, check in CHECKS.items():
-        tested, expected, findings = check(table, asked)
-        found.append(Check(table, name, tested, expected, tuple(findings)))
+        tested, expected, odd = check(table, asked)
+        findings = tuple(one.finding(table, name) for one in odd)
+        found.append(Check(table, name, tested, expected, findings))
     return tuple(found)
 
 

@@ -38,7 +38,7 @@ def found_in(
     """Return the cells that a check finds in a table."""
     monkeypatch.setattr(proofread, "published", lambda table: cells)  # noqa: ARG005
     _, _, findings = proofread.CHECKS[check]("a-table", a_table(repeats=10, **asked))
-    return {(one.algorithm, one.dataset) for one in findings}
+    return {(one.cell["algorithm"], one.cell["dataset"]) for one in findings}
 
 
 def test_the_kept_findings_are_those_of_the_published_tables(tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ def test_cells_tell_what_they_were_made_of() -> None:
         & (kept["algorithm"] == "PA")
         & (kept["dataset"] == "Sentiment")
     ].iloc[0]
-    assert (cell.published, cell.published_std) == (row["published_mean"], row["published_std"])
+    assert (cell.cell.mean, cell.cell.std) == (row["published_mean"], row["published_std"])
     assert float(cell.ours) == pytest.approx(float(row["ours_mean"]), abs=0.006)
     assert cell.verdict == row["verdict"]
     assert "--cell 'PA on Sentiment' --reading as_published" in cell.command
@@ -213,7 +213,7 @@ def test_baselines_of_ours_are_shown_but_not_counted(tmp_path: Path) -> None:
     row = next(row for row in page.views[1].rows if row.label == "AROW")
     assert row.is_ours
     [cell] = filter(None, row.cells)
-    assert (cell.verdict, cell.published) == ("ours", "")
+    assert (cell.verdict, cell.cell.mean) == ("ours", "")
     assert "--selection prefix" in cell.command
     assert "--selection prefix" in page.views[1].command
 

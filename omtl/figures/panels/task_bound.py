@@ -142,20 +142,14 @@ def errors_of(one: Played, repeat: int, p: int) -> float:
 
 def tasks_of(one: Played, repeat: int, p: int, delta: float) -> list[Faced]:
     """Return all tasks but the first, in the order in which they came."""
+    order = np.argsort(one.results[repeat].arrays["place"])
+    return [faced(one, repeat, p, int(k), delta) for k in order[1:]]
+
+
+def faced(one: Played, repeat: int, p: int, k: int, delta: float) -> Faced:
+    """Return what task k was in one repeat, at point p of the grid."""
     unit, arrays = one.units[repeat], one.results[repeat].arrays
-    order = np.argsort(arrays["place"])
-    return [faced(unit, arrays, one.line.experiment.points[p], p, int(k), delta) for k in order[1:]]
-
-
-def faced(
-    unit: Unit,
-    arrays: Mapping[str, np.ndarray],
-    point: Mapping[str, Any],
-    p: int,
-    k: int,
-    delta: float,
-) -> Faced:
-    """Return what one task was, at one point of a unit's grid."""
+    point = one.line.experiment.points[p]
     n, n_past = int(arrays["examples"][k]), int(arrays["n_past"][p, k])
     shares = arrays["shares"][p, k, :n]
     lam, known = float(point["lam"]), not point["doubling"]
