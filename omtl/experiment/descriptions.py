@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Literal
 
 from omtl.experiment import schema
@@ -197,9 +198,31 @@ class Part:
     than: tuple[str, ...]
     by: float = 0.0
     at_least: float = 0.0
-    at_most: float = float("inf")
+    at_most: float = inf
     tasks: tuple[str, ...] = ()
     metric: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a part that compares nothing, or in two ways."""
+        if sum(map(bool, (self.lower, self.higher, self.ratio))) != 1:
+            raise UserError("a part has either lower, higher or ratio")
+
+    @property
+    def side(self) -> str:
+        """The key of the rows or lines that are compared with others."""
+        return "lower" if self.lower else "higher" if self.higher else "ratio"
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The rows or lines under this key."""
+        return self.lower or self.higher or self.ratio
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Between what differences or ratios are said to be."""
+        if self.ratio:
+            return self.at_least, self.at_most
+        return (-inf, -self.by) if self.lower else (self.by, inf)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,6 +247,17 @@ class Claim:
         """Refuse a claim in words of both, or of nobody."""
         if bool(self.says) == bool(self.quote):
             raise UserError("a claim has the paper's words (quote) or ours (says)")
+
+    @property
+    def decided_by(self) -> str:
+        """The table or figure that decides it."""
+        return self.table or self.figure
+
+    @property
+    def words(self) -> str:
+        """The claim in one line: the paper's words, with how they are taken, or ours."""
+        taken = f" (Taken as {self.taken_as}.)" if self.taken_as else ""
+        return " ".join(f"{self.quote or self.says}{taken}".split())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -82,10 +82,10 @@ class Sources:
     def quotes(self) -> dict[tuple[str, str], str]:
         """The papers' own words in their claims, by paper and claim."""
         return {
-            (paper, claim["id"]): plain(claim["quote"])
+            (paper, claim.id): plain(claim.quote)
             for paper in self.papers
             for claim in claims_of(paper)
-            if "quote" in claim
+            if claim.quote
         }
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from omtl.experiment.descriptions import (
+    Claim,
     FigureDescription,
     Line,
     Panel,
@@ -36,3 +37,9 @@ def a_panel(**says: Any) -> Panel:
 def a_line(**says: Any) -> Line:
     """Return the description of a line."""
     return typed(Line, {"algorithm": "pa"} | says, "test")
+
+
+def a_claim(*parts: dict[str, Any], **says: Any) -> Claim:
+    """Return a claim of parts."""
+    own = {"id": "c", "place": "here", "says": "so", "all": list(parts)}
+    return typed(Claim, own | says, "test")

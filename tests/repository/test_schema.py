@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from copy import deepcopy
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from omtl.evidence.claims import check_names, claims_of
 from omtl.experiment.config import questions, read_yaml
@@ -71,10 +71,15 @@ def test_a_wrong_figure_claim_or_diagnosis() -> None:
     figure["panels"][0]["lines"][0]["algoritm"] = "pa"
     with pytest.raises(UserError, match="panel a, line 1: nothing reads 'algoritm'"):
         typed(FigureDescription, figure, "here.yaml")
-    claims = deepcopy(claims_of("dom"))
-    claims[0]["all"][0]["lowr"] = ["PA"]
-    with pytest.raises(UserError, match=f"{claims[0]['id']}, part 1: nothing reads 'lowr'"):
-        typed(tuple[Claim, ...], claims, "here.yaml")
+    claims = yaml.safe_load(paper_file("dom", "claims.yaml").read_text(encoding="utf-8"))
+    part = claims[0]["all"][0]
+    for change, what in (
+        ({"lowr": ["PA"]}, "nothing reads 'lowr' (did you mean 'lower'?)"),
+        ({"lower": ["PA"]}, "a part has either lower, higher or ratio"),
+    ):
+        with pytest.raises(UserError) as fault:
+            typed(tuple[Claim, ...], [{**claims[0], "all": [part | change]}], "here.yaml")
+        assert f"{claims[0]['id']}, part 1: {what}" in str(fault.value)
     claim = claims_of("osmtl")[0]
     for change, what in (
         ({"than": ["PA-ON"]}, "no algorithm 'PA-ON' (did you mean 'PA-ONE'?)"),
@@ -82,12 +87,12 @@ def test_a_wrong_figure_claim_or_diagnosis() -> None:
         ({"than": ["OSGL on Spam Detect"]}, "no data set 'Spam Detect' (did you mean"),
         ({"dataset": "Spam Detect"}, "no data set 'Spam Detect' (did you mean"),
     ):
-        wrong = {**claim, "all": [{**claim["all"][0], **change}]}
+        wrong = replace(claim, all=(replace(claim.all[0], **change),))
         with pytest.raises(UserError) as fault:
             check_names(wrong, "here")
         assert what in str(fault.value)
     with pytest.raises(UserError, match="no algorithm 'OSMTL-x'"):
-        check_names({**claim, "either": {"OSMTL*": ["OSMTL-x"]}}, "here")
+        check_names(replace(claim, either={"OSMTL*": ("OSMTL-x",)}), "here")
     short = asdict(diagnoses("dom")[0])
     del short["text"]
     with pytest.raises(UserError, match="diagnosis 1: it lacks text"):
