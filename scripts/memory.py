@@ -30,7 +30,7 @@ def rows() -> list[tuple[str, ...]]:
         if not taken.exists():
             continue
         facts |= json.loads(taken.read_text(encoding="utf-8"))
-        run, own = facts["computed_by"], describe("table", facts["table"])["selection"]
+        run, own = facts["computed_by"], describe("table", facts["table"]).selection
         if run and facts["selection"] == own:
             peak = UNKNOWN if run["peak_mib"] is None else run["peak_mib"]
             told = (facts["units"], run["units_computed"], run["parallel"]["jobs"], peak)

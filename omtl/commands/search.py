@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     from omtl.util.errors import UserError
 
     request = request_of(options)
-    paper = describe("table", options.table)["paper"]
+    paper = describe("table", options.table).paper
     table = plan_table(options.table, named_reading(paper, request.reading), plays=0)
     if any(cell.search for cell in table.cells):
         raise UserError(f"{options.table} is searched itself; name a table played in full")

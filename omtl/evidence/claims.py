@@ -16,11 +16,12 @@ import yaml
 
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED, Comparison
 from omtl.experiment.config import choose
+from omtl.experiment.descriptions import Claim, Part
 from omtl.experiment.papers import paper_file
-from omtl.experiment.schema import check_claims
+from omtl.experiment.schema import typed
 from omtl.figures.numbers import Shown
 from omtl.measures.metrics import METRICS
-from omtl.tables.plan import describe, label_of, published
+from omtl.tables.plan import describe, published
 from omtl.tables.scoring import Scored
 from omtl.util.errors import UserError
 
@@ -33,9 +34,6 @@ ROUNDING = 1e-9
 COLUMNS = ("paper", "claim", "place", "says", "in_print", "reading", "outcome")
 """Columns of ``<table or figure>.claims.csv``; its comparisons are in ``results/statistics``."""
 
-SIDES = ("lower", "higher", "ratio")
-"""What a part of a claim says of its rows, which stand under this key."""
-
 Values = Mapping[tuple[Any, ...], np.ndarray]
 """The numbers of the repeats: of cells by data set, algorithm, task and metric; of points by panel,
 title of the axes, x and line."""
@@ -47,7 +45,7 @@ NOTHING = np.empty(0)
 """The numbers of what was not run."""
 
 
-def claims_of(paper: str) -> list[dict[str, Any]]:
+def claims_of(paper: str) -> tuple[Claim, ...]:
     """Return a paper's claims.
 
     Raises
@@ -56,23 +54,15 @@ def claims_of(paper: str) -> list[dict[str, Any]]:
         If a key is wrong, or a table has no row or column that is named.
     """
     path = paper_file(paper, "claims.yaml")
-    claims = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
-    check_claims(claims, path)
+    found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
+    claims: tuple[Claim, ...] = typed(tuple[Claim, ...], found, str(path))
     for claim in claims:
-        if "table" in claim:
-            check_names(claim, f"{path}, {claim['id']}")
+        if claim.table:
+            check_names(claim, f"{path}, {claim.id}")
     return claims
 
 
-def words_of(claim: Mapping[str, Any]) -> str:
-    """Return a claim in one line: the paper's words, with how they are taken, or ours."""
-    words = claim.get("quote") or claim["says"]
-    if "taken_as" in claim:
-        words = f"{words} (Taken as {claim['taken_as']}.)"
-    return " ".join(words.split())
-
-
-def check_names(claim: Mapping[str, Any], where: str) -> None:
+def check_names(claim: Claim, where: str) -> None:
     """Refuse a claim that names an algorithm or a data set which its table lacks.
 
     Raises
@@ -80,17 +70,15 @@ def check_names(claim: Mapping[str, Any], where: str) -> None:
     UserError
         With the claim's place, `where`, and the closest known name.
     """
-    table, either = describe("table", claim["table"]), claim.get("either", {})
-    rows = [label_of(row) for row in table["rows"] if "group" not in row]
-    columns = [column["published"] for column in table["columns"]]
+    table, either = describe("table", claim.table), claim.either
+    rows = [row.label for row in table.rows if not row.group]
+    columns = [column.published for column in table.columns]
     named = [name for forms in either.values() for name in forms]
-    datasets = [part["dataset"] for part in claim["all"]]
-    for part in claim["all"]:
-        for key in (*SIDES, "than"):
-            for name in part.get(key, []):
-                row, _, elsewhere = name.partition(" on ")
-                named += [one for one in row.split(" / ") if one not in either]
-                datasets += [elsewhere] if elsewhere else []
+    datasets = [part.dataset for part in claim.all]
+    for name in (name for part in claim.all for name in (*part.compared, *part.than)):
+        row, _, elsewhere = name.partition(" on ")
+        named += [one for one in row.split(" / ") if one not in either]
+        datasets += [elsewhere] if elsewhere else []
     try:
         for name in named:
             choose("algorithm", name, rows)
@@ -100,24 +88,7 @@ def check_names(claim: Mapping[str, Any], where: str) -> None:
         raise UserError(f"{where}: {fault}") from fault
 
 
-def side_of(part: Mapping[str, Any]) -> str:
-    """Return the key of the rows that a part of a claim compares with others."""
-    return next(side for side in SIDES if side in part)
-
-
-def _bounds(part: Mapping[str, Any]) -> tuple[float, float]:
-    """Return between what bounds differences or ratios are said to be."""
-    by = float(part.get("by", 0.0))
-    return {
-        "lower": (-np.inf, -by),
-        "higher": (by, np.inf),
-        "ratio": (float(part.get("at_least", 0.0)), float(part.get("at_most", np.inf))),
-    }[side_of(part)]
-
-
-def judge_claim(
-    claim: Mapping[str, Any], numbers: Sequence[Scored] | Sequence[Shown]
-) -> list[Comparison]:
+def judge_claim(claim: Claim, numbers: Sequence[Scored] | Sequence[Shown]) -> list[Comparison]:
     """Return the comparisons of a claim.
 
     A part compares each of its rows `lower`, `higher` (by at least `by`) or `ratio` (`at_least`,
@@ -133,7 +104,7 @@ def judge_claim(
 
     Parameters
     ----------
-    claim : mapping
+    claim : Claim
     numbers : sequence of Scored or of Shown
         The cells of the table, or the panels of the figure, that decides the claim.
     """
@@ -155,36 +126,31 @@ def judge_claim(
     return _comparisons(claim, values, over)
 
 
-def _comparisons(
-    claim: Mapping[str, Any], values: Values, over: Mapping[str, str]
-) -> list[Comparison]:
+def _comparisons(claim: Claim, values: Values, over: Mapping[str, str]) -> list[Comparison]:
     """Return the comparisons of a claim, given what the repeats of data sets and panels are of."""
     found = []
-    for part in claim["all"]:
-        side, of = side_of(part), over.get(part.get("dataset", part.get("panel")), "")
-        places = _in_panel(part, values) if "panel" in part else _on_data_set(claim, part, values)
-        for (place, named), one, other in product(places, part[side], part["than"]):
+    for part in claim.all:
+        places = _in_panel(part, values) if part.panel else _on_data_set(claim, part, values)
+        of, ratio = over.get(part.dataset or part.panel, ""), bool(part.ratio)
+        for (place, named), one, other in product(places, part.compared, part.than):
             both = named(one), named(other)
-            bounds = _bounds(part)
-            found.append(Comparison(place, one, other, both, bounds, side == "ratio", of))
+            found.append(Comparison(place, one, other, both, part.bounds, ratio, of))
     return found
 
 
-def _on_data_set(
-    claim: Mapping[str, Any], part: Mapping[str, Any], values: Values
-) -> Iterator[Place]:
+def _on_data_set(claim: Claim, part: Part, values: Values) -> Iterator[Place]:
     """Yield the places of a part that compares rows of a table."""
-    metric, dataset = part.get("metric", claim.get("metric", "error")), part["dataset"]
+    metric, dataset = part.metric or claim.metric, part.dataset
     sign = 1.0 if METRICS[metric].lower_is_better else -1.0
 
     def best(row: str, on: str, task: str) -> np.ndarray:
-        forms = claim.get("either", {}).get(row, [row])
+        forms = claim.either.get(row, [row])
         rivals = [values.get((on, form, task, metric), NOTHING) for form in forms]
         if not all(rival.size for rival in rivals):
             return NOTHING
         return min(rivals, key=lambda rival: sign * float(rival.mean()))
 
-    for task in part.get("tasks", ["all"]):
+    for task in part.tasks or ["all"]:
 
         def named(name: str, task: str = task) -> np.ndarray:
             rows, _, elsewhere = name.partition(" on ")
@@ -196,11 +162,11 @@ def _on_data_set(
         yield dataset if task == "all" else f"{dataset} {task}", named
 
 
-def _in_panel(part: Mapping[str, Any], values: Values) -> Iterator[Place]:
+def _in_panel(part: Part, values: Values) -> Iterator[Place]:
     """Yield the places of a part that compares lines of a figure."""
-    panel = part["panel"]
+    panel = part.panel
     titles = list(dict.fromkeys(title for label, title, *_ in values if label == panel))
-    for title, x in product(part.get("parts", titles or [""]), part["at"]):
+    for title, x in product(part.parts or titles or [""], part.at):
 
         def named(name: str, title: str = title, x: float = x) -> np.ndarray:
             line, _, elsewhere = name.partition(" at ")
@@ -209,18 +175,18 @@ def _in_panel(part: Mapping[str, Any], values: Values) -> Iterator[Place]:
         yield f"{title} at {x:g}" if title else f"({panel}) at {x:g}", named
 
 
-def in_print(claim: Mapping[str, Any]) -> tuple[str, str]:
+def in_print(claim: Claim) -> tuple[str, str]:
     """Return whether a claim is true of its paper's printed means, and what is not, with numbers.
 
     A difference of 0 is neither lower nor higher; a margin or ratio may be just reached.
     """
-    if "table" not in claim:
+    if not claim.table:
         return NO_NUMBERS, ""
     printed = {
         tuple(row[key] for key in ("dataset", "algorithm", "task", "metric")): np.array(
             [float(row["mean"])]
         )
-        for row in published(claim["table"])
+        for row in published(claim.table)
     }
     untrue, found = [], _comparisons(claim, printed, {})
     for one in (one for one in found if one.n_repeats):
@@ -240,16 +206,16 @@ def outcome_of(outcomes: Iterable[str]) -> str:
     return next((one for one in (FAILS, UNDECIDED) if one in found), HOLDS)
 
 
-def decided_by(paper: str, name: str) -> list[dict[str, Any]]:
+def decided_by(paper: str, name: str) -> list[Claim]:
     """Return a paper's claims that a table or figure decides."""
-    return [one for one in claims_of(paper) if name in (one.get("table"), one.get("figure"))]
+    return [one for one in claims_of(paper) if one.decided_by == name]
 
 
 def judged(
     paper: str, name: str, numbers: Sequence[Scored] | Sequence[Shown]
 ) -> dict[str, list[Comparison]]:
     """Return the comparisons of the claims that a table or figure decides, by claim."""
-    return {claim["id"]: judge_claim(claim, numbers) for claim in decided_by(paper, name)}
+    return {claim.id: judge_claim(claim, numbers) for claim in decided_by(paper, name)}
 
 
 def outcomes(
@@ -258,7 +224,7 @@ def outcomes(
     """Return a row for each claim that a table or figure decides, with its outcome."""
     rows = []
     for claim in decided_by(paper, name):
-        about = (paper, claim["id"], claim["place"], words_of(claim), in_print(claim)[0])
+        about = (paper, claim.id, claim.place, claim.words, in_print(claim)[0])
         outcome = outcome_of(one.outcome for one in judge_claim(claim, numbers))
         rows.append((*about, reading, outcome))
     return pd.DataFrame(rows, columns=COLUMNS)

@@ -19,6 +19,7 @@ import pandas as pd
 from omtl.evidence.comparisons import CONFIDENCE, shown
 from omtl.evidence.paired_tests import FEWEST, RESAMPLES
 from omtl.experiment.config import for_column, named_reading, questions
+from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.naming import READINGS
 from omtl.experiment.selection import HONEST
 from omtl.measures.metrics import METRICS
@@ -65,9 +66,9 @@ Rows = dict[str, list[np.ndarray]]
 """By algorithm, its numbers in each place of a table, over the repeats."""
 
 
-def compares(description: Mapping[str, Any]) -> bool:
+def compares(description: TableDescription) -> bool:
     """Whether a table compares its paper's own algorithms with others by more than time."""
-    return "proposed" in description
+    return bool(description.proposed)
 
 
 def tables() -> list[str]:
@@ -207,9 +208,9 @@ def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataF
         Of which repeats; by which rules is the table's own.
     """
     table = plan_table(name, reading)
-    asked, metric = table.description, table.description["metric"]
+    asked, metric = table.description, table.description.metric
     sign = 1.0 if METRICS[metric].lower_is_better else -1.0
-    rules = asked["selection"], honest_rule(asked["selection"], reading)
+    rules = asked.selection, honest_rule(asked.selection, reading)
 
     def of_metric(cell: Cell) -> bool:
         return cell.metric == metric
@@ -228,7 +229,7 @@ def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataF
 
     def rows_of(kind: str, numbers: Iterable[tuple[Cell, np.ndarray]]) -> Rows:
         cells = {(c.algorithm, _place(c)): v for c, v in numbers if _kind(c, asked) == kind}
-        return whole_rows(cells, list(of), asked.get("same_row", {}))
+        return whole_rows(cells, list(of), asked.same_row)
 
     def side(kind: str, rule: str) -> Rows:
         return rows_of(kind, ((s.cell, s.values) for s in scored[rule] if s.values.size))
@@ -271,8 +272,8 @@ def _place(cell: Cell) -> Place:
     return cell.dataset, cell.task
 
 
-def _kind(cell: Cell, asked: Mapping[str, Any]) -> str:
-    return "ours" if cell.is_ours else "own" if cell.algorithm in asked["proposed"] else "rival"
+def _kind(cell: Cell, asked: TableDescription) -> str:
+    return "ours" if cell.is_ours else "own" if cell.algorithm in asked.proposed else "rival"
 
 
 def sentence(row: Mapping[Any, str]) -> str:
@@ -316,7 +317,7 @@ def write_hindsight_gap(request: Request, results: Path = RESULTS) -> tuple[list
     """
     path = (results if request.repeats is None else results / "partial") / "hindsight.csv"
     found = [
-        margins(name, named_reading(describe("table", name)["paper"], reading), request)
+        margins(name, named_reading(describe("table", name).paper, reading), request)
         for name in tables()
         for reading in READINGS
     ]

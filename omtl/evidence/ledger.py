@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from omtl.evidence.claims import claims_of, in_print, judge_claim, outcome_of, side_of, words_of
+from omtl.evidence.claims import claims_of, in_print, judge_claim, outcome_of
 from omtl.evidence.scoreboard import write_scoreboard
+from omtl.experiment.descriptions import Claim
 from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_files
 from omtl.figures.numbers import drawn_rows
@@ -89,34 +91,29 @@ def papers() -> list[str]:
     return [path.parent.name for path in paper_files("claims.yaml")]
 
 
-def predicate(claim: Mapping[str, Any]) -> str:
+def predicate(claim: Claim) -> str:
     """Return a claim's predicate in words; parts that differ only in place become one."""
     places: dict[str, list[str]] = {}
-    for part in claim["all"]:
-        side = side_of(part)
-        metric = part.get("metric", claim.get("metric", "error")) if "table" in claim else ""
-        limits = [
-            f"{words} {part[key]:g}"
-            for key, words in (("by", "by"), ("at_least", "at least"), ("at_most", "at most"))
-            if key in part
-        ]
-        mine, theirs = (_each(_with_forms(claim, part[key])) for key in (side, "than"))
-        what = [metric, mine, SIDES[side], theirs, " and ".join(limits)]
-        if "panel" in part:
-            shown = f"panel {part['panel']}"
-            where = [shown, *map(str, part.get("parts", []))]
-            place = f"{', '.join(where)} at {', '.join(map(str, part['at']))}"
+    for part in claim.all:
+        metric = (part.metric or claim.metric) if claim.table else ""
+        limits = [f"by {part.by:g}"] if part.by else []
+        limits += [f"at least {part.at_least:g}"] if part.at_least else []
+        limits += [f"at most {part.at_most:g}"] if part.at_most < inf else []
+        mine, theirs = (_each(_with_forms(claim, names)) for names in (part.compared, part.than))
+        what = [metric, mine, SIDES[part.side], theirs, " and ".join(limits)]
+        if part.panel:
+            where = [f"panel {part.panel}", *part.parts]
+            place = f"{', '.join(where)} at {', '.join(map(str, part.at))}"
         else:
-            place = " ".join([part["dataset"], ", ".join(part.get("tasks", []))]).strip()
+            place = " ".join([part.dataset, ", ".join(part.tasks)]).strip()
         places.setdefault(" ".join(word for word in what if word), []).append(place)
     return "; ".join(f"{what}: on {', '.join(where)}" for what, where in places.items())
 
 
-def _with_forms(claim: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+def _with_forms(claim: Claim, names: Sequence[str]) -> list[str]:
     """Return names of rows; those that are the better of several with the several."""
-    either = claim.get("either", {})
     return [
-        f"{name} (the better of {', '.join(either[name])})" if name in either else name
+        f"{name} (the better of {', '.join(claim.either[name])})" if name in claim.either else name
         for name in names
     ]
 
@@ -136,16 +133,14 @@ def tests_of(results: Path, name: str, claim: str, reading: str) -> list[dict[st
     return rows_of(results / "statistics", name, claim, reading)
 
 
-def outcome_under(
-    claim: Mapping[str, Any], kind: str, reading: str, results: Path
-) -> tuple[str, ...]:
+def outcome_under(claim: Claim, kind: str, reading: str, results: Path) -> tuple[str, ...]:
     """Return what the columns `OF_A_READING` say of a claim under a reading.
 
     What is of its comparisons follows from their tests. Those that are not of the same comparisons,
     because they are older, are not told.
     """
-    outcomes = rows_of(results / FOLDERS[kind], claim[kind], claim["id"], reading)
-    tests = tests_of(results, claim[kind], claim["id"], reading)
+    outcomes = rows_of(results / FOLDERS[kind], claim.decided_by, claim.id, reading)
+    tests = tests_of(results, claim.decided_by, claim.id, reading)
     if not outcomes:
         return NOT_RUN, NOT_RUN, "", ""
     asked = [one.relation for one in judge_claim(claim, [])] if tests and kind == "table" else []
@@ -180,11 +175,11 @@ def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
     found = []
     for paper in papers():
         for claim in claims_of(paper):
-            kind = next(kind for kind in FOLDERS if kind in claim)
+            kind = "table" if claim.table else "figure"
             found.append(
                 (
-                    *(paper, claim["id"], claim["place"], words_of(claim)),
-                    *(claim[kind], predicate(claim), *in_print(claim)),
+                    *(paper, claim.id, claim.place, claim.words),
+                    *(claim.decided_by, predicate(claim), *in_print(claim)),
                     *(
                         text
                         for reading in READINGS
@@ -211,7 +206,7 @@ def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
         path = results / "figures" / f"{name}.csv"
         if not path.exists():
             continue
-        panels = {panel["label"]: panel for panel in describe("figure", name)["panels"]}
+        panels = {panel.label: panel for panel in describe("figure", name).panels}
         drawn = pd.DataFrame(drawn_rows(path))
         for (reading, label, part), lines in drawn.groupby(
             ["reading", "panel", "part"], sort=False
@@ -219,10 +214,10 @@ def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
             played = lines[lines["kind"] == "run"]
             if played.empty:
                 continue
-            panel = panels[label]
+            panel = panels[str(label)]
             measure = played["label"].iloc[0]
             measured = played[played["label"] == measure].set_index("x")["y"].astype(float)
-            warnings = [line.get("warning", "") for line in panel["lines"] if part in line.values()]
+            warnings = [line.warning for line in panel.lines if part == line.title]
             notes = "; ".join(lines[lines["kind"] == "note"]["label"])
             curves = {
                 bound: points.set_index("x")["y"].astype(float)
@@ -234,7 +229,7 @@ def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
                 last = values.index[-1]
                 found.append(
                     (
-                        *(name, panel["title"], part, reading, bound, measure),
+                        *(name, panel.title, part, reading, bound, measure),
                         f"{played['x_label'].iloc[0]} = {last}",
                         *(f"{measured[last]:.6g}", f"{values[last]:.6g}"),
                         *(f"{share[last]:.4g}", f"{share.max():.4g}"),

@@ -15,12 +15,12 @@ from omtl.evidence.comparisons import BETTER, EQUIVALENT, REGION, UNDECIDED, WOR
 from omtl.evidence.one_data_set import COLUMNS, Compared, Row
 from omtl.evidence.rank_diagrams import write_diagrams
 from omtl.evidence.ranks import Ranking, ranking_of
+from omtl.experiment.descriptions import PanelGrid
 from omtl.experiment.experiment import ONE_DATA_SET
 from omtl.figures.drawing import draw
 from omtl.figures.numbers import Shown
 from omtl.figures.panels.axes import Axes, line_of
 from omtl.figures.pictures import render
-from omtl.figures.plan import Figure
 from omtl.tables.escape import for_latex
 from omtl.util.files import write_whole
 
@@ -245,8 +245,8 @@ def write(study: Study, folder: Path) -> list[Path]:
     if ranking is not None:
         texts = {**texts, "ranks.csv": _csv(rank_frame(study, ranking))}
     if panels := curves(study):
-        figure = Figure({"id": "curves", "columns": min(3, len(panels))}, {}, ())
-        drawn = render(lambda: draw(figure, panels, subtitle), "curves", ("svg", "pdf"))
+        grid = PanelGrid(columns=min(3, len(panels)))
+        drawn = render(lambda: draw(grid, panels, subtitle), "curves", ("svg", "pdf"))
         texts = {**texts, **{f"curves.{form}": content for form, content in drawn.items()}}
         texts = {**texts, "curves.csv": _csv(_curve_frame(panels))}
     paths = []

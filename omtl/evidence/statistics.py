@@ -112,7 +112,7 @@ def make_statistics(
             numbers = keep_times(table, numbers, request)
         anything = any(s.values.size for s in numbers)
         ranked = rankings(numbers)
-        proposed = description.get("proposed", ())
+        proposed = table.description.proposed
         files["csv"] = rank_rows(name, reading["name"], ranked)
         files["equivalence.csv"] = equivalence_rows(name, reading["name"], proposed, numbers)
     else:
@@ -124,8 +124,8 @@ def make_statistics(
             f"{reading['name']}; "
             f"run `make reproduce-{kind} {kind.upper()}={name}` first"
         )
-    tests = judged(description["paper"], name, numbers)
-    files["claims.csv"] = as_family(description["paper"], reading["name"], tests, request.seed)
+    tests = judged(description.paper, name, numbers)
+    files["claims.csv"] = as_family(description.paper, reading["name"], tests, request.seed)
     paths = [folder / f"{name}.{form}" for form in sorted(files) if len(files[form])]
     for path in paths:
         write_rows(path, files[path.name.removeprefix(f"{name}.")])

@@ -1,241 +1,143 @@
-"""The schema of the files in ``experiments/``: keys of tables, figures, claims and the rest."""
+"""Typed descriptions from YAML: a file's mappings as dataclasses, and their JSON Schema.
+
+A type is a dataclass, ``Literal``, ``tuple[X, ...]``, ``Mapping[str, X]``, a union, ``str``,
+``int``, ``float``, ``bool`` or ``Any``. Fields without a default are needed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from omtl.experiment.config import choose, did_you_mean, load_option, options
+from omtl.experiment.config import choose, did_you_mean
 from omtl.util.errors import UserError
 
-NEEDED: Mapping[str, str] = {
-    "table": "id paper title caption spread metric protocol selection repeats digits columns rows",
-    "row": "",
-    "column": "dataset published",
-    "figure": "id paper title selection repeats panels",
-    "panel": "kind label title dataset lines",
-    "line": "algorithm",
-    "claim": "id place all",
-    "part": "than",
-    "diagnosis": "table readings dataset algorithms text",
-    "question": "asks says literal columns options",
+PLAIN: Mapping[Any, tuple[tuple[type, ...], str, str]] = {
+    str: ((str,), "string", "a text"),
+    int: ((int,), "integer", "a whole number"),
+    float: ((int, float), "number", "a number"),
+    bool: ((bool,), "boolean", "true or false"),
+    tuple: ((list,), "array", "a list"),
+    Mapping: ((dict,), "object", "a mapping of names to values"),
 }
-"""Keys that a mapping of a kind must have."""
-
-ALSO: Mapping[str, str] = {
-    "table": "baselines print plays proposed too_slow searched_without chosen_by findings blocks "
-    "same_row",
-    "row": "group algorithm published ours network selection",
-    "column": "patch kind search protocol",
-    "figure": "caption protocol columns legend_columns panel_size published chosen_in",
-    "panel": "ridges published rank ratios scales delta stand_in repeat protocol protocols groups "
-    "tasks horizons metric patch",
-    "line": "network title published parameter symbol scale theory marks varies by by_symbol "
-    "warning label dataset",
-    "claim": "says quote taken_as table figure metric either",
-    "part": "dataset panel parts at lower higher ratio by at_least at_most tasks metric",
-    "diagnosis": "metrics",
-    "question": "support found",
-}
-"""Keys that it may have besides."""
-
-VALUES: Mapping[tuple[str, str], tuple[str, ...]] = {
-    ("table", "spread"): ("std", "standard_error", "unstated"),
-    ("table", "blocks"): ("dataset",),
-    ("table", "baselines"): ("none",),
-    ("column", "kind"): ("value", "substitute"),
-}
-"""What values must be one of."""
+"""What a type is in YAML, in JSON Schema, and in words."""
 
 
-LISTS: Mapping[str, Mapping[str, str]] = {
-    "table": {"rows": "row", "columns": "column"},
-    "figure": {"panels": "panel"},
-    "panel": {"lines": "line"},
-    "claim": {"all": "part"},
-}
-"""Keys that hold lists of mappings, each with the kind of these."""
-
-FILES: Mapping[str, str] = {
-    "table": "table",
-    "figure": "figure",
-    "claims": "claim",
-    "diagnoses": "diagnosis",
-    "readings": "question",
-}
-"""What the files of a paper hold."""
+def called(kind: Any) -> str:
+    """Return what a mapping of a kind is called: ``table``, ``row``."""
+    return kind.__name__.removesuffix("Description").lower()
 
 
-def json_schema(file: str) -> dict[str, Any]:
-    """Return the JSON Schema of a file of a paper, by which editors complete and check it.
+def _parts(kind: Any) -> list[Any]:
+    """Return the types that a value may have: several for a union, without that of None."""
+    several = get_args(kind) if isinstance(kind, UnionType) else [kind]
+    return [one for one in several if one is not NoneType]
+
+
+def _plain(kind: Any) -> tuple[tuple[type, ...], str, str]:
+    return PLAIN[Mapping if is_dataclass(kind) else get_origin(kind) or kind]
+
+
+def json_schema(kind: Any) -> dict[str, Any]:
+    """Return the JSON Schema of a type, by which editors complete and check a file."""
+    parts = _parts(kind)
+    if len(parts) > 1:
+        return {"anyOf": [json_schema(one) for one in parts]}
+    [kind], more = parts, get_args(parts[0])
+    if kind is Any:
+        return {}
+    if get_origin(kind) is Literal:
+        return {"enum": list(more)}
+    schema: dict[str, Any] = {"type": _plain(kind)[1]}
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        schema["required"] = list(_needed(kind))
+        schema["properties"] = {name: json_schema(of) for name, of in hints.items()}
+        schema["additionalProperties"] = False
+    elif get_origin(kind) is tuple:
+        schema["items"] = json_schema(more[0])
+    elif more:
+        schema["additionalProperties"] = json_schema(more[1])
+    return schema
+
+
+def _needed(kind: Any) -> Iterator[str]:
+    for field in fields(kind):
+        if field.default is MISSING and field.default_factory is MISSING:
+            yield field.name
+
+
+def typed(kind: Any, value: Any, where: str, key: str = "") -> Any:
+    """Return a value that was read from YAML as a type has it.
 
     Parameters
     ----------
-    file : str
-        A key of `FILES`.
-    """
-    kind = FILES[file]
-    content = _object(kind)
-    if file in ("claims", "diagnoses"):
-        content = {"type": "array", "items": content}
-    elif file == "readings":
-        each = {"type": "object", "additionalProperties": content}
-        content = {"type": "object", "required": ["questions"], "properties": {"questions": each}}
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"omtl {file}"}
-    return head | content
-
-
-def _object(kind: str) -> dict[str, Any]:
-    """Return the schema of a mapping of a kind."""
-    properties: dict[str, Any] = {}
-    for key in (*NEEDED[kind].split(), *ALSO.get(kind, "").split()):
-        if key in LISTS.get(kind, {}):
-            properties[key] = {"type": "array", "items": _object(LISTS[kind][key])}
-        elif (kind, key) in VALUES:
-            properties[key] = {"enum": list(VALUES[kind, key])}
-        else:
-            properties[key] = {}
-    return {
-        "type": "object",
-        "required": NEEDED[kind].split(),
-        "properties": properties,
-        "additionalProperties": False,
-    }
-
-
-def check(kind: str, content: Any, where: str) -> None:
-    """Refuse a mapping that lacks a key, or has one that nothing reads.
-
-    Parameters
-    ----------
-    kind : str
-        A key of `NEEDED`.
-    content : object
+    kind : type
+    value : object
+        As YAML gives it.
     where : str
         What to call its place.
+    key : str
+        Its own name there.
 
     Raises
     ------
     UserError
-        With the closest known key.
+        If a value is of another type, or a mapping lacks a key or has one that nothing reads; with
+        the closest known one.
     """
-    if not isinstance(content, Mapping):
-        raise UserError(f"{where}: must be a mapping of names to values")
-    needed = NEEDED[kind].split()
-    known = [*needed, *ALSO[kind].split()]
+    parts = _parts(kind)
+    if kind is Any or (value is None and len(parts) < len(get_args(kind))):
+        return value
+    if get_origin(kind) is Literal:
+        try:
+            return choose(key, str(value), list(get_args(kind)))
+        except UserError as fault:
+            raise UserError(f"{where}: {fault}") from fault
+    fitting = [one for one in parts if type(value) in _plain(one)[0]]
+    if not fitting:
+        words = " or ".join(_plain(one)[2] for one in parts)
+        raise UserError(f"{where}: {key}{'=' * bool(key)}{value!r} must be {words}")
+    [kind, *_], more = fitting, get_args(fitting[0])
+    if is_dataclass(kind):
+        return _described(kind, value, where)
+    if get_origin(kind) is tuple:
+        return tuple(
+            typed(more[0], one, *_place(more[0], one, number, where, key))
+            for number, one in enumerate(value, start=1)
+        )
+    if isinstance(value, dict):
+        return {
+            name: typed(more[1], one, *_place(more[1], one, name, where, f"{key}.{name}"))
+            for name, one in value.items()
+        }
+    return value
+
+
+def _place(kind: Any, value: Any, name: Any, where: str, key: str) -> tuple[str, str]:
+    """Return the place and the key of an entry; a mapping is a place, called as it says itself."""
+    if not is_dataclass(kind):
+        return where, key
+    own = value if isinstance(value, dict) else {}
+    return f"{where}, {called(kind)} {own.get('id', own.get('label', name))}", ""
+
+
+def _described(kind: Any, content: Mapping[str, Any], where: str) -> Any:
+    """Return a mapping as a dataclass."""
+    hints = get_type_hints(kind)
     for key in content:
-        if key not in known:
-            hint = did_you_mean(str(key), known)
+        if key not in hints:
+            hint = did_you_mean(str(key), hints)
             raise UserError(
-                f"{where}: nothing reads {key!r}{hint}; a {kind} has {', '.join(known)}"
+                f"{where}: nothing reads {key!r}{hint}; a {called(kind)} has {', '.join(hints)}"
             )
-    lacking = [key for key in needed if key not in content]
+    lacking = [name for name in _needed(kind) if name not in content]
     if lacking:
         raise UserError(f"{where}: it lacks {', '.join(lacking)}")
-    for (of, key), values in VALUES.items():
-        if of == kind and key in content:
-            try:
-                choose(key, str(content[key]), list(values))
-            except UserError as fault:
-                raise UserError(f"{where}: {fault}") from fault
-
-
-def check_all(kind: str, contents: Any, where: str) -> None:
-    """Refuse a list in which a mapping is wrong.
-
-    Raises
-    ------
-    UserError
-        With the number of the mapping in the list, from 1.
-    """
-    if not isinstance(contents, Sequence) or isinstance(contents, str):
-        raise UserError(f"{where}: must be a list")
-    for number, one in enumerate(contents, start=1):
-        check(kind, one, f"{where}, {kind} {number}")
-
-
-def check_description(kind: str, content: Any, path: Path) -> None:
-    """Refuse a wrong description of a table or figure.
-
-    Raises
-    ------
-    UserError
-        With its place.
-    """
-    check(kind, content, str(path))
-    if kind == "table":
-        check_all("row", content["rows"], str(path))
-        check_all("column", content["columns"], str(path))
-        return
-    check_all("panel", content["panels"], str(path))
-    for panel in content["panels"]:
-        check_all("line", panel["lines"], f"{path}, panel {panel['label']}")
-
-
-def check_claims(claims: Any, path: Path) -> None:
-    """Refuse wrong claims.
-
-    Raises
-    ------
-    UserError
-        With the claim's place.
-    """
-    check_all("claim", claims, str(path))
-    for claim in claims:
-        if ("says" in claim) == ("quote" in claim):
-            raise UserError(
-                f"{path}, {claim['id']}: a claim has the paper's words (quote) or ours (says)"
-            )
-        check_all("part", claim["all"], f"{path}, {claim['id']}")
-
-
-def check_questions(asked: Mapping[str, Any], columns: Iterable[str], where: str) -> None:
-    """Refuse questions of a paper with a wrong key, column or place of a config value.
-
-    Parameters
-    ----------
-    asked : mapping
-        The questions by name.
-    columns : iterable of str
-        What the columns and panels of the paper are called.
-    where : str
-        What to call their place.
-
-    Raises
-    ------
-    UserError
-        With the closest known name.
-    """
-    known = list(columns)
-    for name, question in asked.items():
-        here = f"{where}, question {name}"
-        check("question", question, here)
-        try:
-            for column in question["columns"]:
-                choose("column", column, known)
-            for patch in question["options"].values():
-                for key in patch:
-                    _check_place(*key.split("."))
-        except UserError as fault:
-            raise UserError(f"{here}: {fault}") from fault
-
-
-def _check_place(group: str, name: str = "", *path: str) -> None:
-    """Refuse a place ``group.name.key`` that no config has; a name may be ``*``."""
-    choose("group", group, list(READ_TOO))
-    names = options(group)
-    if name != "*":
-        names = [choose(group, name, names)]
-    keys = {key for option in names for key in load_option(group, option)} | READ_TOO[group]
-    choose(f"value of {group} {name}", path[0] if path else "", sorted(keys))
-
-
-READ_TOO: Mapping[str, set[str]] = {
-    "algorithm": {"only"},
-    "dataset": set(),
-    "protocol": {"share", "timed", "checkpoints"},
-    "network": set(),
-    "selection": {"target", "tasks", "most", "least", "fraction", "for"},
-}
-"""The groups that an answer may set values of, with keys that are read and not all configs have."""
+    values = {key: typed(hints[key], value, where, key) for key, value in content.items()}
+    try:
+        return kind(**values)
+    except UserError as fault:
+        raise UserError(f"{where}: {fault}") from fault

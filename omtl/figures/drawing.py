@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from omtl.experiment.descriptions import PanelGrid
 from omtl.figures.colours import colours_of
 from omtl.figures.numbers import Shown
 from omtl.figures.panels.axes import Axes, HeatMap, Line, Reference
 from omtl.figures.pictures import LOOK, SMALL
-from omtl.figures.plan import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
     from matplotlib.figure import Figure as Canvas
     from matplotlib.figure import SubFigure
     from matplotlib.transforms import Transform
-
-PANEL_SIZE = (3.6, 3.1)
-"""Width and height of a panel, in inches."""
 
 MARKERS = 8
 """About how many markers a line gets."""
@@ -72,14 +69,14 @@ THEORY_STYLES: tuple[dict[str, Any], ...] = (
 )
 
 
-def draw(figure: Figure, shown: Sequence[Shown], subtitle: str) -> Canvas:
-    """Return a figure drawn, panel beside panel, with one legend a row."""
+def draw(grid: PanelGrid, shown: Sequence[Shown], subtitle: str) -> Canvas:
+    """Return a figure drawn, panel beside panel, with one legend for all."""
     from matplotlib.figure import Figure as Canvas
 
-    n_columns = min(figure.description.get("columns", 2), len(shown))
+    n_columns = min(grid.columns, len(shown))
     rows = [shown[i : i + n_columns] for i in range(0, len(shown), n_columns)]
     styles = styles_of(shown)
-    width, height = figure.description.get("panel_size", PANEL_SIZE)
+    width, height = grid.panel_size
     canvas = Canvas(figsize=(width * n_columns, height * len(rows)), layout="constrained")
     canvas.supxlabel(subtitle, fontsize=SMALL, color="#777777")
     for row, across in zip(rows, canvas.subfigures(len(rows), 1, squeeze=False)[:, 0], strict=True):
@@ -87,7 +84,7 @@ def draw(figure: Figure, shown: Sequence[Shown], subtitle: str) -> Canvas:
             row, across.subfigures(1, n_columns, squeeze=False)[0], strict=False
         ):
             draw_panel(panel, place, styles)
-    draw_legend(figure, shown, canvas, styles)
+    draw_legend(grid, shown, canvas, styles)
     return canvas
 
 
@@ -257,7 +254,7 @@ def draw_reference(reference: Reference, on: Drawn, line: Line, *, alone: bool, 
 
 
 def draw_legend(
-    figure: Figure, shown: Sequence[Shown], canvas: Canvas, styles: Mapping[str, dict[str, Any]]
+    grid: PanelGrid, shown: Sequence[Shown], canvas: Canvas, styles: Mapping[str, dict[str, Any]]
 ) -> None:
     """Draw one legend for all panels, above them."""
     from matplotlib.lines import Line2D
@@ -269,7 +266,7 @@ def draw_legend(
         canvas.legend(
             handles=handles,
             loc="outside upper center",
-            ncols=figure.description.get("legend_columns", 3),
+            ncols=grid.legend_columns,
             handlelength=3.2,
             columnspacing=1.4,
         )

@@ -91,12 +91,12 @@ def show_panel(
     parts: list[Axes | HeatMap] = []
     if played:
         try:
-            parts = kind_of(panel.description["kind"])(panel, played, rule)
+            parts = kind_of(panel.description.kind)(panel, played, rule)
         except DataMissing as fault:  # the units are stored, but a formula needs the data
             missing.append(str(fault))
     return Shown(
-        panel.description["label"],
-        panel.description["title"],
+        panel.description.label,
+        panel.description.title,
         tuple(parts),
         tuple(missing),
         panel.lines[0].experiment.repeats_are_of if panel.lines else "",

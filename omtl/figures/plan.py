@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.unit import Unit
 from omtl.figures.panels import kind_of
@@ -17,14 +18,14 @@ from omtl.tables.plan import describe, published
 class Figure:
     """A figure of a paper: its description, and its panels under a reading."""
 
-    description: dict[str, Any]
+    description: FigureDescription
     reading: dict[str, Any]
     panels: tuple[PlannedPanel, ...]
 
     @property
     def id(self) -> str:
         """The figure's id."""
-        return self.description["id"]
+        return self.description.id
 
     def units(self, seed: int, n_repeats: int) -> list[Unit]:
         """Return all units that the figure needs, repeat after repeat."""
@@ -41,32 +42,25 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
         If the figure, a kind of panel or a name in its description is unknown.
     """
     description = describe("figure", name)
-    numbers = published(description["published"]) if "published" in description else []
+    numbers = published(description.published) if description.published else []
     panels = []
-    for panel in description["panels"]:
-        kind_of(panel["kind"])
-        # A panel with several protocols has each line once under each.
-        names = panel.get("protocols", [panel.get("protocol", description.get("protocol"))])
+    for panel in description.panels:
+        kind_of(panel.kind)
         lines = tuple(
             PlannedLine(
                 line,
                 Experiment.compose(
-                    line["algorithm"],
-                    line.get("dataset", panel["dataset"]),
-                    protocol,
-                    line.get("network"),
-                    reading,
-                    panel.get("patch"),
+                    line.algorithm, panel.dataset, protocol, line.network, reading, panel.patch
                 ),
             )
-            for line in panel["lines"]
-            for protocol in names
+            for line in panel.lines
+            for protocol in panel.protocols or [description.protocol]
         )
         finals = {
             number["algorithm"]: float(number["mean"])
             for number in numbers
-            if number["dataset"] == panel.get("published")
-            and number["metric"] == panel.get("metric", number["metric"])
+            if number["dataset"] == panel.published
+            and number["metric"] == (panel.metric or number["metric"])
         }
         panels.append(PlannedPanel(panel, lines, finals))
     return Figure(description, dict(reading), tuple(panels))

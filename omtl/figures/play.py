@@ -21,11 +21,11 @@ def as_chosen(figure: Figure, request: Request, computed: bool = False) -> Figur
     as the figure is. A line keeps its own where its cell is not run, as all do where no table is
     named.
     """
-    if "chosen_in" not in figure.description:
+    if figure.description.chosen_in is None:
         return figure
-    table = plan_table(figure.description["chosen_in"], figure.reading, plays=0)
+    table = plan_table(figure.description.chosen_in, figure.reading, plays=0)
     places = {
-        (panel.description["published"], line.description["published"])
+        (panel.description.published, line.description.published)
         for panel in figure.panels
         for line in panel.lines
     }
@@ -43,7 +43,7 @@ def as_chosen(figure: Figure, request: Request, computed: bool = False) -> Figur
     chosen = {(s.cell.dataset, s.cell.algorithm): s for s in scored if s.values.size}
 
     def narrowed(panel: PlannedPanel, line: PlannedLine) -> PlannedLine:
-        place = panel.description["published"], line.description["published"]
+        place = panel.description.published, line.description.published
         if place not in chosen:
             return line
         experiment = chosen[place].cell.experiment

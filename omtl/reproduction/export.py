@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from omtl import datasets as data_sets
 from omtl.experiment.citations import bibtex
 from omtl.experiment.config import choose, named_reading
+from omtl.experiment.descriptions import Description
 from omtl.experiment.experiment import Experiment
 from omtl.figures import numbers
 from omtl.figures.drawing import draw
@@ -99,7 +99,7 @@ def _table(name: str, request: Request) -> Parts:
         "parquet": _parquet(typed(rows)),
         "repeats.csv": _csv(repeats),
         "repeats.parquet": _parquet(repeats),
-        "bib": _bib(description["paper"], [cell.experiment for cell in table.cells]),
+        "bib": _bib(description.paper, [cell.experiment for cell in table.cells]),
     }
     return contents, request.stem(description), counts(scored), source(run)
 
@@ -108,11 +108,11 @@ def _figure(name: str, request: Request) -> Parts:
     """Return what is exported of a figure: that in ``results/`` where it is of the full run."""
     description = plan.describe("figure", name)
     request.check(description)
-    reading, stem = named_reading(description["paper"], request.reading), request.stem(description)
+    reading, stem = named_reading(description.paper, request.reading), request.stem(description)
     figure = as_chosen(plan_figure(name, reading), request)
     units = figure.units(request.seed, request.n_repeats(description))
     experiments = [Experiment(u.algorithm, u.dataset, u.protocol, u.network) for u in units]
-    bib = _bib(description["paper"], experiments)
+    bib = _bib(description.paper, experiments)
     folder = RESULTS / "figures"
     kept = {form: folder / f"{stem}.{form}" for form in ("svg", "csv")}
     lacking = request.is_full(description) and not all(map(request.store.has, units))
@@ -124,7 +124,7 @@ def _figure(name: str, request: Request) -> Parts:
     if not any(panel.parts for panel in shown):
         raise _nothing(f"omtl figure {name}", request, description)
     contents: Contents = {
-        **render(lambda: draw(figure, shown, ""), name, tuple(FORMS)),
+        **render(lambda: draw(figure.description, shown, ""), name, tuple(FORMS)),
         "csv": _csv(numbers.frame(figure, shown, request.rule(description))),
         "bib": bib,
     }
@@ -139,10 +139,10 @@ def _data_set(name: str, request: Request) -> Parts:  # noqa: ARG001 - as for ta
     return contents, name, "its examples, and their description in Croissant", "its files"
 
 
-def _nothing(command: str, request: Request, description: Mapping[str, Any]) -> UserError:
+def _nothing(command: str, request: Request, description: Description) -> UserError:
     repeats = plural(request.n_repeats(description), "repeat")
     return UserError(
-        f"{description['id']}: there is nothing of {repeats} of reading {request.reading}, "
+        f"{description.id}: there is nothing of {repeats} of reading {request.reading}, "
         f"seed {request.seed}, in the store or in results/; run `{command}` first, with the same "
         "options"
     )

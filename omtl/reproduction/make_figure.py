@@ -44,12 +44,12 @@ def write_figure(
     to what is published.
     """
     reading, selection = figure.reading["name"], request.rule(figure.description)
-    stem = by_reading(by_rule(figure.id, selection, figure.description["selection"]), reading)
+    stem = by_reading(by_rule(figure.id, selection, figure.description.selection), reading)
     n_repeats = request.n_repeats(figure.description)
     subtitle = f"reading {reading}, selection {selection}, repeats {n_repeats}, seed {request.seed}"
     rows = fold(frame(figure, shown, selection), FOLDED)
     table = rows.to_csv(index=False, lineterminator="\n")
-    pictures = render(lambda: draw(figure, shown, subtitle), figure.id)
+    pictures = render(lambda: draw(figure.description, shown, subtitle), figure.id)
     paths = []
     for form, content in {**pictures, "csv": table.encode()}.items():
         paths.append(folder / f"{stem}.{form}")
@@ -79,7 +79,7 @@ def make_figure(name: str, reading: Mapping[str, Any], request: Request, folder:
     figure, outcome = play_figure(plan_figure(name, reading), request)
     shown = show_figure(figure, request, outcome.failed)
     paths = write_figure(figure, shown, request, folder)
-    claims = outcomes(figure.description["paper"], figure.id, reading["name"], shown)
+    claims = outcomes(figure.description.paper, figure.id, reading["name"], shown)
     if len(claims):
         paths.append(folder / f"{figure.id}.claims.csv")
         write_rows(paths[-1], claims)

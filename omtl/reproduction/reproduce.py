@@ -15,6 +15,7 @@ from omtl.evidence.claims import outcomes
 from omtl.evidence.comparisons import UNDECIDED
 from omtl.evidence.statistics import make_statistics
 from omtl.experiment.config import named_reading
+from omtl.experiment.descriptions import Description
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import play_figure
 from omtl.reproduction.make_figure import Made, make_figure
@@ -51,7 +52,7 @@ def reproduce_table(name: str, request: Request, console: Console) -> Reproduced
         On an unknown table, reading or rule.
     """
     table = request.planned(name)
-    paper, kept = table.description["paper"], request.is_kept(table.description)
+    paper, kept = table.description.paper, request.is_kept(table.description)
     started = time.perf_counter()
     memory.begin()
     outcome = play(table, request)
@@ -95,23 +96,23 @@ def reproduce_table(name: str, request: Request, console: Console) -> Reproduced
     return Reproduced(shown.scored, shown.claims, paths, broken)
 
 
-def _few_repeats(claims: pd.DataFrame, n_repeats: int, description: dict[str, Any]) -> str:
+def _few_repeats(claims: pd.DataFrame, n_repeats: int, description: Description) -> str:
     """Return a sentence where fewer repeats than the paper's may be why claims are undecided."""
     undecided = int((claims["outcome"] == UNDECIDED).sum()) if len(claims) else 0
-    if not undecided or n_repeats >= description["repeats"]:
+    if not undecided or n_repeats >= description.repeats:
         return ""
     are = "claim is" if undecided == 1 else "claims are"
     return (
         f"{undecided} {are} undecided with {plural(n_repeats, 'repeat')}: "
-        f"the paper has {description['repeats']}, and more may decide"
+        f"the paper has {description.repeats}, and more may decide"
     )
 
 
-def _described(kind: str, name: str, request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
+def _described(kind: str, name: str, request: Request) -> tuple[Description, dict[str, Any]]:
     """Return the description of a table or figure, and the reading that is asked for."""
     description = plan.describe(kind, name)
     request.check(description)
-    return description, named_reading(description["paper"], request.reading)
+    return description, named_reading(description.paper, request.reading)
 
 
 def compute_figure(name: str, request: Request) -> None:

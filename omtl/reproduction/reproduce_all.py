@@ -59,9 +59,9 @@ def reproduce_everything(request: Request, console: Console, everything: bool = 
         description = plan.describe("table", name)
         for reading in READINGS:
             under = replace(request, reading=reading)
-            account = summary.of(description["paper"], reading)
+            account = summary.of(description.paper, reading)
             what = f"{name}, {reading}"
-            why = description.get("too_slow", {}).get(reading)
+            why = description.too_slow.get(reading)
             if why and not everything:
                 summary.left_out.append(f"{what}: {why}")
                 continue
@@ -72,7 +72,7 @@ def reproduce_everything(request: Request, console: Console, everything: bool = 
             account.claims.update(done.claims["outcome"])
             if any(scored.values.size for scored in done.scored):
                 later.append(statistics(name, under))
-            own = description["selection"]
+            own = description.selection
             if request.selection is None and compares(description) and honest_rule(own) != own:
                 fair = replace(under, selection=HONEST)
                 here(f"{what}, {HONEST}", reproduce.reproduce_table, name, fair, console)
@@ -80,13 +80,13 @@ def reproduce_everything(request: Request, console: Console, everything: bool = 
         later.append(Job("hindsight", write_hindsight_gap, (request,)))
     drawings = []
     for name in plan.descriptions("figure"):
-        summary.of(plan.describe("figure", name)["paper"], request.reading).figures += 1
+        summary.of(plan.describe("figure", name).paper, request.reading).figures += 1
         if not note(attempt(Job(name, reproduce.compute_figure, (name, request)))).fault:
             drawings.append(Job(name, reproduce.reproduce_figure, (name, request)))
     made = apart([*drawings, *later])
     drawn = {job.what: one for job, one in zip(drawings, made, strict=False) if one is not None}
     for name, one in drawn.items():
-        account = summary.of(plan.describe("figure", name)["paper"], request.reading)
+        account = summary.of(plan.describe("figure", name).paper, request.reading)
         account.drawn += 1
         account.claims.update(one.claims["outcome"])
     apart([statistics(name, request) for name, one in drawn.items() if len(one.claims)])

@@ -118,13 +118,11 @@ def search(
     wanted : iterable of str
         The standard readings that are searched for.
     """
-    paper = describe("table", table)["paper"]
+    paper = describe("table", table).paper
     plan = plan_table(table, named_reading(paper, LITERAL))
     # Stand-in data are not to be brought close to what other data gave.
     columns = [
-        column["published"]
-        for column in plan.description["columns"]
-        if column.get("kind") != "substitute"
+        column.published for column in plan.description.columns if column.kind != "substitute"
     ]
     asked = {
         name: {**question, "columns": moved}
@@ -196,7 +194,7 @@ def search(
 
 def answers_of_other_tables(paper: str, table: str, reading: str) -> dict[str, str]:
     """Return the answers of a paper's reading that cannot move a table's columns."""
-    columns = {column["published"] for column in describe("table", table)["columns"]}
+    columns = {column.published for column in describe("table", table).columns}
     if f"{paper}/{reading}" not in options("reading"):
         return {}
     asked = questions(paper)
@@ -218,7 +216,7 @@ def write_record(table: str, found: Searched, full: bool) -> list[Path]:
 
 def write_answers(table: str, found: Searched, seed: int) -> list[Path]:
     """Write a search's answers as the paper's readings, and what is told of its record."""
-    paper = describe("table", table)["paper"]
+    paper = describe("table", table).paper
     paths = []
     for reading, answers in found.answers.items():
         path = CONF / "reading" / paper / f"{reading}.yaml"
@@ -243,7 +241,7 @@ def write_page(table: str) -> list[Path]:
     UserError
         If no search of the table is recorded.
     """
-    paper = describe("table", table)["paper"]
+    paper = describe("table", table).paper
     csv = RESULTS / "readings" / f"{table}.csv"
     if not csv.exists():
         raise UserError(f"no search of {table} is recorded; run it by: omtl readings {table}")
@@ -286,7 +284,7 @@ def looked_at(table: Table, column: str) -> list[Cell]:
     They are the paper's judged cells, without rows that take too long (`searched_without`) and
     numbers that may be a slip of the print.
     """
-    unseen = table.description.get("searched_without", ())
+    unseen = table.description.searched_without
     suspect = suspect_means(table.id)
     halving = load_option("search", "halving")  # large grids in full would make trials too dear
     return [
@@ -301,7 +299,7 @@ def looked_at(table: Table, column: str) -> list[Cell]:
 
 
 def _try(table: str, column: str, answers: dict[str, str], request: Request) -> Trial:
-    paper = describe("table", table)["paper"]
+    paper = describe("table", table).paper
     reading = {"name": "trial", "paper": paper, "answers": answers}
     plan = plan_table(table, reading, plays=1)
     plan = replace(plan, cells=looked_at(plan, column))

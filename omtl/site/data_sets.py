@@ -125,9 +125,9 @@ def _file(file: Any) -> File:
 def _columns(dataset: str, sources: Sources) -> Any:
     """Yield the columns of tables that are made of a data set: table, name and kind."""
     for table, description in sources.tables.items():
-        for column in description["columns"]:
-            if column["dataset"] == dataset:
-                yield table, column["published"], column.get("kind", "value")
+        for column in description.columns:
+            if column.dataset == dataset:
+                yield table, column.published, column.kind
 
 
 def _differences(configs: list[Config], sources: Sources) -> Any:
@@ -138,7 +138,7 @@ def _differences(configs: list[Config], sources: Sources) -> Any:
     used: dict[str, set[str]] = {}
     for config in configs:
         for table, column, _ in config.columns:
-            used.setdefault(sources.tables[table]["paper"], set()).update((column, config.label))
+            used.setdefault(sources.tables[table].paper, set()).update((column, config.label))
     for paper, names in used.items():
         text = sections(sources.readmes[paper]).get("Data", "")
         lines = text.splitlines()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
+from omtl.experiment import descriptions
 from omtl.site import charts
 from omtl.site.charts import Curve
 from omtl.site.gather import Sources
@@ -91,17 +91,15 @@ def figure_page(name: str, sources: Sources) -> FigurePage:
     """Return a figure with its views."""
     description, rows = sources.figures[name], sources.drawn[name]
     folder = sources.results / "figures"
-    described = {str(p["label"]): p for p in description["panels"]}
+    described = {panel.label: panel for panel in description.panels}
     views = []
     for reading in ordered([row["reading"] for row in rows]):
         mine = [row for row in rows if row["reading"] == reading]
         panels = []
         for label, of_panel in groupby(mine, key=lambda row: row["panel"]):
-            parts = [
-                _part(part, of_part, described.get(label, {}))
-                for part, of_part in _by_axes(of_panel)
-            ]
-            panels.append(Panel(label, described.get(label, {}).get("title", ""), parts))
+            panel = described[label]
+            parts = [_part(part, of_part, panel) for part, of_part in _by_axes(of_panel)]
+            panels.append(Panel(label, panel.title, parts))
         told = "; ".join(
             f"panel {p.label}: {p.title} ({', '.join(dict.fromkeys(_names(p)))})" for p in panels
         )
@@ -117,8 +115,8 @@ def figure_page(name: str, sources: Sources) -> FigurePage:
                 f"make reproduce-figure FIGURE={name} READING={reading}",
             )
         )
-    caption = plain(description.get("caption", ""))
-    return FigurePage(name, description["paper"], description["title"], caption, views)
+    caption = plain(description.caption)
+    return FigurePage(name, description.paper, description.title, caption, views)
 
 
 def _by_axes(rows: Iterable[dict[str, str]]) -> Iterator[tuple[str, list[dict[str, str]]]]:
@@ -136,10 +134,10 @@ def _names(panel: Panel) -> list[str]:
     return [name for part in panel.parts for name, kind in part.lines if kind != "published"]
 
 
-def _part(title: str, rows: list[dict[str, str]], panel: Mapping[str, Any]) -> Part:
+def _part(title: str, rows: list[dict[str, str]], panel: descriptions.Panel) -> Part:
     notes = [row["label"] for row in rows if row["kind"] in ("note", "reference")]
     weights = [row for row in rows if row["kind"] == "weight"]
-    where = ", ".join(filter(None, (panel.get("title", ""), title)))
+    where = ", ".join(filter(None, (panel.title, title)))
     if weights:
         tasks = list(dict.fromkeys(row["label"] for row in weights))
         matrix = np.array([float(row["y"]) for row in weights]).reshape(len(tasks), -1)
@@ -150,7 +148,7 @@ def _part(title: str, rows: list[dict[str, str]], panel: Mapping[str, Any]) -> P
     ends = ", ".join(
         f"{c.label} ends at {charts.shown(float(c.y[-1]))}" for c in curves if c.kind != "published"
     )
-    y_label = str(panel.get("measure", Y_LABELS.get(panel.get("kind", ""), "")))
+    y_label = Y_LABELS.get(panel.kind, "")
     chart = charts.lines(curves, x_label, y_label, f"{where}: {ends}.", width=640)
     return Part(title, chart, [(c.label, c.kind) for c in curves], notes)
 
@@ -176,22 +174,21 @@ def kept_curves(sources: Sources, table: str, reading: str) -> dict[tuple[str, s
     """Return the learning curves of a table's cells that figures keep, by data and algorithm."""
     found: dict[tuple[str, str], Curve] = {}
     for name, description in sources.figures.items():
-        if description.get("published") != table:
+        if description.published != table:
             continue
-        for panel in description["panels"]:
-            if panel["kind"] != "learning_curves" or "published" not in panel:
+        for panel in description.panels:
+            if panel.kind != "learning_curves" or not panel.published:
                 continue
             rows = [
                 row
                 for row in sources.drawn[name]
-                if row["reading"] == reading and row["panel"] == panel["label"]
+                if row["reading"] == reading and row["panel"] == panel.label
             ]
             of_label = {c.label: c for c in curves_of(rows) if c.kind == "run"}
-            for line in panel["lines"]:
-                label = line.get("label") or sources.algorithms[line["algorithm"]]["label"]
-                if label in of_label and "published" in line:
+            for line in panel.lines:
+                label = line.label or sources.algorithms[line.algorithm]["label"]
+                if label in of_label and line.published:
                     c = of_label[label]
-                    place = (panel["published"], line["published"])
-                    words = f"{line['published']}, {ALL}"
-                    found[place] = Curve(words, c.x, c.y, c.std)
+                    words = f"{line.published}, {ALL}"
+                    found[panel.published, line.published] = Curve(words, c.x, c.y, c.std)
     return found

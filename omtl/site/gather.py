@@ -11,6 +11,7 @@ import yaml
 
 from omtl.evidence.claims import claims_of
 from omtl.experiment.config import option_files, read_yaml
+from omtl.experiment.descriptions import FigureDescription, TableDescription
 from omtl.experiment.papers import paper_file, paper_files
 from omtl.figures.numbers import drawn_rows
 from omtl.site.text import plain
@@ -41,12 +42,12 @@ class Sources:
         return [path.parent.name for path in paper_files("README.md")]
 
     @cached_property
-    def tables(self) -> dict[str, dict[str, Any]]:
+    def tables(self) -> dict[str, TableDescription]:
         """The descriptions of the tables, by id."""
         return {name: describe("table", name) for name in descriptions("table")}
 
     @cached_property
-    def figures(self) -> dict[str, dict[str, Any]]:
+    def figures(self) -> dict[str, FigureDescription]:
         """The descriptions of the figures, by id."""
         return {name: describe("figure", name) for name in descriptions("figure")}
 
@@ -81,10 +82,10 @@ class Sources:
     def quotes(self) -> dict[tuple[str, str], str]:
         """The papers' own words in their claims, by paper and claim."""
         return {
-            (paper, claim["id"]): plain(claim["quote"])
+            (paper, claim.id): plain(claim.quote)
             for paper in self.papers
             for claim in claims_of(paper)
-            if "quote" in claim
+            if claim.quote
         }
 
     @cached_property

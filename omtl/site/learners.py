@@ -105,7 +105,7 @@ def _learner(
     plain_rules = TRANSCRIPTIONS.get(kind)
     uses = list(_uses(path, sources, tables))
     labels = {config["label"] for config in configs} | {use.row for use in uses}
-    of_papers = {sources.tables[use.table]["paper"] for use in uses}
+    of_papers = {sources.tables[use.table].paper for use in uses}
     of_papers |= {p for p in sources.papers if re.search(rf"\b{p.upper()}\b", parts[""])}
     return Learner(
         f"learner-{name.lower()}.html",
@@ -158,22 +158,19 @@ def _config(config: Mapping[str, Any]) -> Config:
 def _uses(path: str, sources: Sources, tables: list[TablePage]) -> Any:
     """Yield the rows of tables that the learner fills."""
     for table in tables:
-        for row in sources.tables[table.id]["rows"]:
-            if "algorithm" not in row:
+        for row in sources.tables[table.id].rows:
+            learners = [sources.algorithms[name]["learner"] for name in row.algorithms]
+            if path not in learners:
                 continue
-            names = row["algorithm"] if isinstance(row["algorithm"], list) else [row["algorithm"]]
-            if not any(sources.algorithms[name]["learner"] == path for name in names):
-                continue
-            label = row.get("published") or row.get("ours")
             verdicts = {}
             for view in table.views:
                 tally: dict[str, int] = {}
                 for line in view.rows:
-                    if line.label == label:
+                    if line.label == row.label:
                         for cell in filter(None, line.cells):
                             tally[cell.verdict] = tally.get(cell.verdict, 0) + 1
                 verdicts[view.name] = tally
-            yield Use(table.id, table.title, label, verdicts)
+            yield Use(table.id, table.title, row.label, verdicts)
 
 
 def _notes(papers: list[str], labels: set[str], sources: Sources) -> Any:

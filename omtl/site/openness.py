@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from omtl.experiment.config import load_option, read_yaml
+from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.loading import is_synthetic
 from omtl.experiment.papers import paper_file
 from omtl.tables.layout import plural
@@ -24,19 +25,18 @@ class Badge:
 
 
 def badges(
-    paper: str, tables: Iterable[Mapping[str, Any]], questions: Mapping[str, Any]
+    paper: str, tables: Iterable[TableDescription], questions: Mapping[str, Any]
 ) -> list[Badge]:
     """Return how open a paper is, as far as the project's own files tell.
 
     Parameters
     ----------
     paper : str
-    tables : iterable of mapping
-        Descriptions of its tables.
+    tables : iterable of TableDescription
     questions : mapping
         What it leaves open.
     """
-    columns = {c["dataset"]: c.get("kind", "value") for t in tables for c in t["columns"]}
+    columns = {column.dataset: column.kind for table in tables for column in table.columns}
     drawn = sorted(name for name in columns if is_synthetic(load_option("dataset", name)))
     real = {name: kind for name, kind in columns.items() if name not in drawn}
     program = read_yaml(paper_file(paper, "paper.yaml")).get("program")

@@ -60,7 +60,7 @@ def papers(
                 [claim for claim in ledger if claim.row["paper"] == paper],
                 badges(
                     paper,
-                    [one for one in sources.tables.values() if one["paper"] == paper],
+                    [one for one in sources.tables.values() if one.paper == paper],
                     sources.questions[paper],
                 ),
             )

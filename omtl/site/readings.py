@@ -118,7 +118,7 @@ def _of_paper(paper: str, asked: dict[str, Any], sources: Sources) -> PaperReadi
             )
         )
     searches = []
-    for table in (t for t, d in sources.tables.items() if d["paper"] == paper):
+    for table in (t for t, d in sources.tables.items() if d.paper == paper):
         folder = sources.results / "readings"
         tried = rows(folder / f"{table}.csv")
         if tried:

@@ -54,7 +54,7 @@ def bounds(sources: Sources) -> list[Bound]:
             name: row[name] for name in Bound.__dataclass_fields__ if name in row
         }
         values |= {
-            "paper": sources.figures[row["figure"]]["paper"],
+            "paper": sources.figures[row["figure"]].paper,
             "tightness": float(row["tightness"]),
             "tightest": float(row["tightest"]),
             "points_above": int(row["points_above"]),
@@ -66,8 +66,8 @@ def bounds(sources: Sources) -> list[Bound]:
 
 def _notes(row: dict[str, str], sources: Sources) -> list[str]:
     """Return the notes of a bound as its figure keeps them, one by one."""
-    panels = sources.figures[row["figure"]]["panels"]
-    labels = {str(panel["label"]) for panel in panels if panel["title"] == row["dataset"]}
+    panels = sources.figures[row["figure"]].panels
+    labels = {panel.label for panel in panels if panel.title == row["dataset"]}
     return [
         drawn["label"]
         for drawn in sources.drawn[row["figure"]]

@@ -144,7 +144,7 @@ def kept_run(table: Table, request: Request) -> Run | None:
     """Return the run in ``results/`` of a table as it is wanted, or None where there is none."""
     selection = request.rule(table.description)
     asked = request.seed, request.n_repeats(table.description)
-    other = "" if selection == table.description["selection"] else selection
+    other = "" if selection == table.description.selection else selection
     for run in runs(results_to_read(), table.id):
         if (run.reading, run.selection) == (table.reading["name"], other):
             made = (run.meta.get("seed"), run.meta.get("repeats"))

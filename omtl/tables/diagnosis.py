@@ -5,34 +5,36 @@ They are in ``experiments/<paper>/diagnoses.yaml``.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
 
 import yaml
 
+from omtl.experiment.descriptions import Diagnosis
 from omtl.experiment.papers import paper_file
-from omtl.experiment.schema import check_all
-from omtl.tables.plan import Table
-from omtl.tables.scoring import Scored
+from omtl.experiment.schema import typed
+from omtl.tables.plan import Cell, Table
 
 
-def diagnoses(paper: str) -> list[dict[str, Any]]:
-    """Return a paper's diagnoses: each with ``table``, ``readings``, ``dataset``, ``algorithms``
-    (patterns of names) and ``text``, and with ``metrics`` where it is not for all of them."""
+def diagnoses(paper: str) -> tuple[Diagnosis, ...]:
+    """Return a paper's diagnoses."""
     path = paper_file(paper, "diagnoses.yaml")
-    found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
-    check_all("diagnosis", found, str(path))
-    return found
+    return _read(path.read_text(encoding="utf-8"), str(path)) if path.exists() else ()
 
 
-def diagnosis_of(table: Table, scored: Scored) -> str | None:
+@lru_cache  # each cell that is off asks for them
+def _read(text: str, where: str) -> tuple[Diagnosis, ...]:
+    return typed(tuple[Diagnosis, ...], yaml.safe_load(text), where)
+
+
+def diagnosis_of(table: Table, cell: Cell) -> str | None:
     """Return why a cell is off or far from print, or None where nobody has written it down."""
-    for entry in diagnoses(table.description["paper"]):
+    for entry in diagnoses(table.description.paper):
         if (
-            entry["table"] == table.id
-            and table.reading["name"] in entry["readings"]
-            and scored.cell.dataset == entry["dataset"]
-            and scored.cell.algorithm in entry["algorithms"]
-            and scored.cell.metric in entry.get("metrics", [scored.cell.metric])
+            entry.table == table.id
+            and table.reading["name"] in entry.readings
+            and cell.dataset == entry.dataset
+            and cell.algorithm in entry.algorithms
+            and cell.metric in (entry.metrics or [cell.metric])
         ):
-            return " ".join(entry["text"].split())
+            return " ".join(entry.text.split())
     return None

@@ -13,7 +13,7 @@ from omtl.experiment.naming import LITERAL, READINGS
 from omtl.measures.metrics import METRICS
 from omtl.tables import luck
 from omtl.tables.diagnosis import diagnosis_of
-from omtl.tables.plan import Table, label_of
+from omtl.tables.plan import Table
 from omtl.tables.proofread import Finding, Place, by_row, suspects
 from omtl.tables.request import Request
 from omtl.tables.scoring import Scored
@@ -39,6 +39,11 @@ class Line:
     def is_group(self) -> bool:
         """Whether the line only names a group of algorithms."""
         return not self.cells
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is of a learner that the paper does not have."""
+        return any(s and s.cell.is_ours for s in self.cells)
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ def lay_out(table: Table, scored: Sequence[Scored], request: Request) -> Layout:
     otherwise the data sets are in columns, each with its metrics. Baselines of ours are a group of
     their own.
     """
-    in_blocks = table.description.get("blocks") == "dataset"
+    in_blocks = table.description.blocks == "dataset"
     blocks = dict.fromkeys(s.cell.dataset for s in scored) if in_blocks else [None]
     place = {(s.cell.dataset if in_blocks else None, s.cell.algorithm, _head(s)): s for s in scored}
     heads = tuple(dict.fromkeys(_head(s) for s in scored))
@@ -97,15 +102,15 @@ def lay_out(table: Table, scored: Sequence[Scored], request: Request) -> Layout:
         start = len(lines)
         if block is not None:
             lines.append(Line(block))
-        for row in table.description["rows"]:
-            if "group" in row:
-                lines.append(Line(row["group"]))
+        for row in table.description.rows:
+            if row.group:
+                lines.append(Line(row.group))
                 continue
-            cells = tuple(place.get((block, label_of(row), head)) for head in heads)
+            cells = tuple(place.get((block, row.label, head)) for head in heads)
             if any(cells):
-                if "ours" in row and Line(GROUP_OF_OURS) not in lines[start:]:
+                if row.ours and Line(GROUP_OF_OURS) not in lines[start:]:
                     lines.append(Line(GROUP_OF_OURS))
-                lines.append(Line(label_of(row), cells))
+                lines.append(Line(row.label, cells))
     several = len({s.cell.metric for s in scored}) > 1
     shown = tuple(
         f"task {task.removeprefix('task')}"
@@ -130,7 +135,7 @@ def lay_out(table: Table, scored: Sequence[Scored], request: Request) -> Layout:
         for text in by_row(finding for found in odd.values() for finding in found)
     ]
     return Layout(
-        table.description["title"],
+        table.description.title,
         subtitle,
         shown,
         tuple(lines),
@@ -140,7 +145,7 @@ def lay_out(table: Table, scored: Sequence[Scored], request: Request) -> Layout:
             *_conditional(scored),
             *_of_reading(table, selection),
         ),
-        table.description["digits"],
+        table.description.digits,
         odd,
     )
 
@@ -161,14 +166,14 @@ def reason_of(table: Table, s: Scored, selection: str) -> str:
         return f"missing: {s.why}"
     if s.diverged:
         return f"diverged in {s.diverged} of {s.values.size} repeats"
-    if is_apart(s) and selection == table.description["selection"]:
-        why = diagnosis_of(table, s)
+    if is_apart(s) and selection == table.description.selection:
+        why = diagnosis_of(table, s.cell)
         return f"within 10 %, but many standard errors from print: {why}" if why else ""
     if s.verdict != OFF:
         return ""
-    if selection != table.description["selection"]:
+    if selection != table.description.selection:
         return f"off: chosen by {selection}, the printed number is not"
-    return f"off: {diagnosis_of(table, s) or 'no diagnosis yet'}"
+    return f"off: {diagnosis_of(table, s.cell) or 'no diagnosis yet'}"
 
 
 def _notes(table: Table, scored: Sequence[Scored], selection: str) -> list[str]:
@@ -190,8 +195,8 @@ def _of_reading(table: Table, selection: str) -> list[str]:
     name = table.reading["name"]
     if name not in READINGS:
         return []
-    paper = table.description["paper"]
-    columns = [column["published"] for column in table.description["columns"]]
+    paper = table.description.paper
+    columns = [column.published for column in table.description.columns]
 
     def answers(reading: Mapping[str, Any]) -> list[dict[str, Any]]:
         return [for_column(reading, column)["answers"] for column in columns]
@@ -200,7 +205,7 @@ def _of_reading(table: Table, selection: str) -> list[str]:
     others = [one for one in READINGS if one != name and {one, f"{paper}/{one}"} & set(there)]
     same = [o for o in others if answers(named_reading(paper, o)) == answers(table.reading)]
     told = [f"reading — the answers for this table are also those of {' and '.join(same)}"]
-    own = selection == table.description["selection"]
+    own = selection == table.description.selection
     return [*(told if same else []), *(luck.sentences(table.id, name) if own else [])]
 
 
@@ -211,7 +216,7 @@ def _before_all(table: Table, scored: Sequence[Scored]) -> list[str]:
     told too. Only the table's main metric counts, if it is not a time, and only columns that were
     run in full.
     """
-    metric = METRICS[table.description["metric"]]
+    metric = METRICS[table.description.metric]
     sign = 1.0 if metric.lower_is_better else -1.0
     columns: dict[tuple[str, str], list[Scored]] = {}
     for s in scored:
@@ -250,8 +255,7 @@ def _conditional(scored: Sequence[Scored]) -> list[str]:
 
 
 def _short(table: Table, s: Scored) -> str:
-    digits = table.description["digits"]
-    return f"{s.mean:.{digits if isinstance(digits, int) else digits[s.cell.metric]}f}"
+    return f"{s.mean:.{table.description.digits_of(s.cell.metric)}f}"
 
 
 def _findings(table: Table, scored: Sequence[Scored]) -> list[str]:
@@ -260,7 +264,7 @@ def _findings(table: Table, scored: Sequence[Scored]) -> list[str]:
     By name, a phrase that is followed by the tasks and in what share of the repeats.
     """
     lines = {}
-    for name, phrase in table.description.get("findings", {}).items():
+    for name, phrase in table.description.findings.items():
         for s in scored:
             if name in s.found:
                 share = s.found[name]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -71,30 +71,26 @@ other half, and of the literal trial there.
 """
 
 
-def luck(
-    table: str,
-    record: pd.DataFrame,
-    cells: pd.DataFrame,
-    printed: pd.DataFrame,
-    asked: Mapping[str, Any],
-    seed: int,
-) -> pd.DataFrame:
+class Search(NamedTuple):
+    """The record of a search: trials, our number for each cell of each, and the printed ones."""
+
+    table: str
+    trials: pd.DataFrame
+    cells: pd.DataFrame
+    printed: pd.DataFrame
+
+
+def luck(search: Search, asked: Mapping[str, Any], seed: int) -> pd.DataFrame:
     """Return what a search finds of the printed numbers, and by luck.
 
     Parameters
     ----------
-    table : str
-        The table's id.
-    record : DataFrame
-        The trials of its search.
-    cells : DataFrame
-        Our number for each cell of each trial.
-    printed : DataFrame
-        The published numbers.
+    search : Search
     asked : mapping
         The paper's questions.
     seed : int
     """
+    table, record = search.table, search.trials
     rows = []
     for reading, taken in READINGS.items():
         if not taken:
@@ -111,7 +107,7 @@ def luck(
                     if question in asked
                 )
             ]
-            numbers, targets = _matrices(cells, printed, column, trials)
+            numbers, targets = _matrices(search, column, trials)
             rng = generator(seed, of="luck", table=table, column=column, reading=reading)
             found.append((column, len(trials), targets.size, *_of_column(numbers, targets, rng)))
         rows += [_row(table, reading, [one]) for one in found]
@@ -120,14 +116,14 @@ def luck(
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _matrices(
-    cells: pd.DataFrame, printed: pd.DataFrame, column: str, trials: list[int]
-) -> tuple[np.ndarray, np.ndarray]:
+def _matrices(search: Search, column: str, trials: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """Return our numbers, trials × algorithms × numbers of each, and the printed ones."""
-    here = cells[cells["trial"].isin(trials)]
+    here = search.cells[search.cells["trial"].isin(trials)]
     wide = here.pivot(index="trial", columns=["algorithm", "task", "metric"], values="ours")
     wide = wide.reindex(trials)
-    theirs = printed[printed["dataset"] == column].set_index(["algorithm", "task", "metric"])
+    theirs = search.printed[search.printed["dataset"] == column].set_index(
+        ["algorithm", "task", "metric"]
+    )
     algorithms = list(dict.fromkeys(wide.columns.get_level_values("algorithm")))
     places = list(dict.fromkeys(place[1:] for place in wide.columns.to_list()))
     every = pd.MultiIndex.from_tuples([(a, *place) for a in algorithms for place in places])
@@ -224,12 +220,12 @@ def write_luck(table: str, seed: int = 0) -> Path:
         raise UserError(
             f"no search of {table} is recorded with its cells; run it by: omtl readings {table}"
         )
-    record = pd.read_csv(paths[0], dtype=str, keep_default_na=False)
+    trials = pd.read_csv(paths[0], dtype=str, keep_default_na=False)
     cells = pd.read_csv(paths[1], dtype={"task": str})
-    printed = pd.DataFrame(published(table))
-    asked = questions(describe("table", table)["paper"])
+    search = Search(table, trials, cells, pd.DataFrame(published(table)))
+    asked = questions(describe("table", table).paper)
     path = folder / f"{table}.luck.csv"
-    rows = luck(table, record, cells, printed, asked, seed)
+    rows = luck(search, asked, seed)
     write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
     return path
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 from omtl.experiment.config import (
     apply_reading,
@@ -17,10 +17,18 @@ from omtl.experiment.config import (
     questions,
     read_yaml,
 )
+from omtl.experiment.descriptions import (
+    FILES,
+    Column,
+    FigureDescription,
+    Row,
+    TableDescription,
+    check_questions,
+)
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.loading import is_synthetic
 from omtl.experiment.papers import paper_file, paper_files, published_file
-from omtl.experiment.schema import check_description, check_questions
+from omtl.experiment.schema import typed
 from omtl.experiment.unit import Unit
 from omtl.measures.metrics import METRICS
 from omtl.tables.verdict import OURS, TIMING
@@ -88,14 +96,14 @@ class Cell:
 class Table:
     """A table of a paper: its description, and its cells under a reading."""
 
-    description: dict[str, Any]
+    description: TableDescription
     reading: dict[str, Any]
     cells: list[Cell]
 
     @property
     def id(self) -> str:
         """The table's id."""
-        return self.description["id"]
+        return self.description.id
 
     def units(self, seed: int, n_repeats: int) -> list[Unit]:
         """Return all units that the cells need, repeat after repeat."""
@@ -120,7 +128,13 @@ def descriptions(kind: str) -> dict[str, Path]:
     return {f"{path.parent.name}-{path.stem}": path for path in files}
 
 
-def describe(kind: str, name: str) -> dict[str, Any]:
+@overload
+def describe(kind: Literal["table"], name: str) -> TableDescription: ...
+@overload
+def describe(kind: Literal["figure"], name: str) -> FigureDescription: ...
+@overload
+def describe(kind: str, name: str) -> TableDescription | FigureDescription: ...
+def describe(kind: str, name: str) -> TableDescription | FigureDescription:
     """Return the description of a table or figure.
 
     Raises
@@ -130,21 +144,21 @@ def describe(kind: str, name: str) -> dict[str, Any]:
     """
     known = descriptions(kind)
     path = known[choose(kind, name, list(known))]
-    description = read_yaml(path)
-    check_description(kind, description, path)
-    if kind == "table" and description.get("baselines") != "none":
-        listed = any("ours" in row for row in description["rows"])
-        ours = [] if listed else load_option("comparison", "beside_papers")["rows"]
-        description["rows"] += ours
-    return description
+    description = typed(FILES[kind], read_yaml(path), str(path))
+    if kind == "figure" or description.baselines == "none":
+        return description
+    listed = any(row.ours for row in description.rows)
+    ours = [] if listed else load_option("comparison", "beside_papers")["rows"]
+    more = typed(tuple[Row, ...], ours, "comparison beside_papers", "rows")
+    return replace(description, rows=description.rows + more)
 
 
 def columns_of(paper: str) -> set[str]:
     """Return what the columns of a paper's tables and the data sets of its panels are called."""
     tables = [describe("table", n) for n in descriptions("table") if n.startswith(f"{paper}-")]
     figures = [describe("figure", n) for n in descriptions("figure") if n.startswith(f"{paper}-")]
-    columns = {column["published"] for table in tables for column in table["columns"]}
-    return columns | {panel["dataset"] for figure in figures for panel in figure["panels"]}
+    columns = {column.published for table in tables for column in table.columns}
+    return columns | {panel.dataset for figure in figures for panel in figure.panels}
 
 
 @lru_cache
@@ -159,19 +173,14 @@ def published(table: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def label_of(row: Mapping[str, Any]) -> str:
-    """Return what a row of a table's description is called: as the paper prints it, or we do."""
-    return row["published"] if "published" in row else row["ours"]
-
-
-def places_of_ours(table: str, description: Mapping[str, Any]) -> list[dict[str, str]]:
+def places_of_ours(table: str, description: TableDescription) -> list[dict[str, str]]:
     """Return the places of our own baselines: every column of the table, no printed number."""
     columns = dict.fromkeys((n["dataset"], n["task"], n["metric"]) for n in published(table))
     return [
-        {"algorithm": row["ours"], "dataset": dataset, "task": task, "metric": metric}
+        {"algorithm": row.ours, "dataset": dataset, "task": task, "metric": metric}
         | {"mean": "", "std": ""}
-        for row in description["rows"]
-        if "ours" in row
+        for row in description.rows
+        if row.ours
         for dataset, task, metric in columns
     ]
 
@@ -204,10 +213,10 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
     if reading["answers"]:
         _refuse_wrong_questions(reading["paper"])
     if plays is not None:
-        description = {**description, "plays": plays}
-    rows = {label_of(row): row for row in description["rows"] if "group" not in row}
-    columns = {column["published"]: column for column in description["columns"]}
-    chooser = description.get("chosen_by")
+        description = replace(description, plays=plays)
+    rows = {row.label: row for row in description.rows if not row.group}
+    columns = {column.published: column for column in description.columns}
+    chooser = description.chosen_by
     read = {column: for_column(reading, column) for column in columns}
     made: dict[tuple[str, str | None, str], Experiment] = {}
     cells = []
@@ -218,34 +227,28 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
                 f"{name}: the published cell ({number['algorithm']}, {number['dataset']}) is in "
                 "no row and column of the table's description"
             )
-        names = row["algorithm"] if isinstance(row["algorithm"], list) else [row["algorithm"]]
-
-        here = read[column["published"]]
+        here = read[column.published]
 
         def compose(
-            algorithm: str,
-            row: dict[str, Any] = row,
-            column: dict[str, Any] = column,
-            here: dict[str, Any] = here,
+            algorithm: str, row: Row = row, column: Column = column, here: dict[str, Any] = here
         ) -> Experiment:
-            name = algorithm, row.get("network"), column["published"]
+            name = algorithm, row.network, column.published
             if name not in made:  # tasks and metrics are of the same experiment
                 made[name] = Experiment.compose(
                     algorithm,
-                    column["dataset"],
-                    column.get("protocol", description["protocol"]),
-                    row.get("network"),
+                    column.dataset,
+                    description.protocol,
+                    row.network,
                     here,
-                    column.get("patch"),
-                    description.get("plays", 1),
+                    column.patch,
+                    description.plays,
                 )
             return made[name]
 
-        kind = TIMING if METRICS[number["metric"]].timing else column.get("kind", "value")
-
-        experiment, *rivals = map(compose, names)
+        kind = TIMING if METRICS[number["metric"]].timing else column.kind
+        experiment, *rivals = map(compose, row.algorithms)
         one_draw = plays == 0 and is_synthetic(experiment.dataset)  # its grids are played in full
-        search = None if one_draw else column.get("search")
+        search = None if one_draw else column.search
         place = {key: number[key] for key in ("dataset", "algorithm", "task", "metric")}
         cells.append(
             Cell(
@@ -254,9 +257,9 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
                 std=number["std"],
                 experiment=experiment,
                 rivals=tuple(rivals),
-                chooser=None if chooser is None or "ours" in row else compose(chooser),
-                kind=OURS if "ours" in row else kind,
-                own_rules={k: rule_of(own, here) for k, own in row.get("selection", {}).items()},
+                chooser=None if chooser is None or row.ours else compose(chooser),
+                kind=OURS if row.ours else kind,
+                own_rules={name: rule_of(own, here) for name, own in row.selection.items()},
                 reading=here,
                 search=None if search is None else load_option("search", search),
             )

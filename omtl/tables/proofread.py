@@ -7,21 +7,23 @@ examples, what ``±`` is and which numbers are bold (``print`` in the table's de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
 from math import ceil, floor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+from omtl.experiment.descriptions import TableDescription
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
+from omtl.tables.committed import Place, place_of
 from omtl.tables.plan import describe, descriptions, published
 from omtl.tables.printed_numbers import (
     at_least,
@@ -37,9 +39,6 @@ LEVEL = 0.01
 
 MEAN, SPREAD, MARK = "mean", "spread", "mark"
 """What of a cell a finding is about."""
-
-Place = tuple[str, str, str, str]
-"""Data set, algorithm, task and metric of a cell."""
 
 
 @dataclass(frozen=True)
@@ -82,20 +81,25 @@ class Check:
 
 
 Printed = dict[str, str]
-Outcome = tuple[str, str, Sequence[Finding]]
 
 
-def place_of(cell: Printed) -> Place:
-    """Return the place of a published cell."""
-    return cell["dataset"], cell["algorithm"], cell["task"], cell["metric"]
+class Odd(NamedTuple):
+    """What a check finds odd about a printed cell (`Finding`)."""
+
+    of: str
+    cell: Printed
+    chance: float | None
+    says: str
+
+    def finding(self, table: str, check: str) -> Finding:
+        """Return it as a row of the file."""
+        cell = self.cell
+        printed = f"{cell['mean']} ± {cell['std']}" if cell["std"] else cell["mean"]
+        chance = "" if self.chance is None else f"{self.chance:.2g}"
+        return Finding(table, check, self.of, *place_of(cell), printed, chance, self.says)
 
 
-def _finding(
-    table: str, check: str, of: str, cell: Printed, chance: float | None, says: str
-) -> Finding:
-    printed = f"{cell['mean']} ± {cell['std']}" if cell["std"] else cell["mean"]
-    shown = "" if chance is None else f"{chance:.2g}"
-    return Finding(table, check, of, *place_of(cell), printed, shown, says)
+Outcome = tuple[str, str, Sequence[Odd]]
 
 
 # Rows that repeat each other
@@ -112,7 +116,7 @@ def rows_of(cells: Iterable[Printed]) -> dict[tuple[str, ...], dict[str, Printed
     return rows
 
 
-def repeated_rows(table: str, asked: Mapping[str, Any]) -> Outcome:
+def repeated_rows(table: str, asked: TableDescription) -> Outcome:
     """Find pairs of rows that agree to one unit of the last digit, in all cells or all but one.
 
     One of four or more cells may differ; of three all must agree. The chance given for a pair is
@@ -133,7 +137,7 @@ def repeated_rows(table: str, asked: Mapping[str, Any]) -> Outcome:
         gaps = np.array([abs(float(a["mean"]) - float(b["mean"])) for a, b in twins])
         units = np.array([max(unit_of(a["mean"]), unit_of(b["mean"])) for a, b in twins])
         error = np.array([np.hypot(float(a["std"]), float(b["std"])) for a, b in twins])
-        error /= np.sqrt(asked["repeats"])
+        error /= np.sqrt(asked.repeats)
 
         def agree(away: np.ndarray, units: Any = units, error: Any = error) -> np.ndarray:
             reach = 1.5 * units  # rounding adds half a unit
@@ -145,10 +149,7 @@ def repeated_rows(table: str, asked: Mapping[str, Any]) -> Outcome:
         if alike.sum() >= needed and chance < LEVEL:
             for mine, yours in ((0, 1), (1, 0)):
                 says = _repeats(twins[0][yours], other if yours else one, twins, alike, chance)
-                findings += [
-                    _finding(table, "repeated row", MEAN, twin[mine], chance, says)
-                    for twin in twins
-                ]
+                findings += [Odd(MEAN, twin[mine], chance, says) for twin in twins]
     return f"{pairs} pairs of rows", f"{expected:.2g} pairs", findings
 
 
@@ -179,18 +180,18 @@ def _repeats(
 # Numbers that cannot be
 
 
-def impossible(table: str, asked: Mapping[str, Any]) -> Outcome:
+def impossible(table: str, asked: TableDescription) -> Outcome:
     """Find means and spreads that so many runs on so many examples cannot give.
 
     Counts are of examples of which the paper says how many there are. A mean of percentages of n
     examples has steps of 100 / n over the number of runs: where they are finer than the last digit,
     any mean is possible, and it counts as not tested. So does a spread where any can be.
     """
-    runs, says = asked["repeats"], asked.get("print", {})
-    errors = says.get("spread") == "standard error"
+    runs, says = asked.repeats, asked.print
+    errors = says.spread == "standard error"
     tested, findings = 0, []
     for cell in published(table):
-        n, metric = says.get("examples", {}).get(cell["dataset"]), METRICS[cell["metric"]]
+        n, metric = says.examples.get(cell["dataset"]), METRICS[cell["metric"]]
         if metric.name == "nsv" and n:
             tested += 1
             possible, otherwise = (
@@ -218,14 +219,14 @@ def impossible(table: str, asked: Mapping[str, Any]) -> Outcome:
             text = f"{runs} {what} cannot have the mean {cell['mean']}{spread * bool(cell['std'])}"
             if otherwise:
                 text += "; if the paper means a standard deviation, they can"
-            findings.append(_finding(table, "impossible", SPREAD, cell, 0.0, text))
+            findings.append(Odd(SPREAD, cell, 0.0, text))
     return f"{tested} cells", "", findings
 
 
 # Spreads that are too small
 
 
-def small_spreads(table: str, asked: Mapping[str, Any]) -> Outcome:
+def small_spreads(table: str, asked: TableDescription) -> Outcome:
     """Find spreads of error rates that are far below those of the other rows of their column.
 
     Spreads are taken relative to that of a coin with the same mean, and compared with the median of
@@ -243,28 +244,28 @@ def small_spreads(table: str, asked: Mapping[str, Any]) -> Outcome:
     share = np.array(
         [relative[i] / np.median(relative[(column == column[i]) & (index != i)]) for i in index]
     )
-    chances = holm(stats.f.cdf(share**2, asked["repeats"] - 1, asked["repeats"] - 1))
+    chances = holm(stats.f.cdf(share**2, asked.repeats - 1, asked.repeats - 1))
     findings = []
     for cell, part, chance in zip(cells, share, chances, strict=True):
         if chance < LEVEL:
             says = f"the spread is {part:.2f} times the median of the other rows of its column"
-            findings.append(_finding(table, "small spread", SPREAD, cell, float(chance), says))
+            findings.append(Odd(SPREAD, cell, float(chance), says))
     return f"{len(cells)} cells", "", findings
 
 
 # Marks of the best
 
 
-def wrong_marks(table: str, asked: Mapping[str, Any]) -> Outcome:
+def wrong_marks(table: str, asked: TableDescription) -> Outcome:
     """Find numbers set in bold that are not the best of their column, and columns without any.
 
     The marks are as the paper's text has them (``print.bold`` of the description: the bold rows by
     column); a table of which the text keeps none is not looked at.
     """
-    bold = asked.get("print", {}).get("bold")
-    if bold is None:
+    bold = asked.print.bold
+    if not bold:
         return "0 columns", "", []
-    sign = 1.0 if METRICS[asked["metric"]].lower_is_better else -1.0
+    sign = 1.0 if METRICS[asked.metric].lower_is_better else -1.0
     columns: dict[str, list[Printed]] = {}
     for cell in published(table):
         columns.setdefault(cell["dataset"], []).append(cell)
@@ -274,17 +275,17 @@ def wrong_marks(table: str, asked: Mapping[str, Any]) -> Outcome:
         marked = [cell for cell in cells if cell["algorithm"] in bold.get(dataset, [])]
         better = f"{best['algorithm']} has {best['mean']}"
         findings += [
-            _finding(table, "bold", MARK, cell, None, f"bold, but {better}")
+            Odd(MARK, cell, None, f"bold, but {better}")
             for cell in marked
             if sign * float(cell["mean"]) > sign * float(best["mean"])
         ]
         if best not in marked:
             says = "the best of its column and not bold, though other columns have bold numbers"
-            findings.append(_finding(table, "bold", MARK, best, None, says))
+            findings.append(Odd(MARK, best, None, says))
     return f"{len(columns)} columns", "", findings
 
 
-CHECKS: dict[str, Callable[[str, Mapping[str, Any]], Outcome]] = {
+CHECKS: dict[str, Callable[[str, TableDescription], Outcome]] = {
     "repeated row": repeated_rows,
     "impossible": impossible,
     "small spread": small_spreads,
@@ -298,8 +299,9 @@ def checks_of(table: str) -> tuple[Check, ...]:
     asked = describe("table", table)
     found = []
     for name, check in CHECKS.items():
-        tested, expected, findings = check(table, asked)
-        found.append(Check(table, name, tested, expected, tuple(findings)))
+        tested, expected, odd = check(table, asked)
+        findings = tuple(one.finding(table, name) for one in odd)
+        found.append(Check(table, name, tested, expected, findings))
     return tuple(found)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, named_reading
+from omtl.experiment.descriptions import Description
 from omtl.experiment.naming import CLOSEST, by_reading, by_rule
 from omtl.experiment.selection import HONEST, HONEST_OF, is_honest
 from omtl.tables import plan
@@ -62,36 +63,36 @@ class Request:
         """
         description = plan.describe("table", table)
         self.check(description)
-        reading = named_reading(description["paper"], self.reading)
+        reading = named_reading(description.paper, self.reading)
         return plan.plan_table(table, reading, 0 if self.one_draw else None)
 
-    def is_full(self, description: Mapping[str, Any]) -> bool:
+    def is_full(self, description: Description) -> bool:
         """Whether this is the run whose results are kept in git."""
-        return self.is_kept(description) and self.rule(description) == description["selection"]
+        return self.is_kept(description) and self.rule(description) == description.selection
 
-    def is_kept(self, description: Mapping[str, Any]) -> bool:
+    def is_kept(self, description: Description) -> bool:
         """Whether this is a run whose table is kept in git: also that by the honest rule."""
         return (
-            self.repeats in (None, description["repeats"])
+            self.repeats in (None, description.repeats)
             and self.seed == 0
             and not self.one_draw
-            and self.rule(description) in (description["selection"], HONEST)
+            and self.rule(description) in (description.selection, HONEST)
         )
 
-    def rule(self, description: Mapping[str, Any]) -> str:
+    def rule(self, description: Description) -> str:
         """Return the name of the selection rule."""
-        return self.selection or description["selection"]
+        return self.selection or description.selection
 
-    def n_repeats(self, description: Mapping[str, Any]) -> int:
+    def n_repeats(self, description: Description) -> int:
         """Return the number of repeats."""
-        return self.repeats or description["repeats"]
+        return self.repeats or description.repeats
 
-    def stem(self, description: Mapping[str, Any]) -> str:
+    def stem(self, description: Description) -> str:
         """Return what files of the results are called, before their endings."""
-        named = by_rule(description["id"], self.rule(description), description["selection"])
+        named = by_rule(description.id, self.rule(description), description.selection)
         return by_reading(named, self.reading)
 
-    def check(self, description: Mapping[str, Any]) -> None:
+    def check(self, description: Description) -> None:
         """Make sure that a table or figure can be asked for by the rule.
 
         Raises
@@ -100,10 +101,10 @@ class Request:
             On an unknown reading; if the rule is the honest one, and the description's own is
             honest as it is.
         """
-        own = description["selection"]
-        honest = honest_rule(own, named_reading(description["paper"], self.reading))
+        own = description.selection
+        honest = honest_rule(own, named_reading(description.paper, self.reading))
         if self.selection == HONEST != honest:
             raise UserError(
-                f"{description['id']} is chosen without hindsight by {honest}, not {HONEST}; "
+                f"{description.id} is chosen without hindsight by {honest}, not {HONEST}; "
                 f"say --selection {honest}"
             )

@@ -165,7 +165,7 @@ def found_by_task(results: list[Result], chosen: np.ndarray) -> dict[str, np.nda
 def printed(table: Table, cell: Cell) -> Printed:
     """Return a cell's published number."""
     asked = table.description
-    return Printed(cell.mean, cell.std, asked["spread"], asked["repeats"])
+    return Printed(cell.mean, cell.std, asked.spread, asked.repeats)
 
 
 def compared(table: Table, cell: Cell, values: np.ndarray) -> Difference | None:
@@ -327,8 +327,8 @@ def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
             s.cell.rule(selection)["name"],
             s.cell.mean,
             s.cell.std,
-            table.description["spread"] if s.cell.std else "",
-            str(table.description["repeats"]) if s.cell.mean else "",
+            table.description.spread if s.cell.std else "",
+            str(table.description.repeats) if s.cell.mean else "",
             *numbers(s),
             s.verdict,
             *deviations(s),

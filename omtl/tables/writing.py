@@ -158,7 +158,7 @@ class Written:
     def stem(self) -> str:
         """What the files of all readings are called, before their endings."""
         own = self.table.description
-        return by_rule(self.table.id, self.request.rule(own), own["selection"])
+        return by_rule(self.table.id, self.request.rule(own), own.selection)
 
     def write(self, folder: Path) -> list[Path]:
         """Write the table's csv, md, raw repeats and meta.json, its trends and claims.

@@ -51,7 +51,7 @@ def main() -> int:
     from omtl.experiment.config import load_option, named_reading, resolve_jobs
     from omtl.tables.plan import describe, plan_table
 
-    paper = describe("table", options.table)["paper"]
+    paper = describe("table", options.table).paper
     plan = plan_table(options.table, named_reading(paper, "as_published"))
     units = thinned(plan, options.points).units(0, options.repeats)
     parallel = resolve_jobs(load_option("parallel", options.parallel), options.jobs)

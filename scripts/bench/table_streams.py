@@ -35,7 +35,7 @@ ONE_VECTOR = "OGD, one vector"
 
 def columns_of(table: str) -> dict[str, list[Cell]]:
     """Return the cells of each column that is a whole stream, one an algorithm."""
-    paper = describe("table", table)["paper"]
+    paper = describe("table", table).paper
     found: dict[str, dict[str, Cell]] = {}
     for cell in plan_table(table, named_reading(paper, "as_published")).cells:
         if cell.experiment.protocol["module"] == cumulative.__name__:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from described import a_line, a_panel
 
 from omtl.compute.store import Store
 from omtl.data.examples import examples_of
@@ -43,7 +44,7 @@ def experiment(name: str, protocol: str = "lifelong", **fixed: Any) -> Experimen
 def axes_of(kind: Any, experiments: Sequence[Experiment], n: int, **described: Any) -> Axes:
     """Compute the units and return a panel's only axes; lines are published as 1, 2 and so on."""
     lines = [
-        PlannedLine({"published": str(i), "label": f"line {i}"}, one)
+        PlannedLine(a_line(published=str(i), label=f"line {i}"), one)
         for i, one in enumerate(experiments)
     ]
     played = [
@@ -51,7 +52,9 @@ def axes_of(kind: Any, experiments: Sequence[Experiment], n: int, **described: A
         for line in lines
         for units in [line.experiment.repeats(0, n)]
     ]
-    [part] = kind.axes_of(PlannedPanel(described, tuple(lines), {"0": 12.5}), played, RULE)
+    [part] = kind.axes_of(
+        PlannedPanel(a_panel(**described), tuple(lines), {"0": 12.5}), played, RULE
+    )
     return part
 
 
@@ -158,7 +161,7 @@ def test_a_bound_by_hand() -> None:
     """The parts of one task's bound, from its examples and its past classifiers."""
     one = experiment("aklo_sum_each_rates", "accumulation")
     unit = one.unit(0, 0)
-    played = Played(PlannedLine({}, one), [unit], [compute(unit)])
+    played = Played(PlannedLine(a_line(), one), [unit], [compute(unit)])
     p, place = 1, 3
     got = task_bound.tasks_of(played, 0, p, 0.05)[place - 1]
     setting = setting_of(unit)

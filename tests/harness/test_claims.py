@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from described import a_claim
 from hypothesis import given
 from hypothesis import strategies as st
 from miniature import small
@@ -24,13 +25,14 @@ from omtl.evidence.claims import (
     outcome_of,
 )
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
+from omtl.experiment.descriptions import Claim
 from omtl.figures.numbers import drawn_rows
 from omtl.tables.plan import Cell, describe, published
 from omtl.tables.scoring import Scored
 from omtl.util.paths import EXPERIMENTS, RESULTS
 
 EXPERIMENT = small("pm")
-CLAIM = {"all": [{"dataset": "D", "lower": ["A"], "than": ["B"]}]}
+CLAIM = a_claim({"dataset": "D", "lower": ["A"], "than": ["B"]})
 
 
 def scored(algorithm: str, values: list[float]) -> Scored:
@@ -39,7 +41,7 @@ def scored(algorithm: str, values: list[float]) -> Scored:
     return Scored(cell, np.array(values), "match")
 
 
-def decided(claim: dict[str, Any], cells: list[Scored]) -> str:
+def decided(claim: Claim, cells: list[Scored]) -> str:
     """Return the outcome of a claim."""
     return outcome_of(one.outcome for one in judge_claim(claim, cells))
 
@@ -77,17 +79,16 @@ def test_turning_a_comparison_round_turns_its_outcome(pairs: list[tuple[float, f
     assert outcome(b, a) == turned[outcome(a, b)]
 
 
-def assert_names_lines(paper: str, claim: dict) -> None:
+def assert_names_lines(paper: str, claim: Claim) -> None:
     """Assert that a claim's panels, lines and places are those of its figure as drawn."""
-    assert describe("figure", claim["figure"])["paper"] == paper
-    drawn = pd.DataFrame(drawn_rows(RESULTS / "figures" / f"{claim['figure']}.csv"))
+    assert describe("figure", claim.figure).paper == paper
+    drawn = pd.DataFrame(drawn_rows(RESULTS / "figures" / f"{claim.figure}.csv"))
     drawn = drawn[drawn["kind"] == "run"]
     points = set(zip(drawn["panel"], drawn["label"], drawn["x"].astype(float), strict=True))
-    for part in claim["all"]:
-        compared = next(part[rows] for rows in ("lower", "higher", "ratio") if rows in part)
-        for named, x in product((*compared, *part["than"]), part["at"]):
+    for part in claim.all:
+        for named, x in product((*part.compared, *part.than), part.at):
             name, _, elsewhere = named.partition(" at ")
-            assert (part["panel"], name, float(elsewhere or x)) in points
+            assert (part.panel, name, float(elsewhere or x)) in points
 
 
 PAPERS = sorted(path.parent.name for path in EXPERIMENTS.glob("*/claims.yaml"))
@@ -95,25 +96,24 @@ CLAIMS = [(paper, claim) for paper in PAPERS for claim in claims_of(paper)]
 
 
 @pytest.mark.parametrize(
-    ("paper", "claim"), CLAIMS, ids=[f"{paper}-{claim['id']}" for paper, claim in CLAIMS]
+    ("paper", "claim"), CLAIMS, ids=[f"{paper}-{claim.id}" for paper, claim in CLAIMS]
 )
-def test_claims_name_published_cells(paper: str, claim: dict) -> None:
+def test_claims_name_published_cells(paper: str, claim: Claim) -> None:
     """A claim compares cells of its paper's table, or lines of one of its figures."""
-    if "figure" in claim:
+    if claim.figure:
         assert_names_lines(paper, claim)
         return
-    assert claim["table"].startswith(f"{paper}-")
-    rows = published(claim["table"])
+    assert claim.table.startswith(f"{paper}-")
+    rows = published(claim.table)
     cells = {(row["dataset"], row["task"], row["metric"], row["algorithm"]) for row in rows}
-    for part in claim["all"]:
-        compared = next(part[rows] for rows in ("lower", "higher", "ratio") if rows in part)
-        metric = part.get("metric", claim.get("metric", "error"))
-        for task in part.get("tasks", ["all"]):
-            for named in (*compared, *part["than"]):
+    for part in claim.all:
+        metric = part.metric or claim.metric
+        for task in part.tasks or ["all"]:
+            for named in (*part.compared, *part.than):
                 row, _, elsewhere = named.partition(" on ")
                 for one in row.split(" / "):
-                    for name in claim.get("either", {}).get(one, [one]):
-                        assert (elsewhere or part["dataset"], task, metric, name) in cells
+                    for name in claim.either.get(one, [one]):
+                        assert (elsewhere or part.dataset, task, metric, name) in cells
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_claims_name_published_cells(paper: str, claim: dict) -> None:
 def test_margins_and_ratios(part: dict, expected: str) -> None:
     """A claim may name a margin, a ratio, and either direction."""
     cells = [scored("A", [10.0, 11.0, 9.0]), scored("B", [20.0, 21.0, 19.5])]
-    assert decided({"all": [{"dataset": "D", **part}]}, cells) == expected
+    assert decided(a_claim({"dataset": "D", **part}), cells) == expected
 
 
 def test_a_row_of_another_data_set() -> None:
@@ -140,17 +140,15 @@ def test_a_row_of_another_data_set() -> None:
     here, there = scored("A", [10.0, 11.0, 9.0]), scored("A", [20.0, 21.0, 19.5])
     cells = [here, replace(there, cell=replace(there.cell, dataset="E"))]
     part = {"dataset": "D", "lower": ["A"], "than": ["A on E"], "by": 5}
-    (comparison,) = judge_claim({"all": [part]}, cells)
+    (comparison,) = judge_claim(a_claim(part), cells)
     assert comparison.outcome == HOLDS
     assert comparison.relation == "D: A < A on E by 5"
 
 
 def test_the_better_of_several_forms() -> None:
     """The one with the better mean in the place, by the metric's direction; all must be there."""
-    claim = {
-        "either": {"A*": ["A", "C"]},
-        "all": [{"dataset": "D", "lower": ["A*"], "than": ["B"]}],
-    }
+    part = {"dataset": "D", "lower": ["A*"], "than": ["B"]}
+    claim = a_claim(part, either={"A*": ["A", "C"]})
     low, high, middle = [1.0, 1.1, 1.2], [9.0, 9.2, 9.1], [5.0, 5.2, 5.1]
     (found,) = judge_claim(claim, [scored("A", high), scored("B", middle), scored("C", low)])
     assert (found.outcome, found.relation) == (HOLDS, "D: A* < B")
@@ -165,7 +163,7 @@ def test_shares_of_another_row() -> None:
     cells = [scored("A", [1.0, 1.1, 0.9]), scored("B", [4.0, 4.1, 3.9])]
     cells += [replace(s, cell=replace(s.cell, dataset="E"), values=s.values + 2.0) for s in cells]
     part = {"dataset": "D", "lower": ["A / B"], "than": ["A / B on E"]}
-    (found,) = judge_claim({"all": [part]}, cells)
+    (found,) = judge_claim(a_claim(part), cells)
     assert (found.outcome, found.relation) == (HOLDS, "D: A / B < A / B on E")
     share = cells[0].values / cells[1].values - cells[2].values / cells[3].values
     np.testing.assert_allclose(found.differences, share)
@@ -184,7 +182,7 @@ def test_shares_of_another_row() -> None:
 )
 def test_claims_in_print(part: dict, expected: str) -> None:
     """Judged on the published means alone."""
-    claim = {"table": "dom-table1", "all": [{"dataset": "Synthetic", **part}]}
+    claim = a_claim({"dataset": "Synthetic", **part}, table="dom-table1")
     outcome, untrue = in_print(claim)
     assert outcome == expected
     assert (untrue == "") == (expected == TRUE)
@@ -193,7 +191,7 @@ def test_claims_in_print(part: dict, expected: str) -> None:
 def test_what_is_not_true_in_print() -> None:
     """The claims that their papers' own tables contradict, each with the numbers."""
     untrue = {
-        (paper, claim["id"]): found[1]
+        (paper, claim.id): found[1]
         for paper, claim in CLAIMS
         if (found := in_print(claim))[0] == FALSE
     }
@@ -208,7 +206,7 @@ def test_what_is_not_true_in_print() -> None:
         ("rom", "single-tasks-unmoved-by-the-outlier"),
     }
     assert untrue["aklo", "knowledge-helps"] == "Spam: AKLO Sample < TOL: 18.2 and 17.47"
-    assert all(in_print(claim)[0] == NO_NUMBERS for _, claim in CLAIMS if "figure" in claim)
+    assert all(in_print(claim)[0] == NO_NUMBERS for _, claim in CLAIMS if claim.figure)
 
 
 def test_the_same_line_elsewhere() -> None:
@@ -221,7 +219,7 @@ def test_the_same_line_elsewhere() -> None:
     ]
     shown: Any = [SimpleNamespace(label="a", axes=axes, repeats_are_of="one data set")]
     part = {"panel": "a", "parts": ["left"], "lower": ["A"], "at": [2]}
-    (fewer,) = judge_claim({"all": [{**part, "than": ["A at 1"]}]}, shown)
+    (fewer,) = judge_claim(a_claim({**part, "than": ["A at 1"]}), shown)
     assert (fewer.outcome, fewer.relation) == (HOLDS, "left at 2: A < A at 1")
-    (apart,) = judge_claim({"all": [{**part, "than": ["B at 2"]}]}, shown)
+    (apart,) = judge_claim(a_claim({**part, "than": ["B at 2"]}), shown)
     assert apart.outcome == UNDECIDED

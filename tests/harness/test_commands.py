@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -158,7 +159,7 @@ def small_table(monkeypatch: pytest.MonkeyPatch) -> plan.Table:
     ]
     for cell in cells:
         cell.experiment.dataset["options"].update(small("pm").dataset["options"])
-    made = plan.Table({**table.description, "repeats": 2}, table.reading, cells)
+    made = plan.Table(replace(table.description, repeats=2), table.reading, cells)
     monkeypatch.setattr(plan, "plan_table", lambda *_: made)
     return made
 

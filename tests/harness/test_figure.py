@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from described import a_line
 from small_tables import TINY, Small
 
 from data_fetchers.fetch import DataMissing
 from omtl.compute.parallel_jobs import Failure
 from omtl.compute.store import Store
 from omtl.experiment import unit
+from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.loading import load_fed
 from omtl.experiment.unit import compute
 from omtl.figures import drawing, plan
@@ -32,7 +35,7 @@ READING: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
 
 
 @pytest.fixture
-def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def tiny(monkeypatch: pytest.MonkeyPatch) -> FigureDescription:
     """Let every figure be the tiny one; return its description."""
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: TINY)
     monkeypatch.setattr(plan, "Experiment", Small)
@@ -60,9 +63,7 @@ def test_every_figure_can_be_planned() -> None:
         assert len(planned.units(0, 2)) == 2 * sum(len(panel.lines) for panel in planned.panels)
         for panel in planned.panels:
             asked = {
-                line.description["published"]
-                for line in panel.lines
-                if "published" in line.description
+                line.description.published for line in panel.lines if line.description.published
             }
             assert not panel.published or asked <= set(panel.published)
 
@@ -176,12 +177,12 @@ def test_data_gone_since(store: Store, tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.usefixtures("tiny")
 def test_wrong_use(monkeypatch: pytest.MonkeyPatch, store: Store, tmp_path: Path) -> None:
     """Unknown kinds and networks that the theorem is not of are said to be wrong."""
-    panel = TINY["panels"][2]
-    wrong = {**TINY, "panels": [{**panel, "kind": "regret_bond"}]}
+    panel = TINY.panels[2]
+    wrong = replace(TINY, panels=(replace(panel, kind="regret_bond"),))
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: wrong)
     with pytest.raises(UserError, match="did you mean 'regret_bound'"):
         plan_figure("tiny", READING)
-    alone = {**TINY, "panels": [{**panel, "lines": [{"algorithm": "pm"}]}]}
+    alone = replace(TINY, panels=(replace(panel, lines=(a_line(algorithm="pm"),)),))
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: alone)
     with pytest.raises(UserError, match="no eta and b"):
         make(store, tmp_path)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from described import a_table
 from rich.console import Console
 from scipy import sparse
 from small_tables import SEARCH, small_table, table_of
@@ -119,16 +120,16 @@ def test_arow_trusts_more_and_more() -> None:
 def test_every_table_has_our_baselines_in_every_column(table: str) -> None:
     """After the paper's cells, with nothing printed; a table of real targets names its own."""
     planned = plan_table(table, named_reading(table.partition("-")[0], "as_written"))
-    if planned.description.get("baselines") == "none":  # it says so, with why
+    if planned.description.baselines == "none":  # it says so, with why
         assert not {c.experiment.algorithm["name"] for c in planned.cells} & set(BASELINES)
         return
     numbers = published(table)
     ours = planned.cells[len(numbers) :]
     assert [c.is_ours for c in planned.cells] == [False] * len(numbers) + [True] * len(ours)
     columns = {(n["dataset"], n["task"], n["metric"]) for n in numbers}
-    names = [row["algorithm"] for row in planned.description["rows"] if "ours" in row]
+    names = [row.algorithm for row in planned.description.rows if row.ours]
     assert names
-    assert set(names) >= set(BASELINES) or planned.description["protocol"] == "regression"
+    assert set(names) >= set(BASELINES) or planned.description.protocol == "regression"
     for name in names:
         mine = [c for c in ours if c.experiment.algorithm["name"] == name]
         assert {(c.dataset, c.task, c.metric) for c in mine} == columns
@@ -316,7 +317,7 @@ def test_results_together_are_of_all_points() -> None:
 def test_a_search_without_hindsight_looks_at_the_first_part(store: Store) -> None:
     """No rung plays more of the stream than the rule may look at."""
     table = table_of(SEARCH)
-    table = replace(table, description={**table.description, "selection": HONEST})
+    table = replace(table, description=replace(table.description, selection=HONEST))
     play_table(table, Request(repeats=2, selection=HONEST, parallel=SERIAL, store=store))
     rows = halving.record(table, Request(repeats=2, selection=HONEST, store=store))
     assert rows["share"].tolist() == ["0.1", "0.1", "1"]
@@ -331,7 +332,7 @@ def test_a_search_without_hindsight_looks_at_the_first_part(store: Store) -> Non
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Let DOM's table be the small one, of N repeats, and results go to a folder of the test's."""
-    description = {**describe("table", "dom-table1"), "repeats": N}
+    description = replace(describe("table", "dom-table1"), repeats=N)
 
     def planned(name: str, reading: Any, plays: Any = None) -> Table:  # noqa: ARG001
         return replace(small_table(), reading=dict(reading), description=description)
@@ -391,7 +392,7 @@ def test_tables_with_another_honest_rule(name: str, reading: str, rule: str, sto
 
 def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
     """The best own less the best rival, by each rule; the difference is what hindsight gave."""
-    proposed = describe("table", "dom-table1")["proposed"]
+    proposed = describe("table", "dom-table1").proposed
     (row,) = hindsight_gap.margins(
         "dom-table1", {"name": "r", "answers": {}}, Request(repeats=N, store=filled)
     ).to_dict("records")
@@ -480,8 +481,8 @@ def test_an_honest_table_has_one_rule() -> None:
     assert hindsight_gap.honest_rule("oracle") == HONEST
     assert hindsight_gap.honest_rule("cv5", named_reading("osmtl", "as_published")) == "cv5_each"
     for name in hindsight_gap.tables():
-        labels = {row.get("published") for row in describe("table", name)["rows"]}
-        assert set(describe("table", name)["proposed"]) <= labels
+        labels = {row.published for row in describe("table", name).rows}
+        assert set(describe("table", name).proposed) <= labels
 
 
 def test_the_file_keeps_what_is_not_stored(here: Path, filled: Store, tmp_path: Path) -> None:
@@ -521,6 +522,6 @@ def test_the_file_keeps_what_is_not_stored(here: Path, filled: Store, tmp_path: 
 def test_few_repeats_are_named_as_a_cause(outcomes: list[str], n_repeats: int, says: str) -> None:
     """Only where they are fewer than the paper's, and something is undecided."""
     claims = pd.DataFrame({"outcome": outcomes})
-    told = reproduce._few_repeats(claims, n_repeats, {"repeats": 50})
+    told = reproduce._few_repeats(claims, n_repeats, a_table(repeats=50))
     assert told.startswith(says)
     assert bool(told) == bool(says)

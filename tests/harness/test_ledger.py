@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from described import a_claim, a_table
 from miniature import small
 
 from omtl.commands import _main
@@ -28,6 +29,7 @@ from omtl.evidence.ledger import (
 )
 from omtl.evidence.paired_tests import as_family
 from omtl.evidence.summary import Summary
+from omtl.experiment.descriptions import Claim
 from omtl.reproduction import reproduce, reproduce_all
 from omtl.tables import plan
 from omtl.tables.plan import Cell
@@ -36,17 +38,15 @@ from omtl.tables.writing import write_rows
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
 
-CLAIM: dict[str, Any] = {
-    "id": "a-below",
-    "place": "section 1",
-    "says": "A is\nbelow the others.",
-    "table": "dom-table1",
-    "all": [
-        {"dataset": "D", "lower": ["A"], "than": ["B", "C"]},
-        {"dataset": "E", "lower": ["A"], "than": ["B", "C"]},
-        {"dataset": "E", "ratio": ["A"], "than": ["B"], "at_least": 0.5, "at_most": 0.9},
-    ],
-}
+CLAIM = a_claim(
+    {"dataset": "D", "lower": ["A"], "than": ["B", "C"]},
+    {"dataset": "E", "lower": ["A"], "than": ["B", "C"]},
+    {"dataset": "E", "ratio": ["A"], "than": ["B"], "at_least": 0.5, "at_most": 0.9},
+    id="a-below",
+    place="section 1",
+    says="A is\nbelow the others.",
+    table="dom-table1",
+)
 
 
 def scored(dataset: str, algorithm: str, values: list[float]) -> Scored:
@@ -60,17 +60,15 @@ def cells(**values: list[float]) -> list[Scored]:
     return [scored(data, name, numbers) for data in "DE" for name, numbers in values.items()]
 
 
-def told(
-    reading: str, numbers: list[Scored], results: Path, *, tested: bool, claim: dict[str, Any]
-) -> None:
+def told(reading: str, numbers: list[Scored], results: Path, *, tested: bool, claim: Claim) -> None:
     """Write the outcome of a claim, as a reproduced table does, and its tests."""
     parts = judge_claim(claim, numbers)
-    row = ("dom", claim["id"], "", "", reading, outcome_of(p.outcome for p in parts))
+    row = ("dom", claim.id, "", "", reading, outcome_of(p.outcome for p in parts))
     names = ("paper", "claim", "place", "says", "reading", "outcome")
     write_rows(results / "reproduced/dom-table1.claims.csv", pd.DataFrame([row], columns=names))
     if tested:
         path = results / "statistics/dom-table1.claims.csv"
-        write_rows(path, as_family("dom", reading, {claim["id"]: parts}))
+        write_rows(path, as_family("dom", reading, {claim.id: parts}))
 
 
 @pytest.fixture
@@ -124,7 +122,7 @@ def test_what_the_ledger_does_not_know(tmp_path: Path) -> None:
     row = claims_ledger(tmp_path).iloc[0]
     assert (row["as_written"], row["as_written_corrected"]) == (UNDECIDED, UNDECIDED)
     assert row["as_written_comparisons"] == "holds 3, not run 2"
-    other = {**CLAIM, "all": CLAIM["all"][:1]}
+    other = replace(CLAIM, all=CLAIM.all[:1])
     told("as_written", cells(**GOOD), tmp_path, tested=True, claim=other)
     row = claims_ledger(tmp_path).iloc[0]
     assert (row["as_written"], row["as_written_comparisons"]) == (NOT_RUN, CHANGED)
@@ -144,7 +142,7 @@ def test_every_claim_is_in_the_ledger() -> None:
 def test_predicates_of_figures() -> None:
     """They name the panel, its parts and the points."""
     part = {"panel": "a", "parts": ["x"], "higher": ["A"], "than": ["B"], "by": 5, "at": [1, 2]}
-    assert predicate({"figure": "f", "all": [part]}) == "A above B by 5: on panel a, x at 1, 2"
+    assert predicate(a_claim(part, figure="f")) == "A above B by 5: on panel a, x at 1, 2"
 
 
 def test_judged_names_claims(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +225,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Make]:
     }
     ids = {"table": ["rom-table1", "rom-table2"], "figure": ["rom-fig1"]}
     monkeypatch.setattr(plan, "descriptions", lambda kind: dict.fromkeys(ids[kind]))
-    described = {"paper": "rom", "selection": "fixed"}
+    described = a_table(paper="rom", selection="fixed")
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: described)
     monkeypatch.setattr(reproduce, "reproduce_table", lambda *args: made["table"](*args))
     monkeypatch.setattr(reproduce, "compute_figure", lambda *_: None)
@@ -278,7 +276,8 @@ def test_what_is_too_slow_is_left_out(
 ) -> None:
     """Unless it is asked for; the summary says what, and why."""
     assert fakes
-    described = {"paper": "rom", "selection": "fixed", "too_slow": {"as_written": "it takes a day"}}
+    slow = {"as_written": "it takes a day"}
+    described = a_table(paper="rom", selection="fixed", too_slow=slow)
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: described)
     assert _main.main(["reproduce", "--jobs", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -293,7 +292,7 @@ def test_tables_of_times_are_made_by_their_own_rule_alone(
     """The honest rule is for tables that compare a paper's own algorithms with others."""
     own = {"rom-table1": {"proposed": ["ROM-PGD"]}, "rom-table2": {}, "rom-fig1": {}}
     shared = {"paper": "rom", "selection": "oracle"}
-    monkeypatch.setattr(plan, "describe", lambda _kind, name: {**shared, **own[name]})
+    monkeypatch.setattr(plan, "describe", lambda _kind, name: a_table(**shared, **own[name]))
     whole, honest = fakes["table"], set()
 
     def table(name: str, wanted: Any, *_: Any) -> Any:

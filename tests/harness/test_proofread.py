@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from described import a_table
 
 from omtl.experiment.config import named_reading
 from omtl.reproduction import search_readings
@@ -37,9 +37,8 @@ def found_in(
 ) -> set[tuple[str, str]]:
     """Return the cells that a check finds in a table."""
     monkeypatch.setattr(proofread, "published", lambda table: cells)  # noqa: ARG005
-    description: Mapping[str, Any] = {"repeats": 10, "metric": "error", **asked}
-    _, _, findings = proofread.CHECKS[check]("a-table", description)
-    return {(one.algorithm, one.dataset) for one in findings}
+    _, _, findings = proofread.CHECKS[check]("a-table", a_table(repeats=10, **asked))
+    return {(one.cell["algorithm"], one.cell["dataset"]) for one in findings}
 
 
 def test_the_kept_findings_are_those_of_the_published_tables(tmp_path: Path) -> None:
@@ -179,6 +178,6 @@ def test_what_is_bold_is_in_the_table() -> None:
     """Names of rows and columns in the descriptions are those that are printed."""
     for name in descriptions("table"):
         printed = {(cell["dataset"], cell["algorithm"]) for cell in proofread.published(name)}
-        says = describe("table", name).get("print", {})
-        assert {(d, a) for d, rows in says.get("bold", {}).items() for a in rows} <= printed
-        assert set(says.get("examples", {})) <= {dataset for dataset, _ in printed}
+        says = describe("table", name).print
+        assert {(d, a) for d, rows in says.bold.items() for a in rows} <= printed
+        assert set(says.examples) <= {dataset for dataset, _ in printed}

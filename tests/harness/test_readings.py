@@ -152,7 +152,7 @@ def by_luck(trials: list[np.ndarray], answers: list[dict[str, str]]) -> pd.DataF
         ],
         columns=["trial", "algorithm", "task", "metric", "ours"],
     )
-    return luck.luck(TABLE, record, cells, PRINTED, ASKED, 0)
+    return luck.luck(luck.Search(TABLE, record, cells, PRINTED), ASKED, 0)
 
 
 def test_a_reading_that_is_right_is_no_luck() -> None:

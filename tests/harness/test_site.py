@@ -168,9 +168,9 @@ def test_pictures_have_a_text(taken_apart: dict[str, Page]) -> None:
 def test_every_kept_number_is_on_its_page(site: Path, name: str) -> None:
     html = (site / f"table-{name}.html").read_text(encoding="utf-8")
     rows = pd.read_csv(RESULTS / "reproduced" / f"{name}.csv", dtype=str, keep_default_na=False)
-    digits = Sources(RESULTS).tables[name]["digits"]
+    description = Sources(RESULTS).tables[name]
     for row in rows.to_dict("records"):
-        n = digits if isinstance(digits, int) else digits[row["metric"]]
+        n = description.digits_of(row["metric"])
         task = "" if row["task"] == "all" else f", task {row['task'].removeprefix('task')}"
         place = f"{row['algorithm']} on {row['dataset']}{task}, {row['metric']}"
         ours = f"ours {float(row['ours_mean']):.{n}f}" if row["ours_mean"] else "ours none"
@@ -186,7 +186,7 @@ def test_cells_tell_what_they_were_made_of() -> None:
         & (kept["algorithm"] == "PA")
         & (kept["dataset"] == "Sentiment")
     ].iloc[0]
-    assert (cell.published, cell.published_std) == (row["published_mean"], row["published_std"])
+    assert (cell.cell.mean, cell.cell.std) == (row["published_mean"], row["published_std"])
     assert float(cell.ours) == pytest.approx(float(row["ours_mean"]), abs=0.006)
     assert cell.verdict == row["verdict"]
     assert "--cell 'PA on Sentiment' --reading as_published" in cell.command
@@ -213,7 +213,7 @@ def test_baselines_of_ours_are_shown_but_not_counted(tmp_path: Path) -> None:
     row = next(row for row in page.views[1].rows if row.label == "AROW")
     assert row.is_ours
     [cell] = filter(None, row.cells)
-    assert (cell.verdict, cell.published) == ("ours", "")
+    assert (cell.verdict, cell.cell.mean) == ("ours", "")
     assert "--selection prefix" in cell.command
     assert "--selection prefix" in page.views[1].command
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from described import a_claim
 from hypothesis import given
 from hypothesis import strategies as st
 from miniature import small
@@ -242,7 +243,7 @@ def test_statistics_of_a_table(
         make_statistics("dom-table1", reading, Request(repeats=2, store=store), tmp_path)
     numbers = grid_of(NUMBERS)
     part = {"dataset": "D0", "lower": ["A", "B"], "than": ["C"]}
-    claim = {"id": "c", "place": "here", "says": "so", "table": "dom-table1", "all": [part]}
+    claim = a_claim(part, table="dom-table1")
     monkeypatch.setattr(statistics, "stored_or_kept", lambda *_, **__: (numbers, None))
     monkeypatch.setattr(claims, "claims_of", lambda _paper: [claim])
     paths = make_statistics("dom-table1", reading, asked, tmp_path)
@@ -277,7 +278,7 @@ def test_statistics_of_a_figure(
     monkeypatch.setattr(plan, "Experiment", Small)
     monkeypatch.setattr(statistics, "descriptions", lambda _kind: {"tiny": tmp_path})
     part = {"panel": "a", "lower": ["DOM-I"], "than": ["PM"], "at": [180]}
-    claim = {"id": "c", "place": "here", "says": "so", "figure": "tiny", "all": [part]}
+    claim = a_claim(part, figure="tiny")
     monkeypatch.setattr(claims, "claims_of", lambda _paper: [claim])
     reading = {"name": "as_written", "paper": None, "answers": {}}
     parallel = {"backend": "sequential", "jobs": 1}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from described import a_figure, a_line, a_panel, a_table
 from miniature import SMALL_WALK, small
 
 from omtl.compute.store import Store
@@ -35,12 +36,12 @@ def played(algorithm: str, n_repeats: int = 2) -> Played:
     """Return a line with its units' results."""
     experiment = by_task(algorithm)
     units = experiment.repeats(0, n_repeats)
-    return Played(PlannedLine({}, experiment), units, [compute(unit) for unit in units])
+    return Played(PlannedLine(a_line(), experiment), units, [compute(unit) for unit in units])
 
 
-def panel(**description: Any) -> PlannedPanel:
+def panel(**says: Any) -> PlannedPanel:
     """Return a planned panel."""
-    return PlannedPanel(description, ())
+    return PlannedPanel(a_panel(**says), ())
 
 
 def test_a_curve_ends_at_the_tasks_error() -> None:
@@ -68,16 +69,15 @@ def test_hyper_parameters_from_a_table(store: Store, monkeypatch: pytest.MonkeyP
     """A line is played at the one point that the table's cell chooses, under its own protocol."""
     experiment = small("coml")
     cell = Cell("Synthetic", "COML", "all", "error", "10", "1", experiment)
-    description = {"id": "t", "selection": "oracle", "spread": "std", "repeats": 2}
     reading: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
-    table = Table(description, reading, [cell])
+    table = Table(a_table(), reading, [cell])
     monkeypatch.setattr(play, "plan_table", lambda *_, plays: table if plays == 0 else None)
-    line = PlannedLine({"published": "COML"}, by_task("coml"))
-    unknown = PlannedLine({"published": "Nobody"}, by_task("pm"))
+    line = PlannedLine(a_line(published="COML"), by_task("coml"))
+    unknown = PlannedLine(a_line(published="Nobody"), by_task("pm"))
     planned = Figure(
-        {"id": "f", "chosen_in": "t", "selection": "oracle", "repeats": 2},
+        a_figure(id="f", chosen_in="t"),
         reading,
-        (PlannedPanel({"published": "Synthetic"}, (line, unknown)),),
+        (PlannedPanel(a_panel(published="Synthetic"), (line, unknown)),),
     )
     chosen, other = (
         as_chosen(planned, Request(repeats=2, parallel=SERIAL, store=store), computed=True)

@@ -31,7 +31,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for cell in (cell.of_one_draw() for cell in small.cells if cell.algorithm in ("PM", "PA")):
         cell.experiment.protocol["timed"] = 1
         cells += [cell, replace(cell, metric="seconds", kind="timing")]
-    description = {**small.description, "repeats": 2}
+    description = replace(small.description, repeats=2)
 
     def planned(_name: str, reading: Any, _plays: Any = None) -> Table:
         return Table(description, dict(reading), cells)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from described import a_figure, a_table
 from miniature import SMALL_WALK, changed, small
 
 from omtl.experiment.experiment import Experiment
@@ -35,8 +36,9 @@ def table_of(search: dict[str, Any] | None, algorithm: str = "dom1") -> Table:
     if algorithm == "dom1":
         experiment.algorithm["grid"] = {"eta": [1e-3, 1e-2, 0.1, 1.0], "b": [0.0, 1.0, 5.0]}
     cell = Cell("Synthetic", "A", "all", "error", "10", "1", experiment, search=search)
-    description = {"id": "t", "selection": "oracle", "spread": "std", "repeats": 3}
-    return Table(description, {"name": "as_written", "paper": None, "answers": {}}, [cell])
+    return Table(
+        a_table(id="t", repeats=3), {"name": "as_written", "paper": None, "answers": {}}, [cell]
+    )
 
 
 GRIDS: dict[str, dict[str, list[float]]] = {
@@ -46,15 +48,9 @@ GRIDS: dict[str, dict[str, list[float]]] = {
 }
 
 
-TINY: dict[str, Any] = {
-    "id": "tiny",
-    "paper": "dom",
-    "title": "A tiny figure",
-    "protocol": "rounds",
-    "selection": "oracle",
-    "repeats": 2,
-    "published": "dom-table1",
-    "panels": [
+TINY = a_figure(
+    published="dom-table1",
+    panels=[
         {
             "kind": "learning_curves",
             "label": "a",
@@ -99,7 +95,7 @@ TINY: dict[str, Any] = {
             ],
         },
     ],
-}
+)
 
 
 def _small(experiment: Experiment) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from described import a_figure
 from miniature import changed
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option
+from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.selection import select
 from omtl.experiment.unit import compute, setting_of
@@ -52,15 +55,11 @@ def small(algorithm: str, protocol: str = "batch_80") -> Experiment:
     return Small.compose(algorithm, "random_walk", protocol, None, READING)
 
 
-TINY: dict[str, Any] = {
-    "id": "tiny",
-    "paper": "osmtl",
-    "title": "A tiny figure",
-    "protocol": "batch_80",
-    "selection": "cv5",
-    "repeats": 2,
-    "columns": 2,
-    "panels": [
+TINY = a_figure(
+    paper="osmtl",
+    protocol="batch_80",
+    selection="cv5",
+    panels=[
         {
             "kind": "training_size",
             "label": "a",
@@ -78,11 +77,11 @@ TINY: dict[str, Any] = {
             "lines": [{"algorithm": "smtl_e"}],
         },
     ],
-}
+)
 
 
 @pytest.fixture
-def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def tiny(monkeypatch: pytest.MonkeyPatch) -> FigureDescription:
     """Let every figure be the tiny one; return its description."""
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: TINY)
     monkeypatch.setattr(plan, "Experiment", Small)
@@ -214,8 +213,8 @@ def test_heat_map_of_wrong_groups_or_nothing(
     shown = show_figure(plan_figure("tiny", READING), Request(repeats=1, store=store))
     assert [panel.parts for panel in shown] == [(), ()]
     assert shown[0].missing == ("ITL, SMTL-e: 0 of 1 repeats are stored",)
-    panel = {**TINY["panels"][1], "groups": {"left": 1, "right": 2}}
-    monkeypatch.setattr(plan, "describe", lambda _kind, _name: {**TINY, "panels": [panel]})
+    panel = replace(TINY.panels[1], groups={"left": 1, "right": 2})
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: replace(TINY, panels=(panel,)))
     with pytest.raises(UserError, match="groups of 3 tasks, but 4 tasks"):
         make_figure("tiny", READING, Request(repeats=1, parallel=SERIAL, store=store), tmp_path)
 

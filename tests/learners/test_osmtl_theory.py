@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
+from described import a_figure, a_line
 from hypothesis import given
 from hypothesis import strategies as st
 from miniature import SMALL_WALK, changed
@@ -217,14 +219,9 @@ def test_panel_takes_the_rates_that_were_played(monkeypatch: pytest.MonkeyPatch)
     assert smoothed_regret.is_proved(point | {"any_task": True})
 
 
-DRAWN: dict[str, Any] = {
-    "id": "tiny",
-    "paper": "osmtl",
-    "title": "A tiny figure",
-    "protocol": "rounds",
-    "selection": "oracle",
-    "repeats": 2,
-    "panels": [
+DRAWN = a_figure(
+    paper="osmtl",
+    panels=[
         {
             "kind": "smoothed_regret",
             "label": "a",
@@ -237,7 +234,7 @@ DRAWN: dict[str, Any] = {
             ],
         },
     ],
-}
+)
 
 
 def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,8 +253,8 @@ def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.M
     assert not any("above" in note for note in proved.notes)
     assert proved.notes[1].startswith("corollary 2 after all rounds: ")
     assert float(proved.notes[1].rpartition(" ")[2]) >= by_label[smoothed_regret.THEOREM][-1]
-    alone = {**DRAWN["panels"][0], "lines": [{"algorithm": "pa"}]}
-    monkeypatch.setattr(plan, "describe", lambda _kind, _name: {**DRAWN, "panels": [alone]})
+    alone = replace(DRAWN.panels[0], lines=(a_line(algorithm="pa"),))
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: replace(DRAWN, panels=(alone,)))
     wrong = plan.plan_figure("tiny", {"name": "as_written", "paper": None, "answers": {}})
     run(wrong.units(0, 1), store, {"backend": "sequential", "jobs": 1}, quiet=True)
     with pytest.raises(UserError, match="has no C, alpha and margin"):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from described import a_line, a_panel
 from hypothesis import given
 from hypothesis import strategies as st
 from learner_cases import THOROUGH, Case, cases, problem
@@ -475,8 +476,8 @@ def tiny_panel(algorithms: dict[str, dict[str, list[float]]], protocol: str) -> 
         fixed = experiment.algorithm["fixed"]
         experiment.algorithm["fixed"] = {k: v for k, v in fixed.items() if k not in grid}
         experiment.algorithm["grid"] = grid
-        lines.append(PlannedLine({"algorithm": name, "title": name}, experiment))
-    return PlannedPanel({"kind": "rom_regret", "horizons": 4}, tuple(lines))
+        lines.append(PlannedLine(a_line(algorithm=name, title=name), experiment))
+    return PlannedPanel(a_panel(kind="rom_regret", horizons=4), tuple(lines))
 
 
 def axes_of(panel: PlannedPanel, n_repeats: int = 1) -> list[Axes]:

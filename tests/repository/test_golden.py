@@ -16,7 +16,7 @@ from omtl.compute.store import Store
 from omtl.experiment.naming import CLOSEST, by_reading
 from omtl.experiment.selection import HONEST
 from omtl.tables.diagnosis import diagnoses
-from omtl.tables.plan import describe, label_of, published
+from omtl.tables.plan import describe, published
 from omtl.tables.request import Request
 from omtl.tables.scoring import COLUMNS, frame, raw_repeats, score_table
 from omtl.tables.verdict import (
@@ -65,7 +65,7 @@ def checked(path: Path) -> None:
     rows = pd.read_csv(path, dtype=str, keep_default_na=False)
     table = path.stem.removesuffix(f".{HONEST}")
     cells = [(r["dataset"], r["algorithm"], r["task"], r["metric"]) for r in published(table)]
-    ours = {label_of(row) for row in describe("table", table)["rows"] if "ours" in row}
+    ours = {row.ours for row in describe("table", table).rows if row.ours}
     of_ours = rows[rows["algorithm"].isin(ours)]
     assert set(of_ours["verdict"]) <= {OURS, MISSING}
     assert not of_ours[["published_mean", "published_std", "delta"]].any(axis=None)
@@ -144,11 +144,11 @@ def test_every_cell_that_is_off_has_a_diagnosis(path) -> None:
     rows = pd.read_csv(path, dtype=str, keep_default_na=False)
     paper = path.stem.partition("-")[0]
     written = {
-        (entry["table"], reading, entry["dataset"], algorithm)
+        (entry.table, reading, entry.dataset, algorithm)
         for entry in diagnoses(paper)
-        for reading in entry["readings"]
-        for algorithm in entry["algorithms"]
-        if entry["text"].strip()
+        for reading in entry.readings
+        for algorithm in entry.algorithms
+        if entry.text.strip()
     }
     off = rows[rows["verdict"] == OFF]
     needed = set(zip(off["table"], off["reading"], off["dataset"], off["algorithm"], strict=True))
@@ -165,11 +165,11 @@ def test_every_cell_many_standard_errors_away_has_a_diagnosis(path) -> None:
     )
     apart = rows[delta.abs() > FAR * np.hypot(ours, theirs)]
     written = {
-        (entry["table"], entry["dataset"], algorithm, metric)
+        (entry.table, entry.dataset, algorithm, metric)
         for entry in diagnoses(path.stem.partition("-")[0])
-        if CLOSEST in entry["readings"]
-        for algorithm in entry["algorithms"]
-        for metric in entry.get("metrics", rows["metric"].unique())
+        if CLOSEST in entry.readings
+        for algorithm in entry.algorithms
+        for metric in entry.metrics or rows["metric"].unique()
     }
     places = ("table", "dataset", "algorithm", "metric")
     assert set(zip(*(apart[name] for name in places), strict=True)) <= written

@@ -41,7 +41,7 @@ def test_kept_results_are_read_as_they_were_scored(name: str, store: Store) -> N
     """Each run's verdicts and means, cell by cell, in the table's order."""
     for run in committed.runs(RESULTS, name):
         table = plan_table(name, named_reading(name.split("-")[0], run.reading))
-        selection = run.selection or table.description["selection"]
+        selection = run.selection or table.description.selection
         seed, repeats = run.meta["seed"], run.meta["repeats"]
         asked = Request(run.reading, repeats, seed, selection, store=store)
         scored, found = committed.stored_or_kept(table, asked)

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import json
-from copy import deepcopy
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from omtl.evidence.claims import check_names, claims_of
 from omtl.experiment.config import questions, read_yaml
-from omtl.experiment.schema import (
+from omtl.experiment.descriptions import (
     FILES,
-    check_all,
-    check_claims,
-    check_description,
+    Claim,
+    Diagnosis,
+    FigureDescription,
+    TableDescription,
     check_questions,
     json_schema,
 )
+from omtl.experiment.papers import paper_file
+from omtl.experiment.schema import typed
 from omtl.tables.diagnosis import diagnoses
-from omtl.tables.plan import columns_of, describe
+from omtl.tables.plan import columns_of
 from omtl.util.errors import UserError
 from omtl.util.paths import EXPERIMENTS, ROOT
 
 PAPERS = sorted(path.parent.name for path in EXPERIMENTS.glob("*/readings.yaml"))
-PLACE = Path("here.yaml")
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -44,28 +47,39 @@ def test_the_papers_files_are_right(paper: str) -> None:
         (lambda d: d.pop("protocol"), "it lacks protocol"),
         (lambda d: d["rows"][1].update(algoritm="pa"), "row 2: nothing reads 'algoritm'"),
         (lambda d: d["columns"][0].pop("dataset"), "column 1: it lacks dataset"),
-        (lambda d: d.update(rows="pa"), "must be a list"),
+        (lambda d: d.update(rows="pa"), "rows='pa' must be a list"),
+        (lambda d: d.update(repeats="50"), "repeats='50' must be a whole number"),
+        (lambda d: d.update(plays=True), "plays=True must be a whole number"),
+        (lambda d: d.update(digits="2"), "digits='2' must be a whole number or a mapping"),
+        (lambda d: d["print"]["examples"].update(B="x"), "examples.B='x' must be a whole number"),
+        (lambda d: d["rows"].append("pa"), "row 21: 'pa' must be a mapping of names to values"),
     ],
 )
 def test_a_wrong_table(change: Any, what: str) -> None:
     """By a value, a key that nothing reads, a key that is lacking."""
-    description = describe("table", "dom-table1")
+    description = read_yaml(paper_file("dom", "table1.yaml"))
     change(description)
     with pytest.raises(UserError) as fault:
-        check_description("table", description, PLACE)
+        typed(TableDescription, description, "here.yaml")
     assert what in str(fault.value)
+    assert str(fault.value).startswith("here.yaml")
 
 
 def test_a_wrong_figure_claim_or_diagnosis() -> None:
     """Each is told with its place."""
-    figure = describe("figure", "dom-fig2")
+    figure = read_yaml(paper_file("dom", "fig2.yaml"))
     figure["panels"][0]["lines"][0]["algoritm"] = "pa"
     with pytest.raises(UserError, match="panel a, line 1: nothing reads 'algoritm'"):
-        check_description("figure", figure, PLACE)
-    claims = deepcopy(claims_of("dom"))
-    claims[0]["all"][0]["lowr"] = ["PA"]
-    with pytest.raises(UserError, match=f"{claims[0]['id']}, part 1: nothing reads 'lowr'"):
-        check_claims(claims, PLACE)
+        typed(FigureDescription, figure, "here.yaml")
+    claims = yaml.safe_load(paper_file("dom", "claims.yaml").read_text(encoding="utf-8"))
+    part = claims[0]["all"][0]
+    for change, what in (
+        ({"lowr": ["PA"]}, "nothing reads 'lowr' (did you mean 'lower'?)"),
+        ({"lower": ["PA"]}, "a part has either lower, higher or ratio"),
+    ):
+        with pytest.raises(UserError) as fault:
+            typed(tuple[Claim, ...], [{**claims[0], "all": [part | change]}], "here.yaml")
+        assert f"{claims[0]['id']}, part 1: {what}" in str(fault.value)
     claim = claims_of("osmtl")[0]
     for change, what in (
         ({"than": ["PA-ON"]}, "no algorithm 'PA-ON' (did you mean 'PA-ONE'?)"),
@@ -73,15 +87,16 @@ def test_a_wrong_figure_claim_or_diagnosis() -> None:
         ({"than": ["OSGL on Spam Detect"]}, "no data set 'Spam Detect' (did you mean"),
         ({"dataset": "Spam Detect"}, "no data set 'Spam Detect' (did you mean"),
     ):
-        wrong = {**claim, "all": [{**claim["all"][0], **change}]}
+        wrong = replace(claim, all=(replace(claim.all[0], **change),))
         with pytest.raises(UserError) as fault:
             check_names(wrong, "here")
         assert what in str(fault.value)
     with pytest.raises(UserError, match="no algorithm 'OSMTL-x'"):
-        check_names({**claim, "either": {"OSMTL*": ["OSMTL-x"]}}, "here")
-    short = {key: value for key, value in diagnoses("dom")[0].items() if key != "text"}
+        check_names(replace(claim, either={"OSMTL*": ("OSMTL-x",)}), "here")
+    short = asdict(diagnoses("dom")[0])
+    del short["text"]
     with pytest.raises(UserError, match="diagnosis 1: it lacks text"):
-        check_all("diagnosis", [short], "x")
+        typed(tuple[Diagnosis, ...], [short], "x")
 
 
 @pytest.mark.parametrize(
@@ -121,15 +136,15 @@ def test_editors_get_the_schema_that_is_checked(file: str) -> None:
     told = json_schema(file)
     assert path.read_text(encoding="utf-8") == json.dumps(told, indent=2) + "\n"
     if file == "table":
-        assert set(describe("table", "dom-table1")) <= set(told["properties"])
         assert told["properties"]["spread"] == {"enum": ["std", "standard_error", "unstated"]}
         assert told["properties"]["columns"]["items"]["required"] == ["dataset", "published"]
+        assert told["properties"]["digits"]["anyOf"][0] == {"type": "integer"}
 
 
 def test_a_claim_has_either_the_papers_words_or_ours() -> None:
     """What stands in quotation marks on the site is the paper's."""
     claim = {"id": "c", "place": "here", "all": []}
-    check_claims([claim | {"quote": "A beats B."}], Path("claims.yaml"))
+    typed(Claim, claim | {"quote": "A beats B."}, "claims.yaml")
     for words in ({}, {"quote": "A beats B.", "says": "A is below B."}):
         with pytest.raises(UserError, match="the paper's words \\(quote\\) or ours"):
-            check_claims([claim | words], Path("claims.yaml"))
+            typed(Claim, claim | words, "claims.yaml")

@@ -25,15 +25,12 @@ LONG = {
     "omtl/data": "rounds",
     "omtl/evidence": "_printed",
     "omtl/experiment": "compose",
-    "omtl/figures": "faced moment_of",
     "omtl/learners": "pay",
     "omtl/protocols": "scored",
-    "omtl/site": "_shown",
     "omtl/sklearn": (
         "_many _many_dense _many_sparse _one_sparse _sound _sound_sparse follow_slowly "
         "partial_fit sound"
     ),
-    "omtl/tables": "_finding luck",
 }
 """Functions with more parameters, by folder: the list only shrinks. Loops call `scored`."""
 

@@ -21,13 +21,13 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, An
     ``absolute_error`` is the mean error of all predictions so far, ``test_absolute_error`` that of
     the tasks so far on their examples held out.
     """
-    x_label, y_label, curve = CURVES[panel.description["metric"]]
+    x_label, y_label, curve = CURVES[panel.description.metric]
     lines, marks = [], []
     for one in played:
         chosen = map(int, select(one.results, one.line.experiment.points, rule))
         found = [curve(r, p) for r, p in zip(one.results, chosen, strict=True)]
         lines.append(line_of(one.line.label, found[0][0], np.array([y for _, y in found])))
-        final = panel.published.get(one.line.description.get("published", ""))
+        final = panel.published.get(one.line.description.published)
         if final is not None:
             marks.append(Mark(one.line.label, final))
     return [Axes(x_label, y_label, tuple(lines), marks=tuple(marks))]

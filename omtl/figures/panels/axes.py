@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from omtl.experiment import descriptions
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.unit import Result, Unit
 
@@ -23,13 +24,13 @@ ROUNDING = 1e-9
 class PlannedLine:
     """A line of a panel: its description and the experiment behind it."""
 
-    description: dict[str, Any]
+    description: descriptions.Line
     experiment: Experiment = field(repr=False)
 
     @property
     def label(self) -> str:
         """What the line is called."""
-        return self.description.get("label") or self.experiment.algorithm["label"]
+        return self.description.label or self.experiment.algorithm["label"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class PlannedPanel:
         Published final values by the line's ``published`` name.
     """
 
-    description: dict[str, Any]
+    description: descriptions.Panel
     lines: tuple[PlannedLine, ...]
     published: dict[str, float] = field(default_factory=dict)
 

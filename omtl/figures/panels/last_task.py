@@ -18,7 +18,7 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, An
 
     The hyper-parameters are chosen over all repeats; the panel's `repeat` is the one that is shown.
     """
-    shown = panel.description["repeat"] % len(played[0].results)
+    shown = panel.description.repeat % len(played[0].results)
     lines = []
     for one in played:
         chosen = int(select(one.results, one.line.experiment.points, rule)[shown])

@@ -31,7 +31,7 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, An
         most_chosen = one.named(int(np.bincount(chosen).argmax()))
         seen = one.results[0].arrays["seen"]
         lines.append(line_of(one.line.label, seen, np.array(curves), params=(most_chosen,)))
-        final = panel.published.get(one.line.description.get("published", ""))
+        final = panel.published.get(one.line.description.published)
         if final is not None:
             marks.append(Mark(one.line.label, final))
     return [

@@ -27,8 +27,8 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, An
         point = one.named(int(np.bincount(chosen).argmax()))
         met = np.arange(1, curves.shape[1] + 1)
         lines.append(line_of(one.line.label, met, curves, params=(point,)))
-        final = panel.published.get(one.line.description.get("published", ""))
-        if final is not None and not panel.description.get("stand_in", False):
+        final = panel.published.get(one.line.description.published)
+        if final is not None and not panel.description.stand_in:
             marks.append(Mark(one.line.label, final))
     return [
         Axes("tasks met", "average cumulative error rate (%)", tuple(lines), marks=tuple(marks))

@@ -37,9 +37,7 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, An
     The matrices that the bounds compare with are `omtl.theory.omtrsl.within_classes` for the
     panel's `ridges`, each at the panel's `scales`, and I; of these, those that make a bound least.
     """
-    return [
-        _axes(one, panel.description["ridges"], panel.description["scales"], rule) for one in played
-    ]
+    return [_axes(one, panel.description.ridges, panel.description.scales, rule) for one in played]
 
 
 def _axes(

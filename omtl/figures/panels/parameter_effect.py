@@ -35,12 +35,12 @@ def axes_of(
 
     By default it is the error rate. For each value the rule chooses among the points that have it.
     """
-    metric = METRICS[panel.description.get("metric", "error")]
+    metric = METRICS[panel.description.metric or "error"]
     y_label = "error rate (%)" if metric.name == "error" else f"{metric.name} ({metric.unit})"
     parts = []
     for one in played:
         asked = one.line.description
-        name = asked["parameter"]
+        name = asked.parameter
         points = one.line.experiment.points
         at = one.line.experiment.algorithm["grid"][name]
         errors, params = [], []
@@ -55,9 +55,9 @@ def axes_of(
                 ]
             )
             params.append(one.named(mine[int(np.bincount(chosen).argmax())]))
-        references = [Reference(float(x), text) for x, text in asked.get("marks", {}).items()]
+        references = [Reference(float(x), text) for x, text in asked.marks.items()]
         notes: tuple[str, ...] = ()
-        if asked.get("theory") == "b_star":
+        if asked.theory == "b_star":
             try:
                 found, notes = optimal_b(one.units[0])
                 references += found
@@ -65,10 +65,10 @@ def axes_of(
                 notes = (f"no b*: {fault}",)
         parts.append(
             Axes(
-                f"{asked.get('symbol', name)} ({one.line.label})",
+                f"{asked.symbol or name} ({one.line.label})",
                 y_label,
                 (line_of(one.line.label, at, np.array(errors).T, params=tuple(params)),),
-                x_scale=asked.get("scale", "linear"),
+                x_scale=asked.scale or "linear",
                 ticks=tuple(float(value) for value in at),
                 references=tuple(references),
                 notes=notes,

@@ -21,11 +21,11 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, An
     the same ratio. Ratios that a repeat does not reach are left out. Other methods see all labels,
     and are level lines: that of the point that the rule chose.
     """
-    rank = int(panel.description["rank"])
-    ratios = np.array(panel.description["ratios"], dtype=np.float64)
+    rank = panel.description.rank
+    ratios = np.array(panel.description.ratios, dtype=np.float64)
 
     def drawn(one: Played, name: str) -> Line:
-        if one.line.description.get("varies") == "queries":
+        if one.line.description.varies == "queries":
             values = np.array(
                 [through(r, r.arrays[name][:, rank - 1], ratios) for r in one.results]
             )

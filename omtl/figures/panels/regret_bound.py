@@ -30,7 +30,7 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, An
     also bounds it: by bound(v) + loss(v) − loss(u). The best of these over the path of the ridges,
     and over no weights at all, is the last line.
     """
-    return [regret_of(one, panel.description["ridges"], rule) for one in played]
+    return [regret_of(one, panel.description.ridges, rule) for one in played]
 
 
 def regret_of(one: Played, ridges: Sequence[float], rule: Mapping[str, Any]) -> Axes:
@@ -71,7 +71,7 @@ def regret_of(one: Played, ridges: Sequence[float], rule: Mapping[str, Any]) -> 
         "rounds T",
         "regret (hinge loss)",
         lines_of(one, chosen, rounds, drawn, measured),
-        title=one.line.description.get("title", ""),
+        title=one.line.description.title,
         x_scale="log",
         y_scale="log",
         # Equal weights on a grid are not doubly stochastic: nothing is proved there.

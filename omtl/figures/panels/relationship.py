@@ -29,7 +29,7 @@ def axes_of(
     UserError
         If the groups do not add up to the tasks, or a method tells of no relations.
     """
-    return [map_of(one, dict(panel.description["groups"]), rule) for one in played]
+    return [map_of(one, dict(panel.description.groups), rule) for one in played]
 
 
 def map_of(one: Played, groups: dict[str, int], rule: Mapping[str, Any]) -> HeatMap:

@@ -132,7 +132,7 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, An
     grid that is nearest to the one from which the theorem follows at that T, and at the rate that
     the selection rule chooses.
     """
-    return [regret_of(one, panel.description["horizons"], rule) for one in played]
+    return [regret_of(one, panel.description.horizons, rule) for one in played]
 
 
 def regret_of(one: Played, n_horizons: int, rule: Mapping[str, Any]) -> Axes:
@@ -165,8 +165,9 @@ def regret_of(one: Played, n_horizons: int, rule: Mapping[str, Any]) -> Axes:
         for c, n_rounds in zip(at, rounds, strict=True):
             best = best_of(unit, n_rounds, regulariser)
             gap = max(gap, best.gap / (1.0 + best.objective))
+            n_tasks = result.arrays["mistakes"].shape[1]
             moments = [
-                moment_of(result, p, c, float(point[rate]), n_rounds, best)
+                Moment(n_rounds, n_tasks, float(point[rate]), best, measured(result, p, c))
                 for p, point in enumerate(points)
             ]
             here = min(moments, key=lambda m: abs(math.log(m.rate / theory.wanted(m))))
@@ -190,10 +191,10 @@ def regret_of(one: Played, n_horizons: int, rule: Mapping[str, Any]) -> Axes:
         "rounds T",
         "regret (loss and regulariser)",
         lines,
-        title=one.line.description.get("title", ""),
+        title=one.line.description.title,
         x_scale="log",
         y_scale="log",
-        warning=one.line.description.get("warning", ""),
+        warning=one.line.description.warning,
         notes=tuple(notes),
     )
 
@@ -209,12 +210,9 @@ def regulariser_of(point: Mapping[str, Any]) -> Regulariser:
     return Regulariser(*(float(point[name]) for name in Regulariser._fields))
 
 
-def moment_of(
-    result: Result, point: int, checkpoint: int, rate: float, n_rounds: int, best: Best
-) -> Moment:
-    """Return a learner at a horizon."""
-    arrays = {name: float(result.arrays[name][point, checkpoint]) for name in MEASURED}
-    return Moment(n_rounds, result.arrays["mistakes"].shape[1], rate, best, arrays)
+def measured(result: Result, point: int, checkpoint: int) -> dict[str, float]:
+    """Return what the protocol measured of a point of the grid up to a checkpoint."""
+    return {name: float(result.arrays[name][point, checkpoint]) for name in MEASURED}
 
 
 def described(at: Moment, asked: str, own: str) -> str:

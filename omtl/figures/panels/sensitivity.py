@@ -23,22 +23,22 @@ def axes_of(
     parts = []
     for one in played:
         asked = one.line.description
-        name, by = asked["parameter"], asked.get("by")
+        name, by = asked.parameter, asked.by
         grid, points = one.line.experiment.algorithm["grid"], one.line.experiment.points
         lines = []
         for value in grid[by] if by else [None]:
             mine = points_with(one, by, value) if by else list(range(len(points)))
             values = np.array([result.arrays["validation"][mine] for result in one.results])
-            label = f"{asked.get('by_symbol', by)} = {value:g}" if by else one.line.label
+            label = f"{asked.by_symbol or by} = {value:g}" if by else one.line.label
             at = [float(points[p][name]) for p in mine]
             params = tuple(one.named(p) for p in mine)
             lines.append(line_of(label, at, values, params=params))
         parts.append(
             Axes(
-                asked.get("symbol", name),
-                asked.get("measure", "AP@10 on the validation part (%)"),
+                asked.symbol or name,
+                "AP@10 on the validation part (%)",
                 tuple(lines),
-                x_scale=asked.get("scale", "log"),
+                x_scale=asked.scale or "log",
                 title=one.line.label,
             )
         )

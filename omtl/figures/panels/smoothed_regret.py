@@ -29,7 +29,7 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, An
     and over no weights at all, is the last line. Corollary 2, which is of the last round alone, is
     a note.
     """
-    return [regret_of(one, panel.description["ridges"], rule) for one in played]
+    return [regret_of(one, panel.description.ridges, rule) for one in played]
 
 
 def regret_of(one: Played, ridges: Sequence[float], rule: Mapping[str, Any]) -> Axes:
@@ -57,7 +57,7 @@ def regret_of(one: Played, ridges: Sequence[float], rule: Mapping[str, Any]) -> 
         "rounds T",
         "regret (hinge loss)",
         lines_of(one, chosen, rounds, found, measured),
-        title=one.line.description.get("title", ""),
+        title=one.line.description.title,
         x_scale="log",
         y_scale="log",
         warning="" if is_proved(point) else "nothing is proved",

@@ -42,7 +42,7 @@ def axes_of(
     A λ of the grid is the one that the theorem sets for some R, or for none: then it has no bound.
     Corollary 2 has the panel's `delta`.
     """
-    return [_axes(one, float(panel.description["delta"])) for one in played]
+    return [_axes(one, panel.description.delta) for one in played]
 
 
 def _axes(one: Played, delta: float) -> Axes:
@@ -76,11 +76,11 @@ def _axes(one: Played, delta: float) -> Axes:
         "λ",
         "errors on a task",
         tuple(lines),
-        title=one.line.description.get("title", ""),
+        title=one.line.description.title,
         x_scale="log",
         y_scale="log",
         references=(Reference(aklo.rate(n, known=known), "R = ∞"),),
-        warning=one.line.description.get("warning", ""),
+        warning=one.line.description.warning,
         notes=tuple(notes),
     )
 
@@ -142,20 +142,14 @@ def errors_of(one: Played, repeat: int, p: int) -> float:
 
 def tasks_of(one: Played, repeat: int, p: int, delta: float) -> list[Faced]:
     """Return all tasks but the first, in the order in which they came."""
+    order = np.argsort(one.results[repeat].arrays["place"])
+    return [faced(one, repeat, p, int(k), delta) for k in order[1:]]
+
+
+def faced(one: Played, repeat: int, p: int, k: int, delta: float) -> Faced:
+    """Return what task k was in one repeat, at point p of the grid."""
     unit, arrays = one.units[repeat], one.results[repeat].arrays
-    order = np.argsort(arrays["place"])
-    return [faced(unit, arrays, one.line.experiment.points[p], p, int(k), delta) for k in order[1:]]
-
-
-def faced(
-    unit: Unit,
-    arrays: Mapping[str, np.ndarray],
-    point: Mapping[str, Any],
-    p: int,
-    k: int,
-    delta: float,
-) -> Faced:
-    """Return what one task was, at one point of a unit's grid."""
+    point = one.line.experiment.points[p]
     n, n_past = int(arrays["examples"][k]), int(arrays["n_past"][p, k])
     shares = arrays["shares"][p, k, :n]
     lam, known = float(point["lam"]), not point["doubling"]

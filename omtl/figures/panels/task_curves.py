@@ -22,7 +22,7 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, An
     """
     names = list(played[0].results[0].facts["task_names"])
     parts = []
-    for task in panel.description["tasks"]:
+    for task in panel.description.tasks:
         if task not in names:
             raise UserError(f"task_curves: no task {task!r}; there are {', '.join(names)}")
         k = names.index(task)

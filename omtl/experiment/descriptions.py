@@ -1,0 +1,358 @@
+"""The descriptions in ``experiments/``: tables, figures, claims, diagnoses and questions, typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, Literal
+
+from omtl.experiment import schema
+from omtl.experiment.config import choose, load_option, options
+from omtl.util.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """What tables and figures have in common."""
+
+    id: str
+    paper: str
+    title: str
+    protocol: str
+    selection: str
+    repeats: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A row of a table: the heading of a group, or a learner of the paper's or of ours.
+
+    `algorithm` names several where the paper prints the best of them. `selection` names rules of
+    the row's own, by the rule that the table is made by.
+    """
+
+    group: str = ""
+    algorithm: str | tuple[str, ...] = ""
+    network: str | None = None
+    published: str = ""
+    ours: str = ""
+    selection: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """What the row is called: as the paper prints it, or we do."""
+        return self.published or self.ours
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The names of its algorithms; none of a heading."""
+        if isinstance(self.algorithm, tuple):
+            return self.algorithm
+        return (self.algorithm,) if self.algorithm else ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A column of a table: a data set, as it is `published`; `patch` sets config values."""
+
+    dataset: str
+    published: str
+    kind: Literal["value", "substitute"] = "value"
+    patch: Mapping[str, Any] = field(default_factory=dict)
+    search: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Print:
+    """What a paper's text says that can be held against its printed numbers.
+
+    `examples` has the number of examples by column, `bold` the rows that are bold there.
+    """
+
+    examples: Mapping[str, int] = field(default_factory=dict)
+    bold: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    spread: Literal["standard deviation", "standard error"] = "standard deviation"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableDescription(Description):
+    """A table of a paper.
+
+    `spread` is what the ± is, and `metric` what claims are about. `plays` is how many of our
+    repeats stand for each of the paper's on synthetic data. `proposed` are the paper's own rows,
+    `same_row` rows that stand for several where those are one, and `chosen_by` names the algorithm
+    by which all rows' hyper-parameters are chosen. `findings` are phrases for what learners tell of
+    tasks, by its name. `too_slow` says why a reading is not reproduced by default;
+    `searched_without` are rows that a search of readings leaves out.
+    """
+
+    caption: str
+    spread: Literal["std", "standard_error", "unstated"]
+    metric: str
+    digits: int | Mapping[str, int]
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    baselines: Literal["ours", "none"] = "ours"
+    blocks: Literal["none", "dataset"] = "none"
+    print: Print = Print()
+    plays: int = 1
+    proposed: tuple[str, ...] = ()
+    same_row: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    chosen_by: str | None = None
+    findings: Mapping[str, str] = field(default_factory=dict)
+    too_slow: Mapping[str, str] = field(default_factory=dict)
+    searched_without: tuple[str, ...] = ()
+
+    def digits_of(self, metric: str) -> int:
+        """Return how many digits of a metric are shown after the point."""
+        return self.digits if isinstance(self.digits, int) else self.digits[metric]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line of a panel: a learner; what the other keys mean is told by the kinds of panels."""
+
+    algorithm: str
+    network: str | None = None
+    label: str = ""
+    title: str = ""
+    published: str = ""
+    parameter: str = ""
+    symbol: str = ""
+    scale: str = ""
+    marks: Mapping[float, str] = field(default_factory=dict)
+    theory: Literal["none", "b_star"] = "none"
+    varies: Literal["nothing", "queries"] = "nothing"
+    by: str = ""
+    by_symbol: str = ""
+    warning: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """A panel of a figure; its `kind`, a module of `omtl.figures.panels`, reads the other keys.
+
+    With several `protocols` it has each line once under each.
+    """
+
+    kind: str
+    label: str
+    title: str
+    dataset: str
+    lines: tuple[Line, ...]
+    published: str = ""
+    metric: str = ""
+    patch: Mapping[str, Any] = field(default_factory=dict)
+    protocols: tuple[str, ...] = ()
+    groups: Mapping[str, int] = field(default_factory=dict)
+    tasks: tuple[str, ...] = ()
+    horizons: int = 0
+    ridges: tuple[float, ...] = ()
+    scales: tuple[float, ...] = ()
+    ratios: tuple[float, ...] = ()
+    rank: int = 0
+    delta: float = 0.0
+    repeat: int = 0
+    stand_in: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelGrid:
+    """How the panels of a figure stand side by side; their size is in inches."""
+
+    columns: int = 2
+    legend_columns: int = 3
+    panel_size: tuple[float, ...] = (3.6, 3.1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureDescription(PanelGrid, Description):
+    """A figure of a paper.
+
+    `published` names the table whose numbers are marked, `chosen_in` the one by whose results
+    hyper-parameters are chosen.
+    """
+
+    caption: str = ""
+    published: str | None = None
+    chosen_in: str | None = None
+    panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A comparison of a claim, of rows of a table or lines of a panel.
+
+    Those in `lower`, `higher` (by at least `by`) or `ratio` (`at_least`, `at_most`) are compared
+    with each of `than`.
+    """
+
+    dataset: str = ""
+    panel: str = ""
+    parts: tuple[str, ...] = ()
+    at: tuple[float, ...] = ()
+    lower: tuple[str, ...] = ()
+    higher: tuple[str, ...] = ()
+    ratio: tuple[str, ...] = ()
+    than: tuple[str, ...]
+    by: float = 0.0
+    at_least: float = 0.0
+    at_most: float = inf
+    tasks: tuple[str, ...] = ()
+    metric: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a part that compares nothing, or in two ways."""
+        if sum(map(bool, (self.lower, self.higher, self.ratio))) != 1:
+            raise UserError("a part has either lower, higher or ratio")
+
+    @property
+    def side(self) -> str:
+        """The key of the rows or lines that are compared with others."""
+        return "lower" if self.lower else "higher" if self.higher else "ratio"
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The rows or lines under this key."""
+        return self.lower or self.higher or self.ratio
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Between what differences or ratios are said to be."""
+        if self.ratio:
+            return self.at_least, self.at_most
+        return (-inf, -self.by) if self.lower else (self.by, inf)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A comparative statement of a paper, decided by a table or a figure.
+
+    `either` has names for the better of several rows.
+    """
+
+    id: str
+    place: str
+    says: str = ""
+    quote: str = ""
+    taken_as: str = ""
+    table: str = ""
+    figure: str = ""
+    metric: str = "error"
+    either: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    all: tuple[Part, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a claim in words of both, or of nobody."""
+        if bool(self.says) == bool(self.quote):
+            raise UserError("a claim has the paper's words (quote) or ours (says)")
+
+    @property
+    def decided_by(self) -> str:
+        """The table or figure that decides it."""
+        return self.table or self.figure
+
+    @property
+    def words(self) -> str:
+        """The claim in one line: the paper's words, with how they are taken, or ours."""
+        taken = f" (Taken as {self.taken_as}.)" if self.taken_as else ""
+        return " ".join(f"{self.quote or self.says}{taken}".split())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnosis:
+    """Why cells are off or many standard errors from print; of all metrics where none is named."""
+
+    table: str
+    readings: tuple[str, ...]
+    dataset: str
+    algorithms: tuple[str, ...]
+    metrics: tuple[str, ...] = ()
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What a paper leaves open; its options set config values."""
+
+    asks: str
+    says: str
+    literal: str
+    columns: tuple[str, ...]
+    options: Mapping[str, Mapping[str, Any]]
+    support: Mapping[str, str] = field(default_factory=dict)
+    found: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Readings:
+    """The questions of a paper by their names."""
+
+    questions: Mapping[str, Question]
+
+
+FILES: Mapping[str, Any] = {
+    "table": TableDescription,
+    "figure": FigureDescription,
+    "claims": tuple[Claim, ...],
+    "diagnoses": tuple[Diagnosis, ...],
+    "readings": Readings,
+}
+"""What the files of a paper hold."""
+
+
+def json_schema(file: str) -> dict[str, Any]:
+    """Return the JSON Schema of one of the `FILES` of a paper."""
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"omtl {file}"}
+    return head | schema.json_schema(FILES[file])
+
+
+def check_questions(asked: Mapping[str, Any], columns: Iterable[str], where: str) -> None:
+    """Refuse questions of a paper with a wrong key, column or place of a config value.
+
+    Parameters
+    ----------
+    asked : mapping
+        The questions by name.
+    columns : iterable of str
+        What the columns and panels of the paper are called.
+    where : str
+        What to call their place.
+
+    Raises
+    ------
+    UserError
+        With the closest known name.
+    """
+    known = list(columns)
+    questions: Mapping[str, Question] = schema.typed(Mapping[str, Question], asked, where)
+    for name, question in questions.items():
+        try:
+            for column in question.columns:
+                choose("column", column, known)
+            for patch in question.options.values():
+                for key in patch:
+                    _check_place(*key.split("."))
+        except UserError as fault:
+            raise UserError(f"{where}, question {name}: {fault}") from fault
+
+
+def _check_place(group: str, name: str = "", *path: str) -> None:
+    """Refuse a place ``group.name.key`` that no config has; a name may be ``*``."""
+    choose("group", group, list(READ_TOO))
+    names = options(group)
+    if name != "*":
+        names = [choose(group, name, names)]
+    keys = {key for option in names for key in load_option(group, option)} | READ_TOO[group]
+    choose(f"value of {group} {name}", path[0] if path else "", sorted(keys))
+
+
+READ_TOO: Mapping[str, set[str]] = {
+    "algorithm": {"only"},
+    "dataset": set(),
+    "protocol": {"share", "timed", "checkpoints"},
+    "network": set(),
+    "selection": {"target", "tasks", "most", "least", "fraction", "for"},
+}
+"""The groups that an answer may set values of, with keys that are read and not all configs have."""

@@ -1,0 +1,224 @@
+"""The cells of a table's page: each beside the published one, with all that is known of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from omtl.experiment.experiment import Experiment
+from omtl.measures.metrics import METRICS
+from omtl.site import charts
+from omtl.site.charts import Curve
+from omtl.site.gather import as_number, yaml_value
+from omtl.site.repeats import KEPT_PRECISION, Repeats
+from omtl.site.text import code
+from omtl.tables.committed import Run
+from omtl.tables.plan import Cell
+from omtl.tables.proofread import suspects
+from omtl.tables.scoring import Scored
+from omtl.tables.verdict import CONFIDENCE, FAR, JUDGED, MATCH, MISSING, NEAR, OFF, OURS
+
+EXPERIMENT = [part.name for part in fields(Experiment)]
+
+NO_EXPERIMENT = Experiment({}, {}, {}, None)
+"""What stands in for a cell's experiment where nothing is kept beside the table."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A chosen hyper-parameter, and the values that it was chosen from."""
+
+    name: str
+    value: str
+    grid: tuple[str, ...]
+
+    @property
+    def at_edge(self) -> bool:
+        """Whether it is the first or last of several values."""
+        return len(self.grid) > 2 and self.value in (self.grid[0], self.grid[-1])
+
+
+@dataclass(frozen=True)
+class Shown(Scored):
+    """A cell as ``results/`` keeps it, with what its page shows besides.
+
+    Parameters
+    ----------
+    row : dict of str to str
+        Its row of the reproduced table: the mean and the deviation, without the repeats.
+    id : str
+        Its anchor.
+    digits : int
+        How many are shown after the point.
+    command : str
+        What plays it alone.
+    why_off : str
+        Its diagnosis, if there is one.
+    repeats : Repeats or None
+        Its single repeats, if they are at hand.
+    drawn : Curve or None
+        Its learning curve, if a figure keeps it.
+    """
+
+    row: dict[str, str] = field(default_factory=dict)
+    id: str = ""
+    digits: int = 0
+    command: str = ""
+    why_off: str = ""
+    repeats: Repeats | None = None
+    drawn: Curve | None = None
+
+    @property
+    def mean(self) -> float | None:
+        """Mean over the repeats."""
+        return as_number(self.row["ours_mean"])
+
+    @property
+    def std(self) -> float:
+        """Standard deviation over the repeats."""
+        return as_number(self.row["ours_std"]) or 0.0
+
+    @property
+    def ours(self) -> str:
+        """The mean as it is shown."""
+        return "" if self.mean is None else f"{self.mean:.{self.digits}f}"
+
+    @property
+    def ours_std(self) -> str:
+        """The deviation as it is shown."""
+        return f"{self.std:.{self.digits}f}" if self.ours and self.row["ours_std"] else ""
+
+    @property
+    def place(self) -> str:
+        """The cell's row and column in words."""
+        task = "" if self.cell.task == "all" else f", task {self.cell.task.removeprefix('task')}"
+        return f"{self.cell.algorithm} on {self.cell.dataset}{task}"
+
+    @property
+    def label(self) -> str:
+        """The cell in one sentence, for those who do not see it."""
+        ours = f"{self.ours} ± {self.ours_std}" if self.ours_std else self.ours or "none"
+        spread = f" ± {self.cell.std}" if self.cell.std else ""
+        printed = f", published {self.cell.mean}{spread}" if self.cell.mean else ""
+        return f"{self.place}, {self.cell.metric}: ours {ours}{printed}, {self.verdict}"
+
+    @property
+    def comparison(self) -> str:
+        """The arithmetic behind the verdict, in words."""
+        if self.verdict not in JUDGED or not self.row.get("low"):
+            return ""
+        delta, low, high, share = (float(self.row[n]) for n in ("delta", "low", "high", "share"))
+        counted = "draws of the data" if int(self.row["n_draws"]) > 1 else "repeats"
+        return (
+            f"ours − published = {delta:.4g} ({100 * share:+.1f} %), {100 * CONFIDENCE:g} % "
+            f"interval {low:.4g} to {high:.4g}, over {self.row['n_repeats']} {counted}"
+        )
+
+    @property
+    def suspect(self) -> str:
+        """What is odd about the printed number."""
+        return "; ".join(one.says for one in suspects(self.row["table"]).get(self.cell.place, []))
+
+    @property
+    def diagnosis(self) -> Markup:
+        """Why the cell is off, or within 10 % of print but many standard errors away."""
+        delta, ours, theirs = (
+            as_number(self.row.get(n, "")) for n in ("delta", "ours_se", "published_se")
+        )
+        told = self.verdict == OFF
+        if self.verdict in (MATCH, NEAR) and None not in (delta, ours, theirs):
+            told = abs(delta or 0.0) > FAR * math.hypot(ours or 0.0, theirs or 0.0)
+        return code(self.why_off if told else "")
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """The chosen hyper-parameters, those of the grid first."""
+        if not self.cell.experiment.algorithm:
+            return []
+        grid = self.cell.experiment.algorithm["grid"]
+        names = [*(n for n in grid if n in self.params), *(n for n in self.params if n not in grid)]
+        return [
+            Parameter(n, yaml_value(self.params[n]), tuple(yaml_value(v) for v in grid.get(n, [])))
+            for n in names
+        ]
+
+    @property
+    def learner(self) -> str:
+        """The learner's page."""
+        path = self.cell.experiment.algorithm.get("learner", "")
+        return path and f"learner-{path.rpartition('.')[2].lower()}.html"
+
+    @property
+    def data(self) -> str:
+        """The data set's page."""
+        dataset = self.cell.experiment.dataset
+        return f"data-{dataset.get('module', dataset['name'])}.html" if dataset else ""
+
+    @property
+    def lacking(self) -> str:
+        """Why the single repeats are not shown."""
+        if self.mean is None:
+            return ""
+        if self.repeats is None:
+            return "the repeats are not in the store of this checkout"
+        stored = self.repeats.values.mean()
+        if not np.isclose(stored, self.mean, rtol=0.0, atol=KEPT_PRECISION):
+            return "the store has another number than results/; make the table anew"
+        return ""
+
+    @cached_property
+    def numbers(self) -> Markup:
+        """Our number and the published one on a line, with the single repeats."""
+        if self.mean is None or not np.isfinite(self.mean):
+            return Markup("")
+        metric, cell = METRICS[self.cell.metric], self.cell
+        values = [] if self.repeats is None or self.lacking else self.repeats.values.tolist()
+        unit = f"{metric.name} ({metric.unit})" if metric.unit else metric.name
+        printed = (float(cell.mean), as_number(cell.std)) if cell.mean else None
+        told = f"{self.label}; {len(values)} repeats shown." if values else f"{self.label}."
+        return charts.number_line(printed, (self.mean, self.std), values, unit, told)
+
+    @cached_property
+    def curve(self) -> Markup:
+        """The learning curve: of the store, or of a figure."""
+        stored = None if self.repeats is None or self.lacking else self.repeats.curve
+        curve = stored or self.drawn
+        if curve is None or self.mean is None:
+            return Markup("")
+        told = (
+            f"Learning curve of {curve.label}: cumulative error rate from "
+            f"{charts.shown(float(curve.y[0]))} % to {charts.shown(float(curve.y[-1]))} %."
+        )
+        return charts.lines([curve], "examples", "error rate (%)", told)
+
+
+def cell_of(row: Mapping[str, str], run: Run) -> Cell:
+    """Return the cell of a row of a reproduced table."""
+    algorithm, dataset = row["algorithm"], row["dataset"]
+    found: Mapping[str, Any] = run.experiments.get(f"{algorithm} on {dataset}", {})
+    kept = {name: found[name] for name in EXPERIMENT if name in found}
+    return Cell(
+        *(dataset, algorithm, row["task"], row["metric"]),
+        *(row["published_mean"], row["published_std"]),
+        Experiment(**kept) if kept else NO_EXPERIMENT,
+        kind="value" if row["published_mean"] else OURS,
+    )
+
+
+def shown(cell: Cell, row: dict[str, str], **more: Any) -> Shown:
+    """Return a cell as its row of the reproduced table tells, with what else `Shown` takes."""
+    return Shown(
+        *(cell, np.array([]), row["verdict"]),
+        params=json.loads(row["params"]) if row["params"] else {},
+        data_sha256=row["data_sha256"],
+        why="see the notes of the table" if row["verdict"] == MISSING else "",
+        row=row,
+        **more,
+    )
