@@ -7,11 +7,11 @@ A command's module has
 ``EXAMPLES``
     command lines, without the program's name, that its help shows;
 ``add_options(command)``
-    which adds its arguments to its parser;
+    which adds the command's arguments to its parser;
 ``run(options)``
-    which does it and returns the exit status (`omtl.util.status`).
+    which runs the command and returns the exit status (`omtl.util.status`).
 
-A module imports nothing heavy at its top: the help of all commands must come at once. Commands are
-thin: what they do is done by the code that make and Hydra use too. Modules whose
-names begin with ``_`` are what commands share.
+A module imports nothing heavy at the top, so that help appears at once. Commands are thin wrappers
+around the code that make and Hydra use too. Modules whose names begin with ``_`` are shared by the
+commands.
 """

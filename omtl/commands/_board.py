@@ -1,4 +1,4 @@
-"""What the commands `board` and `submit` take alike."""
+"""Options shared by the commands `board` and `submit`."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 
 def add_board_options(command: argparse.ArgumentParser) -> None:
-    """Add which board, on what data, how often, and how it is computed."""
-    command.add_argument("--data", metavar="NAMES", help="these data sets alone: a,b")
-    command.add_argument("--repeats", type=positive, help="default: as many as the board's config")
+    """Add the options that choose the board, its data and repeats, and the engine."""
+    command.add_argument("--data", metavar="NAMES", help="use only these data sets: a,b")
+    command.add_argument("--repeats", type=positive, help="default: as in the board's config")
     command.add_argument("--seed", type=natural, default=0, help="default: 0")
     command.add_argument("--board", metavar="NAME", default="default", help="a name in conf/board")
-    command.add_argument("--jobs", type=positive, help="default: one a core")
+    command.add_argument("--jobs", type=positive, help="default: one per core")
     command.add_argument("--parallel", default="threads", help="a name in conf/parallel")
-    command.add_argument("--address", help="of a cluster's scheduler; see docs/cluster.md")
+    command.add_argument("--address", help="address of a cluster's scheduler; see docs/cluster.md")
 
 
 def board_of(options: argparse.Namespace, learners: str | None) -> Board:
-    """Return the board that the options ask for."""
+    """Return the board chosen by the options."""
     from omtl.evidence.board import Asked, Board
 
     asked = Asked(

@@ -14,20 +14,20 @@ def print_rows(
     colours: Sequence[str] = (),
     spare: Sequence[str] = (),
 ) -> None:
-    """Print rows under their heads, as wide as they are, or as the terminal is.
+    """Print rows under their heads, at full width or fitted to the terminal.
 
     Parameters
     ----------
     heads : sequence of str
     rows : sequence of sequence of str
-        A text for each head.
+        One text per head.
     right : sequence of str
-        Heads whose columns are set to the right.
+        Heads of right-aligned columns.
     colours : sequence of str
-        A colour for each row; none where it is empty.
+        One colour per row; an empty string means none.
     spare : sequence of str
-        Heads whose columns are left out where the terminal is too narrow, the first one first. If
-        all are still too wide then, texts are broken.
+        Heads of columns to drop, in this order, if the terminal is too narrow. If the rest is still
+        too wide, texts are wrapped.
     """
     from rich import box
     from rich.console import Console

@@ -1,7 +1,7 @@
-"""Running what Hydra composes: one experiment, or a sweep of them.
+"""Running what Hydra composes: one experiment, or a sweep.
 
-Its repeats are units of the store like those of a table, so an experiment that was run before is
-answered from there. Each run leaves its record in Hydra's folder of it.
+Repeats are units of the store like those of a table, so an experiment that was run before is
+answered from the store. Each run writes its record to its Hydra folder.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from omtl.util.user_folder import refuse_missing
 LOG = logging.getLogger("omtl")
 
 SWEEPS: list[tuple[Path, dict[Path, int]]] = []
-"""The folder of the sweep that runs, and the records that were in it before."""
+"""The folder of the running sweep, and the records that it already contained."""
 
 
 class NoteSweep(Callback):
-    """Notes where Hydra lets a sweep write."""
+    """Notes the output folder of a sweep."""
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
-        """Note the folder of a sweep that begins."""
+        """Note the folder of a starting sweep."""
         folder = Path(str(config.hydra.sweep.dir)).absolute()
         SWEEPS.append((folder, _times(folder)))
 
@@ -51,7 +51,7 @@ def _times(folder: Path) -> dict[Path, int]:
 
 @hydra.main(config_path=str(CONF), config_name="config", version_base="1.3")
 def _job(config: DictConfig) -> float:
-    """Run the experiment that Hydra has composed; a sweep comes here for each of its jobs."""
+    """Run the experiment that Hydra has composed; a sweep calls this for each job."""
     about = HydraConfig.get()
     in_sweep = about.mode == RunMode.MULTIRUN
     folder = Path(about.runtime.output_dir)
@@ -76,7 +76,7 @@ def _job(config: DictConfig) -> float:
             tell_written([path])
         return DONE
 
-    if in_sweep:  # a fault is for the sweeper, which goes on with other jobs
+    if in_sweep:  # the sweeper handles an error and continues with other jobs
         told()
     elif status := ended(told):
         sys.exit(status)
@@ -84,14 +84,14 @@ def _job(config: DictConfig) -> float:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what overrides compose, one experiment or a sweep of them; return the exit status.
+    """Run the experiment or sweep that overrides compose; return the exit status.
 
     Parameters
     ----------
     arguments : sequence of str
-        Hydra's.
+        Hydra's arguments.
     """
-    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # so that faults come here, to be told briefly
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # so that errors arrive here, reported briefly
     SWEEPS.clear()
 
     def handed_over() -> int:
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str]) -> int:
             given = spelt_out(given)
             parsed([w for w in given if w.startswith("~") or ("=" in w and not w.startswith("-"))])
         sys.argv = ["omtl run", *given]
-        try:  # where Hydra is to write
+        try:  # Hydra's output folder
             (kept() / "runs").mkdir(parents=True, exist_ok=True)
         except OSError as fault:
             raise cannot_write(kept() / "runs", fault) from fault
@@ -122,7 +122,7 @@ def _tell_sweep(folder: Path, before: dict[Path, int]) -> int:
     mine = {path.parent.relative_to(folder).as_posix() for path in _new(folder, before)}
     records = {name: record for name, record in collect(folder).items() if name in mine}
     if not records:
-        raise UserError("the sweep has nothing to run; give values that there are")
+        raise UserError("the sweep has nothing to run; give values that exist")
     table = frame(records)
     print_runs(table)
     tell_written(write_table(table, folder / "sweep"))

@@ -1,4 +1,4 @@
-"""The option ``--json`` of commands whose output scripts read."""
+"""The option ``--json``, for output that scripts read."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 def add_json_option(command: argparse.ArgumentParser) -> None:
     """Add ``--json``."""
-    command.add_argument("--json", action="store_true", help="print it as JSON, for scripts")
+    command.add_argument("--json", action="store_true", help="print JSON, for scripts")
 
 
 def print_json(content: Any) -> None:
-    """Print something as JSON, in which infinity is ``"inf"`` and NaN is null."""
+    """Print JSON, with infinity as ``"inf"`` and NaN as null."""
     from omtl.util.strict_json import strict
 
     print(strict(content))

@@ -24,7 +24,7 @@ EXTRAS = {
     "engines": ("dask", "distributed", "ray"),
     "river": ("river",),
 }
-"""Which extra of the package brings a module; all others come with ``harness``."""
+"""The extra of the package that installs a module; ``harness`` installs all others."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -35,7 +35,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(WRONG_USE, f"{self.prog}: {message}; see {self.prog} --help\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Tell a wrong choice as wrong names are told elsewhere, whatever the version of Python."""
+        """Report a wrong choice like wrong names elsewhere, in every version of Python."""
         if action.choices is None or value in action.choices:
             return
         from omtl.experiment.config import choose
@@ -47,7 +47,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class Version(argparse.Action):
-    """Tells the version, which is looked up only where it is asked for."""
+    """Prints the version, which is looked up only on demand."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
         """Print the version and exit."""
@@ -87,18 +87,18 @@ def parser() -> argparse.ArgumentParser:
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Return the options of a command line; end with a sentence where it is wrong."""
+    """Return the options of a command line; if it is wrong, exit with a message."""
     whole = parser()
     options, rest = whole.parse_known_args(arguments)
     if rest and (not hasattr(options, "overrides") or any(w.startswith("-") for w in rest)):
         whole.error(f"unrecognized arguments: {' '.join(rest)}")
-    elif rest:  # overrides that stand after an option
+    elif rest:  # overrides after an option
         options.overrides += rest
     return options
 
 
 def _lacks(module: str) -> str:
-    """Return what to install where a command lacks a package."""
+    """Return a message that says what to install for a missing package."""
     extra = next((extra for extra, modules in EXTRAS.items() if module in modules), "harness")
     return f"needs {module}, which is not installed: pip install 'omtl[{extra}]'"
 
@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status."""
 
     def command() -> int:
-        # Units run in parallel; threads of the linear algebra would wait for each other's cores.
+        # Units run in parallel; BLAS threads would compete for the same cores.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         user_folder.find()
         options = parse(arguments)

@@ -15,7 +15,7 @@ def positive(text: str) -> int:
     Raises
     ------
     argparse.ArgumentTypeError
-        If it is none.
+        If the text is not such a number.
     """
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a positive whole number")
@@ -23,20 +23,20 @@ def positive(text: str) -> int:
 
 
 def natural(text: str) -> int:
-    """Return a whole number that is not negative.
+    """Return a non-negative whole number.
 
     Raises
     ------
     argparse.ArgumentTypeError
-        If it is none.
+        If the text is not such a number.
     """
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 0 on")
+        raise argparse.ArgumentTypeError(f"{text} is not a non-negative whole number")
     return int(text)
 
 
 def add_run_options(command: argparse.ArgumentParser) -> None:
-    """Add what says how something is to be run."""
+    """Add the options that say how to run something."""
     command.add_argument(
         "--reading",
         default=CLOSEST,
@@ -63,7 +63,7 @@ def add_parallel_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_draw_option(command: argparse.ArgumentParser) -> None:
-    """Add whether a table's synthetic data are drawn once."""
+    """Add the option to draw a table's synthetic data only once."""
     command.add_argument(
         "--one-draw",
         action="store_true",
@@ -72,16 +72,16 @@ def add_draw_option(command: argparse.ArgumentParser) -> None:
 
 
 def add_dry_run_option(command: argparse.ArgumentParser) -> None:
-    """Add whether to tell only what would be computed."""
+    """Add the option to only show what would be computed."""
     command.add_argument(
         "--dry-run",
         action="store_true",
-        help="show how many units would be computed and roughly how long that takes, and exit",
+        help="show how many units would be computed and roughly how long that takes, then exit",
     )
 
 
 def add_times_option(command: argparse.ArgumentParser) -> None:
-    """Add whether times in the results are replaced."""
+    """Add the option to replace the times in the results."""
     command.add_argument(
         "--times",
         action="store_true",
@@ -90,7 +90,7 @@ def add_times_option(command: argparse.ArgumentParser) -> None:
 
 
 def parallel_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the config of how units are computed in parallel."""
+    """Return the config of the parallel engine."""
     from omtl.experiment.config import load_option, resolve_jobs
     from omtl.util.errors import UserError
 
@@ -106,12 +106,12 @@ def parallel_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def request_of(options: argparse.Namespace) -> Any:
-    """Return what the options ask for (`omtl.tables.request.Request`)."""
+    """Return the options as an `omtl.tables.request.Request`."""
     from omtl.experiment.config import load_option
     from omtl.tables.request import Request
 
     if options.selection is not None:
-        load_option("selection", options.selection)  # a wrong name is told before all is computed
+        load_option("selection", options.selection)  # report a wrong name before computing
     return Request(
         reading=options.reading,
         repeats=options.repeats,
@@ -124,7 +124,7 @@ def request_of(options: argparse.Namespace) -> Any:
 
 
 def tell_written(paths: Iterable[Any]) -> None:
-    """Print the files that were written, from the project's folder on."""
+    """Print the files that were written, relative to the project's folder."""
     from omtl.util.paths import ROOT
 
     shown = [str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path) for path in paths]

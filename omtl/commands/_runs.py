@@ -43,5 +43,5 @@ def _short(value: Any) -> str:
 
 
 def last(columns: list[str]) -> list[str]:
-    """Return those of some columns that stand at the end."""
+    """Return the columns that belong at the end."""
     return [column for column in ("params", "failed") if column in columns]

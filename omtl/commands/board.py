@@ -1,4 +1,4 @@
-"""``omtl board``: every learner on every data set without hindsight, and who beats whom."""
+"""``omtl board``: rank every learner over all data sets, tuned without hindsight."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from omtl.util.status import DONE, FAILED
 if TYPE_CHECKING:
     from omtl.reproduction.board import Made
 
-HELP = "rank every learner on every data set, tuned without hindsight"
+HELP = "rank every learner over all data sets, tuned without hindsight"
 EXAMPLES = (
     "board",
     "board --learners my_learner,pa,coml --data landmine,mhc",
@@ -29,13 +29,15 @@ EXAMPLES = (
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add who competes, on what, and how."""
-    command.add_argument("--learners", metavar="NAMES", help="these learners alone: a,b")
+    """Add the options that choose learners, data sets and output."""
+    command.add_argument("--learners", metavar="NAMES", help="rank only these learners: a,b")
     add_board_options(command)
     command.add_argument(
-        "--from-results", action="store_true", help="rank what results/board has, and play nothing"
+        "--from-results",
+        action="store_true",
+        help="rank the numbers in results/board, play nothing",
     )
-    command.add_argument("--to", type=Path, metavar="FOLDER", help="write the files there")
+    command.add_argument("--to", type=Path, metavar="FOLDER", help="write the files to this folder")
     command.add_argument(
         "--verify", type=Path, metavar="FILE", help="replay a sample of a submission's cells"
     )
@@ -44,7 +46,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compute what the store lacks, and print the ranking; the whole board is also written."""
+    """Compute missing units and print the ranking; also write the whole board."""
     from omtl.compute.dry_run import Planned
     from omtl.reproduction.board import from_results, make, write
     from omtl.util.paths import CHECKOUT, RESULTS
@@ -87,9 +89,9 @@ def _print(made: Made) -> None:
         )
     print_rows(heads, rows, right=[*heads[:1], *heads[2:]], spare=["points", "time", "data sets"])
     say(
-        "Elo is relative to those that compete here; intervals are of data sets and repeats drawn "
-        f"again. In the shares, numbers within {100 * REGION:.0f} % of each other are a tie. Time "
-        "is of the whole grid, beside the median learner's."
+        "Elo is relative to the learners that compete here; intervals "
+        f"resample data sets and repeats. In the shares, numbers within {100 * REGION:.0f} % of "
+        "each other are a tie. Time is that of the whole grid, relative to the median learner."
     )
     for note in made.notes:
         say(note)

@@ -18,18 +18,18 @@ EXAMPLES = (
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add which file."""
+    """Add the file to check."""
     command.add_argument(
         "file",
         type=Path,
         metavar="FILE",
-        help="a Python file, with its configs in algorithm/NAME.yaml beside it, or such a config",
+        help="a Python file with its configs in algorithm/NAME.yaml next to it, or such a config",
     )
     add_json_option(command)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a line for each check of each learner; fail where one fails."""
+    """Print one line per check of each learner; fail if any check fails."""
     from omtl.util.user_folder import use
 
     is_config = options.file.suffix == ".yaml"

@@ -12,11 +12,11 @@ EXAMPLES = ("claims",)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add nothing: all is read from the files of results."""
+    """Add nothing: everything is read from results/."""
 
 
 def run(options: argparse.Namespace) -> int:  # noqa: ARG001
-    """Write the ledger and the audit, and tell the outcomes."""
+    """Write the ledger and the audit, and print the outcomes."""
     from omtl.evidence.ledger import write_ledgers
 
     told, paths = write_ledgers()

@@ -16,9 +16,13 @@ EXAMPLES = (
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add where the records are, and where the table goes."""
+    """Add the folders to read and the file to write."""
     command.add_argument(
-        "folders", nargs="+", type=Path, metavar="FOLDER", help="read all records in it and below"
+        "folders",
+        nargs="+",
+        type=Path,
+        metavar="FOLDER",
+        help="read all records in this folder and below",
     )
     command.add_argument(
         "--by-repeat", action="store_true", help="print one row per repeat instead of one per run"
@@ -39,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     for folder in options.folders:
         found = collect(folder)
         if not found:
-            raise UserError(f"{folder}: there is no record of a run below it")
+            raise UserError(f"{folder} contains no record of a run")
         several = len(options.folders) > 1
         records |= {f"{folder}/{name}" if several else name: one for name, one in found.items()}
     table = frame(records, options.by_repeat)

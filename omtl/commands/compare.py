@@ -1,4 +1,4 @@
-"""``omtl compare``: a learner beside the baselines on the same streams, with tests."""
+"""``omtl compare``: compare a learner with baselines on the same streams, with tests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COLOURS = {"better": "green", "worse": "red", "undecided": "", "": "bold"}
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add what is compared, on what."""
+    """Add the options that choose what to compare, and on which data."""
     command.add_argument(
         "overrides",
         nargs="+",
@@ -41,7 +41,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--metric",
         default="error",
-        help="default: error, with selection=prefix; auc comes with selection=cv5",
+        help="default: error, with selection=prefix; auc uses selection=cv5",
     )
     command.add_argument(
         "--to",
@@ -54,7 +54,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compute what the store lacks, and print the learner beside the others, the best first."""
+    """Compute missing units and print the learner among the others, best first."""
     from omtl.compute.dry_run import Planned
     from omtl.evidence.many_data_sets import study_of, write
     from omtl.reproduction.frames import compare_as_asked
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _data_sets(overrides: list[str]) -> tuple[list[str], list[str]]:
-    """Return the data sets where there are several, and the other overrides."""
+    """Return the data sets if there are several, and the other overrides."""
     given = next((word for word in overrides if word.startswith("dataset=")), "")
     names = _names(given.partition("=")[2])
     if len(names) < 2:
@@ -110,7 +110,7 @@ def _heading(config: dict[str, Any]) -> str:
 
 
 def _print_one(found: Compared, config: dict[str, Any]) -> None:
-    """Print the learner beside the others on one data set."""
+    """Print the learner among the others on one data set."""
     heads = ["", f"{found.metric.name} {found.metric.unit}".strip(), "95 % interval"]
     heads += [f"{found.mine.label} − it", "95 % interval ", "p (Holm)", f"{found.mine.label} is"]
     say(f"{config['dataset']['label']}: {_heading(config)}")
@@ -158,13 +158,13 @@ def _as_text(found: Compared, row: Row) -> list[str]:
 
 
 def _interval(low: float, high: float) -> str:
-    if not math.isfinite(high - low):  # of one repeat
+    if not math.isfinite(high - low):  # a single repeat
         return "none"
     return f"[{low:.4g}, {high:.4g}]"
 
 
 def _of_all(found: Compared, config: dict[str, Any]) -> dict[str, Any]:
-    """Return what all rows have in common."""
+    """Return the fields that all rows share."""
     from importlib.metadata import version
 
     named = {
@@ -184,7 +184,7 @@ def _of_all(found: Compared, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_data(found: Compared, row: Row) -> dict[str, Any]:
-    """Return a row; all have the same keys, with null for what there is not."""
+    """Return a row; all rows have the same keys, with null for missing values."""
 
     def finite(low: float, high: float) -> list[float] | None:
         return [low, high] if math.isfinite(high - low) else None

@@ -7,7 +7,7 @@ from typing import Any
 
 from omtl.util.status import DONE
 
-HELP = "print a script by which your shell completes commands, options and names"
+HELP = "print a shell script that completes commands, options and names"
 EXAMPLES = (
     'completion bash > "$HOME/.omtl_completion"',
     'completion zsh > "${fpath[1]}/_omtl"',
@@ -16,12 +16,12 @@ SHELLS = ("bash", "zsh", "tcsh")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add which shell."""
+    """Add the shell."""
     command.add_argument("shell", choices=SHELLS)
 
 
 def known_names() -> dict[str, list[str]]:
-    """Return the names that arguments can have, by the argument's own name."""
+    """Return the names that each argument accepts."""
     from data_fetchers import names
     from omtl.experiment.composition import GROUPS
     from omtl.experiment.config import options
@@ -41,7 +41,7 @@ def known_names() -> dict[str, list[str]]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the shell's completion of the present commands and names."""
+    """Print the shell's completion script for the current commands and names."""
     import shtab
 
     from omtl.commands._main import parser

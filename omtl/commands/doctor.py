@@ -1,4 +1,4 @@
-"""``omtl doctor``: what is installed, what is cached, what is missing."""
+"""``omtl doctor``: show what is installed, cached and missing."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from omtl.commands._grid import print_rows
 from omtl.commands._json import add_json_option, print_json
 from omtl.util.status import DONE, FAILED
 
-HELP = "show what is installed, what is cached, and what is missing"
+HELP = "show what is installed, cached and missing"
 EXAMPLES = ("doctor", "doctor --json")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add how it is printed."""
+    """Add ``--json``."""
     add_json_option(command)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print how each thing is; fail where one is missing that everything needs."""
+    """Print the state of each item; fail if an essential one is missing."""
     from omtl.experiment.doctor import BAD, GOOD, NOTE, examined
 
     findings = examined()

@@ -1,4 +1,4 @@
-"""``omtl explain``: the verdict on a cell of a table, why, and where its number comes from."""
+"""``omtl explain``: show the verdict on a cell, its reason, and where the number comes from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXAMPLES = (
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add which cell, under which reading."""
+    """Add the cell and how to compute it."""
     command.add_argument("table", metavar="TABLE")
     command.add_argument("cell", metavar="CELL", nargs="?", help="default: list the cells' names")
     command.add_argument(
@@ -33,7 +33,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what is known of a cell, or the names of all cells."""
+    """Print what is known about a cell, or the names of all cells."""
     from omtl.reproduction.provenance import explain, names_of
 
     if options.cell is None:
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _lines(told: dict[str, Any], indent: str = "") -> list[str]:
-    """Return a mapping as lines: what is nested is indented, what is short stays in one line."""
+    """Return a mapping as lines: nested mappings are indented, short ones stay on one line."""
     lines = []
     for name, value in told.items():
         if isinstance(value, list) and any(isinstance(one, dict) for one in value):

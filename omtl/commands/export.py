@@ -1,4 +1,4 @@
-"""``omtl export``: tables, figures and data sets in forms that other programs read."""
+"""``omtl export``: write tables, figures and data sets in formats that other programs read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from omtl.commands._options import add_draw_option, add_run_options, request_of, tell_written
 from omtl.util.status import DONE
 
-HELP = "write tables, figures and data sets in all formats, raw repeats, and what to cite"
+HELP = "write tables, figures, data sets, raw repeats and citations in standard formats"
 EXAMPLES = (
     "export dom-table1 --to paper",
     "export dom-fig2",
@@ -19,30 +19,32 @@ EXAMPLES = (
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add what is written, and where."""
+    """Add what to write, and where."""
     command.add_argument(
         "what",
         nargs="+",
         metavar="WHAT",
         help="tables, figures and data sets; with --bibtex, overrides",
     )
-    command.add_argument("--to", type=Path, default=Path(), help="the folder; default: this one")
+    command.add_argument(
+        "--to", type=Path, default=Path(), help="the folder to write to; default: the current one"
+    )
     command.add_argument(
         "--bibtex",
         action="store_true",
-        help="only print what to cite for a run with these overrides (as for omtl run)",
+        help="only print the citations for a run with these overrides (as for omtl run)",
     )
     command.add_argument(
         "--ro-crate",
         action="store_true",
-        help="also write ro-crate-metadata.json, which says what each file is",
+        help="also write ro-crate-metadata.json, which describes each file",
     )
     add_run_options(command)
     add_draw_option(command)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write files of the store or the kept results, or print what a run is to cite."""
+    """Write files from the store or the kept results, or print a run's citations."""
     if options.bibtex:
         from omtl.experiment.citations import bibtex
         from omtl.experiment.composition import composed

@@ -1,4 +1,4 @@
-"""``omtl fetch``: fetch the files of data sets."""
+"""``omtl fetch``: download the files of data sets."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ EXAMPLES = ("fetch landmine spam", "fetch")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add which data sets."""
+    """Add the data sets."""
     command.add_argument("names", nargs="*", metavar="NAME", help="a data set")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Fetch files, verify them, and print the path of each."""
+    """Download files, verify them, and print their paths."""
     from data_fetchers import fetch_all
     from omtl.util.status import DONE
 

@@ -13,14 +13,14 @@ EXAMPLES = ("figure dom-fig2", "figure rom-figtheorems --jobs 1")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add which figure, and how."""
+    """Add the figure and how to run it."""
     command.add_argument("figure", metavar="FIGURE")
     add_run_options(command)
     add_dry_run_option(command)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compute what a figure lacks, draw it, write its files."""
+    """Compute a figure's missing units, draw it and write its files."""
     from omtl.compute.dry_run import Planned
     from omtl.reproduction.reproduce import reproduce_figure
 

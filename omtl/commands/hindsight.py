@@ -12,12 +12,12 @@ EXAMPLES = ("hindsight", "hindsight --repeats 5")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add of how many repeats."""
+    """Add the number of repeats."""
     command.add_argument("--repeats", type=positive, help="default: as many as published")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write and print the margins by the papers' rule and by one without hindsight."""
+    """Write and print the margins under the papers' rule and without hindsight."""
     from omtl.evidence.hindsight_gap import write_hindsight_gap
     from omtl.tables.request import Request
 

@@ -25,14 +25,14 @@ KINDS: dict[str, str] = {
     "searches": "search",
     "parallels": "parallel",
 }
-"""What can be listed, each with its group of configs; the first two are files of experiments."""
+"""The kinds to list, each with its config group; the first two are files in experiments/."""
 
 SHOWN = ("title", "label", "learner", "module", "rule", "backend")
-"""Values of a config that are told of it, where it has them."""
+"""Config values to show, if present."""
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add what is to be listed."""
+    """Add the kind to list."""
     command.add_argument(
         "kind",
         nargs="?",
@@ -44,7 +44,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def told(kind: str) -> list[dict[str, Any]]:
-    """Return the entries of a kind: the name of each, and what its config says of it."""
+    """Return the entries of a kind: each name with values from its config."""
     from omtl.experiment.config import TARGET, option_files, read_yaml
     from omtl.tables.plan import descriptions
     from omtl.util.user_folder import own
@@ -64,7 +64,7 @@ def told(kind: str) -> list[dict[str, Any]]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what there is, by kind."""
+    """Print the entries, grouped by kind."""
     kinds = [options.kind] if options.kind else list(KINDS)
     content = {kind: told(kind) for kind in kinds}
     if options.json:

@@ -1,4 +1,4 @@
-"""``omtl new``: the files of a new learner, data set or paper."""
+"""``omtl new``: create the files of a new learner, data set or paper."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ NEXT = {
     "dataset": "omtl run dataset={name}",
     "paper": "omtl table {name}-table1; omtl explain {name}-table1",
 }
-"""What to run then."""
+"""What to run next."""
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add what is to be made."""
+    """Add what to create."""
     command.add_argument("kind", choices=tuple(NEXT), metavar="KIND", help=", ".join(NEXT))
     command.add_argument("name", metavar="NAME", help="lower-case letters, digits, underscores")
 

@@ -7,7 +7,7 @@ import argparse
 from omtl.commands._options import tell_written
 from omtl.util.status import DONE
 
-HELP = "check the papers' printed numbers against themselves: repeated rows, impossible spreads"
+HELP = "check the papers' printed tables for repeated rows and impossible numbers"
 EXAMPLES = ("proofread",)
 
 
@@ -16,7 +16,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:  # noqa: ARG001
-    """Print and write what each check found in each published table."""
+    """Print and write the findings of each check in each published table."""
     from omtl.tables.proofread import write_findings
 
     found, paths = write_findings()

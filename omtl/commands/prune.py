@@ -11,19 +11,19 @@ EXAMPLES = ("prune --only-tell", "prune")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add whether anything is removed."""
+    """Add ``--only-tell``."""
     command.add_argument(
         "--only-tell",
         action="store_true",
-        help="show how many would be removed, and remove nothing",
+        help="only show how many units would be removed",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Remove them."""
+    """Remove the units."""
     from omtl.compute.archive import prune
     from omtl.compute.store import Store
 
     gone, stay = prune(Store.default(), options.only_tell)
-    print(f"{gone} units {'would go' if options.only_tell else 'removed'}, {stay} stay")
+    print(f"{gone} units {'would be removed' if options.only_tell else 'removed'}, {stay} kept")
     return DONE

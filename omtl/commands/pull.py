@@ -11,16 +11,18 @@ EXAMPLES = ("pull units.omtl", "pull https://example.org/units.omtl")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add where from."""
+    """Add the archive."""
     command.add_argument("archive", help="a file or its URL")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Take the units."""
+    """Import the units."""
     from omtl.compute.archive import fetched, pull
     from omtl.compute.store import Store
 
     with fetched(options.archive) as path:
         done = pull(path, Store.default())
-    print(f"{done.units} units, {done.new} of them new; {done.ours} are of the code that is here")
+    print(
+        f"{done.units} units, {done.new} of them new; {done.ours} belong to the installed code"
+    )
     return DONE

@@ -13,7 +13,7 @@ EXAMPLES = ("push units.omtl", "push dom.omtl dom-table1 --reading as_written")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add where to, and which."""
+    """Add the archive and the tables."""
     command.add_argument("archive", type=Path, help="the file to write")
     command.add_argument(
         "tables",

@@ -18,7 +18,7 @@ EXAMPLES = (
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add which table, and how."""
+    """Add the table and how to search."""
     command.add_argument("table", metavar="TABLE")
     command.add_argument(
         "--draws",
@@ -40,8 +40,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--keep",
         action="store_true",
-        help="keep the answers of a search of fewer repeats or another seed too; by default its "
-        "record goes to results/partial and the readings stay as they are",
+        help="also keep the answers of a search with fewer repeats or another seed; by default its "
+        "record goes to results/partial and the readings stay unchanged",
     )
     command.add_argument(
         "--page", action="store_true", help="only rewrite the page of the recorded search"
@@ -80,8 +80,8 @@ def run(options: argparse.Namespace) -> int:
         paths += search_readings.write_answers(options.table, found, options.seed)
     else:
         print(
-            "the readings in conf/ are kept: "
-            f"no search of {search_readings.REPEATS} repeats and seed 0"
+            "the readings in conf/ stay unchanged: "
+            f"only a search with {search_readings.REPEATS} repeats and seed 0 changes them"
         )
     tell_written(paths)
     return DONE

@@ -8,12 +8,12 @@ from pathlib import Path
 from omtl.commands._options import tell_written
 from omtl.util.status import DONE
 
-HELP = "write all results as a static site that opens without a server"
+HELP = "write all results as a website that opens without a server"
 EXAMPLES = ("report", "report --output public")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add where it goes, and whether the store is looked at."""
+    """Add the output folder and ``--without-store``."""
     command.add_argument(
         "--output",
         type=Path,
@@ -22,12 +22,12 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--without-store",
         action="store_true",
-        help="use only results/, as a fresh clone would",
+        help="use only results/, as in a fresh clone",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the site and tell where its front page is."""
+    """Write the site and print the path of its front page."""
     from omtl.compute.store import Store
     from omtl.site.build import build
     from omtl.util.paths import CHECKOUT, kept

@@ -12,13 +12,13 @@ EXAMPLES = ("reproduce", "reproduce --repeats 2")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add how all are run; the reading is that of the figures."""
+    """Add how to run them; the reading applies to figures."""
     command.add_argument("--all", action="store_true", help="include the tables that take hours")
     add_run_options(command)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Reproduce all and print the summary; what fails is told in it, the rest goes on."""
+    """Reproduce everything and print a summary that names failures; the rest continues."""
     from rich.console import Console
 
     from omtl.experiment import config

@@ -1,11 +1,11 @@
-"""``omtl run``: run one experiment, or a sweep of them, as Hydra composes it."""
+"""``omtl run``: run one experiment, or a sweep, composed by Hydra."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-HELP = "run one experiment, or a sweep of them"
+HELP = "run one experiment, or a sweep"
 EXAMPLES = (
     "run algorithm=dom1 dataset=random_walk network=ring",
     "run algorithm=dom1 dataset=mhc reading=dom/as_published repeats=5",
@@ -28,7 +28,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--config-dir",
         type=Path,
         metavar="FOLDER",
-        help="your own folder of configs, as OMTL_OWN names it",
+        help="your own folder of configs; the same as setting OMTL_OWN",
     )
     add("--hydra-help", action="store_true", help="print Hydra's own help")
     add("--shell-completion", action="store_true", help="Hydra's: install=bash, query=bash, ...")
@@ -36,7 +36,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "overrides",
         nargs="*",
         metavar="NAME=VALUE",
-        help="an option of a group (algorithm=coml) or a value (repeats=5)",
+        help="a choice from a group (algorithm=coml) or a value (repeats=5)",
     )
 
 

@@ -1,4 +1,4 @@
-"""``omtl search``: measure what searching large grids costs a table."""
+"""``omtl search``: measure the accuracy that a table loses by searching large grids."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import argparse
 from omtl.commands._options import add_run_options, request_of, tell_written
 from omtl.util.status import DONE
 
-HELP = "measure the accuracy a table loses when large grids are searched, not enumerated"
+HELP = "measure how much accuracy a table loses when large grids are searched, not enumerated"
 EXAMPLES = ("search rom-table1",)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add which table and search, and how."""
+    """Add the table, the search and how to run it."""
     command.add_argument("table", metavar="TABLE")
     command.add_argument("--search", default="halving", help="a name in conf/search")
     add_run_options(command)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Search the grids of a table that is played in full; print and write the differences."""
+    """Search the grids of a fully played table; print and write the differences."""
     from omtl.experiment.config import load_option, named_reading
     from omtl.tables.plan import describe, plan_table
     from omtl.tables.search_cost import cost_of
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     paper = describe("table", options.table).paper
     table = plan_table(options.table, named_reading(paper, request.reading), plays=0)
     if any(cell.search for cell in table.cells):
-        raise UserError(f"{options.table} is searched itself; name a table played in full")
+        raise UserError(f"{options.table} is itself searched; name a table that is played in full")
     rows = cost_of(
         table,
         load_option("search", options.search),

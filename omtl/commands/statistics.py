@@ -1,4 +1,4 @@
-"""``omtl statistics``: test the claims of a table or figure, rank its algorithms."""
+"""``omtl statistics``: test the claims of a table or figure and rank its algorithms."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import argparse
 from omtl.commands._options import add_run_options, request_of, tell_written
 from omtl.util.status import DONE
 
-HELP = "test a table's claims, corrected for multiple comparisons; rank its algorithms"
+HELP = "test a table's claims with correction for multiple comparisons, and rank its algorithms"
 EXAMPLES = ("statistics aklo-table1",)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add which table or figure, and how."""
+    """Add the table or figure and how to run it."""
     command.add_argument("table", metavar="TABLE")
     add_run_options(command)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the statistics of a table or figure from the store, or from the kept repeats."""
+    """Write the statistics of a table or figure from the store or the kept repeats."""
     from omtl.reproduction.reproduce import reproduce_statistics
 
     tell_written(reproduce_statistics(options.table, request_of(options)))

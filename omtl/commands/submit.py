@@ -1,4 +1,4 @@
-"""``omtl submit``: a learner's results on the board in one file, for a pull request."""
+"""``omtl submit``: write a learner's results on the board to one file, for a pull request."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from omtl.commands._board import add_board_options, board_of
 from omtl.commands._options import parallel_of, tell_written
 from omtl.util.status import DONE
 
-HELP = "play a learner on the board's data sets and write one file for a pull request"
+HELP = "play a learner on the board's data sets and write a file for a pull request"
 EXAMPLES = ("submit my_learner", "submit my_learner --data landmine,mhc --to handed_in/")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add who takes part, and where the file goes."""
+    """Add the learner, the board's options and the output folder."""
     command.add_argument("learner", metavar="NAME", help="a config in algorithm/")
     add_board_options(command)
     command.add_argument(

@@ -1,4 +1,4 @@
-"""``omtl table``: reproduce a table beside the published one."""
+"""``omtl table``: reproduce a table and compare it with the published one."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ EXAMPLES = (
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add which table, and how."""
+    """Add the table and how to run it."""
     command.add_argument("table", metavar="TABLE")
     command.add_argument(
         "--cell",
-        help="compute only this cell and write no file; `omtl explain TABLE` lists the cells",
+        help="compute only this cell and write no files; `omtl explain TABLE` lists the cells",
     )
     add_run_options(command)
     add_draw_option(command)
@@ -37,7 +37,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compute what a table lacks, print it beside the published one, write its files."""
+    """Compute a table's missing units, print it next to the published one, write its files."""
     from rich.console import Console
 
     from omtl.compute.dry_run import Planned

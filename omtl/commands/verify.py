@@ -23,22 +23,22 @@ EXAMPLES = (
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add how many cells, of which table, drawn how."""
+    """Add the number of cells, the table and the seed."""
     command.add_argument(
-        "--cells", type=positive, help="how many cells; default: one of each table"
+        "--cells", type=positive, help="number of cells; default: one from each table"
     )
     command.add_argument("--seed", type=natural, default=0, help="seed of the draw; default: 0")
-    command.add_argument("--table", help="draw cells of this table only; default: of all tables")
+    command.add_argument("--table", help="draw cells from this table only; default: all tables")
     command.add_argument(
         "--sign",
         metavar="NAME",
-        help="sign: add a line to results/reproductions.csv under this name",
+        help="sign the check: add a line to results/reproductions.csv under this name",
     )
     add_parallel_options(command)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Play cells drawn at random from nothing, and sign the outcome off."""
+    """Replay randomly drawn cells from scratch and record the outcome."""
     from omtl.reproduction.verify import (
         DIFFERENT,
         NOT_COMPARABLE,
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
 
     tables = list(descriptions("table"))
     if options.table is not None:
-        describe("table", options.table)  # a wrong name is told as such
+        describe("table", options.table)  # reports a wrong name
         tables = [options.table]
     checks, parallel = [], parallel_of(options)
     for run, row in drawn(results_to_read(), tables, options.cells or len(tables), options.seed):
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         checks.append(done)
         print(f"{done.result}: {done}", flush=True)
     if all(done.result == NOT_COMPARABLE for done in checks):
-        raise UserError("no cell could be compared, for the reasons above; nothing was signed off")
+        raise UserError("no cell could be compared, for the reasons above; nothing was recorded")
     append(RESULTS / "verify.csv", signed_off(checks, options.seed))
     tell_written([RESULTS / "verify.csv"])
     if options.sign is not None:
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     if different:
         print(
             f"omtl: {different} of {len(checks)} cells differ from results/: the code or the "
-            "packages have changed since they were made, or this machine computes other bits",
+            "packages have changed since they were made, or this machine computes different bits",
             file=sys.stderr,
         )
     return FAILED if different else DONE

@@ -1,4 +1,4 @@
-"""The static site of all results: what is in ``results/``, the configs and the docstrings, to read.
+"""The static site of all results, made from ``results/``, the configs and the docstrings.
 
 It is made from files alone and needs no server: a page refers to its neighbours by relative names,
 and to nothing outside but by plain links. The store is only read, for what ``results/`` does not

@@ -1,4 +1,4 @@
-"""The board: who beats whom without hindsight, for all data sets or those that are asked for."""
+"""The board: who beats whom without hindsight, on all or selected data sets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from omtl.site.gather import Sources
 
 KINDS = {
     "sensors": "sensors",
-    "text": "texts",
+    "text": "text",
     "peptides": "peptides",
     "ratings": "ratings",
     "faces": "faces",
@@ -36,18 +36,18 @@ KINDS = {
 
 @dataclass(frozen=True)
 class BoardPage:
-    """What the page of the board shows.
+    """The content of the board's page.
 
     Parameters
     ----------
     rows : list of dict
-        The ranking, with the time beside the median learner's, and three lines on each learner.
+        The ranking, with the time relative to the median learner, and three lines on each learner.
     data : list of dict
         The data sets.
     kinds : dict of str to str
-        The kinds of streams that there are.
+        The kinds of streams that occur.
     embedded : dict
-        What the script needs to rank a subset and to open a cell.
+        Data for the script that ranks a subset and opens a cell.
     front : Markup
         The chart of ratings against time.
     notes : list of str
@@ -70,12 +70,12 @@ class BoardPage:
 
     @property
     def lines(self) -> dict[str, list[str]]:
-        """Three lines on each learner, by the name of its config."""
+        """Three lines about each learner, by the name of its config."""
         return {row["algorithm"]: row["lines"] for row in self.rows}
 
 
 def board(sources: Sources) -> BoardPage | None:
-    """Return the page of the default board; None where none was played."""
+    """Return the page of the default board, or None if it was not played."""
     if not (sources.results / "board" / "cells.csv").is_file():
         return None
     made = from_results(Board(Asked()), sources.results)
@@ -109,7 +109,7 @@ def board(sources: Sources) -> BoardPage | None:
 
 
 def _names(data: pd.DataFrame) -> dict[str, str]:
-    """Return what data sets are called: their labels, with the names of configs that share one."""
+    """Return the data sets' titles: their labels, with the config's name where labels repeat."""
     labels = dict(zip(data["dataset"], data["label"], strict=True))
     many = {label for label in labels.values() if list(labels.values()).count(label) > 1}
     return {
@@ -156,7 +156,7 @@ def _short(value: float) -> float | None:
 
 
 def front(rows: list[dict[str, Any]]) -> Markup:
-    """Return a chart of ratings against time, with those that none beats in both joined."""
+    """Return a chart of ratings against time, with a line through the Pareto front."""
     points = [(math.log10(row["time"]), row["elo"], row["label"]) for row in rows]
     points = sorted(point for point in points if math.isfinite(point[0]))
     if not points:
@@ -196,9 +196,9 @@ def front(rows: list[dict[str, Any]]) -> Markup:
         for tick in range(400, 2000, 200)
         if min(ys) - 30 < tick < max(ys) + 30
     ]
-    label = "Ratings against time; those that no other learner beats in both are joined"
+    label = "Ratings against time; the line joins learners that no other beats in both"
     return Markup(
         '<svg class="chart front" viewBox="0 0 720 380" role="img" aria-label="{}">{}'
         '<text class="told-scale" x="375" y="374" text-anchor="middle">time of the whole grid, '
-        "beside the median learner's</text></svg>"
+        "relative to the median learner's</text></svg>"
     ).format(label, Markup("").join(parts))

@@ -35,10 +35,10 @@ from omtl.util.errors import UserError
 from omtl.util.paths import results_to_read
 
 MARKER = ".made-by-omtl"
-"""A file of every site: a folder that has it may be replaced, another may not."""
+"""Marks a folder as a site: only a folder with this file may be replaced."""
 
 REPOSITORY = "OMTL_REPOSITORY"
-"""The environment variable that has the repository's address, which pages then link to."""
+"""The environment variable with the repository's address, to which pages then link."""
 
 ASSETS = ("style.css", "script.js", "board.js")
 
@@ -46,7 +46,7 @@ NAVIGATION = (
     ("index.html", "Scoreboard"),
     ("gallery.html", "Figures"),
     ("claims.html", "Claims"),
-    ("proofread.html", "The print"),
+    ("proofread.html", "Print"),
     ("theory.html", "Theory"),
     ("readings.html", "Readings"),
     ("board.html", "Board"),
@@ -57,7 +57,7 @@ NAVIGATION = (
 
 
 def environment() -> Environment:
-    """Return the templates, with what all of them use."""
+    """Return the templates' environment, with what all templates use."""
     made = Environment(
         loader=PackageLoader("omtl.site"),
         autoescape=select_autoescape(),
@@ -82,7 +82,7 @@ def environment() -> Environment:
 def pages(
     sources: Sources, store: Store | None, documentation: str = ""
 ) -> tuple[dict[str, str], dict[str, Path]]:
-    """Return the pages of the site by name, and the files that go beside them.
+    """Return the pages of the site by name, and the files that accompany them.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def pages(
         done[name] = made.get_template(template).render(page=name, **shown)
 
     def offer(path: Path) -> str:
-        """Let a file go beside the pages; return its address."""
+        """Add a file to the site; return its address."""
         address = f"files/{path.parent.name}/{path.name}"
         copied[address] = path
         return address
@@ -161,7 +161,7 @@ def pages(
 
 
 def linked(repository: str, at: str) -> Callable[[str], str]:
-    """Return a function from a file to its address in a repository at a commit, "" without one."""
+    """Return a function that maps a file to its URL in the repository; "" without one."""
     return lambda path: (
         f"{repository.rstrip('/')}/blob/{at.rstrip('+')}/{path}" if repository else ""
     )
@@ -218,7 +218,7 @@ def _write(folder: Path, done: Mapping[str, str], copied: Mapping[str, Path]) ->
     style_and_script = {
         name: files("omtl.site").joinpath(name).read_text(encoding="utf-8") for name in ASSETS
     }
-    told = {MARKER: "A static site that `omtl report` made; it may be replaced.\n"}
+    told = {MARKER: "A static site made by `omtl report`; it may be replaced.\n"}
     for name, text in {**done, **style_and_script, **told}.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     for address, path in copied.items():

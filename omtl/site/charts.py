@@ -18,17 +18,17 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 from omtl.figures.colours import colours_of
 
 N_COLOURS = 8
-"""How many colours of lines the style sheet has; a dash tells the next lines apart."""
+"""Number of line colours in the style sheet; further lines differ by their dashes."""
 
 PAGE_COLOURS = (5, 7, 4, 6, 3, 2, 1, 0)
-"""The style sheet's number of each colour of `omtl.figures.colours`."""
+"""The style sheet's number for each colour of `omtl.figures.colours`."""
 
 DOT = 3.2
 """Radius of the dot of a repeat."""
 
 
 def shown(value: float) -> str:
-    """Return a number as an axis has it."""
+    """Return a number as an axis label."""
     if value != 0 and (abs(value) >= 1e5 or abs(value) < 1e-3):
         mantissa, _, power = f"{value:.3g}".partition("e")
         if not power:
@@ -44,12 +44,12 @@ UNITS: dict[str, Callable[[float], float]] = {
     "log": lambda value: math.log10(max(value, 1e-300)),
     "log1p": math.log1p,
 }
-"""What lengths along an axis are proportional to, by the name of its scale."""
+"""The transformation of numbers on each kind of scale."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """From numbers to places along an axis.
+    """Maps numbers to places along an axis.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _axis_below(scale: Scale, y: float, label: str, top: float) -> Markup:
 
 
 def _stacked(places: Sequence[float]) -> list[int]:
-    """Return how high each dot is to be stacked so that none covers another."""
+    """Return how high to stack each dot so that none covers another."""
     heights = [0] * len(places)
     for number in sorted(range(len(places)), key=lambda i: places[i]):
         near = {
@@ -128,7 +128,7 @@ def number_line(
     unit: str,
     label: str,
 ) -> Markup:
-    """Return the published number and ours on one line, each with its deviation, and our repeats.
+    """Return a chart of the published number, ours, their standard deviations and our repeats.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def number_line(
 
 @dataclass(frozen=True)
 class Curve:
-    """A line of a chart: x, y, and a deviation where there is one.
+    """A line of a chart: x, y, and optional standard deviations.
 
     `kind` is ``run``, ``theory`` or ``published`` (a level at the right edge).
     """
@@ -203,7 +203,7 @@ class Curve:
 
 
 def scale_of(values: np.ndarray) -> str:
-    """Return the scale of an axis: logarithmic where its numbers are spaced by ratios."""
+    """Return the scale of an axis: logarithmic if its numbers are spaced by ratios."""
     v = np.unique(values)
     positive = v[v > 0]
     if v.size < 4 or v[0] < 0 or positive[-1] / positive[0] < 50:
@@ -215,7 +215,7 @@ def scale_of(values: np.ndarray) -> str:
 
 
 def _reach(curves: Sequence[Curve], log_y: bool) -> tuple[float, float]:
-    """Return the least and the most that is shown; the first tenth of a run may leave it."""
+    """Return the range to show; the first tenth of a run may exceed it."""
     ends = []
     for c in curves:
         start = c.y.size // 10 if c.kind == "run" and not log_y else 0
@@ -233,7 +233,7 @@ def _spans_decades(curves: Sequence[Curve]) -> bool:
 def lines(
     curves: Sequence[Curve], x_label: str, y_label: str, label: str, width: int = 560
 ) -> Markup:
-    """Return lines with their deviations as bands.
+    """Return a chart of lines, with standard deviations as bands.
 
     An axis is logarithmic where its numbers are spaced by ratios (x) or span decades (y).
     """
@@ -325,7 +325,7 @@ def lines(
 
 
 def looks_of(labels: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the style sheet's numbers of the colour and the dash of each line."""
+    """Return the style sheet's colour and dash numbers of each line."""
     found = colours_of(labels)
     return [(PAGE_COLOURS[found[one] % N_COLOURS], found[one] // N_COLOURS) for one in labels]
 
@@ -363,7 +363,7 @@ def heat_map(weights: np.ndarray, label: str) -> Markup:
 
 
 def agreement(points: Sequence[tuple[float, float, str, str]], label: str) -> Markup:
-    """Return ours over published of many cells, a row of ticks on one axis.
+    """Return a chart of our numbers relative to the published ones, as ticks on one axis.
 
     Parameters
     ----------

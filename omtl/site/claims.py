@@ -11,7 +11,7 @@ from omtl.site.gather import Sources
 from omtl.tables.committed import READINGS
 
 OUTCOMES = ("holds", "undecided", "fails", "not run")
-"""Outcomes, in the order in which they are shown."""
+"""Outcomes, in display order."""
 
 MARKS = {"holds": "✓", "undecided": "?", "fails": "✗", "not run": "·"}
 MARKS |= {"true": "✓", "false": "✗", "no numbers": "·"}
@@ -65,6 +65,6 @@ def claims(sources: Sources) -> list[Claim]:
 
 
 def tallied(ledger: list[Claim], reading: str) -> dict[str, int]:
-    """Return how many claims came out how."""
+    """Return the number of claims with each outcome."""
     tally = Counter(claim.outcomes[reading].outcome for claim in ledger)
     return {outcome: tally[outcome] for outcome in OUTCOMES if tally[outcome]}

@@ -1,4 +1,4 @@
-"""The data sets: where each is from, its shape and licence, and how it differs from a paper's."""
+"""The data sets: source, shape and licence of each, and how it differs from a paper's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class File:
 
 @dataclass(frozen=True)
 class Config:
-    """A config of a data set, and the columns of tables that are made of it."""
+    """A config of a data set, and the table columns that use it."""
 
     name: str
     label: str
@@ -58,7 +58,7 @@ class DataSet:
 
     @property
     def n_bytes(self) -> int:
-        """Size of all its files."""
+        """Total size of its files."""
         return sum(file.n_bytes for file in self.files)
 
     @property
@@ -123,7 +123,7 @@ def _file(file: Any) -> File:
 
 
 def _columns(dataset: str, sources: Sources) -> Any:
-    """Yield the columns of tables that are made of a data set: table, name and kind."""
+    """Yield the table columns that use a data set: table, name and kind."""
     for table, description in sources.tables.items():
         for column in description.columns:
             if column.dataset == dataset:
@@ -131,7 +131,7 @@ def _columns(dataset: str, sources: Sources) -> Any:
 
 
 def _differences(configs: list[Config], sources: Sources) -> Any:
-    """Yield what the papers that use the data set say of it, and what is here.
+    """Yield, for each paper that uses the data set, how the paper's data differ from ours.
 
     Of a table on a paper's page it is the rows of this data set, else the paragraphs.
     """
@@ -157,6 +157,6 @@ def _differences(configs: list[Config], sources: Sources) -> Any:
 
 
 def _names(text: str, name: str) -> bool:
-    """Whether a text names a data set, by the first word of its name."""
+    """Whether a text mentions a data set by the first word of its name."""
     word = re.split(r"[ (-]", name)[0]
     return re.search(rf"\b{re.escape(word)}", text, re.IGNORECASE) is not None

@@ -24,7 +24,7 @@ class Ranks:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All of it, as far as it is there."""
+    """All available evidence."""
 
     verified: list[dict[str, str]]
     outcomes: dict[str, int]
@@ -35,7 +35,7 @@ class Evidence:
 
 
 def evidence(sources: Sources) -> Evidence:
-    """Return what the numbers rest on."""
+    """Return the evidence behind the numbers."""
     results = sources.results
     verified = rows(results / "verify.csv")
     searches = {

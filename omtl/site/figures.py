@@ -1,4 +1,4 @@
-"""The figures: the drawing that is kept, and its numbers as charts that can be read."""
+"""The figures: the stored plot, and its numbers as interactive charts."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ Y_LABELS = {
     "task_curves": "cumulative error rate (%)",
     "training_size": "area under the ROC curve",
 }
-"""What each kind of panel measures."""
+"""The quantity on the y axis of each kind of panel."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One pair of axes of a panel: its chart, its lines' names, and what belongs to it."""
+    """One pair of axes of a panel: its chart, the names of its lines, and its notes."""
 
     title: str
     chart: Markup
@@ -49,7 +49,7 @@ class Part:
 
     @property
     def looks(self) -> list[tuple[int, int]]:
-        """The numbers of each line's colour and dash."""
+        """The colour and dash numbers of each line."""
         return charts.looks_of([label for label, _ in self.lines])
 
 
@@ -78,7 +78,7 @@ class View:
 
 @dataclass(frozen=True)
 class FigurePage:
-    """A figure: what its paper says of it, and one view per reading."""
+    """A figure: what its paper says about it, and one view per reading."""
 
     id: str
     paper: str
@@ -120,7 +120,7 @@ def figure_page(name: str, sources: Sources) -> FigurePage:
 
 
 def _by_axes(rows: Iterable[dict[str, str]]) -> Iterator[tuple[str, list[dict[str, str]]]]:
-    """Yield the rows of each pair of axes of a panel; those without an x belong to the last."""
+    """Yield the rows of each pair of axes of a panel; rows without an x belong to the last."""
     found: dict[tuple[str, str], list[dict[str, str]]] = {}
     x_label = ""
     for row in rows:
@@ -171,7 +171,7 @@ def curves_of(rows: list[dict[str, str]]) -> list[Curve]:
 
 
 def kept_curves(sources: Sources, table: str, reading: str) -> dict[tuple[str, str], Curve]:
-    """Return the learning curves of a table's cells that figures keep, by data and algorithm."""
+    """Return the learning curves of a table's cells stored with figures, by data and algorithm."""
     found: dict[tuple[str, str], Curve] = {}
     for name, description in sources.figures.items():
         if description.published != table:

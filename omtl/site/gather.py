@@ -1,4 +1,4 @@
-"""Reading what the site shows: the files of results, the papers' folders and the configs."""
+"""Reading the site's sources: results, the papers' folders and the configs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from omtl.tables.plan import describe, descriptions
 
 
 def as_number(text: str) -> float | None:
-    """Return a number that is text, or None where there is none."""
+    """Return a text as a number, or None if it is empty."""
     return float(text) if text else None
 
 
@@ -53,7 +53,7 @@ class Sources:
 
     @cached_property
     def runs(self) -> dict[str, list[Run]]:
-        """The runs of the tables, by id: those by the table's own rule first."""
+        """The runs of the tables, by id; runs with the table's own selection rule come first."""
         return {name: runs(self.results, name) for name in self.tables}
 
     @cached_property
@@ -80,7 +80,7 @@ class Sources:
 
     @cached_property
     def quotes(self) -> dict[tuple[str, str], str]:
-        """The papers' own words in their claims, by paper and claim."""
+        """The quotations in the papers' claims, by paper and claim."""
         return {
             (paper, claim.id): plain(claim.quote)
             for paper in self.papers
@@ -95,7 +95,7 @@ class Sources:
 
     @cached_property
     def questions(self) -> dict[str, dict[str, Any]]:
-        """What the papers leave open, by paper."""
+        """The open questions, by paper."""
         found = {}
         for paper in self.papers:
             path = paper_file(paper, "readings.yaml")
@@ -123,7 +123,7 @@ def _group(name: str) -> dict[str, dict[str, Any]]:
 
 
 def comment_of(group: str, name: str) -> str:
-    """Return the comment at the top of a config: where its values are from, what is open."""
+    """Return the comment at the top of a config, which gives the source of its values."""
     lines = []
     for line in text_of(option_files(group)[name]).splitlines():
         if not line.startswith("#"):
@@ -133,6 +133,6 @@ def comment_of(group: str, name: str) -> str:
 
 
 def yaml_value(value: Any) -> str:
-    """Return a value as a config spells it, in one line."""
+    """Return a value in YAML, on one line."""
     text = yaml.safe_dump(value, default_flow_style=True, width=10_000, allow_unicode=True)
     return text.removesuffix("\n").removesuffix("\n...").strip()

@@ -1,4 +1,4 @@
-"""The learners: what each is, its equations and cost, how it was made, and where it is used."""
+"""The learners: equations, cost, implementation notes and uses of each."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from omtl.site.tables import TablePage
 from omtl.site.text import code, docstring, entries, items, markdown, plain, prose, sections
 
 NUMBERED = ("Implementation details", "Deviations", "Findings")
-"""Sections of a paper's page whose numbered items may be of a learner."""
+"""Sections of a paper's page whose numbered items may concern a learner."""
 
 COST = re.compile(r"((?:An? \w+|A step|Cost[^:.\n]*)(?: costs|:) .*?)(?=\n\s*\n|\Z)", re.DOTALL)
-"""The paragraph of a docstring that states the cost."""
+"""Matches the paragraph of a docstring that states the cost."""
 
 METHODS = ("open_round", "score", "update", "close_round", "fit")
-"""The rules of a learner whose code is shown."""
+"""The methods of a learner whose code is shown."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """A config of a learner: what is fixed, and the grid that is searched."""
+    """A config of a learner: fixed hyper-parameters and the grid."""
 
     name: str
     label: str
@@ -41,7 +41,7 @@ class Config:
 
 @dataclass(frozen=True)
 class Note:
-    """A numbered item of a paper's page that names the learner."""
+    """A numbered item of a paper's page that mentions the learner."""
 
     paper: str
     section: str
@@ -50,7 +50,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Use:
-    """A row of a table that the learner fills, with its verdicts by reading."""
+    """A table row that the learner fills, with its verdicts by reading."""
 
     table: str
     title: str
@@ -80,12 +80,12 @@ class Learner:
 
     @property
     def labels(self) -> list[str]:
-        """What tables and configs call it."""
+        """Its names in tables and configs."""
         return list(dict.fromkeys([*(c.label for c in self.configs), *(u.row for u in self.uses)]))
 
 
 def learners(sources: Sources, tables: list[TablePage]) -> list[Learner]:
-    """Return all learners that a config names, sorted by name."""
+    """Return all learners that have a config, sorted by name."""
     configs: dict[str, list[dict[str, Any]]] = {}
     for config in sources.algorithms.values():
         configs.setdefault(config["learner"], []).append(config)
@@ -131,7 +131,7 @@ def _learner(
 
 
 def _with_helpers(function: Callable[..., Any]) -> str:
-    """Return a function's source, after it that of the private functions that it calls."""
+    """Return the source of a function, followed by the private functions that it calls."""
     found, waiting = [], [function]
     while waiting:
         one = waiting.pop(0)
@@ -156,7 +156,7 @@ def _config(config: Mapping[str, Any]) -> Config:
 
 
 def _uses(path: str, sources: Sources, tables: list[TablePage]) -> Any:
-    """Yield the rows of tables that the learner fills."""
+    """Yield the table rows that the learner fills."""
     for table in tables:
         for row in sources.tables[table.id].rows:
             learners = [sources.algorithms[name]["learner"] for name in row.algorithms]
@@ -174,7 +174,7 @@ def _uses(path: str, sources: Sources, tables: list[TablePage]) -> Any:
 
 
 def _notes(papers: list[str], labels: set[str], sources: Sources) -> Any:
-    """Yield the numbered items of the papers' pages that name the learner."""
+    """Yield the numbered items of the papers' pages that mention the learner."""
     stems = {label.partition(" (")[0] for label in labels}
     named = re.compile("|".join(rf"(?<![\w-]){re.escape(s)}(?![\w])" for s in sorted(stems)))
     for paper in papers:

@@ -17,7 +17,7 @@ OPEN, IN_PART, CLOSED = "open", "in part", "not open"
 
 @dataclass(frozen=True)
 class Badge:
-    """Whether something of a paper is open, and what that rests on."""
+    """Whether one aspect of a paper is open, and why."""
 
     what: str
     state: str
@@ -27,14 +27,14 @@ class Badge:
 def badges(
     paper: str, tables: Iterable[TableDescription], questions: Mapping[str, Any]
 ) -> list[Badge]:
-    """Return how open a paper is, as far as the project's own files tell.
+    """Return how open a paper is, according to the project's own files.
 
     Parameters
     ----------
     paper : str
     tables : iterable of TableDescription
     questions : mapping
-        What it leaves open.
+        Its open questions.
     """
     columns = {column.dataset: column.kind for table in tables for column in table.columns}
     drawn = sorted(name for name in columns if is_synthetic(load_option("dataset", name)))
@@ -56,11 +56,11 @@ def badges(
 def _of_data(real: Mapping[str, str]) -> Badge:
     lacking = sorted(name for name, kind in real.items() if kind == "substitute")
     if not lacking:
-        return Badge("data", OPEN, f"{plural(len(real), 'data set')} from public places")
+        return Badge("data", OPEN, f"{plural(len(real), 'data set')} from public sources")
     state = CLOSED if len(lacking) == len(real) else IN_PART
-    return Badge("data", state, f"others stand in for {', '.join(lacking)}")
+    return Badge("data", state, f"substitutes for {', '.join(lacking)}")
 
 
 def _sets_a_grid(choices: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether an option sets values to search: the paper does not say which."""
+    """Whether an option sets a grid, which the paper then leaves open."""
     return any(".grid" in key for patch in choices.values() for key in patch)

@@ -1,4 +1,4 @@
-"""The papers: each one's own page, and its line of the scoreboard."""
+"""The papers: the page of each, and its line on the scoreboard."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from omtl.tables.committed import READINGS
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: who wrote it, what was reproduced of it, and how."""
+    """A paper: its authors, what was reproduced, and how."""
 
     id: str
     name: str
@@ -33,7 +33,7 @@ class Paper:
     badges: list[Badge]
 
     def tally(self, reading: str) -> dict[str, int]:
-        """Return how many of its claims came out how."""
+        """Return the number of its claims with each outcome."""
         return tallied(self.claims, reading)
 
 
@@ -69,7 +69,7 @@ def papers(
 
 
 def totals(tables: list[TablePage]) -> dict[str, dict[str, int]]:
-    """Return how many published cells of all tables got each verdict, by reading."""
+    """Return the number of published cells with each verdict, by reading."""
     found: dict[str, Any] = {}
     for reading in READINGS:
         tally: Counter[str] = Counter()

@@ -10,7 +10,7 @@ from omtl.tables.proofread import Finding, by_row
 
 @dataclass(frozen=True)
 class Found:
-    """A sentence on the cells of a row that a check found."""
+    """A finding: a sentence about cells of a row."""
 
     table: str
     check: str
@@ -20,14 +20,14 @@ class Found:
 
 @dataclass(frozen=True)
 class Proofread:
-    """The findings, and what each check did."""
+    """The findings, and the extent of each check."""
 
     findings: list[Found]
     checks: list[dict[str, str]]
 
 
 def proofread(sources: Sources) -> Proofread:
-    """Return what was found."""
+    """Return the findings."""
     kinds: dict[tuple[str, str, str], list[Finding]] = {}
     for row in rows(sources.results / "proofread.csv"):
         one = Finding(**row)

@@ -1,4 +1,4 @@
-"""The readings: what each paper leaves open, what was answered, and what the search tried."""
+"""The readings: each paper's open questions, their answers, and the search's trials."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Question:
-    """What a paper leaves open."""
+    """An open question of a paper."""
 
     name: str
     asks: str
@@ -46,7 +46,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Trial:
-    """A reading of a column that the search tried."""
+    """A trial of the search: a reading of a column."""
 
     column: str
     answers: list[tuple[str, str]]
@@ -76,12 +76,12 @@ class PaperReadings:
 
     @property
     def n_departures(self) -> int:
-        """How many questions the closest reading answers other than literally."""
+        """Number of questions with a non-literal answer in the closest reading."""
         return sum(CLOSEST in o.taken_by for q in self.questions for o in q.options if o.support)
 
     @property
     def supports(self) -> dict[str, int]:
-        """How many of these answers have which support."""
+        """Number of these answers with each kind of support."""
         tally = Counter(
             o.support for q in self.questions for o in q.options if CLOSEST in o.taken_by
         )
@@ -89,7 +89,7 @@ class PaperReadings:
 
 
 def readings(sources: Sources) -> list[PaperReadings]:
-    """Return what all papers leave open."""
+    """Return the open questions of all papers."""
     return [_of_paper(paper, asked, sources) for paper, asked in sources.questions.items() if asked]
 
 
@@ -130,7 +130,7 @@ def _of_paper(paper: str, asked: dict[str, Any], sources: Sources) -> PaperReadi
 
 
 def _answers(paper: str, reading: str) -> dict[str, Any]:
-    """Return the answers of a paper's reading; none where there is no such reading."""
+    """Return the answers of a paper's reading; none if it does not exist."""
     try:
         return named_reading(paper, reading)["answers"]
     except UserError:

@@ -17,24 +17,24 @@ from omtl.tables.request import Request
 from omtl.tables.scoring import Scored, score_table
 
 KEPT_PRECISION = 5.1e-5
-"""Numbers of ``results/`` have four digits after the point."""
+"""Numbers in ``results/`` have four decimals."""
 
 
 @dataclass(frozen=True)
 class Repeats:
-    """Our number of a cell in each repeat, and the mean learning curve at the chosen point."""
+    """Our number for a cell in each repeat, and the mean learning curve at the chosen point."""
 
     values: np.ndarray
     curve: Curve | None
 
 
 def kept_repeats(run: Run) -> dict[Place, Repeats]:
-    """Return the single repeats that are kept beside a table."""
+    """Return the single repeats stored with a table."""
     return {place: Repeats(values, None) for place, values in run.repeats.items()}
 
 
 def stored_repeats(run: Run, paper: str, store: Store) -> dict[Place, Repeats]:
-    """Return what the store has of a table, by place; nothing of what it has not whole.
+    """Return the cells of a table that are complete in the store, by place.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def stored_repeats(run: Run, paper: str, store: Store) -> dict[Place, Repeats]:
 
 
 def curve_of(scored: Scored, repeats: list[Mapping[str, np.ndarray]]) -> Curve | None:
-    """Return the cumulative error rate of the chosen point as the examples come, or None.
+    """Return the chosen point's cumulative error rate along the stream, or None.
 
     It is the task's own where the protocol counts by task, else that of all tasks together.
     """

@@ -3,11 +3,11 @@
 
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
-// Colours: as the system has them, or the other way, or back.
+// Colours: as set in the system, or the opposite, or back.
 function themes() {
   const button = document.querySelector(".theme");
   const root = document.documentElement;
-  const told = { "": "as the system has them", light: "light", dark: "dark" };
+  const told = { "": "as set in the system", light: "light", dark: "dark" };
   const kept = () => { try { return localStorage.getItem("theme") || ""; } catch { return ""; } };
   const set = (theme) => {
     if (theme) root.dataset.theme = theme; else delete root.dataset.theme;

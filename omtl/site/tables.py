@@ -39,16 +39,16 @@ from omtl.tables.verdict import (
 ALL_VERDICTS = (*VERDICTS, OURS)
 
 MEANING = {
-    MATCH: f"within {100 * CLOSE:g} % of the published number for sure: the whole interval is",
-    NEAR: f"within {100 * CLOSE:g} % of the published number, but the interval is not",
-    COMPATIBLE: f"further than {100 * CLOSE:g} % away, but the interval includes no difference",
-    OFF: f"further than {100 * CLOSE:g} % away, and not by chance; why is written under the table",
+    MATCH: f"within {100 * CLOSE:g} % of the published number, including the whole interval",
+    NEAR: f"within {100 * CLOSE:g} % of the published number, but the interval reaches further",
+    COMPATIBLE: f"more than {100 * CLOSE:g} % away, but the interval includes 0",
+    OFF: f"more than {100 * CLOSE:g} % away, and not by chance; the reason is below the table",
     SUBSTITUTE: "stand-in data: only claims are judged",
-    TIMING: "seconds of another machine: only ratios are judged",
-    MISSING: "not run; why is written under the table",
-    OURS: "a baseline of ours that the paper does not have",
+    TIMING: "timings from different hardware: only ratios are judged",
+    MISSING: "not run; the reason is below the table",
+    OURS: "an extra baseline of ours that the paper does not have",
 }
-"""What each verdict says."""
+"""The meaning of each verdict."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class View:
 
 @dataclass(frozen=True)
 class TablePage:
-    """A table: what its paper says of it, and one view per reading.
+    """A table: what its paper says about it, and one view per reading.
 
     `counts` are the verdicts of the published cells, without those of our own baselines.
     """
@@ -84,7 +84,7 @@ class TablePage:
 
 
 def counted(rows: Iterable[Mapping[str, str]]) -> dict[str, int]:
-    """Return how many cells got each verdict."""
+    """Return the number of cells with each verdict."""
     tally = Counter(row["verdict"] for row in rows)
     return {verdict: tally[verdict] for verdict in ALL_VERDICTS if tally[verdict]}
 

@@ -12,25 +12,25 @@ from markupsafe import Markup, escape
 SECTION = re.compile(r"^## +(.+)$", re.MULTILINE)
 
 ITEM = re.compile(r"^\d+\. +((?:.|\n(?!\d+\. |\n))+)", re.MULTILINE)
-"""An item of a numbered list, over all its lines."""
+"""Matches an item of a numbered list, with all its lines."""
 
 LINK = re.compile(r'<a href="(?!https?://)[^"]*">(.*?)</a>', re.DOTALL)
-"""A link into the checkout, where no page of the site is."""
+"""Matches a link into the checkout, which has no page on the site."""
 
 SCRIPTS = r"([_^])(\{[^{}]*\}|\([^()]*\)|\[[^][]*\]|[^\W_]{1,3}(?![^\W_])|\*)"
-"""An index or a power: one in brackets, or a short one."""
+"""Matches an index or a power, in brackets or short."""
 
 SCRIPT = re.compile(
     r"(?P<base>(?<!\w)(?:argmin|argmax|Pr|[^\W\d_])[\u0300-\u036f]?|\d|[)‖\]⁻¹Σ√])"
     rf"(?P<scripts>(?:{SCRIPTS.replace('([_^])', '[_^]').replace('(', '(?:', 1)})+)"
 )
-"""A symbol with its indices and powers. Names such as n_tasks are left as they are."""
+"""Matches a symbol with its indices and powers, but not names such as n_tasks."""
 
 UNDERLINED = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 
 
 def slug(text: str) -> str:
-    """Return text as a part of an address."""
+    """Return text as part of a URL."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
@@ -40,7 +40,7 @@ def plain(text: str) -> str:
 
 
 def markdown(text: str) -> Markup:
-    """Return Markdown as HTML; of links into the checkout only the text is left."""
+    """Return Markdown as HTML; links into the checkout become plain text."""
     html = LINK.sub(r"\1", _markdown.render(text))
     html = html.replace(
         "<table>", '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>'
@@ -49,18 +49,18 @@ def markdown(text: str) -> Markup:
 
 
 def inline(text: str) -> Markup:
-    """Return a line of Markdown as HTML, without a paragraph around it."""
+    """Return a line of Markdown as HTML, without an enclosing paragraph."""
     return Markup(LINK.sub(r"\1", _markdown.renderInline(plain(text))))
 
 
 def sections(text: str) -> dict[str, str]:
-    """Return the parts of a Markdown text by their headings (##); "" is what comes before."""
+    """Return the sections of a Markdown text by heading (##); "" is the text before them."""
     parts = SECTION.split(text)
     return {"": parts[0], **dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))}
 
 
 def items(text: str) -> list[str]:
-    """Return the items of the numbered lists of a Markdown text, each in one line."""
+    """Return the items of a Markdown text's numbered lists, each on one line."""
     return [plain(found.group(1)) for found in ITEM.finditer(text)]
 
 
@@ -80,7 +80,7 @@ def prose(text: str) -> Markup:
 
 
 def symbols(text: str) -> Markup:
-    """Return text with indices and powers set low and high: w_i^j, 2^(m+1), Σ_{j ≤ n}."""
+    """Return text with subscripts and superscripts: w_i^j, 2^(m+1), Σ_{j ≤ n}."""
     return Markup(SCRIPT.sub(_set, str(escape(text))))
 
 
@@ -94,7 +94,7 @@ def _set(found: re.Match[str]) -> str:
 
 
 def code(text: str) -> Markup:
-    """Return text with what stands between backquotes as code, and symbols set."""
+    """Return text with backquoted parts as code, and symbols typeset."""
     parts = re.split(r"``(.+?)``|`(.+?)`", text)
     done = Markup()
     for number, part in enumerate(parts):
@@ -104,13 +104,13 @@ def code(text: str) -> Markup:
 
 
 def docstring(text: str) -> dict[str, str]:
-    """Return the sections of a numpydoc docstring by name; "" is what comes before them."""
+    """Return the sections of a numpydoc docstring by name; "" is the text before them."""
     parts = UNDERLINED.split(text)
     return {"": parts[0].strip(), **dict(zip(parts[1::2], parts[2::2], strict=True))}
 
 
 def entries(section: str) -> list[tuple[str, str, str]]:
-    """Return the entries of a numpydoc section: names, type and what is said of them."""
+    """Return the entries of a numpydoc section: names, type and description."""
     found = []
     for part in re.split(r"\n(?=\S)", section.strip("\n")):
         head, _, body = part.partition("\n")

@@ -1,4 +1,4 @@
-"""The theory audit: each bound of the papers' theorems beside what was measured."""
+"""The theory audit: each bound of the papers' theorems, and the measured values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from omtl.site.gather import Sources
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound beside what was measured."""
+    """A bound, and the measured value."""
 
     paper: str
     figure: str
@@ -33,7 +33,7 @@ class Bound:
 
     @property
     def says(self) -> str:
-        """What the comparison shows, in a word."""
+        """The outcome of the comparison, in one word."""
         if self.points_above:
             return "exceeded"
         if self.trivial and float(self.bound) >= float(self.trivial):
@@ -42,7 +42,7 @@ class Bound:
 
     @property
     def width(self) -> float:
-        """Length of the bar of the tightness, from 0 to 1."""
+        """Length of the tightness bar, from 0 to 1."""
         return max(0.0, min(1.0, self.tightness))
 
 

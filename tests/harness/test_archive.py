@@ -127,9 +127,9 @@ def test_commands_push_pull_and_prune(
     assert main(["push", archive]) == 0
     monkeypatch.setenv("OMTL_HOME", str(tmp_path / "there"))
     assert main(["pull", archive]) == 0
-    assert "2 units, 2 of them new; 2 are of the code" in capsys.readouterr().out
+    assert "2 units, 2 of them new; 2 belong to the installed code" in capsys.readouterr().out
     assert main(["prune", "--only-tell"]) == 0
-    assert "0 units would go, 2 stay" in capsys.readouterr().out
+    assert "0 units would be removed, 2 kept" in capsys.readouterr().out
     assert main(["pull", str(tmp_path / "nothing")]) == 2
     assert "nothing cannot be read" in capsys.readouterr().err
 

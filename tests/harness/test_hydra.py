@@ -244,7 +244,7 @@ def test_options_of_hydra_work(
 
 def test_collecting_nothing_is_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert omtl(["collect", str(home)]) == 2
-    assert "there is no record of a run below it" in capsys.readouterr().err
+    assert "contains no record of a run" in capsys.readouterr().err
     (home / "result.json").write_text("[]")
     assert omtl(["collect", str(home)]) == 2
     assert "is no record of a run" in capsys.readouterr().err
