@@ -22,7 +22,5 @@ def run(options: argparse.Namespace) -> int:
 
     with fetched(options.archive) as path:
         done = pull(path, Store.default())
-    print(
-        f"{done.units} units, {done.new} of them new; {done.ours} belong to the installed code"
-    )
+    print(f"{done.units} units, {done.new} of them new; {done.ours} belong to the installed code")
     return DONE

@@ -1,4 +1,4 @@
-"""Labelled rows of many tasks in the form that compiled code reads."""
+"""Labelled rows of many tasks, in the form that compiled code reads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from omtl.data.streams import Tasks
 
 
 class Examples(NamedTuple):
-    """Labelled rows in the form that compiled code reads."""
+    """Labelled rows, in the form that compiled code reads."""
 
     rows: Rows
     y: np.ndarray
@@ -20,5 +20,5 @@ class Examples(NamedTuple):
 
 
 def examples_of(tasks: Tasks) -> Examples:
-    """Return the tasks' examples in the form that compiled code reads."""
+    """Return the tasks' examples, in the form that compiled code reads."""
     return Examples(rows_of(tasks.X), tasks.y, tasks.task, square_norms(tasks.X))

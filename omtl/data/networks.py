@@ -1,4 +1,4 @@
-"""Networks of learning nodes: who is whose neighbour, and with what weight they combine."""
+"""Networks of learning nodes: neighbours and their combination weights."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def adjacency(n_nodes: int, edges: Iterable[Sequence[int]]) -> np.ndarray:
     Raises
     ------
     UserError
-        If an edge leaves the network or the network falls apart.
+        If an edge leaves the network or the network is not connected.
     """
     near = np.zeros((n_nodes, n_nodes))
     for edge in _listed(edges):
@@ -68,14 +68,14 @@ def adjacency(n_nodes: int, edges: Iterable[Sequence[int]]) -> np.ndarray:
 
 
 def _listed(value: Any) -> list[Any]:
-    """Return the value's items; a value without items is its own only one."""
+    """Return the value's items; a value without items is its own only item."""
     return list(value) if isinstance(value, Iterable) else [value]
 
 
 def uniform_weights(near: np.ndarray, include_self: bool) -> np.ndarray:
     """Return 1/N for each of a node's N neighbours (DOM paper, section 4.1).
 
-    Rows sum to 1; columns do so only where all nodes have as many neighbours.
+    Rows sum to 1; columns do so only if all nodes have the same number of neighbours.
     """
     near = near.copy()
     np.fill_diagonal(near, 1.0 if include_self or near.shape[0] == 1 else 0.0)
@@ -106,13 +106,13 @@ def mixing_matrix(
     n_nodes : int
         Number of nodes.
     topology : str
-        A name in `TOPOLOGIES`; not read where `edges` are given.
+        A name in `TOPOLOGIES`; ignored if `edges` are given.
     edges : pairs of node numbers, optional
         Any undirected, connected network.
     weights : {"uniform", "metropolis"}
-        How a node weighs its neighbours.
+        How a node weights its neighbours.
     include_self : bool
-        Whether a node is a neighbour of its own (uniform weights only).
+        Whether a node is its own neighbour (uniform weights only).
 
     Raises
     ------
@@ -138,17 +138,17 @@ def mixing_matrix(
 
 @lru_cache(maxsize=64)
 def _adjacency_of(topology: str, n_nodes: int) -> np.ndarray:
-    """Return the adjacency matrix of a network by its name: a table's units have a few of them."""
+    """Return the adjacency matrix of a named network, cached: a table's units share a few."""
     near = adjacency(n_nodes, TOPOLOGIES[topology](n_nodes))
-    near.flags.writeable = False  # all who ask have the same one
+    near.flags.writeable = False  # all callers share it
     return near
 
 
 def modes(mixing: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the modes of combining: A = to_nodes · diag(decay) · from_nodes.
+    """Return the modes of the combination matrix: A = to_nodes · diag(decay) · from_nodes.
 
-    In this basis one combination of all neighbours' knowledge is a multiplication of each mode by
-    its decay, whatever the number of features.
+    In this basis one combination multiplies each mode by its decay, whatever the number of
+    features.
 
     Parameters
     ----------
@@ -165,14 +165,14 @@ def modes(mixing: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     Raises
     ------
     UserError
-        If the weights belong to no undirected network.
+        If the weights are not those of an undirected network.
     """
     return _modes_of(np.ascontiguousarray(mixing, dtype=float).tobytes(), mixing.shape[0])
 
 
 @lru_cache(maxsize=64)
 def _modes_of(weights: bytes, n_nodes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the modes of these combination weights: a grid's points have one network."""
+    """Return the modes of these combination weights, cached: a grid's points share a network."""
     mixing = np.frombuffer(weights).reshape(n_nodes, n_nodes)
     values, vectors = np.linalg.eig(mixing.T)
     weight = np.abs(np.real(vectors[:, np.argmax(np.real(values))]))

@@ -14,14 +14,14 @@ from omtl.data.validation import sound_tasks
 from omtl.util.errors import UserError
 
 SPARSE_BELOW = 0.25
-"""Rows with a smaller share of nonzeros than this are kept sparse."""
+"""Rows with a smaller share of nonzeros than this are stored sparse."""
 
 LARGE = 2**27
-"""Bytes of examples from which on a unit plays them where they are, and takes no copy in order."""
+"""From this size in bytes on, a unit plays examples in place instead of copying them in order."""
 
 
 def with_bias(tasks: Tasks) -> Tasks:
-    """Return the tasks with a last feature that is always 1."""
+    """Return the tasks with an additional last feature that is always 1."""
     ones = np.ones((tasks.X.shape[0], 1))
     if isinstance(tasks.X, sparse.csr_array):
         return replace(tasks, X=sparse.csr_array(sparse.hstack([tasks.X, ones])))
@@ -29,7 +29,7 @@ def with_bias(tasks: Tasks) -> Tasks:
 
 
 def with_unit_rows(tasks: Tasks) -> Tasks:
-    """Return the tasks with each example divided by its Euclidean norm (a zero row stays)."""
+    """Return the tasks with each example divided by its Euclidean norm (a zero row stays zero)."""
     norm = np.sqrt(square_norms(tasks.X))
     scale = 1.0 / np.where(norm > 0.0, norm, 1.0)
     if isinstance(tasks.X, sparse.csr_array):
@@ -41,13 +41,13 @@ NORMALISATIONS = {"none": lambda tasks: tasks, "unit": with_unit_rows}
 
 
 def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
-    """Return the tasks as learners are fed them.
+    """Return the tasks prepared for learners.
 
     Parameters
     ----------
     tasks : Tasks
     normalise : {"none", "unit"}
-        Whether to divide each example by its norm, after the bias feature is there.
+        Whether to divide each example by its norm, including the bias feature.
     bias : bool
         Whether to add a feature that is always 1.
 
@@ -74,18 +74,18 @@ def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
 
 @dataclass(frozen=True)
 class Fed:
-    """What learners are fed of a data set.
+    """A data set prepared for learners.
 
     Parameters
     ----------
     tasks : Tasks
-        The examples, without the features that one example alone has.
+        The examples, without features that occur in a single example.
     square_norm : ndarray of shape (n_examples,)
         Squared norms of the whole rows.
     sha256 : str
         Hash of the whole rows, labels and tasks.
     is_lean : bool
-        Whether there were such features.
+        Whether such features were dropped.
     """
 
     tasks: Tasks
@@ -95,16 +95,16 @@ class Fed:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the rows and their norms take."""
+        """Memory of the rows and their norms, in bytes."""
         return _bytes_of(self.tasks.X) + self.square_norm.nbytes
 
 
 def fed(tasks: Tasks) -> Fed:
-    """Return what learners are fed of prepared tasks.
+    """Return prepared tasks in the form for learners.
 
-    Where each example comes once, a feature that one example alone has never meets its weight
-    again and changes no score: it is dropped, and kept in the squared norm. The most common
-    features come first, so that the weights that are read most lie together.
+    If each example is played once, a feature that occurs in a single example changes no score: it
+    is dropped from the row and kept in the squared norm. The most common features come first, so
+    that the most used weights lie together in memory.
     """
     square_norm = square_norms(tasks.X)
     lean = tasks
@@ -119,7 +119,7 @@ def fed(tasks: Tasks) -> Fed:
 
 
 def read_only(source: Fed) -> Fed:
-    """Return what cannot be written to: a learner that changes its rows is refused by NumPy."""
+    """Return a read-only copy: NumPy refuses a learner that changes its rows."""
     tasks = source.tasks
     X: np.ndarray | sparse.csr_array = tasks.X
     if isinstance(X, sparse.csr_array):
@@ -132,18 +132,18 @@ def read_only(source: Fed) -> Fed:
 
 
 def _locked(array: np.ndarray) -> np.ndarray:
-    """Return an array's numbers, not to be written to."""
+    """Return a read-only view of an array."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def in_order(source: Fed, stream: Stream) -> tuple[Examples, Stream]:
-    """Return the examples in the order in which they come, and the stream of these.
+    """Return the examples in stream order, and the stream over them.
 
-    Memory is then read from front to back, which makes a play several times faster. What is
-    `LARGE` stays where it is, in its own order: a unit then holds no copy of it, and may take
-    twice as long. What is `read_only` stays so.
+    Memory is then read from front to back, which makes a play several times faster. Data above
+    `LARGE` stay in place, in their own order: a unit then needs no copy, and may take twice as
+    long. Data that are `read_only` stay so.
     """
     tasks, order = source.tasks, stream.example
     if _bytes_of(tasks.X) * order.size > LARGE * tasks.y.size:
@@ -160,12 +160,12 @@ def in_order(source: Fed, stream: Stream) -> tuple[Examples, Stream]:
 
 
 def _bytes_of(X: np.ndarray | sparse.csr_array) -> int:
-    """Return how many bytes the values of a matrix take, and their columns where it is sparse."""
+    """Return the size in bytes of a matrix's values and, if sparse, their columns."""
     return X.data.nbytes + X.indices.nbytes if isinstance(X, sparse.csr_array) else X.nbytes
 
 
 def _rows(X: np.ndarray | sparse.csr_array) -> Rows:
-    """Return the rows of a matrix as `rows_of`, with no copy where its numbers are of their kind.
+    """Return the rows of a matrix like `rows_of`, without a copy if the types fit.
 
     Learners only read them.
     """

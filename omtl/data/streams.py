@@ -1,4 +1,4 @@
-"""Labelled examples of many tasks, and the orders in which a learner meets them."""
+"""Labelled examples of many tasks, and the order in which a learner sees them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy import sparse
 from omtl.util.errors import UserError
 
 BLOCK = 1 << 20
-"""Numbers that are converted at a time where they are hashed."""
+"""How many numbers to convert at a time for hashing."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Tasks:
     task : ndarray of shape (n_examples,), int64
         The task of each example, from 0 to ``len(names) - 1``.
     names : tuple of str
-        The tasks' names, in the order of their numbers.
+        The tasks' names, by index.
     """
 
     X: np.ndarray | sparse.csr_array
@@ -42,12 +42,12 @@ class Tasks:
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of all that a learner is fed: rows, labels, tasks."""
+        """Hash of a learner's input: rows, labels, tasks."""
         digest = hashlib.sha256(repr((self.X.shape, self.names)).encode())
         parts = [self.X]
         if isinstance(self.X, sparse.csr_array):
             digest.update(self.X.indptr.astype(np.int64).data)
-            for first in range(0, self.X.nnz, BLOCK):  # a copy of all would be another data set
+            for first in range(0, self.X.nnz, BLOCK):  # a full copy would double the memory
                 digest.update(self.X.indices[first : first + BLOCK].astype(np.int64).data)
             parts = [self.X.data]
         for array in (*parts, self.y, self.task):
@@ -63,16 +63,16 @@ class RealTasks(Tasks):
 
 
 class Stream(NamedTuple):
-    """The order in which examples come, in rounds.
+    """The order of the examples, in rounds.
 
     Parameters
     ----------
     start : ndarray of shape (n_rounds + 1,), int64
         Round t has the events from ``start[t]`` to ``start[t + 1] - 1``.
     example, node : ndarray of shape (n_events,), int64
-        The example that comes, and the node it is dealt to (0 where there is no network).
+        The example of the event, and its node (0 without a network).
     checkpoint : ndarray of shape (n_checkpoints,), int64
-        Numbers of rounds after which the trace notes how far the learner has come.
+        Numbers of rounds after which the trace records the learner's progress.
     """
 
     start: np.ndarray
@@ -82,13 +82,13 @@ class Stream(NamedTuple):
 
 
 def checkpoints(n_rounds: int, n_checkpoints: int) -> np.ndarray:
-    """Return evenly spread numbers of rounds, the last one being all of them."""
+    """Return evenly spaced numbers of rounds, ending with all of them."""
     n = min(n_rounds, n_checkpoints)
     return np.ceil(np.arange(1, n + 1) * n_rounds / max(n, 1)).astype(np.int64)
 
 
 RUN_OUT = ("sit_out", "again")
-"""What a task may do that has run out of examples."""
+"""The options for a task that has run out of examples."""
 
 
 def rounds(
@@ -102,8 +102,8 @@ def rounds(
     """Return a stream of rounds: one example of every task per round, in the order of the tasks.
 
     Each task's examples are shuffled. A task that has run out of examples sits out the remaining
-    rounds, or has its examples again in the same order. In each round the examples are dealt to the
-    nodes at random, none to a node twice before every node has one.
+    rounds, or starts again in the same order. In each round the examples are assigned to the nodes
+    at random; no node gets a second one before every node has one.
 
     Parameters
     ----------
@@ -113,9 +113,9 @@ def rounds(
     n_nodes : int
         Number of nodes.
     n_checkpoints : int
-        How often the trace notes how far the learner has come.
+        How often the trace records the learner's progress.
     run_out : {"sit_out", "again"}
-        What a task does that has run out of examples before the largest has.
+        What a task does when it runs out of examples before the largest task.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def rounds(
     present = table >= 0
     turns = -(-n_tasks // n_nodes)
     hands = np.argsort(deal.random((n_rounds, turns, n_nodes)), axis=2, kind="stable")
-    hand = np.cumsum(present, axis=1) - 1  # the how-manieth example of its round each one is
+    hand = np.cumsum(present, axis=1) - 1  # position of each example in its round
     nodes = np.take_along_axis(hands.reshape(n_rounds, turns * n_nodes), hand, axis=1)
     return Stream(
         start=np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int64),
@@ -148,10 +148,10 @@ def rounds(
 
 
 def lifelong(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
-    """Return a stream of tasks, one after the other, an example per round.
+    """Return a stream of tasks, one after the other, with one example per round.
 
-    The order of the tasks is shuffled, and the examples within each. Checkpoints are the end of
-    each task, and every example of the last one (AKLO paper, figure 2).
+    The order of the tasks is shuffled, and the examples within each. Checkpoints are the ends of
+    tasks, and every example of the last task (AKLO paper, figure 2).
 
     Parameters
     ----------
@@ -173,13 +173,13 @@ def lifelong(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
 
 
 def first_part(stream: Stream, share: float) -> Stream:
-    """Return the first rounds of a stream, `share` of them, with its last round a checkpoint.
+    """Return this share of a stream's rounds, from the start, ending with a checkpoint.
 
     Parameters
     ----------
     stream : Stream
     share : float
-        More than 0; the whole stream for 1.
+        Greater than 0; 1 for the whole stream.
     """
     n_rounds = math.ceil(share * (stream.start.size - 1))
     if n_rounds >= stream.start.size - 1:

@@ -1,7 +1,7 @@
-"""Triplets of a query and two candidates, one of which is of the query's class.
+"""Triplets of a query and two candidates, one of them of the query's class.
 
-They come in blocks, each drawn when it is asked for, so that a stream of any length takes no memory
-(OMTRSL paper, section 4.1).
+They are generated in blocks on demand, so that a stream of any length needs little memory (OMTRSL
+paper, section 4.1).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 from omtl.util.errors import UserError
 
 BLOCK = 256
-"""Triplets that are drawn, and learnt from, together."""
+"""Number of triplets that are drawn and processed together."""
 
 
 class Triplets(NamedTuple):
-    """Triplets in the order in which they come.
+    """Triplets in stream order.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Triplets(NamedTuple):
 
 
 def interleaved(counts: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield tasks in random order, each as often, on average, as its count says.
+    """Yield tasks in random order, each on average as often as its count.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def interleaved(counts: np.ndarray, rng: np.random.Generator) -> Iterator[np.nda
 
 
 def task_by_task(counts: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:  # noqa: ARG001
-    """Yield tasks one after the other, each as often as its count says."""
+    """Yield tasks one after the other, each as often as its count."""
     upper = np.cumsum(counts)
     for start in range(0, int(upper[-1]), BLOCK):
         at = np.arange(start, min(start + BLOCK, upper[-1]))
@@ -90,7 +90,7 @@ class Sampler:
     names: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        """Look whether triplets can be drawn of every task."""
+        """Check that triplets can be drawn from every task."""
         for name, n_classes in zip(self.names, self._groups.n_classes, strict=True):
             if n_classes < 2:
                 raise UserError(
@@ -104,7 +104,7 @@ class Sampler:
             )
 
     class _Groups(NamedTuple):
-        """The classes of all tasks, each a range of `order`; those of a task stand together."""
+        """The classes of all tasks, each a range of `order`; classes of a task are adjacent."""
 
         order: np.ndarray
         start: np.ndarray
@@ -124,7 +124,7 @@ class Sampler:
         return Sampler._Groups(order, start, size, np.cumsum(n_classes) - n_classes, n_classes)
 
     def of(self, tasks: np.ndarray, rng: np.random.Generator) -> Triplets:
-        """Return a triplet of each of the tasks.
+        """Return one triplet for each of the tasks.
 
         Parameters
         ----------
@@ -161,14 +161,14 @@ class Sampler:
         Parameters
         ----------
         per_example : float
-            Triplets of a task for each of its examples.
+            Number of triplets per example of a task.
         order : {"interleaved", "by_task"}
         rng : numpy.random.Generator
 
         Raises
         ------
         UserError
-            If the order is not known, or there would be no triplets.
+            If the order is unknown, or there would be no triplets.
         """
         if order not in ORDERS:
             raise UserError(

@@ -1,8 +1,8 @@
 """Validation of examples on input: once per matrix, before compiled code reads it.
 
-Compiled code takes indices as they are: one beyond the weights would be written to memory that
-belongs to something else. SciPy does not look at indices when a matrix is made of arrays, and
-those of a matrix can be changed later, so nothing that a matrix says of itself is believed here.
+Compiled code does not check indices: one beyond the weights would write to foreign memory. SciPy
+does not check indices when a matrix is made from arrays, and they can be changed later, so this
+module trusts nothing that a matrix claims about itself.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from scipy import sparse
 from omtl.util.errors import UserError
 
 WIDEST = 2**31 - 1
-"""Columns that a matrix may have: compiled code keeps the number of a column in 32 bits."""
+"""Maximum number of columns: compiled code stores column indices in 32 bits."""
 
 AXES = ("row", "column")
 
 COMPRESSED = {"csr": 0, "csc": 1}
-"""Formats whose arrays are checked as they are, each with its major axis."""
+"""Formats whose arrays are checked directly, with their major axes."""
 
 
 def sound_rows(X: Any) -> Any:
-    """Return a sparse matrix in canonical form once it is sure that its indices are in its shape.
+    """Return a sparse matrix in canonical form, after checking that its indices fit its shape.
 
-    Canonical: CSR, ascending columns in each row, each once (duplicates are added up), as SciPy's
-    ``sum_duplicates`` makes it. A matrix that is canonical already is not copied; the one given is
-    never changed.
+    Canonical means CSR with ascending, unique columns in each row (duplicates are summed), as made
+    by SciPy's ``sum_duplicates``. A canonical matrix is not copied; the given matrix is never
+    changed.
 
     Parameters
     ----------
     X : object
-        What is not sparse is returned as it is.
+        Anything that is not sparse is returned unchanged.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def sound_rows(X: Any) -> Any:
     if X.format not in COMPRESSED:
         X = _coordinates(X).tocsr()
     _check_compressed(X, COMPRESSED[X.format])
-    # Made anew, it has nothing noted of its indices, which may have changed since.
+    # A new matrix has no cached facts about its indices, which may have changed.
     kind = sparse.csr_array if X.format == "csr" else sparse.csc_array
     rows = kind((X.data, X.indices, X.indptr), shape=X.shape).tocsr()
     if not rows.has_canonical_format:
@@ -64,7 +64,7 @@ def sound_rows(X: Any) -> Any:
 
 
 def _coordinates(X: Any) -> Any:
-    """Return a matrix as coordinates once it is sure that they are in its shape."""
+    """Return a matrix as coordinates, after checking that they fit its shape."""
     found = X.tocoo()
     for axis, index, size in zip(AXES, found.coords, found.shape, strict=True):
         _check_integers(index, f"X: {axis}")
@@ -96,7 +96,7 @@ def _check_integers(array: Any, name: str) -> None:
 
 
 def _check_range(index: np.ndarray, size: int, name: str) -> None:
-    """Raise ValueError where a number is outside of what it counts."""
+    """Raise ValueError if a number is out of range."""
     if not index.size:
         return
     least, largest = int(index.min()), int(index.max())
@@ -106,13 +106,13 @@ def _check_range(index: np.ndarray, size: int, name: str) -> None:
 
 
 def sound_tasks(tasks: Any) -> Any:
-    """Return a data set once it is sure that compiled code can read it, its rows canonical.
+    """Return a data set with canonical rows, after checking that compiled code can read it.
 
     Parameters
     ----------
     tasks : Tasks
-        Or examples that have a class each (``label``) in place of a ``y`` of -1 or +1; a ``y`` of
-        `RealTasks` is any finite number.
+        Or examples with classes (``label``) instead of a ``y`` of -1 or +1; the ``y`` of
+        `RealTasks` may be any finite numbers.
 
     Raises
     ------

@@ -1,30 +1,30 @@
-"""The compiled loop, and the weight vectors in which rules are written.
+"""The compiled loop, and the weight vectors used by the learners' rules.
 
 ==================  ================================================================================
 `inlining`          compiling rules as parts of one loop; choosing compiled forms by types
-`layout`            where vectors begin in memory
+`layout`            alignment of vectors in memory
 `products`          dot, axpy: one vector, one row
 `passes`            several products or steps in one pass
-`many_vectors`      one row, many vectors: copies that points of a grid share
+`many_vectors`      one row, many vectors: copies shared by points of a grid
 `lanes`             one sparse row, many vectors, in the processor's vector registers
-`norms`             squared norms that follow from the steps
+`norms`             squared norms, updated step by step
 `vectors`           Scaled, GroupSparse, RoundSum, NormedSum
 `network`           Network: the vectors of nodes that combine, then adapt
-`pulled`            Pulled: vectors that are pulled towards a common one
+`pulled`            Pulled: vectors pulled towards a common one
 `by_feature`        steps with a rate or a variance for each feature
 `losses`            hinge, absolute and square loss, and their slopes
 `random_numbers`    random numbers within rules
 `task_vectors`      the vectors of all tasks, read in one pass over a row
-`relationships`     task vectors, and the relation of tasks that is learnt from them
+`relationships`     task vectors, and the relation of tasks learnt from them
 `eigenvalues`       eigenvalues of small matrices (Jacobi), inverses, roots
 `exponential`       the exponential of a small matrix
-`triplet_steps`     learning from triplets, one after the other
+`triplet_steps`     learning from triplets, one by one
 `similarities`      matrices of tasks that learn from triplets, in blocks
 `neighbours`        the neighbours of each node, by threes
-`loop`              test, then train: the loop that every learner is played in
+`loop`              test, then train: the loop that plays every learner
 `sharing`           what points of a grid share, derived from a learner's declaration
-`copies`            what is done to copies of a part of the weights
-`seen_features`     the features that examples have had so far
+`copies`            operations on copies of a part of the weights
+`seen_features`     the features seen so far
 `grid_loop`         the same loop for all points of a grid at once
 `not_compiled`      why numba refuses a learner, in one line
 ==================  ================================================================================

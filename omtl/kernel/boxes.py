@@ -1,10 +1,10 @@
-"""Boxes: values that compiled code reads at an address, so that a state is passed only once.
+"""Boxes: values that compiled code reads at an address, so that a state is unpacked only once.
 
-Numba unpacks a tuple of arrays anew in each call, which takes far longer than to learn from an
-example. A *box* keeps the unpacked form in memory; its address is a plain whole number. A compiled
-function is then called by its entry point for known types, past numba's look at each argument.
+Numba unpacks a tuple of arrays again in each call, which takes far longer than learning from an
+example. A *box* keeps the unpacked form in memory; its address is a plain integer. A compiled
+function is then called through its entry point for known types, which skips numba's type checks.
 
-Everything private to numba that this takes is in this file.
+This file contains all uses of numba's private parts for this.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from omtl.kernel.inlining import loop
 
 
 class Boxed(types.Type):
-    """Numba's type of the address of a value of a type."""
+    """Numba's type for the address of a value of a given type."""
 
     def __init__(self, kind: types.Type) -> None:
         self.kind = kind
@@ -39,7 +39,7 @@ class Boxed(types.Type):
 
 @register_model(Boxed)
 class _Address(models.PrimitiveModel):
-    """An address is a whole number."""
+    """An address is an integer."""
 
     def __init__(self, manager: Any, kind: Boxed) -> None:
         super().__init__(manager, kind, ir.IntType(64))
@@ -82,7 +82,7 @@ fill = loop(_fill)
 
 @cache
 def form_of(kind: types.Type) -> tuple[Boxed, int, Callable]:
-    """Return the type of a box, the bytes that it needs, and what fills it."""
+    """Return the type of a box, its size in bytes, and the function that fills it."""
     context = cpu_target.target_context
     boxed = Boxed(kind)
     size = context.get_abi_sizeof(context.get_data_type(kind))
@@ -90,7 +90,7 @@ def form_of(kind: types.Type) -> tuple[Boxed, int, Callable]:
 
 
 class Box:
-    """A value in its unpacked form; it keeps the arrays of the value alive.
+    """A value in unpacked form; it keeps the value's arrays alive.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Box:
     def entry(self, function: Any, *kinds: types.Type) -> Callable:
         """Return a compiled function's entry point for this box and arguments of these types.
 
-        It is called with the address and the arguments, whose types it does not look at: a caller
-        must be sure of them.
+        It is called with the address and the arguments. It does not check their types: the caller
+        must.
         """
         return function.compile((self.kind, *kinds))

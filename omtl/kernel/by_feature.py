@@ -1,4 +1,4 @@
-"""Steps with an own length per feature, as in AdaGrad and AROW."""
+"""Steps with a separate length per feature, as in AdaGrad and AROW."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from omtl.kernel.products import dense_weighed_square
 
 
 def features_of(rows: Rows, i: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the features of row `i`, and its values there; in plain Python only."""
+    """Return the features of row `i` and their values; in plain Python only."""
     if isinstance(rows, DenseRows):
         return np.arange(rows.X.shape[1]), rows.X[i]
     part = slice(rows.indptr[i], rows.indptr[i + 1])
@@ -19,7 +19,7 @@ def features_of(rows: Rows, i: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _dense_adaptive_axpy(a, rows, i, w, square):
     row = rows.X[i]
-    # Without a branch, and with a quotient that cannot raise: in vector instructions.
+    # No branch, and a quotient that cannot raise, so that it is vectorised.
     for f in range(w.size):
         x = row[f]
         total = square[f] + x * x
@@ -83,7 +83,8 @@ def _sparse_posterior(a, beta, rows, i, w, drop):
 def update_posterior(
     a: float, beta: float, rows: Rows, i: int, w: np.ndarray, drop: np.ndarray
 ) -> None:
-    """Let w be w + a Σx and Σ be Σ − β Σx xᵀΣ, of the diagonal Σ = 1 − `drop` and x of row `i`."""
+    """Set w to w + a Σx and Σ to Σ − β Σx xᵀΣ, with the diagonal Σ = 1 − `drop` and row `i` as
+    x."""
     at, x = features_of(rows, i)
     reach = (1.0 - drop[at]) * x
     w[at] += a * reach

@@ -15,17 +15,17 @@ NOT_TAKEN = ("__dict__", "__weakref__", "__annotations__")
 
 @dataclass_transform(frozen_default=True)
 def compiled(kind: Class) -> Class:
-    """Make a class of hyper-parameters and rules a learner that is played in the compiled loop.
+    """Turn a class of hyper-parameters and rules into a learner for the compiled loop.
 
-    It stands where ``@dataclass`` stands on a learner that is played as plain Python. The class
-    becomes a tuple of its annotated fields with the same methods (`omtl.kernel.rules`), which
-    numba can compile. It takes what the class has itself: one that inherits is refused.
+    It replaces ``@dataclass``, with which a learner is played as plain Python. The class becomes a
+    tuple of its annotated fields with the same methods (`omtl.kernel.rules`), which numba can
+    compile. Only the class's own members count: a class that inherits is refused.
 
     Parameters
     ----------
     kind : type
-        A class with annotated fields, those with defaults last, and a learner's methods; of no
-        other class.
+        A class with annotated fields, those with defaults last, and a learner's methods, without
+        base classes.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def compiled(kind: Class) -> Class:
     without = fields[: len(fields) - len(defaults)]
     if any(name in kind.__dict__ for name in without):
         raise UserError(f"{kind.__name__}: fields with defaults must come after those without")
-    make: Any = namedtuple  # the fields are known only here, not to a type checker
+    make: Any = namedtuple  # a type checker does not know the fields
     made = make(kind.__name__, fields, defaults=defaults, module=kind.__module__)
     for name, member in kind.__dict__.items():
         if name not in (*fields, *NOT_TAKEN):

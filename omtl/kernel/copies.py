@@ -1,8 +1,8 @@
 """Operations on copies of a part of the weights, by the kind of the part.
 
-The copies are kept as the vectors of tasks are (`omtl.kernel.vectors`), with copies in place of
-tasks; those of a `RoundSum` have one more axis in front. The part comes first in each operation,
-and is what picks its form.
+The copies are stored like the vectors of tasks (`omtl.kernel.vectors`), with copies instead of
+tasks; those of a `RoundSum` have one more axis in front. The part is the first argument of each
+operation, and selects its form.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _products_of_normed_sum(part, rows, i, first, last, sums, out):
 
 @by_kind
 def coefficient(part, step, c, event, y):  # noqa: ARG001
-    """Return how many times the row is to be added to the vector of a copy."""
+    """Return the factor with which to add the row to a copy's vector."""
     return step[0] * y / part.scale[c]
 
 
@@ -85,13 +85,13 @@ def _coefficient_of_normed_sum(part, step, c, event, y):  # noqa: ARG001
 
 @by_kind
 def add_rows(part, steps, rows, i, first, last, which):
-    """Add ``steps[c]`` times row `i` to each of some copies; all but `which` have no step."""
+    """Add ``steps[c]`` times row `i` to copies; only those in `which` have a step."""
     axpys_of(steps, rows, i, first, last, which, part.vectors)
 
 
 @by_kind
 def finish_step(part, step, c, rows, event, y, product):  # noqa: ARG001
-    """Do what follows the addition; `product` is the copy's with the row before it."""
+    """Finish after the addition; `product` is the copy's product with the row before it."""
     shrink(part, c, step[1])
 
 
@@ -109,14 +109,14 @@ def _finish_normed_sum(part, step, c, rows, event, y, product):
 
 @inlined
 def add_later_to_copy(part, c, event, y):
-    """Let the end of the round add y times an example to a copy of a `RoundSum`."""
+    """Schedule y times an example for a copy of a `RoundSum`, to be added after the round."""
     part.label[c, event.task] = y
     part.example[c, event.task] = event.example
 
 
 @by_kind
 def close_copies(part, rates, first, last, rows, steps):
-    """Do what happens to copies at the end of a round; `rates` are the steps of a `RoundSum`."""
+    """Update copies at the end of a round; `rates` are the steps of a `RoundSum`."""
 
 
 @close_copies.of(NormedSum)
@@ -191,7 +191,7 @@ def _copy_norms(norms, c, new):
 
 @by_kind
 def copy_part(part, c, new, features):
-    """Copy one copy to another, whose vectors are zero; those of the first are but for features."""
+    """Copy one copy to another one with zero vectors; the first is zero outside features."""
     part.scale[new] = part.scale[c]
     _copy_weights(part.vectors[c], part.vectors[new], features)
 

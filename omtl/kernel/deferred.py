@@ -1,4 +1,4 @@
-"""What learners keep for later: the steps of a round until it is over, and products of rows."""
+"""Deferred work of learners: the steps of a round until its end, and products of rows."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from omtl.kernel.products import row_dot
 
 
 class Steps(NamedTuple):
-    """What the nodes learn in a round, by task: `weight` times an example, met at a node.
+    """The nodes' updates in a round, by task: `weight` times an example, met at a node.
 
-    Shape (n_tasks,) each. A weight of 0 stands for nothing learnt.
+    Shape (n_tasks,) each. A weight of 0 means no update.
     """
 
     weight: np.ndarray
@@ -22,7 +22,7 @@ class Steps(NamedTuple):
 
 
 def no_steps(n_tasks: int) -> Steps:
-    """Return a round in which nothing is learnt."""
+    """Return a round without updates."""
     return Steps(
         np.zeros(n_tasks), np.zeros(n_tasks, dtype=np.int64), np.zeros(n_tasks, dtype=np.int64)
     )
@@ -30,17 +30,17 @@ def no_steps(n_tasks: int) -> Steps:
 
 @inlined
 def defer_step(steps, weight, event):
-    """Keep what is learnt from an example until the round is over."""
+    """Keep the update from an example until the end of the round."""
     steps.weight[event.task] = weight
     steps.example[event.task] = event.example
     steps.node[event.task] = event.node
 
 
 class Pairs(NamedTuple):
-    """Products of examples with one that came before, shape (n_examples,) each, or (0,) for none.
+    """Products of examples with an earlier one, shape (n_examples,) each, or (0,) for none.
 
-    `product[i]` is that of the rows `i` and `before[i]`, -1 where there is none yet. All points of
-    a grid meet the same pairs; a play on its own meets each once, and keeps none.
+    `product[i]` is the product of the rows `i` and `before[i]`, which is -1 if there is none yet.
+    All points of a grid meet the same pairs; a single play meets each once, and stores none.
     """
 
     before: np.ndarray
@@ -49,7 +49,7 @@ class Pairs(NamedTuple):
 
 @inlined
 def pair_dot(pairs, rows, before, x):
-    """Return the inner product of two rows, taken once where it is kept."""
+    """Return the inner product of two rows, computed once if it is stored."""
     if x >= pairs.before.size:
         return row_dot(rows, before, x)
     if pairs.before[x] != before:

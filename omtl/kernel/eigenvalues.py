@@ -7,18 +7,18 @@ import math
 from omtl.kernel.inlining import inlined
 
 SWEEPS = 30
-"""More than any matrix needs: convergence is quadratic, after 6 to 10 for up to 50 rows."""
+"""Maximum number of sweeps; convergence is quadratic, after 6 to 10 for up to 50 rows."""
 
 NEGLIGIBLE = 1e-32
-"""Share of the squares off the diagonal in all squares, below which a matrix is diagonal."""
+"""A matrix counts as diagonal if off-diagonal squares are below this share of all squares."""
 
 SINGULAR = 1e-12
-"""Where the least eigenvalue is below this share of the largest, there is no inverse."""
+"""If the least eigenvalue is below this share of the largest, there is no inverse."""
 
 
 @inlined
 def diagonalise(a, vectors):
-    """Let a symmetric matrix be diagonal, and `vectors` hold its eigenvectors in columns."""
+    """Diagonalise a symmetric matrix in place; `vectors` gets its eigenvectors as columns."""
     n = a.shape[0]
     for i in range(n):
         for j in range(n):
@@ -39,7 +39,7 @@ def diagonalise(a, vectors):
 
 @inlined
 def rotate(a, vectors, p, q):
-    """Turn a plane so that a[p, q] becomes 0."""
+    """Rotate a plane so that a[p, q] becomes 0."""
     theta = (a[q, q] - a[p, p]) / (2.0 * a[p, q])
     t = math.copysign(1.0, theta) / (abs(theta) + math.sqrt(theta * theta + 1.0))
     c = 1.0 / math.sqrt(t * t + 1.0)
@@ -57,9 +57,9 @@ def rotate(a, vectors, p, q):
 
 @inlined
 def inverse_power(a, root, out, vectors):
-    """Put A⁻¹, or A^(−1/2) if `root`, in `out`; `a` is made diagonal.
+    """Write A⁻¹, or A^(−1/2) if `root`, to `out`; `a` is diagonalised.
 
-    Returns the trace of A^(1/2), or 0, with `out` as it was, where A is not positive definite.
+    Returns the trace of A^(1/2), or 0 with `out` unchanged if A is not positive definite.
     """
     n = a.shape[0]
     diagonalise(a, vectors)

@@ -1,4 +1,4 @@
-"""The exponential of a symmetric matrix up to a factor, for compiled code without allocation."""
+"""The exponential of a symmetric matrix, up to a factor, in compiled code without allocation."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from omtl.kernel.lanes import dot_lanes
 from omtl.kernel.products import BLOCK
 
 TERMS = tuple(1.0 / math.factorial(k) for k in range(13))
-"""Coefficients of the exponential's series, of which no more is needed below `SMALL`."""
+"""Coefficients of the exponential's series; more are not needed below `SMALL`."""
 
 SMALL = 0.3
-"""Norm of matrices whose series ends in rounding errors after 12 powers."""
+"""Matrix norm below which the series reaches rounding errors after 12 powers."""
 
 GREAT = 100.0
-"""Where an eigenvalue is so great and twice the others, the exponential has its vector alone."""
+"""If an eigenvalue exceeds this and twice all others, only its vector counts in the result."""
 
 DOUBLINGS = 6
-"""Squarings after which a power of such a matrix has that vector alone too."""
+"""Number of squarings after which only that vector counts in a power of such a matrix."""
 
 PURE = 1e-9
-"""Share of the trace that the others may have before the last squaring, which squares it."""
+"""Share of the other vectors in the trace before the last squaring, which squares it."""
 
 FAINT = 1e-8
-"""Where a task's share in the vector, squared, is less, the others are not neglected."""
+"""The other vectors are not neglected if a task's squared share in the vector is smaller."""
 
 
 def multiply(left: np.ndarray, right: np.ndarray, product: np.ndarray, each: np.ndarray) -> None:
-    """Put the product of two square matrices, whose rows end with zeros, in a third."""
+    """Write the product of two square matrices, with zero-padded rows, to a third."""
     product[:] = left[:, : each.size] @ right
 
 
@@ -55,7 +55,7 @@ def trace_of(a):
 
 @inlined
 def put(a, factor, source):
-    """Let a matrix be `factor` times another."""
+    """Set a matrix to `factor` times another."""
     for i in range(a.shape[0]):
         for k in range(a.shape[1]):
             a[i, k] = factor * source[i, k]
@@ -63,10 +63,10 @@ def put(a, factor, source):
 
 @inlined
 def square(a, doublings, memory, each):
-    """Square a matrix so often, with trace 1; stop where it is a projection, and return whether.
+    """Square a matrix this often, with trace 1; stop and return True once it is a projection.
 
-    It projects on one eigenvector, in which every task has its share: in each column the others are
-    less than a rounding error.
+    It projects onto one eigenvector, in which every task has its share: in each column the others
+    are below a rounding error.
     """
     put(a, 1.0 / trace_of(a), a)
     for _ in range(doublings):
@@ -83,7 +83,7 @@ def square(a, doublings, memory, each):
 
 @inlined
 def add_terms(total, first, powers):
-    """Add three terms of the series, from `first` on, without their power of the cube."""
+    """Add three terms of the series, starting at `first`, without their power of the cube."""
     one, two = powers[0], powers[1]
     for i in range(total.shape[0]):
         for k in range(total.shape[1]):
@@ -93,9 +93,9 @@ def add_terms(total, first, powers):
 
 @inlined
 def sum_series(a, powers, memory, each):
-    """Put the exponential of a small matrix, the first of three powers, in `a`.
+    """Write the exponential of a small matrix, the first of three powers, to `a`.
 
-    Summed in powers of the cube (Paterson and Stockmeyer), it takes five products and not eleven.
+    Summing in powers of the cube (Paterson and Stockmeyer) takes five products instead of eleven.
     """
     for p in range(2):
         multiply(powers[0], powers[p], powers[p + 1], each)
@@ -109,20 +109,20 @@ def sum_series(a, powers, memory, each):
 
 @inlined
 def find_exponential(learnt, a, each, memories):
-    """Put exp(`learnt`) in `a`, times what makes its trace the number of its rows.
+    """Write exp(`learnt`) to `a`, scaled so that its trace is the number of rows.
 
-    Where one eigenvalue is far above the others, the exponential projects on its eigenvector, and
-    so does a power of `learnt`. Else it is a power of the exponential of a small matrix.
+    If one eigenvalue is far above the others, the exponential projects onto its eigenvector, and so
+    does a power of `learnt`. Otherwise it is a power of the exponential of a small matrix.
 
     Parameters
     ----------
     learnt, a : ndarray of shape (m, width)
-        The symmetric matrix and the result, whose rows end with zeros, which makes them of a length
-        that is fast: `width` is a multiple of `omtl.kernel.products.BLOCK`.
+        The symmetric matrix and the result. Rows are padded with zeros to a fast length: `width` is
+        a multiple of `omtl.kernel.products.BLOCK`.
     each : ndarray of shape (m,), int32
         The numbers from 0 to m - 1.
     memories : ndarray of shape (4, m, width)
-        What it is worked out in.
+        Work space.
     """
     powers, memory = memories[:3], memories[3]
     m = each.size

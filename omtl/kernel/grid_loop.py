@@ -1,9 +1,9 @@
-"""Test, then train, for all points of a grid at once: what several have learnt alike is kept once.
+"""Test, then train, for all points of a grid at once; shared state is stored once.
 
-Points of a learner that declares its parts (`omtl.kernel.sharing`) share the copies of these. The
-product of a copy with an example is taken once, it takes a step once, and it is copied when the
-first of its points learns from an example that others leave. Every number is the one that
-`omtl.kernel.play.play` finds, to the bit.
+Points of a learner that declares its parts (`omtl.kernel.sharing`) share copies of them. A copy's
+product with an example is computed once, it takes a step once, and it is duplicated when some of
+its points learn from an example and others do not. Every number is bit-identical to that of
+`omtl.kernel.play.play`.
 """
 
 from __future__ import annotations
@@ -26,37 +26,37 @@ from omtl.kernel.rules import Event, Shape, findings
 from omtl.kernel.seen_features import SeenFeatures, meet, nothing_met, rows_by_task
 
 AT_ONCE = 500
-"""Most points that are played together. More share more, and crowd the processor's cache."""
+"""Maximum number of points played together. More would share more, but crowd the cache."""
 
 SOME_MEMORY, MEMORY = 2**26, 2**27
-"""Bytes that the copies of one part may take at first, which are doubled when they are short, and
-at most; then fewer points are played together."""
+"""Initial and maximum memory, in bytes, for the copies of one part. It is doubled when it runs
+short; at the maximum, fewer points are played together."""
 
 FULL = 0.7
-"""Share of that memory to be taken by the next points, if they part as those before them did."""
+"""Share of that memory for the next points, if they split like the previous ones."""
 
 
 class Copies(NamedTuple):
-    """Who shares what: the copies of each part, numbered in the order in which they came.
+    """Which points share which copies of each part; copies are numbered in order of creation.
 
     Parameters
     ----------
     of : ndarray of shape (n_parts, n_tasks, n_points), uint32
         The copy that a point has of a part of a task; part 0 is at task 0.
     start, stop, limit : ndarray of shape (n_parts, n_tasks), int64
-        The copies of a task are from `start` to ``stop - 1``, and there may be up to ``limit - 1``.
+        A task's copies are numbered from `start` to ``stop - 1``, and at most to ``limit - 1``.
     a_point : ndarray of shape (n_parts, n_kept), int64
-        A point with the numbers that the copy depends on.
+        A point with the hyper-parameters that the copy depends on.
     product : ndarray of shape (n_parts, n_kept)
-        What it adds to the score of the example.
+        Its contribution to the example's score.
     fate : ndarray of shape (n_kept, 2), bool
-        Of one part: whether it has points that do not learn from the example, and that do.
+        For one part: whether the copy has points that do not learn from the example, and that do.
     heir : ndarray of shape (n_kept,), uint32
-        The copy that those who learn go on with, often the same.
+        The copy with which the learning points continue, often the same.
     learners : ndarray of shape (n_kept,), uint32
         The copies that learn from the example.
     steps : ndarray of shape (n_kept,)
-        How many times the example is taken in.
+        The factor with which the example is added.
     sums : ndarray of shape (SUMS, n_kept)
         Memory for `omtl.kernel.many_vectors.dots`.
     """
@@ -77,8 +77,8 @@ class Copies(NamedTuple):
 class Tally(NamedTuple):
     """The traces of all points, with the points along the last axis, and the scores of an example.
 
-    The first are as in `omtl.kernel.play.Trace`; ``lost`` (n_points,) is the hinge loss so far,
-    ``score`` and ``learns`` are of the example.
+    The traces are as in `omtl.kernel.play.Trace`; ``lost`` (n_points,) is the hinge loss so far;
+    ``score`` and ``learns`` refer to the example.
     """
 
     mistakes: np.ndarray
@@ -92,12 +92,12 @@ class Tally(NamedTuple):
     learns: np.ndarray
 
 
-# Loops over points and copies, apart so that they are compiled to vector instructions.
+# Loops over points and copies, in separate functions so that they are vectorised.
 
 
 @inlined
 def note(tally, k, y, teaches, zero):
-    """Note the scores of an example of task `k`, and who learns from it; return how many do."""
+    """Record the scores of an example of task `k`; return how many points learn from it."""
     score, learns = tally.score, tally.learns
     mistakes, updates = tally.mistakes[k], tally.updates[k]
     for p in range(score.size):
@@ -116,7 +116,7 @@ def note(tally, k, y, teaches, zero):
 
 @inlined
 def mark(fate, first, last, of, learns):
-    """Mark which copies have points that do not learn, and that do; return how many have both."""
+    """Mark copies with points that do not learn, and that do; return how many have both."""
     for c in range(first, last):
         fate[np.uint32(c), 0] = fate[np.uint32(c), 1] = False
     for p in range(of.size):
@@ -129,7 +129,7 @@ def mark(fate, first, last, of, learns):
 
 @inlined
 def follow(heir, of, learns):
-    """Let the points that learn go on with the heirs of their copies."""
+    """Move the learning points to the heirs of their copies."""
     for p in range(of.size):
         if learns[p]:
             of[p] = heir[of[p]]
@@ -137,7 +137,7 @@ def follow(heir, of, learns):
 
 @inlined
 def pick(learners, fate, first, last):
-    """Pick the copies whose points learn; return how many they are."""
+    """Select the copies whose points learn; return their number."""
     n = 0
     for c in range(first, last):
         learners[np.uint32(n)] = c
@@ -147,9 +147,9 @@ def pick(learners, fate, first, last):
 
 @inlined
 def divide(pool, copies, part, slot, learns, features):
-    """Copy what some points learn with and others do not; return whether the memory was enough.
+    """Split copies of which only some points learn; return whether the memory sufficed.
 
-    Afterwards a copy has points of one kind only, and `copies.fate` tells of which.
+    Afterwards a copy has points of one kind only, given by `copies.fate`.
     """
     fate, heir, product = copies.fate, copies.heir, copies.product[part]
     first, last = copies.start[part, slot], copies.stop[part, slot]
@@ -185,7 +185,7 @@ def share_slowly(
     tally: Tally,
     zero: float,
 ) -> bool:
-    """Play a stream with all points; return whether the memory was enough."""
+    """Play a stream with all points; return whether the memory sufficed."""
     parts, of, product, learners = pool.parts, copies.of, copies.product, copies.learners
     n_parts, n_tasks, n_points = of.shape
     passed = 0
@@ -262,15 +262,15 @@ share_compiled = loop(share_slowly)
 def new_copies(
     parts: Sequence[tuple[tuple[float, ...], ...]], n_tasks: int, most: Sequence[int]
 ) -> Copies:
-    """Return the copies before the first example: one for all points with the same numbers.
+    """Return the initial copies: one for all points with the same hyper-parameters.
 
     Parameters
     ----------
     parts : sequence of tuple
-        What the parts of each point depend on.
+        The hyper-parameters that the parts of each point depend on.
     n_tasks : int
     most : sequence of int
-        How many copies of each part there may be of a task, at least as many as these.
+        Maximum number of copies of each part of a task, at least as many as these.
     """
     n_points, n_parts = len(parts), len(parts[0])
     start = np.multiply.outer(most, np.arange(n_tasks))
@@ -344,7 +344,7 @@ def share(
     Yields
     ------
     tuple of (Trace, dict)
-        Of each learner in turn, its trace and its findings.
+        The trace and the findings of each learner in turn.
     """
     own_rows, n_own = rows_by_task(examples.rows, examples.task, shape.n_tasks, shape.n_features)
     play = share_compiled if compiled else share_slowly

@@ -1,10 +1,10 @@
-"""Compiling rules as parts of one loop: everything private to numba that this takes.
+"""Compiling rules as parts of one loop, with all uses of numba's private parts for this.
 
-Numba optimises and turns to machine code every function that compiled code calls, also one that is
-inlined at each call, whose machine code nobody asks for: half of the time to compile a learner went
-there (1.45 times today's without this module for ROM-PGD, 2.64 times for DOM-I). Such functions,
-known by having no wrapper for Python, are left as they were lowered until they are inlined into a
-loop that Python calls.
+Numba optimises every function that compiled code calls and generates machine code for it, even if
+the function is inlined at each call and its machine code is never used. Half of the time to compile
+a learner went there (without this module it takes 1.45 times as long for ROM-PGD, 2.64 times for
+DOM-I). Such functions, recognised by having no wrapper for Python, stay as lowered until they are
+inlined into a loop that Python calls.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ Function = TypeVar("Function", bound=Callable)
 
 
 class Fragment(JITCodeLibrary):
-    """The code of a function that is to be inlined into other code, and not to be run."""
+    """The code of a function that will be inlined into other code and never run itself."""
 
     def _optimize_final_module(self) -> None:
-        """Leave what spans functions to the code that this is inlined into."""
+        """Leave interprocedural optimisation to the code into which this is inlined."""
 
     def _finalize_final_module(self) -> None:
-        """Be ready to be linked, without machine code."""
+        """Prepare for linking, without machine code."""
         self._finalized = True
 
     @property
     def codegen(self) -> Fragment:
-        """Stand in for the code generator, which numba hands the function's environment to."""
+        """Replace the code generator, to which numba passes the function's environment."""
         return self
 
     def set_env(self, env_name: str, env: Any) -> None:
-        """Leave the environment, which serves Python objects, to the code this is inlined into."""
+        """Leave the environment, for Python objects, to the code into which this is inlined."""
 
 
 class Inlining(CompilerBase):
-    """Numba's own compiler, but for functions that Python cannot call."""
+    """Numba's own compiler, except for functions that Python cannot call."""
 
     def define_pipelines(self) -> list[Any]:
         """Return the passes."""
@@ -56,7 +56,7 @@ class Inlining(CompilerBase):
         return [DefaultPassBuilder.define_nopython_pipeline(state)]
 
     def compile_extra(self, func: Any) -> Any:
-        """Compile a function; give its code the environments of all that is inlined into it."""
+        """Compile a function; give its code the environments of everything inlined into it."""
         result = super().compile_extra(func)
         if not self.state.flags.no_cpython_wrapper:
             for environment in result._find_referenced_environments():
@@ -65,32 +65,32 @@ class Inlining(CompilerBase):
 
 
 OPTIONS = {"_nrt": False, "forceinline": True, "pipeline_class": Inlining}
-"""Options of all compiled code. Views of the state are borrowed, not counted: counting references
-made each view of a weight vector cost more than the product with it. Nothing may be allocated in
-the loop over examples, which numba then enforces. All is inlined: to pass a state of many arrays
+"""Options of all compiled code. Views of the state are borrowed, without reference counting, which
+made each view of a weight vector cost more than the product with it. Numba enforces that nothing is
+allocated in the loop over examples. Everything is inlined, because passing a state of many arrays
 to a function costs as much as a short product."""
 
 
 def inlined(function: Function) -> Function:
-    """Let compiled code call a plain function, which is inlined where it is called."""
+    """Let compiled code call a plain function, inlined at each call."""
     return register_jitable(**OPTIONS)(function)
 
 
 class KeptCode(FunctionCache):
-    """Compiled code on disk, in a file of its own for classes of each module outside the package.
+    """Compiled code on disk, in a separate file for the classes of each external module.
 
-    Numba reads all that it keeps of a function at once, classes by the names of their modules. One
-    learner of a script or a test would so keep every other process, which cannot import it, from
-    reading any.
+    Numba reads everything that it has stored for a function at once, and imports classes by their
+    modules' names. A single learner from a script or a test would therefore prevent every process
+    that cannot import it from reading any stored code.
     """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the kept code for types of arguments, if there is any."""
+        """Return the stored code for these argument types, if any."""
         self._cache_file = self._file_for(sig)
         return super().load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep code."""
+        """Store code."""
         self._cache_file = self._file_for(sig)
         super().save_overload(sig, data)
 
@@ -101,7 +101,7 @@ class KeptCode(FunctionCache):
 
 
 def _modules_of(kinds: Any) -> set[str]:
-    """Return the modules outside the package whose classes are among types."""
+    """Return the external modules whose classes are among the types."""
     modules: set[str] = set()
     for kind in kinds:
         if isinstance(kind, types.BaseTuple):
@@ -112,27 +112,27 @@ def _modules_of(kinds: Any) -> set[str]:
 
 
 def loop(function: Callable) -> Any:
-    """Return a function compiled as a loop that Python calls, kept on disk between processes."""
+    """Return a function compiled as a loop that Python calls, cached on disk."""
     compiled = njit(nogil=True, **OPTIONS)(function)
     compiled._cache = KeptCode(function)
     return compiled
 
 
 def chosen(function: Function, choose: Callable[..., Callable]) -> Function:
-    """Let compiled code call in place of a plain function what the types of its arguments choose.
+    """In compiled code, replace a plain function by one chosen from its argument types.
 
-    Arguments are matched by their places, not by their names.
+    Arguments are matched by position, not by name.
 
     Parameters
     ----------
     function : callable
-        The plain function, which stays as it is.
+        The plain function, which stays unchanged.
     choose : callable
         Called with numba's types of the arguments; returns the function to compile.
     """
 
     def bare(*kinds: Any) -> Callable:
-        choice = choose(*kinds)  # numba would compare the annotations, which are not wanted
+        choice = choose(*kinds)  # numba would compare the annotations, which do not matter
         return FunctionType(
             choice.__code__,
             choice.__globals__,
@@ -148,13 +148,13 @@ def chosen(function: Function, choose: Callable[..., Callable]) -> Function:
 def by_rows(
     dense: Callable | None = None, sparse: Callable | None = None
 ) -> Callable[[Function], Function]:
-    """Return a decorator: compiled code calls one of two functions, by the kind of the rows.
+    """Return a decorator: compiled code calls one of two functions, depending on the kind of rows.
 
     Parameters
     ----------
     dense, sparse : callable, optional
-        What is called where one of the arguments is `DenseRows`, and where it is `SparseRows`; the
-        function itself where it is left out.
+        The functions to call if one of the arguments is `DenseRows` or `SparseRows`; by default the
+        function itself.
     """
     forms: dict[Any, Callable | None] = {DenseRows: dense, SparseRows: sparse}
 
@@ -169,10 +169,10 @@ def by_rows(
 
 
 def by_kind(function: Callable) -> Any:
-    """Make of a function one that calls a form of its own for each kind of its first argument.
+    """Let a function call a separate form for each type of its first argument.
 
-    The forms are added by ``function.of(kind)``; they serve plain and compiled code alike, and the
-    function itself is what is called where there is none.
+    ``function.of(kind)`` adds the forms, which work in plain and compiled code; the function itself
+    is called if there is none.
     """
     forms: dict[Any, Callable] = {}
 
@@ -199,7 +199,7 @@ def method(name: str, otherwise: Callable | None = None) -> Callable:
     ----------
     name : str
     otherwise : callable, optional
-        What is called where the class has no such method.
+        Called if the class has no such method.
     """
 
     def of(kind: Any) -> Any:
@@ -212,5 +212,5 @@ def method(name: str, otherwise: Callable | None = None) -> Callable:
 
 
 def _tuple_of(kind: Any) -> type | None:
-    """Return the class of a NamedTuple by numba's type of it; None of what is none."""
+    """Return the class of a NamedTuple from numba's type; None for other types."""
     return getattr(kind, "instance_class", None)

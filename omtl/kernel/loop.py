@@ -1,20 +1,20 @@
-"""Test, then train: the one loop in which every learner is played, example by example.
+"""Test, then train: the loop that plays every learner, example by example.
 
-What is noted of a play is up to a *recorder*: a NamedTuple of arrays with methods that are picked
-by its type, as a learner's rules are. They pass on what is so far, a number or a tuple of numbers:
+A *recorder* decides what to record of a play: a NamedTuple of arrays whose methods are chosen by
+its type, like a learner's rules. They pass on a running value, a number or a tuple of numbers:
 
 ``begin(self)``
-    return what is so far before the first round;
+    return the initial value, before the first round;
 ``opened(self, so_far, learner, state)``
-    when a round is open;
+    at the start of a round;
 ``scored(self, so_far, learner, state, rows, event, y, score)``
-    when an example has got its score, and nothing was learnt from it;
+    when an example has its score, before the learner sees its label;
 ``learnt(self, so_far, event, stepped)``
-    when the learner has taken a step or not;
+    after the learner has taken a step or not;
 ``closed(self, so_far, stream, t)``
-    when `t` rounds are over.
+    at the end of round `t`.
 
-Each but `begin` returns what is so far then; `opened`, `learnt` and `closed` may be left out.
+Each except `begin` returns the new value; `opened`, `learnt` and `closed` are optional.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ closed = method("closed", _go_on)
 def run_slowly(
     learner: Any, state: Any, examples: Any, stream: Any, recorder: Any, zero: float
 ) -> None:
-    """Play a stream; the recorder notes what it is for. A score of 0 counts as `zero`."""
+    """Play a stream, and record it. A score of 0 counts as `zero`."""
     rows = examples.rows
     so_far = begin(recorder)
     for t in range(stream.start.size - 1):
@@ -53,7 +53,7 @@ def run_slowly(
             if value == 0.0:
                 value = zero
             so_far = scored(recorder, so_far, learner, state, rows, event, y, value)
-            # A row without features teaches nothing, and would divide by its norm.
+            # An empty row has nothing to learn from, and a norm of 0 to divide by.
             stepped = event.square_norm > 0.0 and update(learner, state, rows, event, y, value)
             so_far = learnt(recorder, so_far, event, stepped)
         close_round(learner, state, rows)
@@ -72,21 +72,21 @@ def run(
     compiled: bool = True,
     zero: float = 0.0,
 ) -> None:
-    """Play a stream, compiled where that is asked for and the learner can be.
+    """Play a stream, compiled if requested and possible.
 
     Parameters
     ----------
     learner : NamedTuple
-        A learner (`omtl.kernel.rules`); one that is no tuple is played as plain Python.
+        A learner (`omtl.kernel.rules`); one that is not a tuple is played as plain Python.
     state
-        Its state, which is changed.
+        Its state, which is modified.
     examples, stream
-        The examples (`omtl.data.examples.Examples`), and the order they come in.
+        The examples (`omtl.data.examples.Examples`), and their order.
     recorder : NamedTuple
-        What notes what is asked for.
+        Records the play.
     compiled : bool
     zero : float
-        What a score of exactly 0 counts as, for the learner and for the recorder.
+        The value that replaces a score of exactly 0, for the learner and the recorder.
     """
     play = run_compiled if compiled and is_compiled(learner) else run_slowly
     play(learner, state, examples, stream, recorder, zero)

@@ -1,4 +1,4 @@
-"""Losses of a score and their slopes, from which gradients are made."""
+"""Losses of a score, and their derivatives."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from omtl.kernel.inlining import inlined
 
 HINGE, ABSOLUTE, SQUARE = range(3)
-"""max(0, 1 − y z), |z − y| and (z − y)² / 2, of a score z."""
+"""max(0, 1 − y z), |z − y| and (z − y)² / 2, for a score z."""
 
 
 @inlined
 def loss_of(which, y, z):
-    """Return what is lost."""
+    """Return the loss."""
     if which == HINGE:
         return max(0.0, 1.0 - y * z)
     return abs(z - y) if which == ABSOLUTE else 0.5 * (z - y) * (z - y)
@@ -22,7 +22,7 @@ def loss_of(which, y, z):
 
 @inlined
 def slope(which, y, z):
-    """Return a subgradient by the score; of the absolute loss, −1 where it is 0."""
+    """Return a subgradient in the score; −1 for an absolute loss of 0."""
     if which == HINGE:
         return -y if y * z < 1.0 else 0.0
     if which == ABSOLUTE:
@@ -34,7 +34,8 @@ def slope(which, y, z):
 def softmax_of_losses(out, scores, y, share):
     """Fill in the softmax of the negative hinge losses of scores, times a share.
 
-    The least loss is taken off all, which the quotient does not see: exp never underflows in all.
+    The least loss is subtracted from all, which does not change the quotient, so that exp never
+    underflows for all.
     """
     least = np.inf
     for j in range(scores.size):

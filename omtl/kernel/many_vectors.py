@@ -1,7 +1,8 @@
-"""Products of one row with many dense vectors, and steps of many vectors along it.
+"""Products of a row with many dense vectors, and steps of many vectors along it.
 
-What the points of a grid share is kept in such vectors: copies of one part of the weights
-(`omtl.kernel.sharing`). Each number has the bits that `omtl.kernel.products` gives for one vector.
+The copies of one part of the weights that points of a grid share are stored like this
+(`omtl.kernel.sharing`). Each number is bit-identical to `omtl.kernel.products` on one vector at a
+time.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def _sparse_dot_one(W, j, rows, i):
 
 @by_rows(dense=_dense_dot_one, sparse=_sparse_dot_one)
 def dot_one(W: np.ndarray, j: int, rows: Rows, i: int) -> float:
-    """Return the inner product of ``W[j]``, of `zero_vectors`, and row `i`, to the bit as `dot`."""
+    """Return the inner product of ``W[j]``, from `zero_vectors`, and row `i`, exactly as `dot`."""
     return dot(np.ascontiguousarray(vector_of(W, j, rows)), rows, i)
 
 
@@ -39,7 +40,7 @@ def _sparse_axpy_one(a, rows, i, j, W):
 
 @by_rows(dense=_dense_axpy_one, sparse=_sparse_axpy_one)
 def axpy_one(a: float, rows: Rows, i: int, j: int, W: np.ndarray) -> None:
-    """Add `a` times row `i` to ``W[j]``, of `zero_vectors`, in place."""
+    """Add `a` times row `i` to ``W[j]``, from `zero_vectors`, in place."""
     axpy(a, rows, i, vector_of(W, j, rows))
 
 
@@ -69,16 +70,16 @@ def _sparse_dots(W, rows, i, first, last, sums):
 
 @by_rows(dense=_dense_dots, sparse=_sparse_dots)
 def dots(W: np.ndarray, rows: Rows, i: int, first: int, last: int, sums: np.ndarray) -> None:
-    """Put the inner products of some dense vectors and row `i` in ``sums[0, first:last]``.
+    """Write the inner products of some dense vectors and row `i` to ``sums[0, first:last]``.
 
     Parameters
     ----------
     W : ndarray of shape (n_vectors, at least n_features)
         The vectors, from `zero_vectors`.
     rows, i, first, last
-        The row, and which of the vectors.
+        The row, and the range of vectors.
     sums : ndarray of shape (SUMS, n_vectors)
-        Memory for partial sums. Each product is the same to the bit as what `dot` returns.
+        Memory for partial sums. Each product is bit-identical to that of `dot`.
     """
     for j in range(first, last):
         sums[0, j] = dot_one(W, j, rows, i)
@@ -100,7 +101,7 @@ def _sparse_axpys(a, rows, i, first, last, W):
 def axpys(a: np.ndarray, rows: Rows, i: int, first: int, last: int, W: np.ndarray) -> None:
     """Add ``a[j]`` times row `i` to ``W[j]`` for j from `first` to `last` - 1, in place.
 
-    `W` is as in `dots`. The steps are those of `axpy`, to the bit, but for signs of zeros.
+    `W` is as in `dots`. The steps are bit-identical to those of `axpy`, except for signs of zeros.
     """
     for j in range(first, last):
         axpy_one(a[j], rows, i, j, W)
@@ -122,7 +123,7 @@ def axpys_of(
     which: np.ndarray,  # noqa: ARG001
     W: np.ndarray,
 ) -> None:
-    """Take the steps of `axpys`, where all of `a` but ``a[which]`` is zero."""
+    """Take the steps of `axpys` if all of `a` except ``a[which]`` is zero."""
     axpys(a, rows, i, first, last, W)
 
 
@@ -142,6 +143,6 @@ def _sparse_dot_first(W, n, rows, i, out):
 
 @by_rows(dense=_dense_dot_first, sparse=_sparse_dot_first)
 def dot_first(W: np.ndarray, n: int, rows: Rows, i: int, out: np.ndarray) -> None:
-    """Put the inner products of row `i` with the first `n` vectors of `W` in `out`."""
+    """Write the inner products of row `i` with the first `n` vectors of `W` to `out`."""
     for k in range(n):
         out[k] = dot_one(W, k, rows, i)

@@ -8,9 +8,9 @@ from omtl.data.rows import SparseRows
 
 
 def threes_of(mixing: np.ndarray) -> tuple[SparseRows, np.ndarray]:
-    """Return each node's neighbours and their weights, three a row, and the node of each row.
+    """Return each node's neighbours and their weights, three per row, and the node of each row.
 
-    Four that are all are in one row: their sum is the same to the bit.
+    If a node has exactly four, they are in one row: their sum is bit-identical.
     """
     node, neighbour = np.nonzero(mixing)
     rank = np.arange(node.size) - np.searchsorted(node, node)

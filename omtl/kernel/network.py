@@ -1,19 +1,19 @@
-"""The weight vectors of a network of nodes that combine, then adapt.
+"""The weight vectors of a network whose nodes combine, then adapt.
 
 Every node holds weight vectors in *slots* (one per task, one shared by all). In each round the
 nodes first take a weighted mean of their neighbours' vectors, v_i = Σ_j a_ij u_j (DOM, eq. 14),
-then each adapts by its own example (eq. 15). The vectors are kept in the modes of the combination
+then each adapts to its own example (eq. 15). The vectors are kept in the modes of the combination
 matrix (`omtl.data.networks.modes`), where combining multiplies each mode by one number: its cost
 does not depend on the number of features.
 
-Nodes adapt at the same time: what they learn in a round must be added after all have predicted.
-Until it is combined, what no neighbour will ever see is in no mode.
+Nodes adapt at the same time: updates of a round must be added after all nodes have predicted. Until
+the next combination, parts that no neighbour will ever see are in no mode.
 
-Memory is laid out by the kind of rows: for dense rows each mode of each slot is one vector; for
-sparse rows all that a feature has lies together, so that each nonzero reads memory in one place.
+Memory layout depends on the kind of rows: for dense rows each mode of each slot is one vector; for
+sparse rows all numbers of a feature lie together, so that each nonzero reads memory in one place.
 
-A learner that hears all slots of a node may, for dense rows, keep the nodes' own vectors instead
-and combine them one by one: that costs less than to hear every mode of every slot.
+For dense rows, a learner that reads all slots of a node may keep the nodes' own vectors instead and
+combine them one by one: that costs less than reading every mode of every slot.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ from omtl.kernel.products import axpy, dot, rescale
 from omtl.kernel.rules import Shape
 
 SMALLEST_SCALE = 1e-200
-"""When a scale falls below this all are multiplied out: rarely, and long before underflow."""
+"""When a scale falls below this, all are multiplied out: rarely, and long before underflow."""
 
 FEW = 4
-"""Where more places learn a dense row, they do so from a copy that lies as they do."""
+"""If more places than this learn from a dense row, they use a copy aligned like them."""
 
 
 class Network(NamedTuple):
-    """The nodes' weight vectors in the modes of the network, or by themselves.
+    """The nodes' weight vectors, in the modes of the network or one by one.
 
     Place s · n_modes + k is mode k of slot s; slot s of node i is the sum over k of
     to_nodes[i, k] · scale[k] times the vector in that place. `vectors` is of shape
     (n_places, n_features) for dense rows, with zeros after the features, and (n_features, n_places)
-    for sparse ones. `products` and `steps`, of shape (n_places,), belong to the row that is being
-    heard or learnt; `near` is memory for a dense one. `known[i, s]` tells whether slot s of node i
-    has anything in it: where it has not, its score is exactly 0. All know what they will know where
-    `settled`, of shape (1,), is true, until one learns something new.
+    for sparse ones. `products` and `steps`, of shape (n_places,), belong to the current row; `near`
+    is memory for a dense one. `known[i, s]` is whether slot s of node i is nonempty; if not, its
+    score is exactly 0. If `settled`, of shape (1,), is true, `known` no longer changes until a node
+    learns something new.
 
-    Where `mixed` has rows, the vectors are the nodes' own: place i · n_slots + s is slot s of node
-    i, and the modes are not used. It is memory for the weighted sums of a slot that `links` are the
-    weights of: of a node's neighbours by threes, `summed_at[g]` being the node of the g-th three.
-    `places`, of one number per link, is memory for where their slot is.
+    If `mixed` has rows, the vectors are the nodes' own: place i · n_slots + s is slot s of node i,
+    and the modes are not used. `mixed` is memory for the weighted sums of a slot, with weights
+    `links`, over a node's neighbours in groups of three; `summed_at[g]` is the node of group g.
+    `places`, with one number per link, is memory for the places of their slots.
     """
 
     vectors: np.ndarray
@@ -83,8 +83,8 @@ def network(shape: Shape, n_slots: int, by_node: bool = False) -> Network:
     n_slots : int
         Number of weight vectors per node.
     by_node : bool
-        Whether to keep the nodes' own vectors where rows are dense and the network has more than
-        one mode; they are heard and learnt by `dot_node` and `axpy_node`.
+        Whether to keep the nodes' own vectors if rows are dense and the network has more than one
+        mode; use `dot_node` and `axpy_node` with them.
     """
     decay, to_nodes, from_nodes = modes(shape.mixing)
     n_nodes = shape.mixing.shape[0]
@@ -133,7 +133,7 @@ def combine(net, rows):
 
 @inlined
 def pass_on_known(net):
-    """Let each node know the slots that a neighbour knows."""
+    """Mark each node's slots as nonempty if a neighbour's are."""
     n_nodes, n_slots = net.known.shape
     net.settled[0] = True
     for i in range(n_nodes):
@@ -151,7 +151,7 @@ def pass_on_known(net):
 
 @inlined
 def slot_dot(net, node, slot):
-    """Return the product of a node's slot with the row that was last heard."""
+    """Return the product of a node's slot with the last row read."""
     total = 0.0
     if net.mixed.shape[0]:
         total = net.products[node * net.known.shape[1] + slot]
@@ -164,7 +164,7 @@ def slot_dot(net, node, slot):
 
 @inlined
 def set_step(a, net, node, slot):
-    """Set `steps` to add `a` times the row that is learnt next to a node's slot."""
+    """Set `steps` to add `a` times the next row to a node's slot."""
     if net.mixed.shape[0]:
         net.steps[node * net.known.shape[1] + slot] = a
         return
@@ -214,7 +214,7 @@ def place(net: Network, rows: Rows, p: int) -> np.ndarray:
 
 @inlined
 def axpy_places(net, rows, x, first, end):
-    """Add a dense row to the vectors of some places, as often as `steps` says."""
+    """Add a dense row, scaled by `steps`, to the vectors of some places."""
     n_features = net.near.X.shape[1]
     if end - first > FEW:
         for f in range(n_features):
@@ -251,7 +251,7 @@ def _mix_nowhere(net, rows):
 
 @by_rows(dense=_mix_by_node, sparse=_mix_nowhere)
 def mix(net: Network, rows: Rows) -> None:  # noqa: ARG001
-    """Replace the vectors that are the nodes' own by the weighted mean of their neighbours'."""
+    """Replace the nodes' own vectors by the weighted means of their neighbours'."""
     by_node = net.vectors.reshape(len(net.mixing), -1)
     by_node[:] = net.mixing @ by_node
 
@@ -287,7 +287,7 @@ def _dot_slots_by_place(net, rows, x, first, last):
     if net.mixed.shape[0]:
         for begin in range(0, net.products.size, n_slots):
             dense_row_dots(net.vectors, rows.X[x], begin + first, begin + last, net.products)
-    elif (last - first) * n < 3:  # threes would cost, and give nothing
+    elif (last - first) * n < 3:  # groups of three would cost time here without a gain
         for p in range(first * n, last * n):
             net.products[p] = dot(net.vectors[p, : rows.X.shape[1]], rows, x)
     else:
@@ -301,7 +301,7 @@ def _dot_slots_by_feature(net, rows, x, first, last):
 
 @by_rows(dense=_dot_slots_by_place, sparse=_dot_slots_by_feature)
 def dot_slots(net: Network, rows: Rows, x: int, first: int, last: int) -> None:
-    """Put the products of row `x` with slots `first` to `last` − 1 in `products`."""
+    """Write the products of row `x` with slots `first` to `last` − 1 to `products`."""
     n, n_slots = net.decay.size, net.known.shape[1]
     for slot in range(first, last):
         own = range(slot, net.products.size, n_slots)
@@ -321,7 +321,7 @@ def _axpy_slots_by_feature(net, rows, x, first, last):
 
 @by_rows(dense=_axpy_slots_by_place, sparse=_axpy_slots_by_feature)
 def axpy_slots(net: Network, rows: Rows, x: int, first: int, last: int) -> None:
-    """Add row `x` to slots `first` to `last` − 1, kept by mode, as often as `steps` says."""
+    """Add row `x`, scaled by `steps`, to slots `first` to `last` − 1, stored by mode."""
     n = net.decay.size
     for p in range(first * n, last * n):
         axpy(net.steps[p], rows, x, place(net, rows, p))
@@ -334,7 +334,7 @@ def _dot_pair_by_feature(net, rows, x, slot, other):
 
 @by_rows(sparse=_dot_pair_by_feature)
 def dot_pair(net: Network, rows: Rows, x: int, slot: int, other: int) -> None:
-    """Put the products of row `x` with two slots in `products`."""
+    """Write the products of row `x` with two slots to `products`."""
     dot_slots(net, rows, x, slot, slot + 1)
     dot_slots(net, rows, x, other, other + 1)
 
@@ -346,7 +346,7 @@ def _axpy_pair_by_feature(net, rows, x, slot, other):
 
 @by_rows(sparse=_axpy_pair_by_feature)
 def axpy_pair(net: Network, rows: Rows, x: int, slot: int, other: int) -> None:
-    """Add row `x` to two slots, as often as `steps` says."""
+    """Add row `x`, scaled by `steps`, to two slots."""
     axpy_slots(net, rows, x, slot, slot + 1)
     axpy_slots(net, rows, x, other, other + 1)
 
@@ -366,7 +366,8 @@ def _dot_node_by_mode(net, node, rows, x, first, last):  # noqa: ARG001
 
 @by_rows(dense=_dot_node_by_either, sparse=_dot_node_by_mode)
 def dot_node(net: Network, node: int, rows: Rows, x: int, first: int, last: int) -> None:
-    """Hear row `x` in slots `first` to `last` − 1, as far as `heard` asks for this node's."""
+    """Compute products of row `x` with this node's slots `first` to `last` − 1 marked in
+    `heard`."""
     if len(net.mixed):
         n_slots = net.known.shape[1]
         for p in range(node * n_slots + first, node * n_slots + last):
@@ -390,7 +391,7 @@ def _axpy_node_by_mode(net, node, rows, x, first, last):  # noqa: ARG001
 
 @by_rows(dense=_axpy_node_by_either, sparse=_axpy_node_by_mode)
 def axpy_node(net: Network, node: int, rows: Rows, x: int, first: int, last: int) -> None:
-    """Add row `x` to a node's slots `first` to `last` − 1, as was planned for each."""
+    """Add row `x` to a node's slots `first` to `last` − 1, with the planned steps."""
     if len(net.mixed):
         n_slots = net.known.shape[1]
         for p in range(node * n_slots + first, node * n_slots + last):

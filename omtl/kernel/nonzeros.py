@@ -1,4 +1,4 @@
-"""Iterating over a row feature by feature, for learners that treat each feature on its own."""
+"""Iterating over a row feature by feature, for learners that treat features separately."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def _sparse_nonzeros(rows, i):
 
 @by_rows(dense=_dense_nonzeros, sparse=_sparse_nonzeros)
 def nonzeros(rows: Rows, i: int) -> Iterator[tuple[int, float]]:
-    """Yield each feature of row `i` that is not 0, with its value, in ascending order.
+    """Yield each nonzero feature of row `i` with its value, in ascending order.
 
     It works in plain Python and in compiled rules, for dense and for sparse rows alike::
 
         for f, x in nonzeros(rows, event.example):
             w[f] += step * x / np.sqrt(square[f])
 
-    Compiled, the loop costs what a loop over the row's arrays costs: O(nonzeros) for sparse rows,
+    Compiled, the loop costs as much as a loop over the row's arrays: O(nonzeros) for sparse rows,
     O(n_features) for dense ones.
 
     Yields

@@ -1,4 +1,4 @@
-"""Squared norms that are updated step by step instead of summed up."""
+"""Squared norms that are updated step by step instead of recomputed."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.products import sum_of_squares
 
 ROUNDING = 1e-15
-"""Bound of the relative error with which one step changes a squared norm."""
+"""Bound on the relative error that one step adds to a squared norm."""
 
 WORST_ERROR = 1e-11
-"""A squared norm whose relative error may be larger than this is summed up anew."""
+"""A squared norm is recomputed if its relative error may exceed this."""
 
 
 class Norms(NamedTuple):
-    """Squared norms of vectors that rows are added to, by task.
+    """Squared norms of vectors to which rows are added, by task.
 
-    They follow from the products with the rows that are added, in O(1) a step; where cancellation
-    may have cost digits (`error` bounds it) they are summed up anew, of which `unseen` is the part
-    in features that the rows no longer have (each is of one example only, so that it never
-    cancels).
+    They are updated from the products with the added rows, in O(1) per step. Where cancellation may
+    have lost digits (`error` is a bound), they are recomputed; `unseen` is the part in features
+    that the rows no longer have (each occurs in one example only, so it never cancels).
     """
 
     square: np.ndarray
@@ -38,7 +37,7 @@ def zero_norms(n_tasks: int) -> Norms:
 
 @inlined
 def keep_norm(norms, k, scale, w, step, product, square_norm, unseen):
-    """Follow the squared norm of scale · w = v + step · x, where `product` is v·x.
+    """Update the squared norm of scale · w = v + step · x, where `product` is v·x.
 
     `square_norm` is that of x, and `unseen` the part of it in features that the rows do not have.
     """
@@ -65,7 +64,7 @@ def _rest_of_square_norm(rows, i, square_norm):
 
 @by_rows(dense=_no_square_norm, sparse=_rest_of_square_norm)
 def unseen_square_norm(rows: Rows, i: int, square_norm: float) -> float:
-    """Return the part of a row's squared norm that is in features which the rows do not have."""
+    """Return the part of a row's squared norm in features that the rows do not have."""
     if isinstance(rows, DenseRows):
         return 0.0
     values = rows.values[rows.indptr[i] : rows.indptr[i + 1]]

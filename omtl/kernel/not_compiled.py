@@ -14,7 +14,7 @@ PACKAGE = Path(omtl.__file__).resolve().parent
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 REFUSALS = (NumbaError, UnsupportedBytecodeError)
-"""What numba raises where it cannot compile something."""
+"""The errors that numba raises if it cannot compile something."""
 
 ALLOCATING = "Only accept returning of array|NRT required but not enabled"
 
@@ -34,14 +34,14 @@ TELLING = (
     (r"Unknown attribute '(\w+)'", "it asks for the attribute {}, which numba does not know there"),
     (r"unsupported opcode \((\w+)\)", "it has a statement that numba does not know ({})"),
 )
-"""What a line of numba's says, and what that means of a learner."""
+"""Lines in numba's messages, and what they mean for a learner."""
 
 OPENING = ("Failed in", "No implementation of function Function(<function")
-"""How the lines begin by which numba only leads up to what is the matter."""
+"""Starts of lines that only introduce the actual problem."""
 
 
 def why(fault: Exception) -> str:
-    """Return what numba refuses, and of which line of the learner's file."""
+    """Return what numba refuses, and the line in the learner's file."""
     text = COLOURS.sub("", str(fault))
     lines = [line.strip() for line in text.splitlines()]
     meant = ALLOCATES if re.search(ALLOCATING, text) else _reworded(_matter(lines))
@@ -50,7 +50,7 @@ def why(fault: Exception) -> str:
 
 
 def _matter(lines: list[str]) -> str:
-    """Return the line that says what is the matter."""
+    """Return the line that states the problem."""
     raised = [i for i, line in enumerate(lines) if re.match(r"\w*Error: Failed in", line)]
     ordered = [*(lines[i + 1] for i in raised if i + 1 < len(lines)), *lines]
     telling = [line for line in ordered if line and not line.startswith(OPENING)]
@@ -65,7 +65,7 @@ def _reworded(line: str) -> str:
 
 
 def _place(lines: list[str]) -> str:
-    """Return the line of code of the first file that is neither numba's nor this package's."""
+    """Return the line of code in the first file outside numba and this package."""
     for number, line in enumerate(lines):
         found = re.fullmatch(r'File "(.+)", line (\d+):', line)
         found = found or re.search(r"Raised from (.+) \((\d+)\)", line)
@@ -77,5 +77,5 @@ def _place(lines: list[str]) -> str:
 
 
 def _ours(path: str) -> bool:
-    """Whether a file is this package's; numba tells paths from the current folder."""
+    """Whether a file belongs to this package; numba's paths are relative to the current folder."""
     return Path(path).resolve().is_relative_to(PACKAGE)

@@ -1,7 +1,7 @@
 """Products and steps fused into one pass, which reads shared data once.
 
-They are those of `omtl.kernel.products`, to the bit, and by threes 1.15 to 1.25 times as fast on
-dense rows. Sparse rows gain nothing, and have them one by one.
+They are bit-identical to those of `omtl.kernel.products`. In groups of three they are 1.15 to 1.25
+times as fast on dense rows; sparse rows gain nothing and use them one by one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from omtl.kernel.products import axpy, dense_dot, dense_dots, dot
 
 @inlined
 def dense_row_dots(W, x, first, last, out):
-    """Put the products of ``W[first:last]`` and a dense row in ``out[first:last]``, by threes."""
+    """Write the products of ``W[first:last]`` and a dense row to ``out[first:last]``, in threes."""
     n = x.size
     whole = last - (last - first) % 3
     for start in range(first, whole, 3):

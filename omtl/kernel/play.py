@@ -12,17 +12,17 @@ from omtl.kernel.loop import run
 from omtl.kernel.rules import Event, Learner, Shape
 
 TINY = float(np.finfo(np.float64).tiny)
-"""A score that is nothing but a sign."""
+"""A score that carries only a sign."""
 
 ZERO_SCORES = {"mistake": 0.0, "positive": TINY, "negative": -TINY}
-"""What a score of exactly 0 predicts: neither label, which is a mistake, or one of them."""
+"""The prediction for a score of exactly 0: neither label (a mistake), or one of them."""
 
 
 class Trace(NamedTuple):
-    """What one play leaves; the recorder of the loop that fills it in (`omtl.kernel.loop`).
+    """The record of one play; it is the loop's recorder (`omtl.kernel.loop`).
 
-    A score of 0 is a mistake, as sign(0) is neither label, unless the loop lets it count as one
-    (`ZERO_SCORES`). A score that is not a number is a mistake, and its loss is no number either.
+    A score of 0 is a mistake, because sign(0) is neither label, unless the loop counts it as one
+    (`ZERO_SCORES`). A score of NaN is a mistake, and its loss is NaN too.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Trace(NamedTuple):
     diverged: np.ndarray
 
     def begin(self) -> tuple[int, float, int]:
-        """Return the mistakes, the loss and the checkpoints so far: none."""
+        """Return zero mistakes, loss and checkpoints."""
         return 0, 0.0, 0
 
     def scored(
@@ -77,7 +77,7 @@ class Trace(NamedTuple):
         return so_far
 
     def closed(self, so_far: Any, stream: Any, t: int) -> tuple[int, float, int]:
-        """Write down what a checkpoint asks for."""
+        """Record a checkpoint."""
         wrong, lost, passed = so_far
         if passed < stream.checkpoint.size and t == stream.checkpoint[passed]:
             self.checkpoint_mistakes[passed] = wrong
@@ -116,13 +116,13 @@ def play(
     learner : NamedTuple
         A learner (`omtl.kernel.rules`).
     examples, stream, shape
-        The examples, the order they come in, and what the learner is told of them.
+        The examples, their order, and what the learner knows about them in advance.
     compiled : bool
-        Whether to run in the compiled loop; the plain one gives the same trace, slowly.
+        Whether to run in the compiled loop; the plain one gives the same trace, but slowly.
     in_common : NamedTuple, optional
-        What the learner's `in_common` returned, where other learners play the same stream.
+        The result of the learner's `in_common`, if other learners play the same stream.
     zero : float
-        What a score of 0 counts as (`ZERO_SCORES`).
+        The value that replaces a score of 0 (`ZERO_SCORES`).
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Products with rows and steps along them, written once for dense and for sparse rows.
 
-Each operation is a plain Python function (the slow path, and what the tests compare with) and has
-a compiled form that is picked by the kind of the rows.
+Each operation is a plain Python function (the slow path, which the tests compare with) and has a
+compiled form, chosen by the kind of rows.
 
 Sums are taken in a fixed order, eight lanes wide, which does not depend on the machine's vector
 width: the same bits on every CPU, at the speed of its vector unit.
@@ -23,13 +23,13 @@ from omtl.data.rows import DenseRows, Rows
 from omtl.kernel.inlining import by_rows, chosen, inlined
 
 LANES = 8
-"""Width of the vectors in the compiled code; LLVM splits them to what the CPU has."""
+"""Width of the vectors in the compiled code; LLVM splits them to fit the CPU."""
 
 BLOCK = 2 * LANES
-"""Elements that one turn of the compiled dot product takes: two independent sums."""
+"""Elements per iteration of the compiled dot product: two independent sums."""
 
 SUMS = 4
-"""Independent sums that the compiled product with a sparse row takes."""
+"""Number of independent sums in the compiled product with a sparse row."""
 
 
 @intrinsic
@@ -41,7 +41,7 @@ def _lane_sums(
 ) -> tuple[Any, Callable]:
     """Sum w[i] * x[i] for i below `size`, a multiple of BLOCK, for each of a tuple of vectors w.
 
-    Where there is more than one factor x, the product is that of all, in turn. Each sum is taken in
+    If there is more than one factor x, the product includes all, in turn. Each sum consists of
     BLOCK interleaved sums, whatever the other vectors are.
     """
     results = types.Tuple([types.float64] * vectors.count)  # type: ignore[attr-defined]
@@ -102,7 +102,7 @@ def dense_dot(a, b):
 
 @inlined
 def dense_dots(u, v, w, x):
-    """Return the inner products of three dense vectors and a fourth, which is read once."""
+    """Return the inner products of three dense vectors with a fourth, which is read once."""
     n = x.size
     whole = n - n % BLOCK
     r, s, t = _lane_sums((u, v, w), (x,), whole)
@@ -127,7 +127,7 @@ def dense_weighed_square(weights, x):
 
 @inlined
 def sparse_dot(w, rows, i):
-    """Return the inner product of any dense vector, also one in a column, and sparse row `i`."""
+    """Return the inner product of a dense vector, possibly a column, and sparse row `i`."""
     start, stop = rows.indptr[i], rows.indptr[i + 1]
     whole = stop - (stop - start) % 4
     s0 = s1 = s2 = s3 = 0.0
@@ -143,19 +143,19 @@ def sparse_dot(w, rows, i):
 
 @inlined
 def sparse_axpy(a, rows, i, w):
-    """Add `a` times sparse row `i` to any dense vector, also one in a column."""
+    """Add `a` times sparse row `i` to a dense vector, possibly a column."""
     for k in range(rows.indptr[i], rows.indptr[i + 1]):
         w[np.uint32(rows.indices[k])] += a * rows.values[k]
 
 
 TOGETHER = 4
-"""Indices of each of two sparse rows that are compared at once: most have none in common, and of
-which is less no processor foresees."""
+"""Number of indices of each of two sparse rows that are compared at once: most have none in common,
+and no processor predicts which is smaller."""
 
 
 @inlined
 def any_common(indices, mine, its):
-    """Return whether any of `TOGETHER` indices from a place on is among those from another on."""
+    """Return whether two groups of `TOGETHER` indices, starting at these places, intersect."""
     any_is = False
     for k in range(TOGETHER):
         for e in range(TOGETHER):
@@ -165,7 +165,7 @@ def any_common(indices, mine, its):
 
 @inlined
 def add_common(total, rows, mine, my_end, its, its_end):
-    """Add to `total` the products of the values that two parts of sparse rows have in common."""
+    """Add the products of values at common indices of two parts of sparse rows to `total`."""
     while mine < my_end and its < its_end:
         my_index, its_index = rows.indices[mine], rows.indices[its]
         if my_index == its_index:

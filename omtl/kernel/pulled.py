@@ -1,4 +1,4 @@
-"""Vectors of tasks that are pulled towards a common one, at the cost of a row's nonzeros."""
+"""Task vectors that are pulled towards a common one, at the cost of a row's nonzeros."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SMALLEST_SCALE = 1e-100
 class Pulled(NamedTuple):
     """A common vector w and each task's own, u^k = pull[k] · w + scale[k] · own[k].
 
-    `vectors` has the tasks' own and, last, w: in rows for dense rows, and in columns for sparse
-    ones, so that what is read of a feature lies together. On dense rows pull stays 0 and scale 1:
-    own[k] is u^k. On sparse rows a pull is a change of two numbers, and a step of w is undone in
-    each own vector: nothing costs O(features) an example.
+    `vectors` has the tasks' own vectors and, last, w: as rows for dense rows, and as columns for
+    sparse ones, so that all values of a feature lie together. On dense rows pull stays 0 and scale
+    1: own[k] is u^k. On sparse rows a pull changes two numbers, and each own vector compensates a
+    step of w: nothing costs O(features) per example.
 
-    `products` are those of the vectors with the example last scored, and `steps` belong to the
-    example that is added, shape (n_tasks + 1,) both.
+    `products` are the vectors' products with the last scored example, and `steps` belong to the
+    example to be added, both of shape (n_tasks + 1,).
     """
 
     vectors: np.ndarray
@@ -60,7 +60,7 @@ def pulled_dot(state, rows, i, k):
 
 @inlined
 def common_dot(state):
-    """Return w·x of the row that `pulled_dot` was last asked for."""
+    """Return w·x for the row of the last call of `pulled_dot`."""
     return state.products[state.pull.size]
 
 
@@ -75,7 +75,7 @@ def _sparse_products(state, rows, i, k):
 
 @by_rows(dense=_dense_products, sparse=_sparse_products)
 def take_products(state: Pulled, rows: Rows, i: int, k: int) -> None:
-    """Put own[k]·x and w·x in `products`, of row `i`; each is to the bit what `dot` returns."""
+    """Write own[k]·x and w·x of row `i` to `products`; each is bit-identical to `dot`."""
     vectors = state.vectors if isinstance(rows, DenseRows) else state.vectors.T
     for j in (k, -1):
         state.products[j] = dot(vectors[j], rows, i)
@@ -101,7 +101,7 @@ def _sparse_pull(state, rows, i, k, mu, a):
 
 @by_rows(dense=_dense_pull, sparse=_sparse_pull)
 def pull_and_add(state: Pulled, rows: Rows, i: int, k: int, mu: float, a: float) -> None:
-    """Let u^k be μ w + (1−μ) u^k and `a` times row `i`."""
+    """Set u^k to μ w + (1−μ) u^k plus `a` times row `i`."""
     if isinstance(rows, DenseRows):
         w, own = state.vectors[-1], state.vectors[k]
         own[:] = (mu * w + (1.0 - mu) * own) + a * rows.X[i]
@@ -115,7 +115,7 @@ def _add_to_columns(state, rows, i):
 
 @by_rows(dense=_add_to_columns, sparse=_add_to_columns)
 def add_to_all(state: Pulled, rows: SparseRows, i: int) -> None:
-    """Add a sparse row to all vectors, each as often as `steps` says."""
+    """Add a sparse row, scaled by `steps`, to all vectors."""
     axpys(state.steps, rows, i, 0, state.steps.size, state.vectors.T)
 
 
@@ -137,7 +137,7 @@ def _sparse_add_to_common(state, rows, i, mu, a):
 
 @by_rows(dense=_dense_add_to_common, sparse=_sparse_add_to_common)
 def add_to_common(state: Pulled, rows: Rows, i: int, mu: float, a: float) -> None:
-    """Let w take `a` times row `i`, and keep all u^k as they are."""
+    """Add `a` times row `i` to w, and keep all u^k unchanged."""
     if isinstance(rows, DenseRows):
         axpy(a, rows, i, state.vectors[-1])
     else:

@@ -1,4 +1,4 @@
-"""Random numbers within compiled rules, from a state that a seed has made."""
+"""Random numbers in compiled rules, from a seeded state."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from omtl.kernel.inlining import inlined
 
 @inlined
 def uniform(state):
-    """Return a number in [0, 1), and go on (xorshift64, Marsaglia 2003)."""
+    """Return a number in [0, 1), and advance the state (xorshift64, Marsaglia 2003)."""
     x = state.random[0]
     x ^= x << np.uint64(13)
     x ^= x >> np.uint64(7)

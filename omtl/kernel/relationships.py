@@ -1,4 +1,4 @@
-"""Weight vectors of many tasks and the relation that is learnt from them (`omtl.learners.omtl`)."""
+"""Weight vectors of many tasks, and the relation learnt from them (`omtl.learners.omtl`)."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from omtl.kernel.rules import Shape
 
 
 class Relationships(NamedTuple):
-    """The tasks' weight vectors over the rate (the slots of a single node), and their relation.
+    """The tasks' weight vectors divided by the rate (slots of one node), and their relation.
 
     Parameters
     ----------
     net : Network
         The weight vectors, w^k in slot k.
     inverse : ndarray of shape (n_tasks, n_tasks or width)
-        A⁻¹ as the next step uses it.
+        A⁻¹ for the next step.
     learnt : ndarray of shape (n_tasks, n_tasks or width)
-        What is learnt of it: A⁻¹ before it is normalised, or its logarithm. Where its exponential
-        is taken, rows end with zeros, which makes them of a length that is fast.
+        The learnt quantity: A⁻¹ before normalisation, or its logarithm. If its exponential is
+        taken, rows are padded with zeros to a fast length.
     gram : ndarray of shape (n_tasks, n_tasks)
-        WᵀW of these vectors, which follows from the scores.
+        WᵀW of these vectors, updated from the scores.
     sums : ndarray of shape (n_tasks,)
         Sums of the components of each weight vector.
     memory : ndarray of shape (4, n_tasks, width)
-        What functions of matrices are worked out in.
+        Work space for matrix functions.
     each : ndarray of shape (n_tasks,), int32
-        The numbers of the tasks.
+        The indices of the tasks.
     together_from : ndarray of shape (1,), int64
-        The round from which on the relation is learnt and used.
+        The first round in which the relation is learnt and used.
     similarity : ndarray of shape (n_tasks,)
-        Σ_j |A_{k,j}| of each task, which active learning needs alone.
+        Σ_j |A_{k,j}| of each task, needed only for active learning.
     asked : ndarray of shape (n_tasks,), int64
-        How many labels were asked for.
+        Number of labels queried.
     random : ndarray of shape (1,), uint64
-        The state of the generator that active learning draws from.
+        State of the random generator for active learning.
     """
 
     net: Network
@@ -60,7 +60,7 @@ class Relationships(NamedTuple):
 def unrelated(
     shape: Shape, learnt: np.ndarray, epoch: float, normalise: bool = True
 ) -> Relationships:
-    """Return zero weights of tasks that learn alone, A⁻¹ being K I, or I if it is normalised."""
+    """Return zero weights of tasks that learn alone; A⁻¹ is K I, or I if normalised."""
     m, width = learnt.shape
     alone = 1.0 if normalise else float(m)
     rng = np.random.default_rng(shape.seed)
@@ -88,7 +88,7 @@ def slot_score(self, state, rows, event):
 
 @inlined
 def errs(self, state, rows, event, y, score):
-    """Return whether a step is due, and then plan it: (A⁻¹)_{j,k} y times the example."""
+    """Return whether a step is due; if so, plan it: (A⁻¹)_{j,k} y times the example."""
     k = event.task
     if self.active:
         b = state.similarity[k]
@@ -105,7 +105,7 @@ def errs(self, state, rows, event, y, score):
 
 @inlined
 def take(state, rows, event, together):
-    """Take the steps that were planned: of all tasks, or of the event's alone."""
+    """Take the planned steps: of all tasks, or of the event's only."""
     m, k = state.sums.size, event.task
     scores, steps = state.net.products, state.net.steps
     for i in range(m):
@@ -120,7 +120,7 @@ def take(state, rows, event, together):
 
 @inlined
 def use(self, state, source):
-    """Let the next steps use a matrix for A⁻¹, with trace n_tasks if it is to be normalised."""
+    """Use a matrix as A⁻¹ from the next step on, with trace n_tasks if normalised."""
     m = state.sums.size
     trace = float(m)
     if self.normalise:
@@ -137,7 +137,7 @@ def use(self, state, source):
 
 @inlined
 def compare(self, state):
-    """Note how similar each task is to all, if labels are to be asked for by that."""
+    """Record each task's similarity to all tasks, if queries depend on it."""
     if not self.active:
         return
     m = state.sums.size
@@ -154,7 +154,7 @@ def compare(self, state):
 
 @inlined
 def add_gram(self, state):
-    """Add η WᵀW to what is learnt."""
+    """Add η WᵀW to the learnt matrix."""
     rate = self.eta * self.rate * self.rate
     for i in range(state.sums.size):
         for j in range(state.sums.size):
@@ -163,7 +163,7 @@ def add_gram(self, state):
 
 @inlined
 def find_covariance(self, state, d):
-    """Let what is learnt be cov(W) of d features."""
+    """Set the learnt matrix to cov(W) over d features."""
     square = self.rate * self.rate
     for i in range(state.sums.size):
         for j in range(state.sums.size):

@@ -1,8 +1,8 @@
 """Squared norms of rows in compiled code, with NumPy's and SciPy's order of sums.
 
-What the harness knows of a row is its norm as `omtl.data.rows.square_norms` takes it. These are
-the same to the bit, which `same_as_numpy` finds out at run time (NumPy may sum up otherwise on
-another processor), without a call or a temporary array for a row; the rows are checked on the way.
+The harness uses the norms computed by `omtl.data.rows.square_norms`. These are bit-identical,
+without a call or a temporary array per row; `same_as_numpy` checks this at run time, because NumPy
+may sum in another order on another CPU. The rows are validated on the way.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from omtl.data.rows import square_norms
 from omtl.kernel.inlining import inlined, loop
 
 LONGEST = 8192
-"""NumPy sums up longer dense rows in parts."""
+"""NumPy sums longer dense rows in parts."""
 
 LEAF = 128
-"""Numbers that NumPy's pairwise sum takes in one go."""
+"""Block size of NumPy's pairwise sum."""
 
 PENDING = 64
-"""Halves that may wait in a pairwise sum: enough for any row."""
+"""Maximum number of pending halves in a pairwise sum: enough for any row."""
 
 
 @intrinsic
 def _pair_of_squares(typingctx: Any, x: Any, size: types.Type) -> tuple[Any, Callable]:  # noqa: ARG001
-    """Return the sum of squares below `size`, a multiple of 8, in two sums added at last.
+    """Return the sum of squares below `size`, a multiple of 8, as two sums added at the end.
 
-    Of each eight numbers the last pair comes first, as in NumPy's ``einsum``.
+    In each group of eight the last pair comes first, as in NumPy's ``einsum``.
     """
     signature = types.containers.UniTuple(types.float64, 2)(x, size)
 
@@ -58,7 +58,7 @@ def _pair_of_squares(typingctx: Any, x: Any, size: types.Type) -> tuple[Any, Cal
 
 @inlined
 def dense_square_norm(x):
-    """Return the squared norm of a contiguous vector, as ``einsum`` sums it up."""
+    """Return the squared norm of a contiguous vector, summed as by ``einsum``."""
     n = x.size
     whole = n - n % 8
     even, odd = _pair_of_squares(x, whole)
@@ -99,9 +99,9 @@ def _leaf(x, start, n):
 
 @inlined
 def sparse_square_norm(x, start, end, at, left, sums):
-    """Return the squared norm of nonzeros `start` to `end` - 1, as ``np.add.reduceat`` sums it up.
+    """Return the squared norm of nonzeros `start` to `end` - 1, summed as by ``np.add.reduceat``.
 
-    `at`, `left` and `sums`, of shape (`PENDING`,), are memory for the halves that wait.
+    `at`, `left` and `sums`, of shape (`PENDING`,), are memory for the pending halves.
     """
     if start == end:
         return 0.0
@@ -129,7 +129,7 @@ def sparse_square_norm(x, start, end, at, left, sums):
 
 @inlined
 def sound_dense(rows, begin, end, square_norm):
-    """Take the norms of rows; return whether all are finite."""
+    """Compute the norms of rows; return whether all are finite."""
     total = 0.0
     for i in range(begin, end):
         square_norm[i] = dense_square_norm(rows.X[i])
@@ -139,7 +139,7 @@ def sound_dense(rows, begin, end, square_norm):
 
 @inlined
 def sound_sparse(rows, begin, end, n_features, square_norm, at, left, sums):
-    """Take the norms of rows; return whether all are finite, canonical and without zeros."""
+    """Compute the norms of rows; return whether all are finite, canonical and without zeros."""
     total = 0.0
     for i in range(begin, end):
         start, stop = rows.indptr[i], rows.indptr[i + 1]
@@ -180,7 +180,7 @@ def pending() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @cache
 def same_as_numpy(width: int, is_sparse: bool) -> bool:
-    """Whether the norms of rows of some width are NumPy's to the bit, by a try with 32 rows."""
+    """Whether norms of rows of this width equal NumPy's bit for bit, tested on 32 rows."""
     rng = np.random.default_rng(width)
     if not is_sparse:
         if width > LONGEST:

@@ -1,36 +1,36 @@
-"""What a learner is: a tuple of hyper-parameters, with the rules of one round as its methods.
+"""The learner interface: a tuple of hyper-parameters whose methods are the rules of one round.
 
 A learner is a ``NamedTuple`` of its hyper-parameters with the methods
 
 ``new_state(self, shape)``
     the state before the first round: a ``NamedTuple`` of arrays;
 ``open_round(self, state, rows)``
-    before the predictions of a round (nodes combine what their neighbours know);
+    before the predictions of a round (nodes combine their neighbours' vectors);
 ``score(self, state, rows, event)``
-    the signed score of one example, which sees its row and never its label;
+    the signed score of one example, from its row, never its label;
 ``update(self, state, rows, event, y, score)``
-    learning from the label, of a row that is not empty; returns whether the learner took a step;
+    learning from the label of a nonempty row; returns whether the learner took a step;
 ``close_round(self, state, rows)``
     after the updates of a round;
 ``penalty(self, state)``
-    the regulariser r(W) of the weights as they are, where the objective has one: what is added to
-    the losses of a round by a protocol that measures the objective;
+    the regulariser r(W) of the current weights, if the objective has one; a protocol that measures
+    the objective adds it to the losses of a round;
 ``proximity(self, state)``
-    what the algorithm adds to that regulariser in a round to hold its weights near 0.
+    what the algorithm adds to that regulariser in a round to keep its weights near 0;
 
 ``findings(self, state)``
-    what it has learnt besides weights, such as relations of tasks: arrays by name.
+    what it has learnt besides weights, such as relations between tasks: arrays by name;
 
 ``in_common(self, shape)``
-    what depends on the rows of a stream alone, such as products of rows: all points of a grid then
-    read it and fill it in, and `new_state` takes it as its second argument.
+    quantities that depend only on the rows of a stream, such as products of rows: all points of a
+    grid share and fill them, and `new_state` takes them as its second argument.
 
-The last five and `open_round` may be left out. The methods run as they stand in Python (the slow
-path), and inside one compiled loop that serves every learner (`omtl.kernel.loop`): a rule is picked
-by the learner's type, and its arguments may have any names. Compiled or not, they may use numpy,
-`omtl.ops`, the weight vectors of `omtl.kernel` and functions that numba can compile.
+The last five and `open_round` are optional. The methods run in plain Python (the slow path), and
+inside one compiled loop for all learners (`omtl.kernel.loop`): a rule is chosen by the learner's
+type, and its arguments may have any names. Compiled or not, they may use numpy, `omtl.ops`, the
+weight vectors of `omtl.kernel` and functions that numba can compile.
 
-A learner whose steps do not depend on how large a loss was may also declare its parts, which the
+A learner whose steps do not depend on the size of the loss may also declare its parts, which the
 points of a grid then share (`omtl.kernel.sharing`).
 """
 
@@ -45,7 +45,7 @@ from omtl.kernel.inlining import method
 
 
 class Event(NamedTuple):
-    """One example as it comes: which, of which task, at which node, with its squared norm."""
+    """One example of the stream: its index, task, node and squared norm."""
 
     round: int
     example: int
@@ -55,21 +55,21 @@ class Event(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What a learner is told before the first round.
+    """What a learner knows before the first round.
 
     Parameters
     ----------
     n_tasks, n_features : int
         Numbers of tasks and of features.
     mixing : ndarray of shape (n_nodes, n_nodes)
-        Combination weights: node i gives weight ``mixing[i, j]`` to what node j knows. A
+        Combination weights: node i gives weight ``mixing[i, j]`` to node j. A
         centralised learner ignores it.
     sparse : bool
-        Whether the rows are sparse, for a learner that lays out its memory by that.
+        Whether the rows are sparse, for a learner whose memory layout depends on it.
     n_rounds : int
-        Number of rounds, for a learner that is to know its horizon; 0 if it is not known.
+        Number of rounds, for a learner that uses its horizon; 0 if unknown.
     n_examples : tuple of int
-        How many examples of each task come; empty if that is not known.
+        Number of examples of each task; empty if unknown.
     seed : int
         Seed of a learner that draws random numbers, the same for all learners of a repeat.
     """
@@ -97,7 +97,7 @@ class Learner(Protocol):
 
 
 def is_compiled(learner: Any) -> bool:
-    """Whether a learner's rules can be compiled: those of a plain class, no tuple, cannot."""
+    """Whether a learner's rules can be compiled; those of a class that is not a tuple cannot."""
     return isinstance(learner, tuple)
 
 
@@ -106,7 +106,7 @@ def _rest(self: Any, state: Any, rows: Any) -> None:
 
 
 def _nothing(self: Any, state: Any) -> float:  # noqa: ARG001
-    """Return the penalty of a learner that has none."""
+    """Return 0, the penalty of a learner without one."""
     return 0.0
 
 
@@ -130,7 +130,7 @@ proximity = method("proximity", _nothing)
 
 
 def rules_of(other: type) -> Callable[[type], Any]:
-    """Return a decorator that gives a learner the rules of another which it has not itself."""
+    """Return a decorator that gives a learner the rules of another that it lacks."""
     names = ("new_state", "open_round", "score", "update", "close_round", "findings")
 
     def give(kind: type) -> type:
@@ -143,6 +143,6 @@ def rules_of(other: type) -> Callable[[type], Any]:
 
 
 def findings(learner: Any, state: Any) -> dict[str, np.ndarray]:
-    """Return what a learner has learnt besides weights, by name; nothing if it does not tell."""
+    """Return what a learner has learnt besides weights, by name; empty if it has no `findings`."""
     tell = getattr(learner, "findings", None)
     return {} if tell is None else tell(state)

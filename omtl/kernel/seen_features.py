@@ -11,16 +11,16 @@ from omtl.kernel.inlining import by_rows
 
 
 class SeenFeatures(NamedTuple):
-    """The features that examples have had so far: of all tasks, or by task.
+    """The features seen in examples so far: over all tasks, or by task.
 
     Parameters
     ----------
     features : ndarray of shape (n_slots, n_features), int32
-        In the order in which they came.
+        In order of appearance.
     n : ndarray of shape (n_slots,), int64
-        How many there are.
+        Number of features seen.
     known : ndarray of shape (n_slots, n_features), bool
-        Whether a feature is one of them.
+        Whether a feature has been seen.
     """
 
     features: np.ndarray
@@ -43,7 +43,7 @@ def _meet_nonzeros(met, rows, slot, i):
 
 @by_rows(dense=_all_are_known, sparse=_meet_nonzeros)
 def meet(met: SeenFeatures, rows: Rows, slot: int, i: int) -> None:
-    """Note the features of row `i`; of dense rows all are known from the start."""
+    """Record the features of row `i`; for dense rows all are known from the start."""
     if isinstance(rows, SparseRows):
         for j in rows.indices[rows.indptr[i] : rows.indptr[i + 1]]:
             if not met.known[slot, j]:
@@ -53,7 +53,7 @@ def meet(met: SeenFeatures, rows: Rows, slot: int, i: int) -> None:
 
 
 def nothing_met(rows: Rows, n_slots: int, n_features: int) -> SeenFeatures:
-    """Return the features met before the first example: none, or all if the rows are dense."""
+    """Return the features known before the first example: none, or all if the rows are dense."""
     dense = isinstance(rows, DenseRows)
     return SeenFeatures(
         features=np.tile(np.arange(n_features, dtype=np.int32), (n_slots, 1)),
@@ -65,7 +65,7 @@ def nothing_met(rows: Rows, n_slots: int, n_features: int) -> SeenFeatures:
 def rows_by_task(
     rows: Rows, of_task: np.ndarray, n_tasks: int, n_features: int
 ) -> tuple[Rows, int]:
-    """Return rows whose features are numbered within their tasks, and the largest number of these.
+    """Return rows with features numbered within their tasks, and the largest count of these.
 
     A vector of one task then has no weights for features that only other tasks have.
     """

@@ -1,22 +1,22 @@
 """The state that points of a grid share, derived from the parts of a learner's weights.
 
-Two points of a grid that have learnt from the same examples differ only in what their
-hyper-parameters make of these. A learner that declares the *parts* of its weights lets all points
-that have a part in common share a copy of it (`omtl.kernel.grid_loop`): 3 to 7 times as fast on
-grids of 6,000 points. The declaration names each part with the function of its step:
+Two points of a grid that have learnt from the same examples differ only through their
+hyper-parameters. If a learner declares the *parts* of its weights, all points with a part in common
+share a copy of it (`omtl.kernel.grid_loop`), which is 3 to 7 times as fast on grids of 6,000
+points. The declaration names each part with its step function:
 
     @shareable(u=step_of_u, p=step_of_p, q=step_of_q)
 
-A step, of the learner and the number of tasks, is by how much the part takes y x in, and what it is
-then divided by or shortened by. It depends on the hyper-parameters that its function reads; so two
-points with the same of these have the part in common. The first part is a `RoundSum` of all tasks,
-the others are vectors of one task each. A score is the sum of the parts' products with a row; where
-`weights` are given, two functions, the two parts are multiplied by what these say. The first makes
-four numbers, of any meaning, of the learner and the rounds so far; the second makes the weights of
-these and of the norm of the second part.
+A step function of the learner and the number of tasks returns the factor with which y x is added to
+the part, and the number by which the part is then divided or shortened. It depends on the
+hyper-parameters that the function reads, so two points that agree in these share the part. The
+first part is a `RoundSum` of all tasks, the others are vectors of one task each. A score is the sum
+of the parts' products with a row. If two functions `weights` are given, they provide weights for
+the two parts: the first returns four numbers, of any meaning, from the learner and the rounds so
+far; the second returns the weights from these and the norm of the second part.
 
-This serves learners whose steps depend on the example, the label and the hyper-parameters, and not
-on how large a loss was.
+This works for learners whose steps depend on the example, the label and the hyper-parameters, but
+not on the size of the loss.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ Step = Callable[[Any, int], tuple[float, float]]
 def shareable(
     weights: tuple[Callable, Callable] | None = None, unless: str = "", **parts: Step
 ) -> Callable[[type], type]:
-    """Return a decorator of a learner whose points share the parts that are named.
+    """Return a decorator for a learner whose points share the named parts.
 
     Parameters
     ----------
     weights : tuple of callable, optional
-        What the parts are multiplied by in a score, as the module says.
+        The parts' weights in a score, as described in the module.
     unless : str
-        A hyper-parameter that, where it is set, makes the learner share nothing.
+        A hyper-parameter that turns sharing off if set.
     **parts : callable
-        By fields of the state, the functions of the steps.
+        The step functions, by field of the state.
     """
 
     def declare(kind: Any) -> type:
@@ -81,7 +81,7 @@ def can_share(learner: Any) -> bool:
 
 
 def parts_of(learner: Any) -> tuple[tuple[float, ...], ...]:
-    """Return for each part the hyper-parameters that its step reads."""
+    """Return the hyper-parameters that each part's step reads."""
     return tuple(
         tuple(getattr(learner, name) for name in learner._fields if name in step.__code__.co_names)
         for step in learner.shared_parts.values()
@@ -89,10 +89,10 @@ def parts_of(learner: Any) -> tuple[tuple[float, ...], ...]:
 
 
 class Pool(NamedTuple):
-    """Copies of parts: one vector per copy in place of one per task, and what a round needs.
+    """Copies of parts: one vector per copy instead of one per task, and a round's numbers.
 
-    `rate` and `divisor` are the steps of the copies of the first part, `factors`, of shape
-    (4, n_points), what `weights` makes of the points.
+    `rate` and `divisor` are the steps of the copies of the first part, `factors`, of shape (4,
+    n_points), the results of `weights` for the points.
     """
 
     parts: tuple[Any, ...]
@@ -104,16 +104,16 @@ class Pool(NamedTuple):
 def new_pool(
     learner: Any, shape: Shape, n_own_features: int, n_shared: int, n_own: int, n_points: int
 ) -> Pool:
-    """Return so many copies of zero parts.
+    """Return copies of zero parts.
 
     Parameters
     ----------
     learner : NamedTuple
     shape : Shape
     n_own_features : int
-        How many features a part of one task needs.
+        Number of features of a part of one task.
     n_shared, n_own : int
-        Copies of the part of all tasks, and of each other part.
+        Number of copies of the part of all tasks, and of each other part.
     n_points : int
     """
     state = learner.new_state(shape)
@@ -136,7 +136,7 @@ def new_pool(
 
 
 def state_of_point(learner: Any, state: Any, pool: Pool, t: int, of: np.ndarray) -> Any:
-    """Return what a point has come to after `t` rounds, but for the vectors.
+    """Return a point's state after `t` rounds, except for the vectors.
 
     Parameters
     ----------
@@ -176,11 +176,11 @@ def clear(pool: Pool, part: int, first: int, last: int) -> None:
     reset(pool.parts[part])
 
 
-# From the number of a part to the part, and from arrays of hyper-parameters to a point's learner.
+# From a part's index to the part, and from arrays of hyper-parameters to a point's learner.
 
 
 def of_part(operation: Callable, first: int = 0) -> Callable:
-    """Return an operation that takes all parts and the number of one, from `first` on."""
+    """Return an operation on all parts and the index of one, from `first` on."""
 
     def call(parts: Any, part: int, *rest: Any) -> Any:
         return operation(parts[part], *rest)
@@ -219,7 +219,7 @@ copy_part_of = of_part(copy_part)
 
 
 def at(points: Any, p: int) -> Any:
-    """Return the learner of point `p`, where `points` has arrays in place of hyper-parameters."""
+    """Return the learner of point `p`; `points` has arrays instead of hyper-parameters."""
     return type(points)(*(values[p] for values in points))
 
 
@@ -265,7 +265,7 @@ chosen(step_of, _step_of)
 
 
 def begin_round(points: Any, factors: np.ndarray, t: int) -> None:
-    """Note what `weights` makes of each point after `t` rounds; nothing where there is none."""
+    """Store the result of `weights`, if given, for each point after `t` rounds."""
     weights = type(points).shared_weights
     if weights:
         _note_factors(weights[0])(points, factors, t)
@@ -295,15 +295,15 @@ chosen(begin_round, _begin_round)
 def scores(
     points: Any, pool: Pool, products: np.ndarray, of: np.ndarray, k: int, out: np.ndarray
 ) -> None:
-    """Put the score of each point on an example of task `k` in `out`.
+    """Write the score of each point on an example of task `k` to `out`.
 
     Parameters
     ----------
     points, pool
     products : ndarray of shape (n_parts, n_copies)
-        Of each copy with the row.
+        Products of each copy with the row.
     of : ndarray of shape (n_parts, n_tasks, n_points)
-        The copies that the points have.
+        The copies that the points use.
     k : int
         The task.
     out : ndarray of shape (n_points,)

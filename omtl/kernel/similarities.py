@@ -1,14 +1,14 @@
-"""Matrices of tasks that learn from triplets in steps of rank 1, in blocks.
+"""Task matrices that learn from triplets in rank-1 steps, in blocks.
 
-Dense triplets are learnt from in blocks: their scores under the matrices before the block are
-matrix products, what the block's own steps add to them are inner products of the triplets, and the
-steps come into the matrices together. This changes nothing but the order of sums, and makes of
-passes over the matrices, which wait for the memory, products that do not. While the triplets are of
-one task only, the sum of its two matrices is all that is looked at and changed; the two get their
-shares when another task comes. Where that task's examples X are known and fewer than the features,
-it is not the sum that is looked at but the scores XMXᵀ of the examples with each other, which are
-fewer: a step changes them by rank 1 too, through the products XXᵀ. Sparse triplets touch few
-entries of the matrices and are learnt from one by one.
+Dense triplets are processed in blocks: their scores under the matrices before the block are matrix
+products, the contributions of the block's own steps are inner products of the triplets, and the
+steps are added to the matrices together. This changes only the order of sums, and replaces passes
+over the matrices, which are limited by memory, with matrix products, which are not. As long as the
+triplets belong to one task, only the sum of its two matrices is read and changed; the two get their
+shares when another task's triplets arrive. If that task's examples X are known and fewer than the
+features, the scores XMXᵀ of the examples with each other are used instead of the sum, because they
+are fewer: a step changes them by rank 1 too, through the products XXᵀ. Sparse triplets touch few
+entries of the matrices and are processed one by one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from omtl.kernel.triplet_steps import (
 
 
 class Similarities:
-    """The matrices of all tasks while they are learnt: I + `shared` + `own[k]`.
+    """The matrices of all tasks during learning: I + `shared` + `own[k]`.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class Similarities:
     X : ndarray or csr_array of shape (n_examples, n_features)
     n_tasks : int
     examples : sequence of ndarray of int64
-        Of triplets that come task by task: the rows of X that those of each task are of. None if
-        the tasks alternate, or the rows are not known.
+        For triplets that arrive task by task: the rows of X used by each task. None if the tasks
+        alternate, or the rows are not known.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Similarities:
         return whole
 
     def learn(self, triplets: Triplets, draws: np.ndarray) -> Taken:
-        """Learn from triplets in their order.
+        """Learn from triplets in order.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class Similarities:
     def _learn_stretch(
         self, alone: int | None, triplets: Triplets, draws: np.ndarray, taken: Taken
     ) -> None:
-        """Learn from triplets of the task `alone`, or from those of many if it is None."""
+        """Learn from triplets of the task `alone`, or of many tasks if it is None."""
         if alone in self._few:
             self._learn_alone(alone, triplets, draws, taken)
             return
@@ -155,7 +155,7 @@ class Similarities:
                 add_products(policy.own, Q[at], V[at], own)
 
     def _learn_alone(self, task: int, triplets: Triplets, draws: np.ndarray, taken: Taken) -> None:
-        """Learn from triplets of a task of few examples, by these."""
+        """Learn from triplets of a task with few examples, through their scores."""
         if self._among is None or self._alone != task:
             self.end()
             self._alone, self._among = task, self._among_examples(task)
@@ -176,13 +176,13 @@ class Similarities:
         return Among(X, products, scores, np.zeros_like(products), *room)
 
     def _parts(self, task: int) -> list[tuple[float, np.ndarray]]:
-        """Return the matrices that a task's steps change, and how much of a step each gets."""
+        """Return the matrices that a task's steps change, and each one's share of a step."""
         policy = self.policy
         own = [(policy.own, self.own[task])] if policy.own else []
         return [*own, (policy.shared, self.shared)] if policy.shared else own
 
     def _begin(self, task: int) -> np.ndarray:
-        """Return what the task has learnt, to be added to, as long as the others learn nothing."""
+        """Return the task's matrix, to be updated as long as no other task learns."""
         if self._alone != task:
             self.end()
         if not self.policy.own:
@@ -195,7 +195,7 @@ class Similarities:
         return self._learnt
 
     def end(self) -> None:
-        """Give all tasks their share of what one has learnt alone."""
+        """Give all tasks their share of what one task has learnt alone."""
         if self._alone is None:
             return
         policy, among = self.policy, self._among
@@ -212,9 +212,9 @@ class Similarities:
 
 
 def stretches(task: np.ndarray) -> list[tuple[int, int, int | None]]:
-    """Return the starts and ends of parts of a block with the task that all of a part are of.
+    """Return the starts and ends of parts of a block, with the task of each part.
 
-    That is None where they are of many: tasks that alternate are not told apart.
+    The task is None if a part has several: alternating tasks are not separated.
     """
     starts = np.append(0, np.flatnonzero(task[1:] != task[:-1]) + 1)
     if starts.size > 1 + task.size // STRETCH:

@@ -1,12 +1,12 @@
-"""The hinge loss with a smooth corner, and linear models of the least weighted sum of such losses.
+"""The hinge loss with a smooth corner, and linear models that minimise weighted sums of it.
 
 The corner is a parabola of a small width (Chapelle, Neural Computation 2007, "training a support
-vector machine in the primal"), by which a loss is lower by at most width/2. The objective of a
+vector machine in the primal"), which lowers a loss by at most width/2. The objective of a
 model, Σ_i c_i ℓ(y_i w·x_i) + ridge/2 ‖w‖², is then convex, and its gradient piecewise linear.
-Newton's method with an exact line search ends at its minimiser in the few steps that it takes to
-find which examples are in the corner. It is compiled here: SciPy's solvers spend more on one step
-of so small a problem than all of its arithmetic takes. Where features are many or sparse there
-would be too many second derivatives, and it is SciPy's L-BFGS-B.
+Newton's method with an exact line search reaches its minimiser in the few steps needed to find
+which examples are in the corner. It is compiled here, because SciPy's solvers spend more time on
+one step of such a small problem than all of its arithmetic takes. With many or sparse features
+there would be too many second derivatives, so SciPy's L-BFGS-B is used.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ MOST_FEATURES = 300
 """With more features than these the solver is L-BFGS-B."""
 
 GAP = 1e-12
-"""By how much an objective may be above its minimum where Newton's method ends. By the ridge, which
-makes it strongly convex, it is above by at most ‖gradient‖² / (2 ridge)."""
+"""How far an objective may be above its minimum when Newton's method ends. The ridge makes it
+strongly convex, so it is above by at most ‖gradient‖² / (2 ridge)."""
 
 STEPS = 1000
-"""Steps after which Newton's method ends in any case."""
+"""Maximum number of steps of Newton's method."""
 
 TRIALS = 50
-"""Lengths of a step that are tried."""
+"""Maximum number of step lengths to try."""
 
 FLAT = 0.1
-"""Part of the slope at its beginning below which the slope at the end of a step is flat enough."""
+"""A step may end where the slope is below this part of the initial slope."""
 
 ROUNDING = 1e-15
-"""Part of an objective that is lost in rounding."""
+"""Relative rounding error of an objective."""
 
 LEAST_CURVATURE = 1e-13
-"""What the ridge is at least in the second derivatives of a step, as a part of what these would be
-with all examples in the corner: without a ridge they may be zero."""
+"""Lower bound on the ridge in the second derivatives of a step, as a part of their value with all
+examples in the corner: without a ridge they may be zero."""
 
 STOP: dict[str, Any] = {"maxiter": 200, "maxfun": 400, "maxcor": 20, "ftol": 1e-7, "gtol": 1e-5}
-"""When L-BFGS-B stops: its own options."""
+"""Stopping options of L-BFGS-B."""
 
 
 def smooth_hinge(margins: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
@@ -64,13 +64,13 @@ def minimisers(
     width: float,
     start: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return argmin_w Σ_i c_mi ℓ(w·z_i) + ridge/2 ‖w‖² of each model m, (n_models, n_features).
+    """Return argmin_w Σ_i c_mi ℓ(w·z_i) + ridge/2 ‖w‖² for each model m, (n_models, n_features).
 
-    An objective's value is in the end at most `GAP` above its minimum, or what rounding leaves.
+    The final objective is at most `GAP` above its minimum, up to rounding.
 
-    Cost: for each model some ten steps of Newton's method, and about three from near the minimiser,
-    of O(n_features) for each example of weight and O(n_features²) for each in the corner. By
-    L-BFGS-B some tens of steps, of O(n_models · nonzeros), and less exact.
+    Cost: about ten steps of Newton's method for each model, or three if started near the minimiser;
+    each step costs O(n_features) for each example with a weight and O(n_features²) for each in the
+    corner. L-BFGS-B takes some tens of steps of O(n_models · nonzeros), and is less exact.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ def minimisers(
     width : float
         Width > 0 of the corner.
     start : ndarray of shape (n_models, n_features), optional
-        Where to start; by default the minimiser of the mean of all models' objectives, and of
-        that zero. The result is no worse.
+        Where to start; by default the minimiser of the mean of all models' objectives, itself
+        started at zero. The result is no worse than the start.
     """
     if start is not None:
         W = start.copy()
@@ -126,7 +126,7 @@ _REORDERED = {"reassoc", "contract", "nsz"}
 def _newton(Z, c, ridge, width, floor, w):
     """Move w to the minimiser. Z has the features by rows; `floor` is the ridge in a step.
 
-    Where a second derivative is too large for a number, w becomes nan.
+    If a second derivative overflows, w becomes nan.
     """
     if np.any(c == 0.0):
         counted = np.flatnonzero(c)
@@ -153,7 +153,7 @@ def _newton(Z, c, ridge, width, floor, w):
 
 @njit(cache=True, nogil=True, fastmath=_REORDERED)
 def _pull(short, c, width):
-    """Return minus the derivative of each c ℓ(z) by z, where `short` is 1 − z."""
+    """Return minus the derivative of each c ℓ(z) in z, where `short` is 1 − z."""
     pull = np.empty(short.size)
     for i in range(short.size):
         pull[i] = c[i] * min(max(short[i] / width, 0.0), 1.0)
@@ -162,7 +162,7 @@ def _pull(short, c, width):
 
 @njit(cache=True, nogil=True)
 def _curvature(Z, short, c, width):
-    """Return the second derivatives of the losses, those of the examples in the corner."""
+    """Return the second derivatives of the losses, from the examples in the corner."""
     corner, n_corner = np.empty(short.size, np.int64), 0
     for i in range(short.size):
         if 0.0 < short[i] < width:
@@ -178,8 +178,8 @@ def _curvature(Z, short, c, width):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _length(short, change, c, width, pull, stiffness):
-    """Return how far to go along a step: to where the objective is flat, and no higher; 0 if it
-    falls by no more than rounding. The ridge is t pull + t²/2 stiffness, less that at t = 0."""
+    """Return how far to go along a step: to where the objective is flat and no higher, or 0 if it
+    falls only by rounding. The ridge's change is t pull + t²/2 stiffness."""
     start, slope, _ = _along(short, change, 0.0, c, width)
     steep = -(slope + pull)
     if not steep > ROUNDING * start:
@@ -203,7 +203,7 @@ def _length(short, change, c, width, pull, stiffness):
 
 @njit(cache=True, nogil=True, fastmath=_REORDERED)
 def _along(short, change, t, c, width):
-    """Return the losses at t along a step, and their first and second derivatives by t."""
+    """Return the losses at t along a step, and their first and second derivatives in t."""
     value, slope, curve = 0.0, 0.0, 0.0
     for i in range(short.size):
         below = short[i] + t * change[i]

@@ -20,8 +20,8 @@ from omtl.kernel.rules import Shape
 class TaskVectors(NamedTuple):
     """One vector w_k for each task, ``net.vectors`` in the layout of a network of one node.
 
-    ``net.products`` are those with the row that was last asked for; `taken`, of shape (n_tasks,),
-    is memory for the examples that a task takes in.
+    ``net.products`` are the products with the last row; `taken`, of shape (n_tasks,), is memory for
+    the examples that a task adds.
     """
 
     net: Network
@@ -43,7 +43,7 @@ def dot_task(W, k, rows, x):
 
 @inlined
 def dot_tasks(W, rows, x):
-    """Take the products of row `x` with all vectors; `product` then returns them."""
+    """Compute the products of row `x` with all vectors; `product` then returns them."""
     dot_slots(W.net, rows, x, 0, W.taken.size)
 
 
@@ -56,7 +56,7 @@ def add_to_task(W, k, a, rows, x):
 
 @inlined
 def product(W, k):
-    """Return that of w_k with the row last asked for."""
+    """Return the product of w_k with the last row."""
     return W.net.products[k]
 
 
@@ -85,5 +85,5 @@ def _add_by_task(W, A, rows, examples):
 
 @by_rows(dense=_add_by_task)
 def add_combinations(W: TaskVectors, A: np.ndarray, rows: Rows, examples: np.ndarray) -> None:
-    """Let w_k be w_k + Σ_j A_kj x_j, where x_j is row ``examples[j]``; zeros of A cost nothing."""
+    """Add Σ_j A_kj x_j to w_k, where x_j is row ``examples[j]``; zeros of A cost nothing."""
     _add_by_example(W, A, rows, examples)

@@ -1,4 +1,4 @@
-"""Learning from triplets, one after the other: scores, queries and steps, compiled."""
+"""Learning from triplets one by one: compiled scores, queries and steps."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from omtl.kernel.inlining import inlined, loop
 from omtl.kernel.products import dot, row_dot
 
 STRETCH = 64
-"""Triplets of one task that are learnt from together."""
+"""Number of triplets of one task that are processed together."""
 
 
 class Policy(NamedTuple):
-    """What a learner does with a triplet, in numbers.
+    """The numbers that determine what a learner does with a triplet.
 
     Parameters
     ----------
     C : float
         The longest step.
     own, shared : float
-        How much of a step goes to the task's own matrix, and to the one that all tasks share.
+        Share of a step for the task's own matrix, and for the matrix that all tasks share.
     weight : float
-        What ‖X‖² is multiplied by where a step is measured.
+        Factor of ‖X‖² in the length of a step.
     rate, sharpness : float
         A label is queried with probability rate / (1 + sharpness |p|).
     """
@@ -37,7 +37,7 @@ class Policy(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What became of a block of triplets.
+    """The results for a block of triplets.
 
     Shapes: `scores` p and `steps` y τ (n,) float64; `queried` (n,) bool.
     """
@@ -48,18 +48,18 @@ class Taken(NamedTuple):
 
 
 class Among(NamedTuple):
-    """What a task learns alone, by its n examples X.
+    """The state of a task that learns alone, in terms of its n examples X.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_features)
     products, scores : ndarray of shape (n, n)
-        XXᵀ, and XMXᵀ before the triplets that are learnt from together.
+        XXᵀ, and XMXᵀ before the triplets that are processed together.
     steps : ndarray of shape (n, n)
-        What M has gained, but for the policy's weights, is Xᵀ `steps` X: y τ is added for a query
-        and its first candidate, and taken off for its second.
+        Up to the policy's weights, M has gained Xᵀ `steps` X: y τ is added for a query and its
+        first candidate, and subtracted for its second.
     left, right : ndarray of shape (STRETCH, n)
-        Room for the steps of these triplets: the scores gain `left`ᵀ `right`.
+        Work space for the steps of these triplets: the scores gain `left`ᵀ `right`.
     """
 
     X: np.ndarray
@@ -74,7 +74,7 @@ class Among(NamedTuple):
 def decide(policy, p, y, square_norm, draw):
     """Return whether the label is queried, and y τ with τ = min(C, loss / ‖φ‖²) (eq. 4), or 0.
 
-    A triplet whose X is 0 teaches nothing, and would divide by its norm.
+    A triplet with X = 0 has nothing to learn from, and a norm of 0 to divide by.
     """
     queried = draw * (1.0 + policy.sharpness * abs(p)) < policy.rate
     loss = 1.0 - y * p
@@ -95,7 +95,7 @@ def gather(X, triplets, Q, V):
 
 @loop
 def learn_in_block(policy, queries, candidates, Q, R, differences, triplets, draws, taken):
-    """Find scores and steps, from the queries times the matrices before the block.
+    """Compute scores and steps, from the queries times the matrices before the block.
 
     `queries` and `candidates` hold the inner products of the queries, and of the differences of the
     candidates, in their upper triangles, shape (n, n).
@@ -118,7 +118,7 @@ def learn_in_block(policy, queries, candidates, Q, R, differences, triplets, dra
 
 @loop
 def keep_steps(steps, Q, V):
-    """Move the rows of steps up, those of Q times the step; return how many there are."""
+    """Move the rows with steps up, those of Q scaled by the step; return their number."""
     kept = 0
     for i in range(steps.size):
         if steps[i] != 0.0:
@@ -131,7 +131,7 @@ def keep_steps(steps, Q, V):
 
 @loop
 def learn_among(policy, among, triplets, draws, taken):
-    """Find scores and steps of triplets of a task's examples; return how many steps there are."""
+    """Compute scores and steps for triplets of a task's examples; return the number of steps."""
     X, products, scores, steps, left, right = among
     kept = 0
     for i in range(triplets.y.size):
@@ -139,7 +139,7 @@ def learn_among(policy, among, triplets, draws, taken):
         p = scores[a, b] - scores[a, c]
         for s in range(kept):
             p += left[s, a] * (right[s, b] - right[s, c])
-        square_v = 0.0  # not from `products`: 0 where the candidates are alike
+        square_v = 0.0  # not from `products`: 0 if the candidates are equal
         for f in range(X.shape[1]):
             square_v += (X[b, f] - X[c, f]) * (X[b, f] - X[c, f])
         queried, step = decide(policy, p, triplets.y[i], products[a, a] * square_v, draws[i])
@@ -160,7 +160,7 @@ def learn_among(policy, among, triplets, draws, taken):
 
 @inlined
 def subtract(rows, a, b, columns, values):
-    """Write row a minus row b as ascending columns with their values; return how many there are."""
+    """Write row a minus row b as ascending columns with values; return their number."""
     n = 0
     i, j = rows.indptr[a], rows.indptr[b]
     while i < rows.indptr[a + 1] or j < rows.indptr[b + 1]:
@@ -184,7 +184,7 @@ def subtract(rows, a, b, columns, values):
 
 @loop
 def learn_sparse(policy, rows, triplets, draws, own, shared, columns, values, taken):
-    """Learn from triplets of sparse rows one by one; `columns` and `values` have room for two."""
+    """Learn from sparse triplets one by one; `columns` and `values` have space for two rows."""
     for i in range(triplets.y.size):
         a, task = triplets.query[i], triplets.task[i]
         n = subtract(rows, triplets.first[i], triplets.second[i], columns, values)

@@ -1,10 +1,10 @@
-"""Weight vectors that shrink, are thresholded or summed up at the cost of a row's nonzeros.
+"""Weight vectors that are shrunk, thresholded or summed at the cost of a row's nonzeros.
 
 ==============  ====================================================================================
-`Scaled`        a vector for each task; `shrink` divides one in O(1)
+`Scaled`        a vector per task; `shrink` divides one in O(1)
 `GroupSparse`   as Scaled, with the norm known in O(1); `add_and_threshold` keeps it exactly zero
-`NormedSum`     a sum for each task, with the norm known in O(1)
-`RoundSum`      one scaled vector that takes in the examples of a round at its end
+`NormedSum`     a sum per task, with the norm known in O(1)
+`RoundSum`      one scaled vector that adds the examples of a round at its end
 ==============  ====================================================================================
 
 All are dense arrays behind a scale: a vector that is divided in every round is multiplied out only
@@ -30,7 +30,7 @@ SMALLEST_SCALE = 1e-100
 """A scale below this is multiplied into its vector, whose squared norm is then still finite."""
 
 FORGOTTEN_AT_ONCE = 64
-"""Sparse vectors forget row by row what was added to them, up to one row for so many features."""
+"""Sparse vectors are cleared row by row, up to one row per this many features."""
 
 
 class Scaled(NamedTuple):
@@ -41,10 +41,10 @@ class Scaled(NamedTuple):
 
 
 class GroupSparse(NamedTuple):
-    """Scaled vectors that a group lasso keeps at zero where it can.
+    """Scaled vectors that a group lasso keeps at zero if possible.
 
-    ``norms.square[k]`` is ‖w_k‖², and exactly 0 where w_k is zero. `rows` and `n_rows` tell which
-    rows were added to w_k since it last was; `product` is w·x of the example last scored.
+    ``norms.square[k]`` is ‖w_k‖², and exactly 0 if w_k is zero. `rows` and `n_rows` list the rows
+    added to w_k since it was last zero; `product` is w·x for the last scored example.
     """
 
     vectors: np.ndarray
@@ -58,7 +58,7 @@ class GroupSparse(NamedTuple):
 class NormedSum(NamedTuple):
     """Sums of rows; ``norm[k]`` is that of sum k at the end of the last round.
 
-    `product` is that with the example last scored.
+    `product` is the product with the last scored example.
     """
 
     vectors: np.ndarray
@@ -68,9 +68,9 @@ class NormedSum(NamedTuple):
 
 
 class RoundSum(NamedTuple):
-    """One vector, ``scale[0]`` · `vector`, that takes in a round's examples at its end.
+    """One vector, ``scale[0]`` · `vector`, that adds a round's examples at its end.
 
-    By task, ``label[k]`` is the label of the example ``example[k]`` that it takes in, or 0.
+    ``label[k]`` is the label of task k's example ``example[k]`` to be added, or 0.
     """
 
     vector: np.ndarray
@@ -94,13 +94,13 @@ def group_sparse(shape: Shape) -> GroupSparse:
 
 
 def normed_sum(shape: Shape) -> NormedSum:
-    """Return a sum of no rows for each task."""
+    """Return an empty sum for each task."""
     m = shape.n_tasks
     return NormedSum(np.zeros((m, shape.n_features)), zero_norms(m), np.zeros(m), np.zeros(1))
 
 
 def round_sum(shape: Shape) -> RoundSum:
-    """Return a zero vector that has nothing to take in."""
+    """Return a zero vector with nothing to add."""
     m = shape.n_tasks
     vector = at_line(1, shape.n_features)[0]
     return RoundSum(vector, np.ones(1), np.zeros(m), np.zeros(m, dtype=np.int64))
@@ -136,7 +136,7 @@ def dot_normed(w, k, rows, x):
 
 @inlined
 def add_and_shrink(w, k, y, step, rows, event):
-    """Let w_k be (w_k + a y x) / divisor, where `step` is a and the divisor."""
+    """Set w_k to (w_k + a y x) / divisor, where `step` is a and the divisor."""
     a, divisor = step
     axpy(a * y / w.scale[k], rows, event.example, w.vectors[k])
     shrink(w, k, divisor)
@@ -163,15 +163,15 @@ def multiply_out(w, k):
 
 @inlined
 def stays_zero(w, k, a, event, threshold):
-    """Return whether w_k is zero, and would be after `add_and_threshold` too."""
+    """Return whether w_k is zero and would stay zero after `add_and_threshold`."""
     return w.norms.square[k] == 0.0 and abs(a) * math.sqrt(event.square_norm) <= threshold
 
 
 @inlined
 def add_and_threshold(w, k, y, step, rows, event):
-    """Let w_k be max(0, 1 − threshold / ‖v‖) v, v = w_k + a y x; `step` is a and the threshold.
+    """Set w_k to max(0, 1 − threshold / ‖v‖) v, v = w_k + a y x; `step` is a and the threshold.
 
-    It costs O(1) where w_k stays zero.
+    This costs O(1) if w_k stays zero.
     """
     k, (a, threshold) = np.uint32(k), step
     if not stays_zero(w, k, a * y, event, threshold):
@@ -181,7 +181,7 @@ def add_and_threshold(w, k, y, step, rows, event):
 
 @inlined
 def threshold_sum(w, k, a, rows, event, threshold, product):
-    """Shorten w_k, to which `a` times an example was added; `product` is w_k·x before that."""
+    """Threshold w_k, to which `a` times an example was added; `product` is w_k·x before that."""
     if w.n_rows[k] < w.rows.shape[1]:
         w.rows[k, w.n_rows[k]] = event.example
     w.n_rows[k] += 1
@@ -191,7 +191,7 @@ def threshold_sum(w, k, a, rows, event, threshold, product):
 
 @inlined
 def shorten(w, k, rows, threshold):
-    """Let w_k, which is not zero, be max(0, 1 − threshold / ‖w_k‖) w_k."""
+    """Set a nonzero w_k to max(0, 1 − threshold / ‖w_k‖) w_k."""
     norms = w.norms
     norm = math.sqrt(max(0.0, norms.square[k]))
     if norm <= threshold:
@@ -211,7 +211,7 @@ def shorten(w, k, rows, threshold):
 
 @inlined
 def follow_norm(w, k, scale, a, rows, event, product):
-    """Follow the norm of vector k, to which `a` times an example was added."""
+    """Update the norm of vector k, to which `a` times an example was added."""
     unseen = unseen_square_norm(rows, event.example, event.square_norm)
     keep_norm(w.norms, k, scale, w.vectors[k], a, product, event.square_norm, unseen)
 
@@ -233,7 +233,7 @@ def _forget_row_by_row(w, rows, added, n_added):
 
 @by_rows(dense=_set_to_zero, sparse=_forget_row_by_row)
 def forget(w: np.ndarray, rows: Rows, added: np.ndarray, n_added: int) -> None:  # noqa: ARG001
-    """Set a vector to zero; `added` has the first rows, of `n_added`, that were added to it."""
+    """Set a vector to zero; `added` has the first of the `n_added` rows that were added to it."""
     w[:] = 0.0
 
 
@@ -242,7 +242,7 @@ def forget(w: np.ndarray, rows: Rows, added: np.ndarray, n_added: int) -> None: 
 
 @inlined
 def add_normed(w, k, a, rows, event):
-    """Add `a` times an example to sum k, and follow its norm."""
+    """Add `a` times an example to sum k, and update its norm."""
     k = np.uint32(k)
     axpy(a, rows, event.example, w.vectors[k])
     follow_norm(w, k, 1.0, a, rows, event, w.product[0])
@@ -250,7 +250,7 @@ def add_normed(w, k, a, rows, event):
 
 @inlined
 def note_norm(w, k):
-    """Note the norm of sum k at the end of a round."""
+    """Store the norm of sum k at the end of a round."""
     w.norm[k] = math.sqrt(max(0.0, w.norms.square[k]))
 
 
@@ -259,14 +259,14 @@ def note_norm(w, k):
 
 @inlined
 def add_later(u, y, event):
-    """Let the end of the round take in y times an example."""
+    """Schedule y times an example, to be added at the end of the round."""
     u.label[np.uint32(event.task)] = y
     u.example[np.uint32(event.task)] = event.example
 
 
 @inlined
 def close_sum(u, step, rows):
-    """Let u be (u + a Σ y x) / divisor, of the round's examples; `step` is a and the divisor."""
+    """Set u to (u + a Σ y x) / divisor over the round's examples; `step` is a and the divisor."""
     a, divisor = step
     add_round(u, a, rows)
     u.scale[0] /= divisor
@@ -277,7 +277,7 @@ def close_sum(u, step, rows):
 
 @inlined
 def add_round(u, a, rows):
-    """Add a Σ y x of the round's examples to u."""
+    """Add a Σ y x over the round's examples to u."""
     n = 0
     for k in range(u.label.size):
         if u.label[k] != 0.0:
@@ -306,5 +306,5 @@ def square_of_scaled(a, w, k):
 
 @inlined
 def square_of_normed(w, k):
-    """Return the squared norm of a vector whose norm is followed, in O(1)."""
+    """Return the squared norm of a vector with a tracked norm, in O(1)."""
     return max(0.0, w.norms.square[k])

@@ -21,7 +21,7 @@ class Adapted(NamedTuple):
 class AdaGrad(NamedTuple):
     """AdaGrad with diagonal matrices (Duchi et al. 2011, section 1.1 and figure 1).
 
-    Where the hinge loss 1 − y w·x is positive its gradient is g = −y x, and each weight takes the
+    If the hinge loss 1 − y w·x is positive, its gradient is g = −y x, and each weight takes the
     step w_i ← w_i − η g_i / √(Σ g_i²), the sum over this and all earlier gradients. δ, which the
     paper adds to the root, is 0: a weight whose sum is 0 has no gradient.
 
@@ -48,7 +48,7 @@ class AdaGrad(NamedTuple):
         return dot(state.w[0 if self.pooled else event.task], rows, event.example)
 
     def update(self, state: Adapted, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Take the step of this example's gradient."""
+        """Take a step along this example's gradient."""
         if y * score >= 1.0:
             return False
         k = 0 if self.pooled else event.task

@@ -13,7 +13,7 @@ from omtl.kernel.vectors import SMALLEST_SCALE
 
 
 class InBall(NamedTuple):
-    """Vectors w_k = ``scale[k]`` · ``w[k]`` in the unit ball, and how many steps made them.
+    """Vectors w_k = ``scale[k]`` · ``w[k]`` in the unit ball, and the number of steps behind each.
 
     ``square[k]`` is ‖w_k‖².
     """
@@ -27,9 +27,8 @@ class InBall(NamedTuple):
 class ALMA(NamedTuple):
     """ALMA₂ (Gentile 2001, figure 1, with p = 2), on examples of length 1.
 
-    With x̂ = x / ‖x‖ and k − 1 steps so far: where y w·x̂ ≤ (1 − α) B / √k,
-    w ← w + (C / √k) y x̂, and then w ← w / max(1, ‖w‖). B = 1 / α and C = √2, as in the paper's
-    theorem 3.
+    With x̂ = x / ‖x‖ and k − 1 steps so far: if y w·x̂ ≤ (1 − α) B / √k, w ← w + (C / √k) y x̂, and
+    then w ← w / max(1, ‖w‖). B = 1 / α and C = √2, as in the paper's theorem 3.
 
     Cost per example: O(nonzeros), amortised.
 
@@ -55,7 +54,7 @@ class ALMA(NamedTuple):
         return state.scale[k] * dot(state.w[k], rows, event.example)
 
     def update(self, state: InBall, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Take a step where the margin is not large enough, and go back into the ball."""
+        """Take a step if the margin is too small, and project onto the ball."""
         k = 0 if self.pooled else event.task
         length = math.sqrt(event.square_norm)
         margin = y * score / length

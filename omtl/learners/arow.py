@@ -12,7 +12,7 @@ from omtl.kernel.rules import Event, Shape
 
 
 class Posterior(NamedTuple):
-    """Means of the weights and how much their variances have dropped.
+    """Means of the weights, and the decrease of their variances.
 
     Shape (n_tasks or 1, n_features) each. The variance of a weight is 1 − ``drop``.
     """
@@ -24,15 +24,15 @@ class Posterior(NamedTuple):
 class AROW(NamedTuple):
     """AROW (Crammer et al. 2009, figure 1) with a diagonal covariance Σ, the identity at first.
 
-    Where y w·x < 1, with v = xᵀΣx and β = 1 / (v + r), w ← w + β (1 − y w·x) y Σx and
-    Σ ← Σ − β Σx xᵀΣ, of which the diagonal is kept.
+    If y w·x < 1, with v = xᵀΣx and β = 1 / (v + r), w ← w + β (1 − y w·x) y Σx and Σ ← Σ − β Σx
+    xᵀΣ, keeping only the diagonal.
 
     Cost per example: O(nonzeros).
 
     Parameters
     ----------
     r : float
-        r > 0: how little one example is trusted.
+        r > 0: the larger, the smaller the effect of one example.
     pooled : bool
         One weight vector for all tasks instead of one per task.
     """
@@ -50,12 +50,12 @@ class AROW(NamedTuple):
         return dot(state.w[0 if self.pooled else event.task], rows, event.example)
 
     def update(self, state: Posterior, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Move the means to this example, and trust them more."""
+        """Move the means towards this example, and shrink the variances."""
         loss = 1.0 - y * score
         if loss <= 0.0:
             return False
         k = 0 if self.pooled else event.task
-        # Features that no other example has are not in the row, only in its norm: of variance 1.
+        # Features of no other example are only in the row's norm, with variance 1.
         v = event.square_norm - weighed_square(state.drop[k], rows, event.example)
         beta = 1.0 / (max(v, 0.0) + self.r)
         update_posterior(beta * loss * y, beta, rows, event.example, state.w[k], state.drop[k])

@@ -3,18 +3,18 @@
 A batch learner is a ``NamedTuple`` of its hyper-parameters with the one method
 
 ``fit(self, examples, rng)``
-    learning from all examples of a training set (`omtl.data.streams.Tasks`) at once; returns `Fit`.
+    which learns from all examples of a training set (`omtl.data.streams.Tasks`) at once and returns
+    a `Fit`.
 
-It is no online learner (`omtl.kernel.rules`): it has no state, and of it the solver alone is
-compiled.
+It is not an online learner (`omtl.kernel.rules`): it has no state, and only its solver is compiled.
 
 All of them minimise, over the weights w_m of one or more models, Σ_m Σ_i c_mi ℓ(y_i w_m·x_i) +
-ridge/2 ‖w_m‖², where the learners differ in the weights c, and some choose these too. The paper
-leaves the minimisation to "off-the-shelf solvers"; here it is that of `omtl.kernel.smooth_hinge`.
-Two things are added to what is printed. One is the ridge: on data of few positives a minimiser of
-the bare hinge loss calls everything negative, by a margin of 1, and ranks nothing. The other is
-that module's smooth corner of the loss, of a small `width`. Weights of tasks are found by that same
-ℓ, so that each step of an alternation minimises the same objective.
+ridge/2 ‖w_m‖², where the learners differ in the weights c, which some of them choose. The paper
+leaves the minimisation to "off-the-shelf solvers"; here `omtl.kernel.smooth_hinge` does it. We add
+two things to the printed objective. One is the ridge: on data with few positives a minimiser of the
+bare hinge loss predicts negative for everything, with a margin of 1, and ranks nothing. The other
+is that module's smooth corner of the loss, with a small `width`. The relations between tasks use
+the same ℓ, so that each step of an alternation minimises the same objective.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ WIDTH = 0.1
 
 
 class Fit(NamedTuple):
-    """What a batch learner has learnt.
+    """The result of a batch learner.
 
     Parameters
     ----------
     weights : ndarray of shape (n_tasks, n_features)
-        w_k, by which task k scores.
+        w_k, the weights of task k.
     eta : ndarray of shape (n_tasks, n_tasks)
-        How much task k learnt from the examples of task j; rows sum to 1.
+        Weight of task j's examples in what task k learns; rows sum to 1.
     objective : ndarray of shape (n_rounds,)
-        What is minimised, after each round of the alternation.
+        The objective after each round of the alternation.
     """
 
     weights: np.ndarray
@@ -120,7 +120,7 @@ class ITL(NamedTuple):
 
     w_k = argmin L_k(w) + ridge/2 ‖w‖², which is eq. 1 with η = I.
 
-    Cost: O(nonzeros) a step of Newton's method, as each model sees its task's examples only.
+    Cost: O(nonzeros) per step of Newton's method, because each model sees only its task's examples.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class ITL(NamedTuple):
 class STL(NamedTuple):
     """Single task learning: one model of all tasks' examples, pooled (section 3.2).
 
-    Cost: O(nonzeros) a step of the solver.
+    Cost: O(nonzeros) per step of the solver.
 
     Parameters
     ----------
@@ -171,16 +171,16 @@ class STL(NamedTuple):
 
 
 class SHAMO(NamedTuple):
-    """Shared hypotheses: M models, of which each task takes one (Crammer, Mansour, NIPS 2012).
+    """Shared hypotheses: each task uses one of M models (Crammer, Mansour, NIPS 2012).
 
-    Like k-means: each model is learnt from the pooled examples of the tasks that have it, then each
-    task takes the model with the least loss on its examples, until no task changes. The objective,
-    which neither step raises, is Σ_k N_k (L_k(w_m(k)) + ridge/2 ‖w_m(k)‖²) / Σ_k N_k; a task's
-    choice looks at the model's norm too, without which it might. A model that no task has stays as
-    it is. At first tasks are dealt to the models at random. Written from the OSMTL paper's account
-    (section 1.1); the original learns and chooses on two halves of the examples in its analysis.
+    Like k-means: each model is learnt from the pooled examples of the tasks that use it, then each
+    task switches to the model with the least loss on its examples, until no task changes. Neither
+    step raises the objective Σ_k N_k (L_k(w_m(k)) + ridge/2 ‖w_m(k)‖²) / Σ_k N_k, because a task's
+    choice also takes the model's norm into account. A model that no task uses stays unchanged.
+    Tasks are first assigned to the models at random. Written from the OSMTL paper's description
+    (section 1.1); the analysis of the original learns and chooses on two halves of the examples.
 
-    Cost: O(M · nonzeros) a step of the solver, some rounds of it.
+    Cost: O(M · nonzeros) per step of the solver, for several rounds.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ class SHAMO(NamedTuple):
     width : float
         Width of the smoothing.
     rounds : int
-        Rounds after which it ends in any case.
+        Maximum number of rounds.
     """
 
     M: int
@@ -200,7 +200,7 @@ class SHAMO(NamedTuple):
     rounds: int = 50
 
     def fit(self, examples: Tasks, rng: np.random.Generator) -> Fit:
-        """Learn the models and who takes which.
+        """Learn the models and the tasks' choices.
 
         Raises
         ------
@@ -222,7 +222,7 @@ class SHAMO(NamedTuple):
             W[has] = training.minimise(shares[has], W[has])
             cost = training.losses(W) + training.norms(W)[:, None]
             last, model = model, np.argmin(cost, axis=0)
-            # A tie keeps the model that the task had.
+            # In a tie the task keeps its model.
             model = np.where(cost[model, np.arange(m)] < cost[last, np.arange(m)], model, last)
             values.append(float(counts @ cost[model, np.arange(m)] / counts.sum()))
             if np.array_equal(model, last):
@@ -232,18 +232,18 @@ class SHAMO(NamedTuple):
 
 
 class SMTLExponential(NamedTuple):
-    """SMTL-e: weights and relations of tasks in turn (algorithm 1; eqs. 3 to 6).
+    """SMTL-e: learn weights and relations of tasks alternately (algorithm 1; eqs. 3 to 6).
 
     With η = α I + (1 − α) P, from uniform rows p_k: w_k = argmin Σ_j η_kj L_j(w) + ridge/2 ‖w‖²,
-    then p_kj ∝ exp(−(1 − α) L_j(w_k) / λ), until P changes by no more than `tolerance`. The
-    objective (eq. 4, and the ridge), summed over k, is never raised by either.
+    then p_kj ∝ exp(−(1 − α) L_j(w_k) / λ), until P changes by no more than `tolerance`. Neither
+    step raises the objective (eq. 4 plus the ridge), summed over k.
 
-    Cost: O(n_tasks · nonzeros) a step of the solver, some rounds of it.
+    Cost: O(n_tasks · nonzeros) per step of the solver, for several rounds.
 
     Parameters
     ----------
     alpha : float
-        Concentration 0 ≤ α ≤ 1 on the own task.
+        Concentration 0 ≤ α ≤ 1 on the task itself.
     lam : float
         Smoothness λ > 0 of the attentions.
     ridge : float
@@ -251,9 +251,9 @@ class SMTLExponential(NamedTuple):
     width : float
         Width of the smoothing.
     rounds : int
-        Rounds after which it ends in any case.
+        Maximum number of rounds.
     tolerance : float
-        Largest change of P at which it has converged.
+        Largest change of P that counts as convergence.
     """
 
     alpha: float
@@ -264,7 +264,7 @@ class SMTLExponential(NamedTuple):
     tolerance: float = 1e-3
 
     def attend(self, losses: np.ndarray, P: np.ndarray) -> np.ndarray:  # noqa: ARG002
-        """Return the attentions to tasks with these losses (eq. 6)."""
+        """Return the attention to tasks with these losses (eq. 6)."""
         logit = -(1.0 - self.alpha) / self.lam * losses
         raised = np.exp(logit - logit.max(axis=1, keepdims=True))
         return raised / raised.sum(axis=1, keepdims=True)
@@ -275,16 +275,17 @@ class SMTLExponential(NamedTuple):
 
 
 class SMTLThreshold(NamedTuple):
-    """SMTL-t: as SMTL-e, with p_kj ∝ (λ − L_j(w_k))_+ in place of eq. 6 (section 3.2).
+    """SMTL-t: as SMTL-e, with p_kj ∝ (λ − L_j(w_k))_+ instead of eq. 6 (section 3.2).
 
-    Where no L_j(w_k) is below λ this is 0 / 0, of which the paper says nothing: p_k then stays.
+    If no L_j(w_k) is below λ, this is 0 / 0; the paper does not mention this case, and p_k stays
+    unchanged.
 
     Cost: as SMTL-e.
 
     Parameters
     ----------
     alpha, ridge, width, rounds, tolerance
-        As of `SMTLExponential`.
+        As in `SMTLExponential`.
     lam : float
         Threshold λ > 0 of the losses.
     """
@@ -297,7 +298,7 @@ class SMTLThreshold(NamedTuple):
     tolerance: float = 1e-3
 
     def attend(self, losses: np.ndarray, P: np.ndarray) -> np.ndarray:
-        """Return the attentions to tasks with these losses."""
+        """Return the attention to tasks with these losses."""
         left = np.maximum(0.0, self.lam - losses)
         total = left.sum(axis=1, keepdims=True)
         return np.where(total > 0.0, left / np.where(total > 0.0, total, 1.0), P)
@@ -308,9 +309,9 @@ class SMTLThreshold(NamedTuple):
 
 
 def _alternate(learner: SMTLExponential | SMTLThreshold, examples: Tasks) -> Fit:
-    """Learn weights for the relations, then relations for the weights, until these stand still.
+    """Alternate between learning weights and learning relations until the relations converge.
 
-    The last weights belong to the relations that are returned.
+    The returned weights belong to the returned relations.
 
     Raises
     ------

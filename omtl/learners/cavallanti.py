@@ -12,7 +12,7 @@ from omtl.kernel.rules import Event, Shape
 
 
 class Steps(NamedTuple):
-    """Sums of the rows learnt from times their labels: each task's own, and those of all tasks."""
+    """Sums of label times row over the updates: for each task, and over all tasks."""
 
     own: np.ndarray
     shared: np.ndarray
@@ -21,23 +21,22 @@ class Steps(NamedTuple):
 class MultiPerceptron(NamedTuple):
     """The multi-task perceptron with a fixed interaction matrix (Multi-P of the ROM paper).
 
-    Where y w^k·x ≤ margin, w^j ← w^j + η y (A⁻¹)_{j,k} x for every task j. A is
-    that of their section 3, (A⁻¹)_{j,k} = (b + K δ_jk) / ((1 + b) K) for K tasks, as the DOM paper
-    prints it (eq. 10); with b = K it is the matrix that Saha et al. (2011, section 2) print. So
-    w^k = η (K s^k + b s) / ((1 + b) K), where s^k sums y x over the steps of task k and s over all
-    steps. With integer features and b these sums are exact, so that no rounding decides what a
-    score of 0 becomes.
+    If y w^k·x ≤ margin, w^j ← w^j + η y (A⁻¹)_{j,k} x for every task j. A is as in their section 3,
+    (A⁻¹)_{j,k} = (b + K δ_jk) / ((1 + b) K) for K tasks, as the DOM paper prints it (eq. 10); with
+    b = K it is the matrix that Saha et al. (2011, section 2) print. So w^k = η (K s^k + b s) / ((1
+    + b) K), where s^k sums y x over the steps of task k and s over all steps. With integer features
+    and b these sums are exact, so rounding never decides the sign of a zero score.
 
     Cost per example: O(nonzeros).
 
     Parameters
     ----------
     b : float
-        Relation of the tasks: 0 for none, ∞ for one common vector.
+        Strength of the relation between tasks: 0 for none, ∞ for one common vector.
     eta : float
         Learning rate η > 0; with ``margin = 0`` it changes no prediction.
     margin : float
-        Learn where y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
+        Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
     """
 
     b: float
@@ -58,7 +57,7 @@ class MultiPerceptron(NamedTuple):
         return self.eta * (both / ((1.0 + self.b) * n_tasks))
 
     def update(self, state: Steps, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Take a step of all tasks where the margin is not reached."""
+        """Take a step of all tasks if the margin is not reached."""
         if y * score > self.margin:
             return False
         axpy(y, rows, event.example, state.own[event.task])

@@ -9,15 +9,15 @@ from omtl.kernel.rules import Event, Shape
 
 
 class COML(NamedTuple):
-    """COML: a global vector w and a personal u^k, which predicts for task k.
+    """COML: a global vector w, and a personal vector u^k that predicts for task k.
 
-    On (x, y) of task k, where u^k has a positive hinge loss,
+    On (x, y) of task k, if u^k has a positive hinge loss,
     u^k ← argmin_u  (μ/2)‖u − w‖² + ((1−μ)/2)‖u − u^k‖² + C ℓ(u),
     which is a passive-aggressive step (τ at most C) from the point μ w + (1−μ) u^k. Then w takes a
     PA-I step of its own with its own loss. μ = λ₁ / (λ₁ + λ₂) of the original's two weights, and C
-    is counted in units of their sum. The accounts of it in the ROM and DOM papers, from which this
-    is written, do not say whether u^k is left alone where it has no loss; with ``every_round`` it
-    is not, and then leans on w by μ.
+    is in units of their sum. This follows the descriptions in the ROM and DOM papers, which do not
+    say whether u^k changes when it has no loss; with ``every_round`` it does, and moves towards w
+    by μ.
 
     Cost per example: O(nonzeros) on dense rows, O(n_tasks · nonzeros) on sparse ones.
 
@@ -26,9 +26,9 @@ class COML(NamedTuple):
     C : float
         Aggressiveness of both steps, C > 0.
     mu : float in [0, 1)
-        How much a personal vector leans on the global one at each step.
+        How far a personal vector moves towards the global one at each step.
     every_round : bool
-        Whether a personal vector leans on the global one where it has no loss too.
+        Whether a personal vector moves towards the global one even when it has no loss.
     """
 
     C: float

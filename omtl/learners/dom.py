@@ -1,8 +1,8 @@
 """Learners on a network of nodes (Zhang et al., Machine Learning 2018, "DOM").
 
-In each round every node combines what its neighbours know, predicts, and adapts by its own example
-(`omtl.kernel.network`). Nodes work at the same time: what one learns in a round is seen by no
-prediction of that round, not even by its own where more than one example is dealt to it.
+In each round every node combines its neighbours' vectors, predicts, and adapts to its own example
+(`omtl.kernel.network`). Nodes work at the same time: an update takes effect only after the round,
+even for the node itself if it gets more than one example.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def require_a_node_a_task(learner: str, shape: Shape) -> None:
 
 
 class Nodes(NamedTuple):
-    """The nodes' weight vectors, and what they learn in this round."""
+    """The nodes' weight vectors, and their updates of this round."""
 
     net: Network
     steps: Steps
@@ -51,7 +51,7 @@ class Nodes(NamedTuple):
 
 @inlined
 def hinge_step(steps, eta, event, y, score):
-    """Keep the step η y x where the hinge loss is not 0 (eq. 15); return whether it is not."""
+    """Keep the step η y x if the hinge loss is not 0 (eq. 15); return whether it is not."""
     if y * score >= 1.0:
         return False
     defer_step(steps, eta * y, event)
@@ -61,9 +61,9 @@ def hinge_step(steps, eta, event, y, score):
 class NS(NamedTuple):
     """NS (Chen, Richard, Sayed 2014, as the DOM paper uses it): node i learns task i.
 
-    Neighbours combine their vectors, then each takes a hinge step by its own task's example; the
-    network is pulled to one vector for all tasks ("Pareto optimality", section 1). Chen, Richard
-    and Sayed regularise: a node goes a part of the way to what its neighbours know.
+    Neighbours combine their vectors, then each takes a hinge step on its own task's example; this
+    pulls the network towards one vector for all tasks ("Pareto optimality", section 1). Chen,
+    Richard and Sayed regularise: a node goes only part of the way to its neighbours' combination.
 
     Cost per example: O(n_nodes · nonzeros).
 
@@ -86,7 +86,7 @@ class NS(NamedTuple):
         return Nodes(network(partly, n_slots=1), no_steps(shape.n_tasks))
 
     def open_round(self, state: Nodes, rows: Any) -> None:
-        """Let each node combine what its neighbours know (eq. 14)."""
+        """Let each node combine its neighbours' vectors (eq. 14)."""
         combine(state.net, rows)
 
     def score(self, state: Nodes, rows: Any, event: Event) -> float:
@@ -98,7 +98,7 @@ class NS(NamedTuple):
         return hinge_step(state.steps, self.eta, event, y, score)
 
     def close_round(self, state: Nodes, rows: Any) -> None:
-        """Add what was learnt, at the node of each task."""
+        """Add the steps, at the node of each task."""
         for k in range(state.steps.weight.size):
             if state.steps.weight[k] != 0.0:
                 node_axpy(state.steps.weight[k], rows, state.steps.example[k], state.net, k, 0)
@@ -107,7 +107,7 @@ class NS(NamedTuple):
 
 @rules_of(NS)
 class DST(NamedTuple):
-    """DST (DOM paper, section 4.1): every node learns all tasks, which share nothing.
+    """DST (DOM paper, section 4.1): every node learns all tasks, without sharing between tasks.
 
     Cost per example: O(n_nodes · nonzeros).
 
@@ -128,7 +128,7 @@ class DST(NamedTuple):
         return node_dot(state.net, event.node, event.task, rows, event.example)
 
     def close_round(self, state: Nodes, rows: Any) -> None:
-        """Add what was learnt to the task's own slot."""
+        """Add the steps to the task's own slot."""
         steps = state.steps
         for k in range(steps.weight.size):
             if steps.weight[k] != 0.0:
@@ -138,7 +138,7 @@ class DST(NamedTuple):
 
 @inlined
 def add_related(net, rows, steps, b):
-    """Add B⁻¹ times each step: to its task's slot and, as it is the same for all, to the last."""
+    """Add B⁻¹ times each step: to its task's slot and to the last one, which all tasks share."""
     m = steps.weight.size
     for k in range(m):
         if steps.weight[k] != 0.0:
@@ -150,7 +150,7 @@ def add_related(net, rows, steps, b):
 class DOM1(NamedTuple):
     """DOM-I (DOM paper, algorithm 1): a fixed relation between the tasks.
 
-    w_i^j ← w_i^j + η (B⁻¹)_{j,k} y x for every task j (eq. 9), where x is of task k and
+    w_i^j ← w_i^j + η (B⁻¹)_{j,k} y x for every task j (eq. 9), where x belongs to task k and
     (B⁻¹)_{j,k} = (b + m δ_jk) / ((b + 1) m) (eq. 10). The part that is the same for all j goes to
     one shared slot.
 
@@ -161,7 +161,7 @@ class DOM1(NamedTuple):
     eta : float
         Learning rate η > 0.
     b : float
-        Relation of the tasks: 0 for none, ∞ for one common vector.
+        Strength of the relation between tasks: 0 for none, ∞ for one common vector.
     """
 
     eta: float
@@ -184,11 +184,11 @@ class DOM1(NamedTuple):
 
 
 class Relations(NamedTuple):
-    """The nodes' weight vectors, and what each node believes of the tasks' relations.
+    """The nodes' weight vectors, and each node's estimate of the tasks' relations.
 
-    `believed[i]` is B̂_i. By task k of this round's examples: `learnt[k]` is the new row k of the
-    node that met it, `passed_on[k, j]` the weight with which task j learns from it. `scores` are
-    the scores of the present example that eq. 13 compares.
+    `believed[i]` is B̂_i. For task k of this round's examples, `learnt[k]` is the new row k of the
+    node that met it, and `passed_on[k, j]` the weight with which task j learns from it. `scores`
+    are the current example's scores that eq. 13 compares.
     """
 
     net: Network
@@ -218,8 +218,8 @@ class DOM2(NamedTuple):
     mean B_i of its neighbours' B̂ (line 6): w_i^j ← w_i^j + η (B_i)_{j,k} y x. Row k of P_i is the
     softmax of the negative losses on (x, y) (eq. 13); P_i = 0 at first.
 
-    Cost per example: O(n_tasks · n_nodes · nonzeros); of dense rows O(n_tasks · n_features), and
-    O(n_tasks · n_links · n_features) a round to combine.
+    Cost per example: O(n_tasks · n_nodes · nonzeros); for dense rows O(n_tasks · n_features), and
+    O(n_tasks · n_links · n_features) per round to combine.
 
     Parameters
     ----------
@@ -228,10 +228,11 @@ class DOM2(NamedTuple):
     alpha : float in [0, 1]
         Weight of the fixed part; 1 learns each task alone.
     by_node : bool
-        Whose losses eq. 13 compares: task j's vector at this node, as its text has it, or task k's
-        vector at node j, as its notation has it.
+        Which losses eq. 13 compares: those of task j's vector at this node, as its text says, or
+        those of task k's vector at node j, as its notation says.
     by_row : bool
-        Whether task j takes (B_i)_{k,j} of an example of task k instead of (B_i)_{j,k} (eq. 9).
+        Whether task j learns from an example of task k with (B_i)_{k,j} instead of (B_i)_{j,k} (eq.
+        9).
     """
 
     eta: float
@@ -279,7 +280,7 @@ class DOM2(NamedTuple):
         return learns
 
     def close_round(self, state: Relations, rows: Any) -> None:
-        """Add η y B φ (line 15), and let the rows learnt be seen from now on."""
+        """Add η y B φ (line 15), and make the learnt rows visible."""
         m = state.scores.size
         for k in range(m):
             if state.steps.example[k] < 0:
@@ -295,10 +296,10 @@ class DOM2(NamedTuple):
 
 
 class DualSum(NamedTuple):
-    """The nodes' sums of gradients: those that were combined, the last round's, this round's.
+    """The nodes' sums of gradients: the combined ones, the last round's and this round's.
 
-    A node's own gradient counts in full when it next predicts, so the last round's are kept apart
-    until they are combined.
+    A node's own gradient counts in full at its next prediction, so the last round's gradients are
+    stored separately until they are combined.
     """
 
     net: Network
@@ -313,8 +314,8 @@ class DA(NamedTuple):
 
     z_i ← Σ_j a_ij z_j + g_i (eq. 22), w_i(t + 1) = −α(t) z_i(t + 1) with α(t) = η/√t (eq. 23,
     ψ = ½‖·‖²_B), and the gradient of an example of task k is g = −y B⁻¹ φ (eq. 25), with B⁻¹ as in
-    DOM-I. A node's own last gradient counts in full when it predicts; the neighbours' come with the
-    next combination.
+    DOM-I. A node's own last gradient counts in full when it predicts; the neighbours' arrive with
+    the next combination.
 
     Cost per example: O(n_nodes · nonzeros).
 
@@ -330,7 +331,7 @@ class DA(NamedTuple):
     b: float
 
     def in_common(self, shape: Shape) -> Pairs:
-        """Return room for the products of rows, which depend on the stream alone."""
+        """Return storage for products of rows, which depend only on the stream."""
         n = sum(shape.n_examples)
         return Pairs(np.full(n, -1, np.int64), np.zeros(n))
 
@@ -358,7 +359,7 @@ class DA(NamedTuple):
         return self.eta / math.sqrt(max(1.0, state.rounds[0])) * total  # eq. 23
 
     def update(self, state: DualSum, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
-        """Keep the gradient until the round is over."""
+        """Keep the gradient until the end of the round."""
         if y * score >= 1.0:
             return False
         defer_step(state.fresh, y, event)

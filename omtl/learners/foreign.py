@@ -1,8 +1,8 @@
 """Classes of other packages as learners: scikit-learn, river, PyTorch, by ``_target_`` in a config.
 
-An algorithm's config that says ``_target_: package.Class`` is played by `Foreign`. Its ``fixed``
-and ``grid`` are arguments of that class; a value that is a mapping with a ``_target_`` of its own
-is made first, as Hydra does it.
+`Foreign` plays an algorithm whose config says ``_target_: package.Class``. Its ``fixed`` and
+``grid`` are arguments of that class; a value that is itself a mapping with a ``_target_`` is
+instantiated first, as in Hydra.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ TARGET = "_target_"
 """The key that names a class of another package, as in Hydra."""
 
 OVERFLOW = re.compile("overflow|infinity|nan", re.IGNORECASE)
-"""What packages say of numbers that are too large for them."""
+"""Phrases in packages' errors about numbers that are too large."""
 
 
 class Model(Protocol):
     """One model of another package, one example at a time."""
 
     def score(self, rows: Rows, event: Event) -> float:
-        """Return a signed score, 0 where there is nothing to predict by yet."""
+        """Return a signed score, 0 if the model cannot predict yet."""
 
     def learn(self, rows: Rows, event: Event, y: float) -> None:
         """Learn from the example and its label."""
 
 
 class PartialFit:
-    """A scikit-learn classifier: ``partial_fit`` by rows of one example."""
+    """A scikit-learn classifier: ``partial_fit`` on one example at a time."""
 
     def __init__(self, kind: Callable[..., Any], arguments: Mapping[str, Any], shape: Shape):
         self.model = _seeded(kind, arguments, shape, "random_state")
@@ -60,7 +60,7 @@ class PartialFit:
         return float(self.model.predict(x)[0])
 
     def learn(self, rows: Rows, event: Event, y: float) -> None:
-        """Learn from one row; the first also tells the classes."""
+        """Learn from one row; the first call also passes the classes."""
         classes = {"classes": np.array([-1.0, 1.0])} if self.is_new else {}
         self.is_new = False
         self.model.partial_fit(self._row(rows, event.example), [y], **classes)
@@ -74,7 +74,7 @@ class PartialFit:
 
 
 class LearnOne:
-    """A classifier of river: ``learn_one`` of a dict, without features of 0, and True or False."""
+    """A river classifier: ``learn_one`` of a dict of nonzero features, and True or False."""
 
     def __init__(self, kind: Callable[..., Any], arguments: Mapping[str, Any], shape: Shape):
         self.model = _seeded(kind, arguments, shape, "seed")
@@ -104,9 +104,9 @@ _DRAWING = Lock()
 class Module:
     """A PyTorch module with one output: a step of an optimiser on each example.
 
-    ``optimizer`` and ``loss`` are mappings with a ``_target_``; without them it is SGD of rate 0.01
-    on the logistic loss. Both see a label of −1 or 1. A module whose ``forward`` has an argument
-    ``task`` is given the number of the task.
+    ``optimizer`` and ``loss`` are mappings with a ``_target_``; the default is SGD with a rate of
+    0.01 on the logistic loss. The loss sees labels −1 and 1. A module whose ``forward`` has an
+    argument ``task`` gets the task's index.
     """
 
     def __init__(self, kind: Callable[..., Any], arguments: Mapping[str, Any], shape: Shape):
@@ -124,7 +124,7 @@ class Module:
         self.takes_task = "task" in inspect.signature(self.module.forward).parameters
 
     def score(self, rows: Rows, event: Event) -> float:
-        """Return what the module makes of the row, in evaluation mode."""
+        """Return the module's output for the row, in evaluation mode."""
         self.module.eval()
         with self.torch.no_grad():
             return float(self._forward(rows, event))
@@ -156,22 +156,22 @@ WAYS: Mapping[str, Callable[..., Model]] = {
     "learn_one": LearnOne,
     "forward": Module,
 }
-"""How a class is played, by the method that it has."""
+"""The wrapper for each class, by the method that it has."""
 
 
 @dataclass(frozen=True)
 class Foreign:
     """A class of another package, played as it is: one model per task, or one for all (a baseline).
 
-    Cost per example: that of the class. Each example that has features is learnt from, and
-    counts as a step. Numbers that overflow in the package are scores that are not finite.
+    Cost per example: that of the class. The model learns from each example that has features, and
+    each of these counts as a step. Overflow in the package gives a score that is not finite.
 
     Parameters
     ----------
     target : str
         Dotted path of the class.
     arguments : mapping
-        What it is made with. The texts ``n_features`` and ``n_tasks`` stand for these numbers.
+        Its arguments. The strings ``n_features`` and ``n_tasks`` stand for these numbers.
     pooled : bool
         One model for all tasks instead of one per task.
     """
@@ -187,8 +187,7 @@ class Foreign:
         Raises
         ------
         UserError
-            If the class cannot be imported, is not played by any of `WAYS`, or takes no argument
-            of a name.
+            If the class cannot be imported, fits none of `WAYS`, or lacks an argument.
         """
         rest = {name: value for name, value in point.items() if name not in (TARGET, "pooled")}
         learner = cls(point[TARGET], rest, bool(point.get("pooled", False)))
@@ -203,7 +202,7 @@ class Foreign:
 
     @staticmethod
     def names_in(point: Mapping[str, Any]) -> list[str]:
-        """Return the names that a config may give values; none where the class takes any name."""
+        """Return the names that a config may set; none if the class accepts any name."""
         kind = found(point[TARGET])
         parameters = inspect.signature(kind).parameters.values()
         if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
@@ -212,7 +211,7 @@ class Foreign:
         return [*(parameter.name for parameter in parameters), *more, "pooled"]
 
     def new_state(self, shape: Shape) -> list[Model]:
-        """Return the models, none of which has seen an example."""
+        """Return new models."""
         kind = found(self.target)
         sizes = {"n_features": shape.n_features, "n_tasks": shape.n_tasks}
         arguments = {
@@ -258,7 +257,7 @@ def found(path: str) -> Any:
 
 
 def made(value: Any, *first: Any) -> Any:
-    """Return what a mapping with a ``_target_`` describes; any other value as it is."""
+    """Return the object that a mapping with a ``_target_`` describes; any other value unchanged."""
     if not isinstance(value, Mapping) or TARGET not in value:
         return value
     return found(value[TARGET])(*first, **{k: made(v) for k, v in value.items() if k != TARGET})
@@ -275,7 +274,7 @@ def _way(kind: Any) -> Callable[..., Model]:
 
 
 def _seeded(kind: Callable[..., Any], arguments: Mapping[str, Any], shape: Shape, seed: str) -> Any:
-    """Return a new model; one that takes a seed gets the learner's where its config names none."""
+    """Return a new model; it gets the learner's seed if it takes one and its config sets none."""
     given = {name: made(value) for name, value in arguments.items()}
     if seed in inspect.signature(kind).parameters:
         given.setdefault(seed, shape.seed)
@@ -283,7 +282,7 @@ def _seeded(kind: Callable[..., Any], arguments: Mapping[str, Any], shape: Shape
 
 
 def _nonzeros(rows: Rows, i: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns of a row, and its values there: all columns of a dense one."""
+    """Return the columns of a row and their values; all columns for a dense row."""
     if isinstance(rows, DenseRows):
         return np.arange(rows.X.shape[1]), rows.X[i]
     place = slice(rows.indptr[i], rows.indptr[i + 1])
@@ -297,7 +296,7 @@ def _features(rows: Rows, i: int) -> dict[int, float]:
 
 
 def _overflown(fault: Exception) -> float:
-    """Return a score that is no number, where a package refuses numbers that are too large."""
+    """Return NaN as the score if a package refuses numbers that are too large."""
     if not OVERFLOW.search(str(fault)):
         raise UserError(f"{' '.join(str(fault).split())}") from fault
     return float("nan")

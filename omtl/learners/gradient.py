@@ -12,7 +12,7 @@ from omtl.kernel.rules import Event, Shape
 
 
 class Descents(NamedTuple):
-    """One weight vector a task (or a single one for all tasks), each after ``seen[k]`` examples."""
+    """One weight vector per task (or one for all tasks), each after ``seen[k]`` examples."""
 
     w: np.ndarray
     seen: np.ndarray
@@ -21,10 +21,10 @@ class Descents(NamedTuple):
 class GradientDescent(NamedTuple):
     """Greedy projection (Zinkevich 2003, section 2) with η_t = η / √t: w ← w − η_t ℓ'(w·x) x.
 
-    On the hinge loss, ℓ' = −y where 1 − y w·x is positive, else 0; t counts all examples that the
-    vector has met. On real targets it may be the absolute or the square loss. Weights may be any,
-    so that nothing is projected. No paper of this project
-    has it: `omtl.learners.perceptron` with a margin of 1 has the same step at all times,
+    For the hinge loss, ℓ' = −y if 1 − y w·x is positive, else 0; t counts all examples that the
+    vector has met. On real targets the loss may be the absolute or the square loss. Weights are
+    unconstrained, so nothing is projected. No paper of this project has this learner:
+    `omtl.learners.perceptron` with a margin of 1 has the same step at all times,
     `omtl.learners.lifelong.OGD` has a regulariser and steps of 1 / (λ t).
 
     Cost per example: O(nonzeros).
@@ -34,9 +34,9 @@ class GradientDescent(NamedTuple):
     eta : float
         Length η > 0 of the first step.
     pooled : bool
-        One weight vector for all tasks instead of one a task.
+        One weight vector for all tasks instead of one per task.
     loss : int
-        As of `omtl.kernel.losses`: 0 the hinge, 1 the absolute, 2 the square loss.
+        As in `omtl.kernel.losses`: 0 the hinge, 1 the absolute, 2 the square loss.
     """
 
     eta: float
@@ -44,7 +44,7 @@ class GradientDescent(NamedTuple):
     loss: int = HINGE
 
     def with_loss(self, loss: int) -> GradientDescent:
-        """Return the learner that learns by another loss, from real targets too."""
+        """Return the same learner with another loss, which also allows real targets."""
         return self._replace(loss=loss)
 
     def new_state(self, shape: Shape) -> Descents:
@@ -57,7 +57,7 @@ class GradientDescent(NamedTuple):
         return dot(state.w[0 if self.pooled else event.task], rows, event.example)
 
     def update(self, state: Descents, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Take the gradient step of this example."""
+        """Take the gradient step for this example."""
         k = 0 if self.pooled else event.task
         state.seen[k] += 1.0
         s = slope(self.loss, y, score)

@@ -1,8 +1,8 @@
 """Multi-task gradient descent with a Hedge over the strength of sharing (ours, on MT-OGD).
 
 MT-OGD is multi-task online gradient descent (Cesa-Bianchi, Laforgue, Paudice, Pontil, Multitask
-Online Mirror Descent, TMLR 2022). Their text was not at hand: what is said of it here is general
-knowledge, and the way in which the experts share their gradients is ours.
+Online Mirror Descent, TMLR 2022). We did not have their text: what we say about it is general
+knowledge, and the way the experts share their gradients is ours.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from omtl.util.errors import UserError
 
 
 class Experts(NamedTuple):
-    """Sums of steps that all experts share, and what the Hedge knows of each expert.
+    """Sums of steps that all experts share, and Hedge's statistics of each expert.
 
     Parameters
     ----------
     own, shared : ndarray of shape (n_tasks, n_features), (n_features,)
         s^k = Σ η_t y x over the steps of task k, and s = Σ_k s^k.
     scores, loss, p : ndarray of shape (n_experts,)
-        What each expert answered last, its linear losses so far, its weight.
+        Each expert's last answer, its linear losses so far, and its weight.
     steps, spread : ndarray of shape (1,)
         Number of examples so far; Σ (largest − smallest loss)².
     """
@@ -42,7 +42,7 @@ class Experts(NamedTuple):
 
 @inlined
 def weigh(state, y):
-    """Let the experts lose −y times their answers, and weigh them anew."""
+    """Charge the experts −y times their answers, and reweight them."""
     E = state.p.size
     least = most = -y * state.scores[0]
     best = np.inf
@@ -63,18 +63,19 @@ def weigh(state, y):
 
 
 class HedgedMultiTask(NamedTuple):
-    """MT-OGD on the hinge loss, the strength b of sharing weighed by Hedge.
+    """MT-OGD on the hinge loss, with Hedge over the strength b of sharing.
 
     Expert j takes the steps w^i ← w^i − η_t (A_j⁻¹)_{i,k} ∂ℓ_t for all tasks i, where k is the
     example's, η_t = η / √t, and A_j⁻¹ = (1 − c_j) I + c_j 11ᵀ / K for K tasks. This is the matrix
     of the multi-task perceptron, (A⁻¹)_{i,k} = (b + K δ_ik) / ((1 + b) K), with c = b / (1 + b).
-    The experts' c_j are 0, 1/(E−1), ..., 1: from tasks that learn alone to one vector for all.
-    The step is divided by (A_j⁻¹)_{k,k}, so that all experts move their own task as far.
+    The experts' c_j are 0, 1/(E−1), ..., 1: from tasks that learn alone to one vector for all. The
+    step is divided by (A_j⁻¹)_{k,k}, so that all experts move the example's task by the same
+    amount.
 
-    The answer is Σ_j p_j w_j^k·x. All experts meet the gradient −y x at the answer, so that they
-    share their sums: w_j^k = ((1 − c_j) s^k + c_j s / K) / (1 − c_j + c_j / K). Hedge has
-    p_j ∝ exp(−γ_t L_j), where L_j = Σ −y w_j^k·x over the steps and
-    γ_t = √(ln E / Σ (max_j ℓ_j − min_j ℓ_j)²): no rate to tune.
+    The answer is Σ_j p_j w_j^k·x. All experts get the gradient −y x at the answer, so they share
+    their sums: w_j^k = ((1 − c_j) s^k + c_j s / K) / (1 − c_j + c_j / K). Hedge uses p_j ∝ exp(−γ_t
+    L_j), where L_j = Σ −y w_j^k·x over the steps and γ_t = √(ln E / Σ (max_j ℓ_j − min_j ℓ_j)²), so
+    there is no rate to tune.
 
     Cost per example: O(nonzeros + n_experts).
 
@@ -117,7 +118,7 @@ class HedgedMultiTask(NamedTuple):
         return total
 
     def update(self, state: Experts, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Take a step of all experts where the hinge loss is positive, and weigh them."""
+        """Take a step of all experts if the hinge loss is positive, and reweight them."""
         state.steps[0] += 1.0
         if y * score >= 1.0:
             return False

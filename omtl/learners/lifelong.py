@@ -1,10 +1,10 @@
 """Lifelong online learning (Shui, Hedhli, Gagné, "Accumulating knowledge for lifelong online
-learning", "AKLO"): tasks come one after the other, and each finds a base of past classifiers.
+learning", "AKLO"): tasks come one after the other, and each has a base of past classifiers.
 
 The classifier of a task learns by online gradient steps on ℓ(w) + ½ λ ‖w‖² with η_t = 1 / (λ t),
-w ← (1 − η_t λ) w + η_t y x where y w·x < 1, and without the last term elsewhere (algorithm 1,
-lines 8 to 13). From w = 0 that is w_{t+1} = Σ y x / (λ t) over the examples that it learnt from up
-to t: the sum and its scale are what is kept, and a step costs O(nonzeros).
+w ← (1 − η_t λ) w + η_t y x if y w·x < 1, and without the last term otherwise (algorithm 1, lines 8
+to 13). From w = 0 this gives w_{t+1} = Σ y x / (λ t) over the examples that it learnt from up to t:
+only the sum and its scale are stored, and a step costs O(nonzeros).
 """
 
 from __future__ import annotations
@@ -23,20 +23,21 @@ from omtl.kernel.rules import Event, Shape
 from omtl.util.errors import UserError
 
 CLIP_SUM, CLIP_EACH, CLIP_NONE, CLIP_SIGN = range(4)
-"""Where what the base says is clipped: the weighted sum (eq. 2), each classifier within it,
-nothing; or each classifier says its sign."""
+"""What is clipped in the base's vote: the weighted sum (eq. 2), each classifier within it, nothing;
+or each classifier votes with its sign."""
 
 SQUARE, ZERO_ONE, HINGE = range(3)
-"""Errors by which past classifiers are weighed: (T(w·x) − y)² (algorithm 2, line 3), wrong or not,
-the hinge loss."""
+"""Errors that weight past classifiers: (T(w·x) − y)² (algorithm 2, line 3), mistakes, the hinge
+loss."""
 
 LINEAR, HYPERBOLIC = range(2)
-"""How the base's share α_t falls from 1: 1 − (1 − last) (t − 1) / N, or 1 / (1 + (t − 1) / N)."""
+"""How the base's share α_t decreases from 1: 1 − (1 − last) (t − 1) / N, or 1 / (1 + (t − 1) /
+N)."""
 
 
 @inlined
 def clipped(value, how):
-    """Return what a classifier of confidence `value` says: T_[−1,1] of it, itself or its sign."""
+    """Return the vote of a classifier with score `value`: T_[−1,1](value), value or its sign."""
     if how == CLIP_NONE:
         return value
     if how == CLIP_SIGN:
@@ -46,12 +47,12 @@ def clipped(value, how):
 
 @inlined
 def learns(margin, y, value):
-    """Return whether a step is due: y w·x is below the margin, or the sign is not y."""
+    """Return whether a step is due: y w·x is below the margin, or the sign is wrong."""
     return y * value < margin or y * value <= 0.0
 
 
 def check(lam: float, codes: dict[str, tuple[int, int]]) -> None:
-    """Raise UserError where λ is not positive, or a code not from 0 to its greatest."""
+    """Raise UserError if λ is not positive, or a code is out of range."""
     if not lam > 0.0:
         raise UserError(f"lam={lam} must be positive")
     for name, (code, most) in codes.items():
@@ -60,7 +61,8 @@ def check(lam: float, codes: dict[str, tuple[int, int]]) -> None:
 
 
 class OwnSums(NamedTuple):
-    """Classifiers, by task or one for all: ``scale[k]`` times ``total[k]``, after ``seen[k]``."""
+    """Classifiers, one per task or one for all: ``scale[k]`` times ``total[k]``, after
+    ``seen[k]``."""
 
     total: np.ndarray
     scale: np.ndarray
@@ -68,9 +70,9 @@ class OwnSums(NamedTuple):
 
 
 class OGD(NamedTuple):
-    """Online gradient descent, the AKLO paper's ITOL (a classifier a task) and TOL (`pooled`).
+    """Online gradient descent: the AKLO paper's ITOL (one classifier per task) and TOL (`pooled`).
 
-    ITOL learns each task from scratch, TOL goes on with one classifier and one count of steps.
+    ITOL learns each task from scratch; TOL continues with one classifier and one step counter.
 
     Cost per example: O(nonzeros).
 
@@ -83,7 +85,7 @@ class OGD(NamedTuple):
     shift : int
         η_t = 1 / (λ (t + shift)); 0 in the paper.
     margin : float
-        A step is due where y w·x is below it; 1 in the paper, 0 for mistakes only.
+        A step is due if y w·x is below it; 1 in the paper, 0 for mistakes only.
     """
 
     lam: float
@@ -92,7 +94,7 @@ class OGD(NamedTuple):
     margin: float = 1.0
 
     def new_state(self, shape: Shape) -> OwnSums:
-        """Return zero classifiers; raise UserError where λ is not positive."""
+        """Return zero classifiers; raise UserError if λ is not positive."""
         check(self.lam, {})
         n = 1 if self.pooled else shape.n_tasks
         return OwnSums(np.zeros((n, shape.n_features)), np.zeros(n), np.zeros(n))
@@ -103,7 +105,7 @@ class OGD(NamedTuple):
         return state.scale[k] * dot(state.total[k], rows, event.example)
 
     def update(self, state: OwnSums, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Take the gradient step; one that only shortens w is none."""
+        """Take the gradient step; one that only shrinks w does not count."""
         k = 0 if self.pooled else event.task
         fired = learns(self.margin, y, score)
         if fired:
@@ -114,16 +116,16 @@ class OGD(NamedTuple):
 
 
 class Knowledge(NamedTuple):
-    """The knowledge base: a classifier a task, each in a column of its own, in order of arrival.
+    """The knowledge base: one classifier per task, in columns in order of arrival.
 
     Task k has column ``column[k]`` (−1 until it begins), and the columns before it are its base.
-    `total`, of shape (n_tasks, n_features), has columns in memory too for sparse rows. With c the
+    `total`, of shape (n_tasks, n_features), is stored by columns for sparse rows. If c is the
     task's column, its classifier is ``scale[c]`` times ``total[c]``, after ``seen[c]`` examples;
-    ``losses[c, j]`` is what the past classifier j has lost on it, and ``alpha_sum[c]`` the sum of α
-    that its ε is of. ``horizon[k]`` is N_k, or 0 where that is not known.
+    ``losses[c, j]`` is the loss of past classifier j on the task, and ``alpha_sum[c]`` the sum of α
+    in its ε. ``horizon[k]`` is N_k, or 0 if unknown.
 
-    `product` and `share` are of the example that was last scored: the columns' products with it,
-    and the weights p of the base. `random` is the state of the generator that sampling draws from.
+    `product` and `share` refer to the last scored example: the columns' products with it, and the
+    weights p of the base. `random` is the state of the generator for sampling.
     """
 
     total: np.ndarray
@@ -141,7 +143,7 @@ class Knowledge(NamedTuple):
 
 @inlined
 def alpha(fading, last, t, horizon):
-    """Return the base's share α_t on the t-th example of a task of so many; 1 / √t if unknown."""
+    """Return the base's share α_t on example t of a task; 1 / √t if its length is unknown."""
     if horizon == 0:
         return 1.0 / math.sqrt(t)
     gone = min(1.0, (t - 1.0) / horizon)
@@ -152,7 +154,7 @@ def alpha(fading, last, t, horizon):
 
 @inlined
 def begin(learner, state, k):
-    """Give task k the next column; Σ α is over the task, or over the first interval I_0."""
+    """Assign the next column to task k; Σ α runs over the task, or the first interval I_0."""
     c = state.n_begun[0]
     state.column[k] = c
     state.n_begun[0] = c + 1
@@ -181,7 +183,7 @@ def weigh(learner, state, c):
 
 @inlined
 def drawn(state, c):
-    """Return a past classifier's column, drawn by its weight p."""
+    """Return the column of a past classifier, drawn with probabilities p."""
     left = uniform(state)
     for j in range(c):
         left -= state.share[j]
@@ -194,49 +196,51 @@ class AKLO(NamedTuple):
     """AKLO Sum and AKLO Sample, Unif Sum and Unif Sample (AKLO paper, algorithms 1 and 2).
 
     The t-th example x of a task gets the score (1 − α_t) T(w·x) + α_t O(x), where T clips to
-    [−1, 1], w is the task's own classifier, α_t falls from 1, and O is what the base of the past
-    classifiers w^(i) says: T(Σ p(i) w^(i)·x) (eq. 2), or T(w^(i)·x) of one i drawn by p (eq. 3).
-    p(i) ∝ exp(−ε L(i)) with L(i) = Σ (T(w^(i)·x) − y)² over the task so far and
-    ε = √(log T / (8 Σ α)), T the number of past classifiers (algorithm 2, theorem 1). The first
-    task has no base, and is scored by its own classifier.
+    [−1, 1], w is the task's own classifier, α_t falls from 1, and O is the vote of the base of past
+    classifiers w^(i): T(Σ p(i) w^(i)·x) (eq. 2), or T(w^(i)·x) for one i drawn from p (eq. 3). p(i)
+    ∝ exp(−ε L(i)) with L(i) = Σ (T(w^(i)·x) − y)² over the task so far and ε = √(log T / (8 Σ α)),
+    T the number of past classifiers (algorithm 2, theorem 1). The first task has no base and is
+    scored by its own classifier.
 
-    Where the horizon N is not known, or `doubling` says not to use it, L is set to 0 whenever t is
-    a power of two, and ε = √(log T / (8 Σ_{j ≤ 2^m} α_j)) for t in [2^m, 2^(m+1)) (theorem 2). The
-    paper asks there for any α_1 = 1 that does not rise, and names none: α_t = 1 / √t is ours.
+    If the horizon N is unknown, or `doubling` says not to use it, L is reset to 0 whenever t is a
+    power of two, and ε = √(log T / (8 Σ_{j ≤ 2^m} α_j)) for t in [2^m, 2^(m+1)) (theorem 2). For
+    this case the paper allows any non-increasing α_t with α_1 = 1, and names none; α_t = 1 / √t is
+    ours.
 
-    In a stream whose tasks alternate, the base of a task are the tasks that began before it, as far
-    as they have come.
+    In a stream whose tasks alternate, the base of a task consists of the tasks that began before
+    it, in their current state.
 
-    Cost per example: O(nonzeros · T), the products of the row with all past classifiers.
+    Cost per example: O(nonzeros · T), for the products of the row with all past classifiers.
 
     Parameters
     ----------
     lam : float
         λ > 0 of ½ λ ‖w‖² and of η_t.
     sample : bool
-        Whether the base speaks by one past classifier, drawn by p (AKLO Sample, Unif Sample).
+        Whether one past classifier, drawn from p, votes for the base (AKLO Sample, Unif Sample).
     uniform : bool
         Whether all p(i) are 1 / T (Unif Sum, Unif Sample).
     doubling : bool
-        Whether to do without the horizon.
+        Whether to ignore the horizon.
     clip : int
-        Where O is clipped: 0 the sum (eq. 2), 1 each past classifier within it, 2 nowhere, 3 each
-        says its sign.
+        What is clipped in O: 0 the sum (eq. 2), 1 each past classifier within it, 2 nothing, 3 each
+        votes with its sign.
     own_clip : int
-        What the own classifier says: 0 or 1 T(w·x) (algorithm 1, line 3), 2 w·x, 3 its sign.
+        The vote of the task's own classifier: 0 or 1 T(w·x) (algorithm 1, line 3), 2 w·x, 3 its
+        sign.
     fading : int
         α_t is 0 linear, 1 − (1 − alpha_last) (t − 1) / N (the paper's, with alpha_last 0);
         1 hyperbolic, 1 / (1 + (t − 1) / N).
     alpha_last : float
-        What the linear α_t falls towards.
+        The limit of the linear α_t.
     loss : int
         L sums 0 the clipped square (algorithm 2, line 3), 1 mistakes, 2 hinge losses.
     epsilon_factor : float
-        What ε is multiplied by; 1 in the paper.
+        Factor of ε; 1 in the paper.
     shift : int
         η_t = 1 / (λ (t + shift)); 0 in the paper.
     margin : float
-        The own classifier takes a step where y w·x is below it; 1 in the paper, 0 for mistakes.
+        The task's own classifier takes a step if y w·x is below it; 1 in the paper, 0 for mistakes.
     """
 
     lam: float
@@ -253,7 +257,7 @@ class AKLO(NamedTuple):
     margin: float = 1.0
 
     def new_state(self, shape: Shape) -> Knowledge:
-        """Return a base without knowledge; raise UserError where a parameter is none there is."""
+        """Return an empty base; raise UserError if a parameter is invalid."""
         codes = {"clip": CLIP_SIGN, "own_clip": CLIP_SIGN, "fading": HYPERBOLIC, "loss": HINGE}
         check(self.lam, {name: (getattr(self, name), most) for name, most in codes.items()})
         n = shape.n_tasks
@@ -304,7 +308,7 @@ class AKLO(NamedTuple):
         return (1.0 - a) * own + a * base
 
     def update(self, state: Knowledge, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
-        """Weigh the past classifiers by the label, then take the own one's gradient step."""
+        """Reweight the past classifiers, then take the own classifier's gradient step."""
         k = np.uint32(event.task)
         c = np.uint32(state.column[k])
         for j in range(c):
@@ -322,7 +326,7 @@ class AKLO(NamedTuple):
         state.seen[c] += 1
         t = state.seen[c]
         state.scale[c] = 1.0 / (self.lam * (t + self.shift))
-        if state.horizon[k] == 0 and (t & (t + 1)) == 0:  # the next one begins an interval
+        if state.horizon[k] == 0 and (t & (t + 1)) == 0:  # the next example starts an interval
             for j in range(c):
                 state.losses[c, j] = 0.0
             for s in range((t + 1) // 2 + 1, t + 2):

@@ -1,29 +1,28 @@
-"""Large margin metrics, in batch: LMNN of one task and mtLMNN of many.
+"""Batch learners of large-margin metrics: LMNN for one task and mtLMNN for many.
 
 LMNN (Weinberger, Saul, JMLR 2009) learns a metric M, a positive semidefinite matrix, in which each
-example's nearest examples of its own class, chosen beforehand, are near (pull), and in which
-examples of other classes, its impostors, are farther off by a margin of 1 (push):
+example's nearest examples of its own class, chosen beforehand, are near (pull), and examples of
+other classes, its impostors, are farther away by a margin of 1 (push):
 
     loss(M) = (1 - mu) sum_{i, j of i} d²(i, j)
               + mu sum_{i, j of i} sum_{l of another class} [1 + d²(i, j) - d²(i, l)]_+,
 
 where d²(i, j) = (x_i - x_j)ᵀ M (x_i - x_j), and j are the target neighbours of i: the `n_neighbors`
-nearest by Euclidean distance of its class in its task.
+nearest examples of its class and task by Euclidean distance.
 
 mtLMNN (Parameswaran, Weinberger, NIPS 2010) gives task t the metric M_0 + M_t:
 
     gamma0 ‖M_0 - I‖² + sum_t [gamma ‖M_t‖² + loss_t(M_0 + M_t)]    (Frobenius norms).
 
-The text of neither paper was at hand. What is here of LMNN is general knowledge, and agrees with
-the package metric-learn 0.7.0; what is here of mtLMNN is general knowledge and its authors' program
-as passed on in a public repository (haoshuji/OMTRSL@fddca79:mtLMNN/MTlmnn_sp.m). The paper weighs
-pull and push alike, which is mu = 1/2 with its own gammas halved; the program has mu = 1/2. What
-is semidefinite is told differently: as remembered from the paper M_0 and every M_t
-(``cone="each"``); in the program M_0 and every sum M_0 + M_t (``cone="sum"``). The program starts
-from M_t = I, which changes no optimum, and looks at a random part of the impostors only, which is
-not done here.
+We had the text of neither paper. LMNN follows general knowledge and agrees with the package
+metric-learn 0.7.0; mtLMNN follows general knowledge and its authors' program, copied in a public
+repository (haoshuji/OMTRSL@fddca79:mtLMNN/MTlmnn_sp.m). The paper weights pull and push equally,
+which is mu = 1/2 with its own gammas halved; the program has mu = 1/2. They differ in what must be
+semidefinite: in the paper, as we remember it, M_0 and every M_t (``cone="each"``); in the program
+M_0 and every sum M_0 + M_t (``cone="sum"``). The program starts from M_t = I, which changes no
+optimum, and uses only a random part of the impostors, which we do not do.
 
-Both are convex, and are minimised by `omtl.metric_learning.descent`.
+Both problems are convex; `omtl.metric_learning.descent` minimises them.
 """
 
 from __future__ import annotations
@@ -43,30 +42,30 @@ CONES = {"each": each_in_cone, "sum": sum_in_cone}
 
 
 class MTLMNN(NamedTuple):
-    """Batch learner of a metric for each of many tasks, as of the module's text.
+    """Batch learner of one metric per task, as described in the module's docstring.
 
-    A step costs 1 + n_tasks eigendecompositions, O(n_features³), and for each task's n examples
-    O(n n_features²) and for its P impostor pairs O(P n_features), or O(n² n_features) for all pairs
-    where that is less. Every tenth step a search for impostors costs O(n² n_features) a task. With
-    the cone "each" the decomposition of a task of n examples is O(n³) where that is less.
+    A step costs 1 + n_tasks eigendecompositions, O(n_features³), and for each task O(n n_features²)
+    for its n examples and O(P n_features) for its P impostor pairs, or O(n² n_features) for all
+    pairs if that is less. Every tenth step a search for impostors costs O(n² n_features) per task.
+    With the cone "each" the decomposition of a task of n examples is O(n³) if that is less.
 
     Parameters
     ----------
     gamma : float
-        The price of each task's own part M_t; positive if the cone is "sum", else from 0.
+        The penalty on each task's own part M_t; positive if the cone is "sum", else at least 0.
     gamma0 : float
-        The price of what the shared part M_0 has beyond the Euclidean metric; from 0.
+        The penalty on the shared part M_0's distance from the Euclidean metric; at least 0.
     n_neighbors : int
-        Target neighbours of each example.
+        Number of target neighbours of each example.
     mu : float
         The share of push in the loss, between 0 and 1.
     max_iter : int
-        The most steps.
+        Maximum number of steps.
     tol : float
-        The relative fall of the objective in a few steps below which the descent ends, and the
+        The descent ends when the objective falls by less than this share in a few steps; also the
         share of the objective that the hinge's quadratic start may hide.
     cone : {"each", "sum"}
-        Whether each M_t is positive semidefinite, or each M_0 + M_t; M_0 is in any case.
+        Whether each M_t or each M_0 + M_t is positive semidefinite; M_0 always is.
     """
 
     gamma: float
@@ -78,14 +77,14 @@ class MTLMNN(NamedTuple):
     cone: str = "each"
 
     def warm(self) -> None:
-        """Have all that `fit` runs compiled, by problems with and without impostors."""
+        """Compile everything that `fit` runs, on problems with and without impostors."""
         y = np.repeat([0, 1], self.n_neighbors + 1)
         for apart in (0.0, 100.0):
             X = np.repeat((np.arange(y.size) + apart * y)[:, None], 2, axis=1)
             self._replace(max_iter=1).fit(X, y, np.zeros_like(y), 1)
 
     def solve(self, X: np.ndarray, y: np.ndarray, task: np.ndarray, n_tasks: int) -> Solution:
-        """Learn the metrics, and tell how it went.
+        """Learn the metrics, and report on convergence.
 
         Parameters
         ----------
@@ -103,8 +102,8 @@ class MTLMNN(NamedTuple):
         Raises
         ------
         UserError
-            A parameter is out of its range, the arrays do not fit together or are not finite, a
-            task has no examples, or a class has too few in a task for its target neighbours.
+            If a parameter is out of range, the arrays do not fit together or are not finite, a task
+            has no examples, or a class has too few in a task for its target neighbours.
         """
         if self.cone not in CONES:
             raise UserError(
@@ -123,16 +122,16 @@ class MTLMNN(NamedTuple):
 
 
 class LMNN(NamedTuple):
-    """Batch learner of one task's metric: mtLMNN's limit for one task and an infinite gamma.
+    """Batch learner of one task's metric: mtLMNN for one task and an infinite gamma.
 
-    A step costs an eigendecomposition, and else what it costs `MTLMNN` for a task.
+    A step costs one eigendecomposition, and otherwise the same as for a task of `MTLMNN`.
 
     Parameters
     ----------
     gamma0 : float
-        The price of what the metric has beyond the Euclidean one; LMNN's own objective has 0.
+        The penalty on the metric's distance from the Euclidean one; 0 in LMNN's own objective.
     n_neighbors, mu, max_iter, tol
-        As of `MTLMNN`.
+        As in `MTLMNN`.
     """
 
     gamma0: float = 0.0
@@ -142,7 +141,7 @@ class LMNN(NamedTuple):
     tol: float = 1e-4
 
     def solve(self, X: np.ndarray, y: np.ndarray) -> Solution:
-        """Learn the metric, as `MTLMNN.solve` of one task.
+        """Learn the metric, as `MTLMNN.solve` does for one task.
 
         Parameters
         ----------
@@ -162,7 +161,7 @@ class LMNN(NamedTuple):
 def neighbours_of(
     X: np.ndarray, y: np.ndarray, task: np.ndarray, n_tasks: int, n_neighbors: int
 ) -> list[Neighbours]:
-    """Return each task's centred examples with their target neighbours, of ties the first.
+    """Return each task's centred examples with their target neighbours; ties go to the first.
 
     Parameters
     ----------
@@ -173,7 +172,7 @@ def neighbours_of(
     Raises
     ------
     UserError
-        As of `MTLMNN.solve`.
+        As in `MTLMNN.solve`.
     """
     X, y, task = _checked(X, y, task, n_tasks)
     tasks = []

@@ -1,4 +1,4 @@
-"""The majority label: what each task has seen most often so far, whatever the features."""
+"""The majority label: each task's most frequent label so far, whatever the features."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from omtl.kernel.rules import Event, Shape
 
 
 class Surplus(NamedTuple):
-    """How many more positive than negative examples a task has had, shape (n_tasks,)."""
+    """Number of positive minus negative examples of each task, shape (n_tasks,)."""
 
     surplus: np.ndarray
 
 
 class Majority(NamedTuple):
-    """The more frequent label of a task up to now; what a learner must beat to have learnt.
+    """The more frequent label of a task so far; a learner must beat it to have learnt anything.
 
-    The score is the positive examples of the task less the negative ones, and ½. So a tie, as
-    before the first example, is answered with +1: some answer must be given, as a score of 0 is
-    wrong whatever the label, and no label is likelier. Tasks never see each other's labels.
+    The score is the number of positive examples of the task minus that of negative ones, plus ½. So
+    a tie, as before the first example, predicts +1: a score of 0 would be a mistake whatever the
+    label, and neither label is more likely. Tasks never see each other's labels.
 
-    No example is kept or weighed: it takes no steps, and has no support vectors.
+    The learner takes no steps, so it has no support vectors.
 
     Cost per example: O(1).
     """
 
     def new_state(self, shape: Shape) -> Surplus:
-        """Return that no label was seen."""
+        """Return a state without labels."""
         return Surplus(np.zeros(shape.n_tasks))
 
     def score(self, state: Surplus, rows: Any, event: Event) -> float:  # noqa: ARG002
-        """Return the surplus of positive examples of the task, and ½."""
+        """Return the surplus of the task's positive examples, plus ½."""
         return state.surplus[event.task] + 0.5
 
     def update(

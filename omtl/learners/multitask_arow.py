@@ -1,11 +1,11 @@
-"""AROW of many tasks: second-order learning of what they share and of what is their own (ours).
+"""Multi-task AROW: second-order learning of shared and task-specific weights (ours).
 
-Beside AROW alone it errs less on landmine (5.89 for 6.40 %), spam (5.43, 9.65) and sentiment
-(17.10, 19.58). Beside AROW (pooled) it gains on landmine only, 0.29 ± 0.04; on spam, −0.19 ± 0.26,
-and on sentiment, 0.08 ± 0.09, they do not differ. So nearly all that second-order sharing gains
-there is what pooling gains (``omtl compare algorithm=multitask_arow
-dataset=landmine,spam,sentiment --only arow,arow_pooled repeats=10``; hyper-parameters chosen on the
-first tenth, 95 % intervals of paired differences).
+It makes fewer errors than AROW for each task on landmine (5.89 instead of 6.40 %), spam (5.43,
+9.65) and sentiment (17.10, 19.58). Compared with AROW (pooled) it gains only on landmine, 0.29 ±
+0.04; on spam, −0.19 ± 0.26, and on sentiment, 0.08 ± 0.09, they do not differ. So nearly all of the
+gain from second-order sharing there is the gain from pooling (``omtl compare
+algorithm=multitask_arow dataset=landmine,spam,sentiment --only arow,arow_pooled repeats=10``;
+hyper-parameters chosen on the first tenth, 95 % intervals of paired differences).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from omtl.kernel.rules import Event, Shape
 
 
 class Posteriors(NamedTuple):
-    """Means, and by how much variances have dropped from 1, of the shared and the own weights.
+    """Means, and decreases of the variances from 1, of the shared and the tasks' own weights.
 
-    The last row of each, of shape (n_tasks + 1, n_features), is that of u, the others of p_k.
+    The last row of each array, of shape (n_tasks + 1, n_features), belongs to u, the others to p_k.
     """
 
     w: np.ndarray
@@ -37,15 +37,15 @@ class MultiTaskAROW(NamedTuple):
     and p_k: weights of different tasks have the covariance A⁻¹ = (1 − c) I + c 11ᵀ, the interaction
     matrix of the multi-task perceptron (Cavallanti et al. 2010, section 3) with unit diagonal. In
     other words, AROW of the row z = (√c x, √(1 − c) x) with the weights (u, p_k), with a diagonal
-    covariance Σ. Where y w·z < 1, with v = zᵀΣz and β = 1 / (v + r), w ← w + β (1 − y w·z) y Σz and
-    Σ ← Σ − β Σz zᵀΣ, of which the diagonal is kept. No paper has this combination.
+    covariance Σ. If y w·z < 1, with v = zᵀΣz and β = 1 / (v + r), w ← w + β (1 − y w·z) y Σz and Σ
+    ← Σ − β Σz zᵀΣ, keeping only the diagonal. No paper has this combination.
 
     Cost per example: O(nonzeros).
 
     Parameters
     ----------
     r : float
-        r > 0: how little one example is trusted.
+        r > 0: the larger, the smaller the effect of one example.
     c : float
         The share of the prior variance that the tasks have in common: 0 is AROW, 1 is AROW with
         one weight vector for all tasks.
@@ -66,12 +66,12 @@ class MultiTaskAROW(NamedTuple):
         return math.sqrt(self.c) * shared + math.sqrt(1.0 - self.c) * own
 
     def update(self, state: Posteriors, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Move both means to this example, and trust them more."""
+        """Move both means towards this example, and shrink the variances."""
         loss = 1.0 - y * score
         if loss <= 0.0:
             return False
         k, x, c = event.task, event.example, self.c
-        # Features that no other example has are not in the row, only in its norm: of variance 1.
+        # Features of no other example are only in the row's norm, with variance 1.
         dropped = c * weighed_square(state.drop[-1], rows, x)
         dropped += (1.0 - c) * weighed_square(state.drop[k], rows, x)
         beta = 1.0 / (max(event.square_norm - dropped, 0.0) + self.r)

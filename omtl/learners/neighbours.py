@@ -1,8 +1,8 @@
-"""Decentralised multi-task learning of neighbours (after Achddou, Cesa-Bianchi, Laforgue 2024).
+"""Decentralised multi-task learning among neighbours (after Achddou, Cesa-Bianchi, Laforgue 2024).
 
-Of MT-CO₂OL ("Multitask Online Learning: Listen to the Neighborhood Buzz", AISTATS 2024) only the
-abstract and summaries were at hand: what is here is general knowledge of it, and has its shape, not
-its constants.
+Of MT-CO₂OL ("Multitask Online Learning: Listen to the Neighborhood Buzz", AISTATS 2024) we had only
+the abstract and summaries: this follows general knowledge of it, and has its form, not its
+constants.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from omtl.util.errors import UserError
 
 
 class Neighbourhoods(NamedTuple):
-    """The agents' sums of steps, what each is worth to another, and their numbers of examples."""
+    """The agents' sums of steps, their weights for each other, and their numbers of examples."""
 
     s: TaskVectors
     M: np.ndarray
@@ -43,14 +43,14 @@ def worth(mixing: np.ndarray, b: float) -> np.ndarray:
 
 
 class NeighbourhoodMT(NamedTuple):
-    """Each neighbourhood runs MT-OGD, and each agent combines those that it is in.
+    """Each neighbourhood runs MT-OGD, and each agent combines its neighbourhoods.
 
     Agent i has task i. Neighbourhood j is run by agent j for those i with a_ij > 0, by MT-OGD with
-    A_j⁻¹ = (I + b 11ᵀ / N_j) / (1 + b): it is sent a_ij g of each gradient g of agent i, and tells
-    X_j,i = −Σ (A_j⁻¹)_{i,k} a_kj η_t g. Agent i predicts by w_i = Σ_j a_ij X_j,i. On the hinge
-    loss that is w_i = Σ_k M_ik s^k, where s^k = Σ η_t y x over the steps of agent k with
-    η_t = η / √t of its own examples, and M is as `worth` says. Only agents with a common
-    neighbourhood have M_ik > 0: what they know comes over two links at most.
+    A_j⁻¹ = (I + b 11ᵀ / N_j) / (1 + b): it receives a_ij g for each gradient g of agent i, and
+    returns X_j,i = −Σ (A_j⁻¹)_{i,k} a_kj η_t g. Agent i predicts by w_i = Σ_j a_ij X_j,i. On the
+    hinge loss this gives w_i = Σ_k M_ik s^k, where s^k = Σ η_t y x over the steps of agent k with
+    η_t = η / √t of its own examples, and M is given by `worth`. Only agents with a common
+    neighbourhood have M_ik > 0: knowledge travels over at most two links.
 
     Cost per example: O(n_tasks · nonzeros).
 
@@ -59,7 +59,7 @@ class NeighbourhoodMT(NamedTuple):
     eta : float
         Learning rate η > 0.
     b : float
-        How alike the tasks of a neighbourhood are taken to be, b ≥ 0: 0 for not at all.
+        Assumed similarity of a neighbourhood's tasks, b ≥ 0: 0 for none.
     """
 
     eta: float
@@ -87,7 +87,7 @@ class NeighbourhoodMT(NamedTuple):
     def update(
         self, state: Neighbourhoods, rows: Any, event: Event, y: float, score: float
     ) -> bool:
-        """Take the gradient step of this example."""
+        """Take the gradient step for this example."""
         k = event.task
         state.seen[k] += 1.0
         if y * score >= 1.0:

@@ -1,33 +1,33 @@
 """Online learning of multiple tasks and their relationships (Saha et al., AISTATS 2011, "OMTL").
 
-A multi-task perceptron whose interaction matrix A is learnt with the weights W (one column per
-task), their algorithm 1: where task k errs on (x, y), w^j ← w^j + y (A⁻¹)_{j,k} x for every task j
-(eq. 3.3), and then A is learnt from the W of before that step. Until EPOCH, a share of the rounds
-(0.5 in their tables), and in the first round, the tasks learn alone: A = I/K.
+A multi-task perceptron that learns its interaction matrix A with the weights W (one column per
+task), their algorithm 1: if task k errs on (x, y), w^j ← w^j + y (A⁻¹)_{j,k} x for every task j
+(eq. 3.3), and then A is learnt from the W before that step. Until EPOCH, a share of the rounds (0.5
+in their tables), and in the first round, the tasks learn alone: A = I/K.
 
 The four rules for A, for K tasks and a learning rate η:
 
 - `OMTLLogDet`: A_s = (A_{s−1}⁻¹ + η WᵀW)⁻¹ (eq. 3.7);
 - `OMTLVonNeumann`: A_s = exp(log A_{s−1} − η WᵀW) (eq. 3.8);
 - `OMTLCovariance`: A_s = cov(W) (eq. 3.9) where ``as_printed``, else A_s⁻¹ = cov(W);
-- `OMTLBatchOpt`, a baseline of theirs: A_s = (WᵀW)^½ / tr((WᵀW)^½) (eq. 3.10).
+- `OMTLBatchOpt`, one of their baselines: A_s = (WᵀW)^½ / tr((WᵀW)^½) (eq. 3.10).
 
-What departs from the text, or is not in it:
+Departures from the text, and additions to it:
 
-- ``normalise`` uses A⁻¹ with trace K, as that of the tasks' learning alone has up to a factor.
-  The text says that the divergences keep the trace of A at 1, but no equation does so; and weights
-  grow with A⁻¹ while A⁻¹ grows with their squares, so that without it nothing but the last steps
-  counts soon, and von Neumann's overflows (there it cannot be turned off).
-- A⁻¹ = cov(W): as printed, tasks with like weights have a negative entry in A⁻¹, and each unlearns
-  what the other learns. With wᵀ(A ⊗ I)w for the regulariser (eq. 3.2) A⁻¹ is the covariance of a
-  Gaussian prior, and as such makes them learn together. That theirs was as printed is likely all
-  the same: on their toy it is off by as much as they say of it, and A⁻¹ = cov(W) is not.
-- Where cov(W) as printed, or WᵀW, has no inverse, as while a task has no weights, A stays as it is.
-- ``margin`` 1 learns where the hinge loss is positive, with a step ``rate``.
-- ``active`` is their section 4: a label is asked for with probability b/(b + |r|), where r is the
-  score and b = Σ_j |A_{k,j}|; else the example teaches nothing.
+- ``normalise`` scales A⁻¹ to trace K, like the A⁻¹ of tasks that learn alone, up to a factor. The
+  text says that the divergences keep the trace of A at 1, but no equation does so. Weights grow
+  with A⁻¹, and A⁻¹ grows with their squares; without this scaling, soon only the last steps would
+  count, and von Neumann's rule would overflow (there it cannot be turned off).
+- A⁻¹ = cov(W): as printed, tasks with similar weights have a negative entry in A⁻¹, and each
+  unlearns what the other learns. With the regulariser wᵀ(A ⊗ I)w (eq. 3.2), A⁻¹ is the covariance
+  of a Gaussian prior, which makes similar tasks learn together. Still, theirs was probably as
+  printed: on their toy problem it is off by as much as they report, and A⁻¹ = cov(W) is not.
+- If cov(W) as printed, or WᵀW, has no inverse, as long as a task has no weights, A stays unchanged.
+- ``margin`` 1 learns if the hinge loss is positive, with a step ``rate``.
+- ``active`` is their section 4: a label is queried with probability b/(b + |r|), where r is the
+  score and b = Σ_j |A_{k,j}|; otherwise the example is not used.
 
-The weights are held without ``rate``, so that it changes nothing where the text has none.
+The weights are stored without ``rate``, so that it changes nothing where the text has none.
 """
 
 from __future__ import annotations
@@ -56,27 +56,27 @@ from omtl.kernel.rules import Event, Shape
 class OMTLCovariance(NamedTuple):
     """OMTL with A = cov(W), or A⁻¹ = cov(W), which is the default (see the module).
 
-    cov(W)_{j,k} = Σ_f (w^j_f − w̄^j)(w^k_f − w̄^k) / (d − 1) over the d features. With A⁻¹ = cov(W) a
-    task whose weights are zero when A is first learnt keeps them for good, as it varies with no
-    other.
+    cov(W)_{j,k} = Σ_f (w^j_f − w̄^j)(w^k_f − w̄^k) / (d − 1) over the d features. With A⁻¹ = cov(W)
+    a task whose weights are zero when A is first learnt keeps zero weights, because it covaries
+    with no other task.
 
-    Cost per example: O(nonzeros), and O(n_tasks · (nonzeros + n_tasks)) where a step is taken;
+    Cost per example: O(nonzeros), and O(n_tasks · (nonzeros + n_tasks)) if a step is taken;
     with ``as_printed`` or ``active``, O(n_tasks · nonzeros + n_tasks³).
 
     Parameters
     ----------
     epoch : float
-        Share of the rounds in which the tasks learn alone (at least the first).
+        Share of the rounds, at least the first, in which the tasks learn alone.
     rate : float
         Learning rate of the weights; changes no prediction with ``margin = 0`` and ``normalise``.
     margin : float
-        Learn where y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
+        Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
     normalise : bool
-        Whether A⁻¹ is used with trace n_tasks.
+        Whether to scale A⁻¹ to trace n_tasks.
     as_printed : bool
-        Whether A, as the text has it, or A⁻¹ is the covariance.
+        Whether A is the covariance, as in the text, or A⁻¹.
     active : bool
-        Whether only labels that are asked for are learnt from.
+        Whether to query labels and learn only from these.
     """
 
     epoch: float
@@ -97,7 +97,7 @@ class OMTLCovariance(NamedTuple):
         return slot_score(self, state, rows, event)
 
     def update(self, state: Relationships, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Take a step of all tasks where it is due, and learn their relation."""
+        """Take a step of all tasks if it is due, and learn their relation."""
         if not errs(self, state, rows, event, y, score):
             return False
         together = event.round >= state.together_from[0]
@@ -115,27 +115,27 @@ class OMTLCovariance(NamedTuple):
         return True
 
     def findings(self, state: Relationships) -> dict[str, np.ndarray]:
-        """Return how many labels of each task were asked for, if it asks."""
+        """Return the number of labels queried for each task, if the learner queries."""
         return {"asked": state.asked} if self.active else {}
 
 
 class OMTLBatchOpt(NamedTuple):
     """BatchOpt: OMTL with A = (WᵀW)^½ / tr((WᵀW)^½), a baseline of Saha et al. (2011, eq. 3.10).
 
-    Cost per example: O(nonzeros), and O(n_tasks · nonzeros + n_tasks³) where a step is taken.
+    Cost per example: O(nonzeros), and O(n_tasks · nonzeros + n_tasks³) if a step is taken.
 
     Parameters
     ----------
     epoch : float
-        Share of the rounds in which the tasks learn alone (at least the first).
+        Share of the rounds, at least the first, in which the tasks learn alone.
     rate : float
         Learning rate of the weights; changes no prediction with ``margin = 0`` and ``normalise``.
     margin : float
-        Learn where y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
+        Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
     normalise : bool
-        Whether A⁻¹ is used with trace n_tasks.
+        Whether to scale A⁻¹ to trace n_tasks.
     active : bool
-        Whether only labels that are asked for are learnt from.
+        Whether to query labels and learn only from these.
     """
 
     epoch: float
@@ -155,7 +155,7 @@ class OMTLBatchOpt(NamedTuple):
         return slot_score(self, state, rows, event)
 
     def update(self, state: Relationships, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Take a step of all tasks where it is due, and learn their relation."""
+        """Take a step of all tasks if it is due, and learn their relation."""
         if not errs(self, state, rows, event, y, score):
             return False
         together = event.round >= state.together_from[0]
@@ -174,14 +174,14 @@ class OMTLBatchOpt(NamedTuple):
         return True
 
     def findings(self, state: Relationships) -> dict[str, np.ndarray]:
-        """Return how many labels of each task were asked for, if it asks."""
+        """Return the number of labels queried for each task, if the learner queries."""
         return {"asked": state.asked} if self.active else {}
 
 
 class OMTLLogDet(NamedTuple):
     """OMTL with the LogDet divergence: A⁻¹ ← A⁻¹ + η WᵀW with each step (eq. 3.7).
 
-    Cost per example: O(nonzeros), and O(n_tasks · (nonzeros + n_tasks)) where a step is taken;
+    Cost per example: O(nonzeros), and O(n_tasks · (nonzeros + n_tasks)) if a step is taken;
     with ``active``, O(n_tasks · nonzeros + n_tasks³).
 
     Parameters
@@ -189,15 +189,15 @@ class OMTLLogDet(NamedTuple):
     eta : float
         Learning rate η ≥ 0 of the relation; 0 learns each task alone.
     epoch : float
-        Share of the rounds in which the tasks learn alone (at least the first).
+        Share of the rounds, at least the first, in which the tasks learn alone.
     rate : float
-        Learning rate of the weights; the same as another η with ``margin = 0``.
+        Learning rate of the weights; with ``margin = 0`` it has the same effect as another η.
     margin : float
-        Learn where y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
+        Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
     normalise : bool
-        Whether A⁻¹ is used with trace n_tasks.
+        Whether to scale A⁻¹ to trace n_tasks.
     active : bool
-        Whether only labels that are asked for are learnt from.
+        Whether to query labels and learn only from these.
     """
 
     eta: float
@@ -216,7 +216,7 @@ class OMTLLogDet(NamedTuple):
         return slot_score(self, state, rows, event)
 
     def update(self, state: Relationships, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Take a step of all tasks where it is due, and learn their relation."""
+        """Take a step of all tasks if it is due, and learn their relation."""
         if not errs(self, state, rows, event, y, score):
             return False
         together = event.round >= state.together_from[0]
@@ -227,31 +227,31 @@ class OMTLLogDet(NamedTuple):
         return True
 
     def findings(self, state: Relationships) -> dict[str, np.ndarray]:
-        """Return how many labels of each task were asked for, if it asks."""
+        """Return the number of labels queried for each task, if the learner queries."""
         return {"asked": state.asked} if self.active else {}
 
 
 class OMTLVonNeumann(NamedTuple):
     """OMTL with von Neumann's divergence: log A ← log A − η WᵀW with each step (eq. 3.8).
 
-    A⁻¹ is used with trace n_tasks, without which its steps grow faster than the exponential of
+    A⁻¹ is scaled to trace n_tasks; otherwise its steps would grow faster than the exponential of
     their own squares.
 
     Cost per example: O(nonzeros), and O(n_tasks · nonzeros + n_tasks³) where a step is taken, times
-    the logarithm of the norm of log A at most.
+    at most the logarithm of the norm of log A.
 
     Parameters
     ----------
     eta : float
         Learning rate η ≥ 0 of the relation; 0 learns each task alone.
     epoch : float
-        Share of the rounds in which the tasks learn alone (at least the first).
+        Share of the rounds, at least the first, in which the tasks learn alone.
     rate : float
-        Learning rate of the weights; the same as another η with ``margin = 0``.
+        Learning rate of the weights; with ``margin = 0`` it has the same effect as another η.
     margin : float
-        Learn where y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
+        Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
     active : bool
-        Whether only labels that are asked for are learnt from.
+        Whether to query labels and learn only from these.
     """
 
     eta: float
@@ -271,7 +271,7 @@ class OMTLVonNeumann(NamedTuple):
         return slot_score(self, state, rows, event)
 
     def update(self, state: Relationships, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Take a step of all tasks where it is due, and learn their relation."""
+        """Take a step of all tasks if it is due, and learn their relation."""
         if not errs(self, state, rows, event, y, score):
             return False
         together = event.round >= state.together_from[0]
@@ -283,5 +283,5 @@ class OMTLVonNeumann(NamedTuple):
         return True
 
     def findings(self, state: Relationships) -> dict[str, np.ndarray]:
-        """Return how many labels of each task were asked for, if it asks."""
+        """Return the number of labels queried for each task, if the learner queries."""
         return {"asked": state.asked} if self.active else {}

@@ -1,9 +1,9 @@
 """Online learning of multiple tasks with a shared loss (Dekel, Long, Singer, JMLR 2007, "OSGL").
 
-One round's losses ℓ of all tasks are tied by an r-norm ‖ℓ‖_r, the global loss. Each task takes the
+An r-norm ‖ℓ‖_r, the global loss, ties the losses ℓ of all tasks in a round. Each task takes the
 step w_k ← w_k + τ_k y_k x_k, and the vector τ is bounded in the dual norm, ‖τ‖_s ≤ C with
-1/r + 1/s = 1. Written from the OSMTL paper's account of it and from general knowledge of the
-original, whose text was not at hand.
+1/r + 1/s = 1. Written from the OSMTL paper's description and general knowledge of the original,
+whose text we did not have.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from omtl.kernel.rules import Event, Shape, rules_of
 from omtl.learners.perceptron import task_weights
 
 MOST_HALVINGS = 200
-"""Halvings of an interval of floats after which nothing is left to halve."""
+"""Number of bisections after which an interval of floats cannot be halved further."""
 
 NEAR = 1e-8
-"""Relative length of a step of Newton's method after which rounding alone is left."""
+"""Relative length of a Newton step below which only rounding errors remain."""
 
 ROUNDING = 1e-15
-"""Relative error of a root that Newton's method has found, or a little more."""
+"""Slight overestimate of the relative error of a root found by Newton's method."""
 
 
 class TiedLosses(NamedTuple):
@@ -54,7 +54,7 @@ def untied(shape: Shape) -> TiedLosses:
 
 @inlined
 def take_steps(state, rows):
-    """Let w_k be w_k + τ_k y_k x_k, and make ready for the next round."""
+    """Add τ_k y_k x_k to w_k, and prepare for the next round."""
     for k in range(state.tau.size):
         if state.tau[k] != 0.0:
             axpy(state.tau[k] * state.label[k], rows, state.example[k], state.w[k])
@@ -64,7 +64,7 @@ def take_steps(state, rows):
 
 @inlined
 def power(x, r):
-    """Return x^r; products are many times faster than the power function, and round better."""
+    """Return x^r; products are much faster than the power function, and round better."""
     if r == 1.0:
         return x
     return x * x if r == 2.0 else x**r
@@ -82,8 +82,8 @@ class OSGL(NamedTuple):
     C : float
         Radius C > 0 of the steps.
     r : float
-        The global loss is the r-norm, 1 ≤ r < ∞: 1 is a perceptron a task that learns from every
-        loss, 2 is Euclidean.
+        The global loss is the r-norm, 1 ≤ r < ∞: 1 is one perceptron per task that learns from
+        every loss, 2 is Euclidean.
     """
 
     C: float
@@ -136,13 +136,13 @@ def square_of_steps(state, mu):
 
 @inlined
 def least_mu(state, C):
-    """Return the least μ ≥ 0 with ‖τ‖ ≤ C: Newton's method on 1 / ‖τ‖, and halving at the end."""
+    """Return the least μ ≥ 0 with ‖τ‖ ≤ C: Newton's method on 1 / ‖τ‖, with final bisection."""
     if square_of_steps(state, 0.0) <= C * C:
         return 0.0
     square = 0.0
     for k in range(state.tau.size):
         square += state.loss[k] * state.loss[k]
-    # ‖τ‖ falls from that at μ = 0 to at most C at μ = ‖ℓ‖ / C.
+    # ‖τ‖ falls from its value at μ = 0 to at most C at μ = ‖ℓ‖ / C.
     low, high = 0.0, math.sqrt(square) / C
     mu, length = 0.0, math.inf
     while length > NEAR * mu:
@@ -184,10 +184,10 @@ def least_mu(state, C):
 class OSGLImplicit(NamedTuple):
     """The implicit update of Dekel et al. (2007), for the Euclidean global loss.
 
-    τ maximises 2 τ·ℓ − Σ τ_k² ‖x_k‖² over ‖τ‖_2 ≤ C: τ_k = ℓ_k / (‖x_k‖² + μ), where μ ≥ 0 is 0 if
-    that is inside, and else puts it on the ball's surface.
+    τ maximises 2 τ·ℓ − Σ τ_k² ‖x_k‖² over ‖τ‖_2 ≤ C: τ_k = ℓ_k / (‖x_k‖² + μ), where μ is 0 if τ is
+    then inside the ball, and otherwise puts τ on its surface.
 
-    Cost per example: O(nonzeros); per round: O(n_tasks), times the steps to find μ.
+    Cost per example: O(nonzeros); per round: O(n_tasks), times the number of steps to find μ.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
 """Smoothed online multi-task learning (Murugesan, Liu, Carbonell, Yang, NIPS 2016, "OSMTL").
 
-Task k learns from the examples of all tasks of a round, each as much as its relation to that task
-says: η = α I + (1 − α) P (eq. 3), where row p_k of P is a distribution over the tasks, learnt from
-the losses ℓ_kj = (1 − y_j w_k·x_j)_+ of task k's weights on the other tasks' examples.
-Everything within a round is from before the round: the steps are taken at its end (algorithm 2).
+Task k learns from the examples of all tasks in a round, weighted by its relation to each task: η =
+α I + (1 − α) P (eq. 3), where row p_k of P is a distribution over the tasks, learnt from the losses
+ℓ_kj = (1 − y_j w_k·x_j)_+ of task k's weights on the other tasks' examples. Within a round
+everything uses the state from before the round: steps are taken at its end (algorithm 2).
 
-Open in the paper, and chosen here: p is uniform at first; a task without an example in a round has
-no loss in it (eq. 7 has no term of it).
+Open in the paper, and chosen here: p starts uniform; a task without an example in a round has no
+loss in it (eq. 7 has no term for it).
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from omtl.kernel.task_vectors import (
 
 
 class Attentions(NamedTuple):
-    """The tasks' weights, whom they attend to, and the round as far as it is known.
+    """The tasks' weights and attention, and the current round.
 
     Parameters
     ----------
     W : TaskVectors
         The weight vectors w_k.
     P : ndarray of shape (n_tasks, n_tasks)
-        Row p_k says whom task k attends to: a distribution.
+        Row p_k, a distribution, is task k's attention to all tasks.
     logit : ndarray of shape (n_tasks, n_tasks)
-        The logarithm of P up to a constant a row, which does not underflow.
+        The logarithm of P up to a constant per row, which does not underflow.
     loss, taken : ndarray of shape (n_tasks, n_tasks)
-        ℓ_kj of the round, and how often w_k takes in the example of task j.
+        ℓ_kj of the round, and how often w_k uses the example of task j.
     label, example : ndarray of shape (n_tasks,)
-        The round's example of each task with its label, which is 0 where there is none.
+        The round's example of each task and its label; the label is 0 if there is none.
     learns : ndarray of shape (n_tasks,), bool
         Which tasks learn at the end of the round.
     steps : ndarray of shape (n_tasks,), int64
@@ -64,7 +64,7 @@ class Attentions(NamedTuple):
 
 
 def equal_attentions(learner: Any, shape: Shape) -> Attentions:
-    """Return zero weights of tasks that attend to all tasks alike."""
+    """Return zero weights and equal attention to all tasks."""
     m, T = shape.n_tasks, max(1, shape.n_rounds)
     C, alpha, root = learner.C, learner.alpha, math.sqrt(T)
     if learner.by_horizon:  # footnote 2
@@ -85,7 +85,7 @@ def equal_attentions(learner: Any, shape: Shape) -> Attentions:
 
 @inlined
 def find_losses(state, rows):
-    """Let ℓ_kj be (1 − y_j w_k·x_j)_+ of the round's examples; 0 of a task that has none."""
+    """Set ℓ_kj = (1 − y_j w_k·x_j)_+ for the round's examples; 0 for a task without one."""
     m = state.label.size
     for j in range(m):
         y = state.label[j]
@@ -100,7 +100,7 @@ def find_losses(state, rows):
 
 @inlined
 def find_learners(state, any_task):
-    """Let the tasks learn that have a loss on any task's example, if they are to; count them."""
+    """Mark tasks with a loss on any task's example as learning, if so configured; count them."""
     for k in range(state.label.size):
         if any_task:
             state.learns[k] = False
@@ -111,7 +111,7 @@ def find_learners(state, any_task):
 
 @inlined
 def step_weights(state, rows):
-    """Let w_k be w_k + C Σ_j η_kj 1[ℓ_kj > 0] y_j x_j for the tasks that learn (eq. 9)."""
+    """Add C Σ_j η_kj 1[ℓ_kj > 0] y_j x_j to w_k for the tasks that learn (eq. 9)."""
     C, alpha = state.rates[0], state.rates[1]
     for k in range(state.label.size):
         for j in range(state.label.size):
@@ -126,7 +126,7 @@ def step_weights(state, rows):
 
 @inlined
 def forget_round(state):
-    """Make ready for the next round."""
+    """Prepare for the next round."""
     for k in range(state.label.size):
         state.label[k] = 0.0
         state.learns[k] = False
@@ -135,7 +135,7 @@ def forget_round(state):
 class OSMTLExponential(NamedTuple):
     """OSMTL-e (algorithm 2 of the OSMTL paper).
 
-    Where task k learns, w_k ← w_k + C Σ_j η_kj 1[ℓ_kj > 0] y_j x_j (eq. 9) and then
+    If task k learns, w_k ← w_k + C Σ_j η_kj 1[ℓ_kj > 0] y_j x_j (eq. 9) and then
     p_kj ← p_kj exp(−C (1 − α) ℓ_kj / λ), divided by their sum over j (eq. 11).
 
     Cost per example: O(n_tasks · nonzeros); per round: O(n_tasks²).
@@ -145,13 +145,13 @@ class OSMTLExponential(NamedTuple):
     C : float
         Step C > 0.
     alpha : float
-        Concentration 0 ≤ α ≤ 1 on the own task.
+        Concentration 0 ≤ α ≤ 1 on the task itself.
     lam : float
         Smoothness λ > 0 of the attentions.
     margin : float
-        Learn where y_k w_k·x_k is at most 0 ("passive": mistakes only), or below 1 (algorithm 2).
+        Learn if y_k w_k·x_k is at most 0 ("passive": mistakes only), or below 1 (algorithm 2).
     any_task : bool
-        Learn where any ℓ_kj is positive instead ("aggressive", section 2.4).
+        Learn if any ℓ_kj is positive instead ("aggressive", section 2.4).
     by_horizon : bool
         Whether `C` and `alpha` are factors of (1 + √T) / T and √T / (1 + √T), for T rounds
         (footnote 2; corollary 2 has both 1).
@@ -165,7 +165,7 @@ class OSMTLExponential(NamedTuple):
     by_horizon: bool = False
 
     def new_state(self, shape: Shape) -> Attentions:
-        """Return zero weights and equal attentions."""
+        """Return zero weights and equal attention."""
         return equal_attentions(self, shape)
 
     def score(self, state: Attentions, rows: Any, event: Event) -> float:
@@ -215,21 +215,21 @@ class OSMTLExponential(NamedTuple):
 class OSMTLThreshold(NamedTuple):
     """OSMTL-t: OSMTL with thresholded attentions (section 3.2 and footnote 6).
 
-    It has the rules of OSMTL-e, with p_kj ∝ (λ − ℓ_kj)_+ in place of eq. 11. Where no ℓ_kj is below
-    λ this is 0 / 0, of which the paper says nothing.
+    It has the rules of OSMTL-e, with p_kj ∝ (λ − ℓ_kj)_+ instead of eq. 11. If no ℓ_kj is below λ,
+    this is 0 / 0; the paper does not mention this case.
 
     Cost per example: O(n_tasks · nonzeros); per round: O(n_tasks²).
 
     Parameters
     ----------
     C, alpha, margin, any_task, by_horizon
-        As of `OSMTLExponential`.
+        As in `OSMTLExponential`.
     lam : float
         Threshold λ > 0 of the losses.
     multiplied : bool
-        Whether the last p_kj is a factor of the new one, as it is in eq. 11.
+        Whether the previous p_kj is a factor of the new one, as in eq. 11.
     uniform : bool
-        Whether p becomes uniform where it is undefined; else it stays as it was.
+        Whether p becomes uniform where it is undefined; otherwise it stays unchanged.
     """
 
     C: float

@@ -1,4 +1,4 @@
-"""Learning a bias of many tasks without a parameter (Denevi, Stamos, Pontil, UAI 2020)."""
+"""Parameter-free learning of a bias for many tasks (Denevi, Stamos, Pontil, UAI 2020)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Bets(NamedTuple):
 
 
 class Biased(NamedTuple):
-    """The vectors w_k − θ of the tasks, and the one θ."""
+    """The tasks' vectors w_k − θ, and θ itself."""
 
     own: Bets
     bias: Bets
@@ -82,7 +82,7 @@ def next_fraction(bet, k, i, gain, refined):
 
 @inlined
 def wager(bet, k, gain, refined):
-    """Let the gain −⟨g, v⟩ / (L R) of a direction move its magnitude (steps 4a to 4c)."""
+    """Update a direction's magnitude by its gain −⟨g, v⟩ / (L R) (steps 4a to 4c)."""
     b = next_fraction(bet, k, bet.seen[k], gain, refined)
     if refined:
         h = gain / (1.0 + gain * bet.b[k])
@@ -93,7 +93,7 @@ def wager(bet, k, gain, refined):
 
 @inlined
 def pay(bet, k, s, lipschitz, refined, rows, event):
-    """Let the gradient s x move a direction (step 3b) and its magnitude."""
+    """Update a direction (step 3b) and its magnitude by the gradient s x."""
     bet.seen[k] += 1.0
     i, gain = bet.seen[k], -s * bet.product[k] / lipschitz
     if s != 0.0:
@@ -109,18 +109,18 @@ def pay(bet, k, s, lipschitz, refined, rows, event):
 class ParameterFree(NamedTuple):
     """The aggressive variant, which moves the bias with each example (Denevi et al. 2020, alg. 4).
 
-    w_k = p_k v_k + θ and θ = P V: each direction takes projected subgradient steps of length
-    √(2/i) / (L R), each magnitude is bet by the estimator of Krichevsky and Trofimov. With the
-    gradient g = s x of the loss at w_k·x, for both pairs (v, p) after i examples of theirs:
+    w_k = p_k v_k + θ and θ = P V: each direction takes projected subgradient steps of length √(2/i)
+    / (L R), and the estimator of Krichevsky and Trofimov bets each magnitude. With the gradient g =
+    s x of the loss at w_k·x, for both pairs (v, p) after i of their examples:
 
     v ← proj(v − √(2/i) g / (L R)),  u ← u − ⟨g, v⟩ p / (L R),
     b ← ((i − 1) b − ⟨g, v⟩ / (L R)) / i,  p = b u.
 
-    Where `refined`, the fraction b is that of their program and figures, an online Newton step:
+    If `refined`, the fraction b is that of their program and figures, an online Newton step:
     with h = a / (1 − a b) of a = ⟨g, v⟩ / (L R), b ← clip(b − 2 / (2 − ln 3) h / (1 + Σ h²), ±½).
 
-    Their tasks come one after the other; here they may come in any order. There is nothing to
-    tune where L and R are known: the loss is L-Lipschitz, rows have norms of at most R.
+    Their tasks come one after the other; here they may come in any order. There is nothing to tune
+    if L and R are known: the loss is L-Lipschitz, and rows have norms of at most R.
 
     Cost per example: O(nonzeros).
 
@@ -129,13 +129,13 @@ class ParameterFree(NamedTuple):
     lipschitz : float
         L R: 1 for the hinge and the absolute loss on rows of norm 1.
     wealth : float
-        Initial wealths e = E > 0, of which the bound hardly depends.
+        Initial wealths e = E > 0; the bound hardly depends on them.
     loss : int
-        As of `omtl.kernel.losses`: 0 the hinge, 1 the absolute, 2 the square loss.
+        As in `omtl.kernel.losses`: 0 the hinge, 1 the absolute, 2 the square loss.
     shared : bool
-        Whether the bias is learnt; else θ = 0 and tasks learn alone (their algorithm 3, "ITL").
+        Whether to learn the bias; otherwise θ = 0 and tasks learn alone (their algorithm 3, "ITL").
     refined : bool
-        Whether magnitudes are bet by the Newton step; else by Krichevsky and Trofimov ("KT").
+        Whether the Newton step bets magnitudes, or the estimator of Krichevsky and Trofimov ("KT").
     """
 
     lipschitz: float = 1.0
@@ -145,7 +145,7 @@ class ParameterFree(NamedTuple):
     refined: bool = False
 
     def with_loss(self, loss: int) -> ParameterFree:
-        """Return the learner that learns by another loss, from real targets too."""
+        """Return the same learner with another loss, which also allows real targets."""
         return self._replace(loss=loss)
 
     def new_state(self, shape: Shape) -> Biased:
@@ -158,7 +158,7 @@ class ParameterFree(NamedTuple):
         return own + (ask(state.bias, 0, rows, event.example) if self.shared else 0.0)
 
     def update(self, state: Biased, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Let the gradient move the task's own vector, and the bias."""
+        """Update the task's own vector and the bias."""
         s = slope(self.loss, y, score)
         pay(state.own, event.task, s, self.lipschitz, self.refined, rows, event)
         if self.shared:

@@ -1,4 +1,4 @@
-"""Learning a bias at the end of each task, without a parameter (Denevi et al., UAI 2020)."""
+"""Parameter-free learning of a bias at the end of each task (Denevi et al., UAI 2020)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from omtl.learners.parameter_free import Bets, ask, bets, next_fraction, pay, wa
 
 
 class Lazy(NamedTuple):
-    """The tasks' vectors and the bias, with what the task that is met has given so far.
+    """The tasks' vectors and the bias, with the current task's gradients so far.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class Lazy(NamedTuple):
     G : ndarray of shape (n_features,)
         The sum of the task's gradients.
     met : ndarray of shape (2,), int64
-        The task, and how many of its examples have come since the task before.
+        The current task, and the number of its examples since the previous task.
     """
 
     own: Bets
@@ -35,7 +35,7 @@ class Lazy(NamedTuple):
 
 @inlined
 def step_of(state, lipschitz):
-    """Return step, length and gain of the bias where the task ends (steps 3A to 4A)."""
+    """Return step, length and gain of the bias at the end of the task (steps 3A to 4A)."""
     V, scale, G = state.bias.v.vectors[0], state.bias.v.scale[0], state.G
     along, square = 0.0, 0.0
     for j in range(G.size):
@@ -50,7 +50,7 @@ def step_of(state, lipschitz):
 
 @inlined
 def end_task(state, lipschitz, refined):
-    """Let the gradients of the task move the bias."""
+    """Update the bias by the task's gradients."""
     step, length, gain = step_of(state, lipschitz)
     V, scale = state.bias.v.vectors[0], state.bias.v.scale[0]
     for j in range(V.size):
@@ -67,14 +67,14 @@ def end_task(state, lipschitz, refined):
 class LazyParameterFree(NamedTuple):
     """The lazy variant, which moves the bias at the end of each task (Denevi et al. 2020, alg. 5).
 
-    w_k = p_k v_k + θ as in `omtl.learners.parameter_free`, but θ = P V moves once a task: with G
+    w_k = p_k v_k + θ as in `omtl.learners.parameter_free`, but θ = P V moves once per task: with G
     the sum of the task's n gradients and t the number of tasks so far,
 
     V ← proj(V − √(2/t) G / (L R n)),  U ← U − ⟨G, V⟩ P / (L R n), and B from ⟨G, V⟩ / (L R n).
 
-    A task ends where an example of another comes: where tasks alternate, after each example.
+    A task ends when an example of another task arrives; if tasks alternate, after each example.
 
-    Cost per example: O(nonzeros), and O(n_features) where a task ends.
+    Cost per example: O(nonzeros), and O(n_features) when a task ends.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ class LazyParameterFree(NamedTuple):
     wealth : float
         Initial wealths e = E > 0.
     loss : int
-        As of `omtl.kernel.losses`.
+        As in `omtl.kernel.losses`.
     refined : bool
-        Whether magnitudes are bet by the Newton step; else by Krichevsky and Trofimov ("KT").
+        Whether the Newton step bets magnitudes, or the estimator of Krichevsky and Trofimov ("KT").
     """
 
     lipschitz: float = 1.0
@@ -94,7 +94,7 @@ class LazyParameterFree(NamedTuple):
     refined: bool = False
 
     def with_loss(self, loss: int) -> LazyParameterFree:
-        """Return the learner that learns by another loss, from real targets too."""
+        """Return the same learner with another loss, which also allows real targets."""
         return self._replace(loss=loss)
 
     def new_state(self, shape: Shape) -> Lazy:
@@ -107,7 +107,7 @@ class LazyParameterFree(NamedTuple):
         )
 
     def score(self, state: Lazy, rows: Any, event: Event) -> float:
-        """Return w_k·x, with the bias as it is once a task that has ended has moved it."""
+        """Return w_k·x, after a finished task has updated the bias."""
         own = ask(state.own, event.task, rows, event.example)
         if state.met[1] == 0 or state.met[0] == event.task:
             return own + ask(state.bias, 0, rows, event.example)
@@ -119,7 +119,7 @@ class LazyParameterFree(NamedTuple):
         return own + b * u * product / max(1.0, math.sqrt(length))
 
     def update(self, state: Lazy, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Let the gradient move the task's own vector, and add it to those of the task."""
+        """Update the task's own vector, and add the gradient to the task's sum."""
         if state.met[1] > 0 and state.met[0] != event.task:
             end_task(state, self.lipschitz, self.refined)
         s = slope(self.loss, y, score)

@@ -48,7 +48,7 @@ class PassiveAggressive(NamedTuple):
 class PassiveAggressiveII(NamedTuple):
     """PA-II (Crammer et al. 2006, section 3): w ← w + τ y x, τ = ℓ / (‖x‖² + 1 / (2C)).
 
-    The slack is squared, so no step is cut off: each is the shorter the smaller C is.
+    The slack is squared, so no step is cut off; the smaller C, the shorter each step.
 
     Cost per example: O(nonzeros).
 

@@ -1,8 +1,8 @@
-"""Active learning from peers: a task asks itself, then other tasks, then for the label.
+"""Active learning from peers: if a task is unsure, it asks other tasks, then queries the label.
 
 PEER is algorithm 1 of Murugesan and Carbonell (NIPS 2017), as Shen, Zhang and Xu (2018, "Humble
 Active Learning from Peers for Personalization", section 4.1) print it, and HUMBLE is algorithm 2 of
-the latter. Of the first paper, only that account and its program (keerthi166/peer-amtl) were read.
+the latter. Of the first paper, we had only that description and its program (keerthi166/peer-amtl).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from omtl.kernel.rules import Event, Shape
 
 
 class Trusted(NamedTuple):
-    """What peers know of each other.
+    """The tasks' weights, and how much they trust each other.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ class Trusted(NamedTuple):
     p : ndarray of shape (n_tasks,)
         p_km = w_m·x of the last example.
     asked, peers, wrong : ndarray of shape (n_tasks,), int64
-        Labels asked for, answers of peers that were learnt from, and wrong answers: the peers'
-        where they answered, else the task's own.
+        Labels queried, peers' answers used for learning, and wrong answers: the peers' if they
+        answered, else the task's own.
     random : ndarray of shape (1,), uint64
     """
 
@@ -82,22 +82,21 @@ def hinge(y, p):
 class Peer(NamedTuple):
     """PEER (Shen et al. 2018, algorithm 1, after Murugesan and Carbonell 2017).
 
-    Predict by p_kk = w_k·x. With probability b₁ / (b₁ + |p_kk|) ask the peers:
-    p̃ = Σ_{m≠k} τ_km p_km, or the p_km of the most trusted (`single`). With probability
-    b₂ / (b₂ + |p̃|) ask then for the label y, and where the prediction is wrong
-    w_k ← w_k + y x; else w_k ← w_k + sign(p̃) x. When the label was asked for,
-    τ_km ∝ τ_km exp(−ℓ_km / λ) for m ≠ k, with the hinge losses ℓ_km.
+    Predict by p_kk = w_k·x. With probability b₁ / (b₁ + |p_kk|) ask the peers: p̃ = Σ_{m≠k} τ_km
+    p_km, or the p_km of the most trusted (`single`). With probability b₂ / (b₂ + |p̃|) then query
+    the label y, and if the prediction is wrong w_k ← w_k + y x; otherwise w_k ← w_k + sign(p̃) x.
+    When the label was queried, τ_km ∝ τ_km exp(−ℓ_km / λ) for m ≠ k, with the hinge losses ℓ_km.
 
-    Cost per example: O(nonzeros), and O(n_tasks · nonzeros) where peers are asked.
+    Cost per example: O(nonzeros), and O(n_tasks · nonzeros) if peers are asked.
 
     Parameters
     ----------
     b1, b2 : float
-        Sampling parameters > 0 of a task's own answer and of its peers'.
+        Sampling parameters > 0 for a task's own answer and for its peers'.
     lam : float
-        λ > 0; 0 for the sum of the ℓ_km, as the authors' program has it.
+        λ > 0; 0 for the sum of the ℓ_km, as in the authors' program.
     on_mistakes : bool
-        Whether τ is updated only where the prediction was wrong, as in the program.
+        Whether to update τ only if the prediction was wrong, as in the program.
     single : bool
         Whether the most trusted peer answers alone (the first of the most trusted).
     budget : float
@@ -116,7 +115,7 @@ class Peer(NamedTuple):
     stops: bool = False
 
     def new_state(self, shape: Shape) -> Trusted:
-        """Return zero weights of tasks that trust all others alike."""
+        """Return zero weights of tasks that trust all others equally."""
         K = shape.n_tasks
         return trusted(shape, (np.ones((K, K)) - np.eye(K)) / max(K - 1, 1))
 
@@ -125,7 +124,7 @@ class Peer(NamedTuple):
         return dot(state.w[event.task], rows, event.example)
 
     def update(self, state: Trusted, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Ask the peers, ask for the label, and learn from what was asked."""
+        """Ask the peers, query the label, and learn from the answer."""
         k, K = event.task, state.p.size
         mistaken = not y * score > 0.0
         u, is_over = uniform(state), self.stops and is_spent(state, self.budget)
@@ -156,13 +155,13 @@ class Peer(NamedTuple):
         return mistaken
 
     def findings(self, state: Trusted) -> dict[str, np.ndarray]:
-        """Return the labels asked for, the peers' answers learnt from, and wrong answers."""
+        """Return the labels queried, the peers' answers used, and wrong answers."""
         return {"asked": state.asked, "peers": state.peers, "wrong": state.wrong}
 
 
 @inlined
 def trust(self, state, k, y):
-    """Let τ_km be in proportion to τ_km exp(−ℓ_km / λ), m ≠ k."""
+    """Make τ_km proportional to τ_km exp(−ℓ_km / λ), m ≠ k."""
     K, lam, total = state.p.size, self.lam, 0.0
     if lam == 0.0:
         for m in range(K):
@@ -181,8 +180,8 @@ def trust(self, state, k, y):
 class Humble(NamedTuple):
     """HUMBLE (Shen et al. 2018, algorithm 2): tasks always answer together.
 
-    Predict by p = Σ_m τ_km p_km, p_km = w_m·x. With probability b / (b + |p|) ask for the label y;
-    then, where the prediction is wrong, w_k ← w_k + y x, and τ_km ∝ τ_km exp(−C ℓ_km) for all m.
+    Predict by p = Σ_m τ_km p_km, p_km = w_m·x. With probability b / (b + |p|) query the label y;
+    then, if the prediction is wrong, w_k ← w_k + y x, and τ_km ∝ τ_km exp(−C ℓ_km) for all m.
 
     Cost per example: O(n_tasks · nonzeros).
 
@@ -205,7 +204,7 @@ class Humble(NamedTuple):
     budget: float = math.inf
 
     def new_state(self, shape: Shape) -> Trusted:
-        """Return zero weights of tasks that trust all alike."""
+        """Return zero weights of tasks that trust all equally."""
         K = shape.n_tasks
         return trusted(shape, np.full((K, K), 1.0 if self.scaled else 1.0 / K))
 
@@ -218,7 +217,7 @@ class Humble(NamedTuple):
         return total
 
     def update(self, state: Trusted, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Ask for the label or not, and learn from it."""
+        """Query the label or not, and learn from it."""
         k, K = event.task, state.p.size
         mistaken = not y * score > 0.0
         state.wrong[k] += mistaken
@@ -244,5 +243,5 @@ class Humble(NamedTuple):
         return mistaken
 
     def findings(self, state: Trusted) -> dict[str, np.ndarray]:
-        """Return the labels asked for, and wrong answers."""
+        """Return the labels queried, and wrong answers."""
         return {"asked": state.asked, "wrong": state.wrong}

@@ -22,13 +22,13 @@ def task_weights(shape: Shape, pooled: bool) -> Weights:
 
 
 class Perceptron(NamedTuple):
-    """PM of the DOM paper (section 4.1): w ← w + η y x where y w·x ≤ margin.
+    """PM of the DOM paper (section 4.1): w ← w + η y x if y w·x ≤ margin.
 
     The paper calls it the original perceptron (Rosenblatt 1958) "by adding a learning step to
     adjust its adaptation to data". With ``margin = 0`` it learns from mistakes only, and η, which
     then merely scales w, changes no prediction; with ``margin = 1`` it is online gradient descent
-    on the hinge loss. The state holds w/η, a sum of rows and their negatives: where features are
-    integers it is exact, so that no rounding decides what a score of 0 becomes.
+    on the hinge loss. The state holds w/η, a sum of rows and their negatives: it is exact if
+    features are integers, so rounding never decides the sign of a zero score.
 
     Cost per example: O(nonzeros).
 
@@ -37,7 +37,7 @@ class Perceptron(NamedTuple):
     eta : float
         Learning rate η > 0.
     margin : float
-        Learn where y w·x is at most this.
+        Learn if y w·x is at most this.
     pooled : bool
         One weight vector for all tasks instead of one per task.
     """
@@ -55,7 +55,7 @@ class Perceptron(NamedTuple):
         return self.eta * dot(state.w[0 if self.pooled else event.task], rows, event.example)
 
     def update(self, state: Weights, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Add η y x where the margin is not reached."""
+        """Add η y x if the margin is not reached."""
         if y * score > self.margin:
             return False
         w = state.w[0 if self.pooled else event.task]

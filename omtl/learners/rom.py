@@ -1,8 +1,8 @@
 """Robust online multi-task learning (Zhang, Zhao, Hao, Soh, Lee, ICDM 2016, "ROM").
 
-The weights of task i are w^i = u + p^i + q^i: what all tasks share, what is the task's own, and an
-outlier part that a group lasso keeps at zero where it can (section II.B). Each round has one
-example of each task; u is fixed while they are predicted, and learns from all of them at its end.
+The weights of task i are w^i = u + p^i + q^i: a part shared by all tasks, a part of the task's own,
+and an outlier part that a group lasso keeps at zero if possible (section II.B). Each round has one
+example of each task; u is fixed during the round and learns from all of them at its end.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ def step_of_q(rom, m):  # noqa: ARG001
 class ROMPGD(NamedTuple):
     """ROM-PGD (ROM paper, section II.C, algorithm 1): proximal gradient steps.
 
-    Where task i has a positive hinge loss on (x, y), p^i and q^i take the steps of eqs. 7, 8 and
-    10; where it has none, both stay as they are. At the end of each round u takes that of eq. 6, a
-    sum over the tasks with a loss; u shrinks in every round, and m is the number of all tasks. With
-    `every_round`, p^i and q^i take their steps in every round too, with gradient 0 where there is
-    no loss: so they do in eqs. 3 to 5, of which lemma 2 is, but not in algorithm 1.
+    If task i has a positive hinge loss on (x, y), p^i and q^i take the steps of eqs. 7, 8 and 10;
+    otherwise both stay unchanged. At the end of each round u takes the step of eq. 6, a sum over
+    the tasks with a loss; u shrinks in every round, and m is the number of all tasks. With
+    `every_round`, p^i and q^i also take their steps in every round, with gradient 0 if there is no
+    loss, as in eqs. 3 to 5, which lemma 2 is about, but not as in algorithm 1.
 
     Cost per example: O(nonzeros), amortised; per round: O(n_tasks).
 
@@ -89,7 +89,7 @@ class ROMPGD(NamedTuple):
     gamma : float
         Weight γ ≥ 0 of the group lasso ‖q^i‖.
     every_round : bool
-        Whether p and q shrink in rounds without loss too.
+        Whether p and q also shrink in rounds without loss.
     """
 
     eta: float
@@ -107,7 +107,7 @@ class ROMPGD(NamedTuple):
         return dot_sum(state.u, state.p, state.q, event.task, rows, event.example)
 
     def update(self, state: Weights, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Take the steps of p^i and q^i; keep that of u until the round is over."""
+        """Take the steps of p^i and q^i; keep that of u until the end of the round."""
         if not y * score < 1.0:
             return False
         i, m = event.task, state.u.label.size
@@ -122,13 +122,13 @@ class ROMPGD(NamedTuple):
         if self.every_round:
             for i in range(m):
                 if state.u.label[i] == 0.0:
-                    shrink(state.p, i, step_of_p(self, m)[1])  # eq. 7, of gradient 0
+                    shrink(state.p, i, step_of_p(self, m)[1])  # eq. 7, with gradient 0
                     if state.q.norms.square[i] != 0.0:
                         shorten(state.q, i, rows, step_of_q(self, m)[1])  # eq. 10
         close_sum(state.u, step_of_u(self, m), rows)  # eq. 6
 
     def findings(self, state: Weights) -> dict[str, np.ndarray]:
-        """Return which tasks are outliers: those whose q is not zero, shape (n_tasks,)."""
+        """Return the outlier tasks, those whose q is not zero, as a mask of shape (n_tasks,)."""
         return {"outlier": state.q.norms.square > 0.0}
 
     def penalty(self, state: Weights) -> float:
@@ -141,7 +141,7 @@ class ROMPGD(NamedTuple):
 
 
 class DualSums(NamedTuple):
-    """Sums of the negative gradients y x, and what they stand for since the last round.
+    """Sums of the negative gradients y x, and their current factors.
 
     u = ``S.scale[0]`` · `S`, p^i = ``p[i]`` · S^i, q^i = ``q[i]`` · S^i, where S^i is `own`.
     """
@@ -155,32 +155,32 @@ class DualSums(NamedTuple):
 
 @inlined
 def mean_over(weight, kappa, t):
-    """Return 1 / (weight t + κ √t), which a sum of negative gradients of t rounds is times."""
+    """Return 1 / (weight t + κ √t), the factor of a sum of negative gradients over t rounds."""
     return 1.0 / (weight * t + kappa * math.sqrt(t)) if t > 0.0 else 0.0
 
 
 @inlined
 def outlier_over(threshold, theta, norm):
-    """Return max(0, 1 − γ t / ‖S^i‖) / θ, of eq. 22, with the threshold γ t and θ = κ √t."""
+    """Return max(0, 1 − γ t / ‖S^i‖) / θ, from eq. 22, with the threshold γ t and θ = κ √t."""
     return (1.0 - threshold / norm) / theta if norm > threshold else 0.0
 
 
 @inlined
 def sum_up(rda, m):  # noqa: ARG001
-    """Return 1 and 1: the sums take y x in, and are divided by nothing (eqs. 14 to 16)."""
+    """Return 1 and 1: y x is added to the sums unscaled (eqs. 14 to 16)."""
     return 1.0, 1.0
 
 
 @inlined
 def factors_of_round(rda, t):
-    """Return what S is times for u and S^i for p^i after t rounds (eqs. 20 and 21), γ t and θ."""
+    """Return the factors of S in u and of S^i in p^i after t rounds (eqs. 20, 21), γ t and θ."""
     u, p = mean_over(rda.alpha, rda.kappa, t), mean_over(rda.beta, rda.kappa, t)
     return u, p, rda.gamma * t, rda.kappa * math.sqrt(t)
 
 
 @inlined
 def weights_of_sums(factors, norm):
-    """Return what S and S^i are times in a score, with ‖S^i‖ (eqs. 20 to 22)."""
+    """Return the factors of S and S^i in a score, given ‖S^i‖ (eqs. 20 to 22)."""
     u, p, threshold, theta = factors
     return u, p + outlier_over(threshold, theta, norm)
 
@@ -190,10 +190,9 @@ class ROMRDA(NamedTuple):
     """ROM-RDA (ROM paper, section II.D, algorithm 2): regularised dual averaging.
 
     After round t, with θ = κ √t and the means ḡ of all gradients so far (eqs. 14 to 16; those of
-    p^i and q^i are the same, and that of u is of the sum over the tasks),
-    u = −ḡ_u / (α + θ / t) (eq. 20), p^i = −ḡ^i / (β + θ / t) (eq. 21) and
-    q^i = −max(0, 1 − γ / ‖ḡ^i‖) ḡ^i t / θ (eq. 22). An example without hinge loss, or a task
-    without an example in the round, has gradient 0.
+    p^i and q^i are the same, and that of u sums over the tasks), u = −ḡ_u / (α + θ / t) (eq. 20),
+    p^i = −ḡ^i / (β + θ / t) (eq. 21) and q^i = −max(0, 1 − γ / ‖ḡ^i‖) ḡ^i t / θ (eq. 22). An
+    example without hinge loss, or a task without an example in the round, has gradient 0.
 
     Cost per example: O(nonzeros), amortised; per round: O(n_tasks).
 
@@ -213,7 +212,7 @@ class ROMRDA(NamedTuple):
     gamma: float
 
     def new_state(self, shape: Shape) -> DualSums:
-        """Return sums of no gradients."""
+        """Return empty sums."""
         m = shape.n_tasks
         return DualSums(round_sum(shape), normed_sum(shape), np.zeros(m), np.zeros(m), np.zeros(1))
 
@@ -233,7 +232,7 @@ class ROMRDA(NamedTuple):
         return True
 
     def close_round(self, state: DualSums, rows: Any) -> None:
-        """Take in the round's gradients, and find what the sums now stand for."""
+        """Add the round's gradients, and update the factors of the sums."""
         state.rounds[0] += 1.0
         t = state.rounds[0]
         state.S.scale[0] = 1.0
@@ -246,7 +245,7 @@ class ROMRDA(NamedTuple):
             state.q[i] = outlier_over(threshold, theta, state.own.norm[i])  # eq. 22
 
     def findings(self, state: DualSums) -> dict[str, np.ndarray]:
-        """Return which tasks are outliers: those whose q is not zero, shape (n_tasks,)."""
+        """Return the outlier tasks, those whose q is not zero, as a mask of shape (n_tasks,)."""
         _, _, threshold, theta = factors_of_round(self, state.rounds[0])
         q = [outlier_over(threshold, theta, norm) for norm in state.own.norm]
         return {"outlier": np.array(q) > 0.0}
@@ -261,7 +260,7 @@ class ROMRDA(NamedTuple):
         return total
 
     def proximity(self, state: DualSums) -> float:
-        """Return θ_t/(2t) ‖W‖² of eq. 12, t being the round that is played."""
+        """Return θ_t/(2t) ‖W‖² from eq. 12, where t is the current round."""
         square = square_of_sum(1.0, state.S)
         for i in range(state.p.size):
             square += (state.p[i] ** 2 + state.q[i] ** 2) * square_of_normed(state.own, i)

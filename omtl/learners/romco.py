@@ -1,9 +1,10 @@
 """Correlative and personalised structures, ROMCO (Yang, Zhao, Gao, arXiv:1706.01824, 2017).
 
-Of the paper the abstract was at hand: the weights are a sum of two matrices, the first of low rank
-by a nuclear norm, the second with few tasks by a group lasso. The steps here are the textbook's for
-such an objective, a gradient and a proximal step for each matrix, not transcribed from the paper.
-Its variant with a log-determinant in place of the nuclear norm is not here.
+We had only the abstract of the paper: the weights are a sum of two matrices, the first of low rank
+through a nuclear norm, the second with few nonzero tasks through a group lasso. The steps here are
+the textbook steps for such an objective, a gradient and a proximal step for each matrix, not
+transcribed from the paper. Its variant with a log-determinant instead of the nuclear norm is not
+included.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from omtl.kernel.rules import Event, Shape
 
 
 class TwoStructures(NamedTuple):
-    """What tasks have in common and what is their own, (n_tasks, n_features) each, and room.
+    """The shared and the personal parts, (n_tasks, n_features) each, and work space.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class TwoStructures(NamedTuple):
 
 @inlined
 def shrink_singular_values(state, by):
-    """Let the singular values of U be less by so much, and at least 0."""
+    """Reduce the singular values of U by this amount, to at least 0."""
     U, gram, Q, column = state.U, state.gram, state.vectors, state.column
     K, d = U.shape
     for i in range(K):
@@ -68,7 +69,7 @@ def shrink_singular_values(state, by):
 
 @inlined
 def shrink_tasks(V, by):
-    """Let the norms of the rows of V be less by so much, and at least 0."""
+    """Reduce the norms of the rows of V by this amount, to at least 0."""
     for k in range(V.shape[0]):
         norm = 0.0
         for f in range(V.shape[1]):
@@ -80,21 +81,21 @@ def shrink_tasks(V, by):
 
 
 class ROMCO(NamedTuple):
-    """Hinge loss of W = U + V, with λ₁ ‖U‖_* + λ₂ Σ_k ‖v_k‖: a proximal gradient step a round.
+    """Hinge loss of W = U + V, with λ₁ ‖U‖_* + λ₂ Σ_k ‖v_k‖: one proximal gradient step per round.
 
     After each round, with the gradients g_k = −y x of the tasks whose loss is positive:
     U ← Q shrink(Σ, η λ₁) Rᵀ of the singular values Q Σ Rᵀ of U − η G, and
     v_k ← (1 − η λ₂ / ‖v_k − η g_k‖)₊ (v_k − η g_k).
 
-    Cost per round: O(n_tasks² · n_features). Features that one sparse row alone has are not in the
-    norms.
+    Cost per round: O(n_tasks² · n_features). Features that occur in a single sparse row are not in
+    the norms.
 
     Parameters
     ----------
     eta : float
         Learning rate η > 0.
     lam1, lam2 : float
-        λ₁, λ₂ ≥ 0: how much a low rank, and few tasks of their own, are preferred.
+        λ₁, λ₂ ≥ 0: strength of the preference for a low rank and for few personal parts.
     """
 
     eta: float
@@ -113,7 +114,7 @@ class ROMCO(NamedTuple):
         return dot(state.U[k], rows, x) + dot(state.V[k], rows, x)
 
     def update(self, state: TwoStructures, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Take the gradient step of this example in both."""
+        """Take the gradient step for this example in both matrices."""
         if y * score >= 1.0:
             return False
         axpy(self.eta * y, rows, event.example, state.U[event.task])
@@ -121,6 +122,6 @@ class ROMCO(NamedTuple):
         return True
 
     def close_round(self, state: TwoStructures, rows: Any) -> None:  # noqa: ARG002
-        """Shrink singular values of the one, and tasks of the other."""
+        """Shrink the singular values of U and the rows of V."""
         shrink_singular_values(state, self.eta * self.lam1)
         shrink_tasks(state.V, self.eta * self.lam2)

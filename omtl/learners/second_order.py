@@ -21,15 +21,16 @@ class Correlations(NamedTuple):
 class SecondOrderPerceptron(NamedTuple):
     """The second-order perceptron (Cesa-Bianchi et al. 2005, figure 3.1), with a diagonal matrix.
 
-    The score is vᵀ(aI + S + xxᵀ)⁻¹x; on a mistake v ← v + y x and S ← S + xxᵀ. Of S and of xxᵀ
-    the diagonal is kept, for the cost of a row's nonzeros: Σ_f v_f x_f / (a + S_f + x_f²).
+    The score is vᵀ(aI + S + xxᵀ)⁻¹x; on a mistake v ← v + y x and S ← S + xxᵀ. Only the diagonals
+    of S and xxᵀ are kept, so that the cost is that of a row's nonzeros: Σ_f v_f x_f / (a + S_f +
+    x_f²).
 
     Cost per example: O(nonzeros).
 
     Parameters
     ----------
     a : float
-        a > 0: how slowly the examples' correlations are believed.
+        a > 0: the larger, the slower the matrix takes effect.
     pooled : bool
         One weight vector for all tasks instead of one per task.
     """
@@ -38,7 +39,7 @@ class SecondOrderPerceptron(NamedTuple):
     pooled: bool = False
 
     def new_state(self, shape: Shape) -> Correlations:
-        """Return sums of no examples."""
+        """Return empty sums."""
         size = (1 if self.pooled else shape.n_tasks, shape.n_features)
         return Correlations(np.zeros(size), np.zeros(size))
 
@@ -48,7 +49,7 @@ class SecondOrderPerceptron(NamedTuple):
         return whitened_dot(state.v[k], state.square[k], self.a, rows, event.example)
 
     def update(self, state: Correlations, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Take in the example where its label was not predicted."""
+        """Add the example if it was predicted wrongly."""
         if y * score > 0.0:
             return False
         k = 0 if self.pooled else event.task

@@ -1,4 +1,4 @@
-"""Perceptrons of related tasks that ask for labels (Cesa-Bianchi et al., JMLR 2006)."""
+"""Perceptrons of related tasks that query labels (Cesa-Bianchi et al., JMLR 2006)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from omtl.learners.cavallanti import MultiPerceptron
 
 
 class Selected(NamedTuple):
-    """The multi-task perceptron's sums, the labels asked for by task, and a generator."""
+    """The multi-task perceptron's sums, the number of labels queried by task, and a generator."""
 
     own: np.ndarray
     shared: np.ndarray
@@ -22,11 +22,11 @@ class Selected(NamedTuple):
 
 
 class SelectivePerceptron(NamedTuple):
-    """The multi-task perceptron, with labels that are asked for (their figure 1, "SEL-P").
+    """The multi-task perceptron with queried labels (their figure 1, "SEL-P").
 
-    A label is asked for with probability a / (a + |r|), r = w^k·x, and is learnt from where
-    y r ≤ 0; other examples teach nothing. The weights are those of `MultiPerceptron`: b = 0 is a
-    perceptron for each task, b = ∞ one for all. Saha et al. (2011, section 5.3) have it as the
+    A label is queried with probability a / (a + |r|), r = w^k·x, and the learner updates if y r ≤
+    0; other examples are not used. The weights are those of `MultiPerceptron`: b = 0 is a
+    perceptron for each task, b = ∞ one for all. Saha et al. (2011, section 5.3) use it as the
     active form of STL, IPL and CMTL, Murugesan and Carbonell (2017) as "independent".
 
     Cost per example: O(nonzeros).
@@ -34,11 +34,11 @@ class SelectivePerceptron(NamedTuple):
     Parameters
     ----------
     a : float
-        Sampling parameter a > 0 (their b); ∞ asks for all labels.
+        Sampling parameter a > 0 (their b); ∞ queries all labels.
     b : float
-        Relation of the tasks: 0 for none, ∞ for one common vector.
+        Strength of the relation between tasks: 0 for none, ∞ for one common vector.
     at_random : bool
-        Whether labels are asked for with probability ½ instead.
+        Whether to query labels with probability ½ instead.
     """
 
     a: float
@@ -60,7 +60,7 @@ class SelectivePerceptron(NamedTuple):
         return rules.score(MultiPerceptron(self.b, 1.0, 0.0), state, rows, event)
 
     def update(self, state: Selected, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Ask for the label or not; take a step of all tasks where it is wrong."""
+        """Query the label or not; take a step of all tasks if the prediction is wrong."""
         u = uniform(state)
         sure = u >= 0.5 if self.at_random else u * (self.a + abs(score)) > self.a
         if sure:
@@ -70,5 +70,5 @@ class SelectivePerceptron(NamedTuple):
         return rules.update(one, state, rows, event, y, score)
 
     def findings(self, state: Selected) -> dict[str, np.ndarray]:
-        """Return how many labels of each task were asked for."""
+        """Return the number of labels queried for each task."""
         return {"asked": state.asked}

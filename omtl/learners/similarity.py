@@ -1,13 +1,14 @@
-"""Similarities of many tasks learnt online from triplets (Hao et al., IJCAI 2017).
+"""Online learning of many tasks' similarities from triplets (Hao et al., IJCAI 2017).
 
-Task k has the similarity S^k(x, x') = xᵀ M^k x' (eq. 1), M^k = I at first. A triplet
-(x, x¹, x²; y) of task t has X = x (x¹ - x²)ᵀ, p = ⟨M^t, X⟩ and the loss [1 - y p]_+. Where the
-label is queried and the loss is positive,
+Task k has the similarity S^k(x, x') = xᵀ M^k x' (eq. 1), initially with M^k = I. A triplet
+(x, x¹, x²; y) of task t has X = x (x¹ - x²)ᵀ, p = ⟨M^t, X⟩ and the loss [1 - y p]_+. If the label
+is queried and the loss is positive,
 
     M^k ← M^k + y τ (A⁻¹)_{k,t} X for all k,   τ = min(C, loss / ‖φ‖²_{A⁻¹})     (eqs. 3 and 4),
 
 with (A⁻¹)_{k,t} = (b + K δ_kt) / ((1 + b) K) and ‖φ‖²_{A⁻¹} = (A⁻¹)_{t,t} ‖x‖² ‖x¹ - x²‖². Each
-M^k is I, a matrix that all tasks share, and one of its own: a step is of rank 1 in two matrices.
+M^k is the sum of I, a matrix that all tasks share, and one of its own: a step has rank 1 in two
+matrices.
 
 `omtl.kernel.similarities` takes these steps.
 """
@@ -29,14 +30,14 @@ def related(C: float, b: float, n_tasks: int, plain_step: bool) -> Policy:
 class OMTRSL(NamedTuple):
     """Algorithm 1: all labels are queried.
 
-    Cost per triplet: O(d²) for the scores and O(d²) for a step, or O(nonzeros²) of sparse rows.
+    Cost per triplet: O(d²) for the scores and O(d²) for a step, or O(nonzeros²) for sparse rows.
 
     Parameters
     ----------
     C : float
         Longest step, C > 0.
     b : float
-        Relation of the tasks: 0 for none, ∞ for one common matrix.
+        Strength of the relation between tasks: 0 for none, ∞ for one common matrix.
     plain_step : bool
         Measure steps by ‖X‖², without (A⁻¹)_{t,t}.
     """
@@ -46,7 +47,7 @@ class OMTRSL(NamedTuple):
     plain_step: bool = False
 
     def policy(self, n_tasks: int) -> Policy:
-        """Return what is done with a triplet."""
+        """Return the policy for a triplet."""
         return related(self.C, self.b, n_tasks, self.plain_step)
 
 
@@ -58,7 +59,7 @@ class OMTRSLActive(NamedTuple):
     Parameters
     ----------
     C, b, plain_step
-        As of `OMTRSL`.
+        As in `OMTRSL`.
     delta : float
         Smoothing δ > 0.
     """
@@ -69,7 +70,7 @@ class OMTRSLActive(NamedTuple):
     plain_step: bool = False
 
     def policy(self, n_tasks: int) -> Policy:
-        """Return what is done with a triplet."""
+        """Return the policy for a triplet."""
         every = related(self.C, self.b, n_tasks, self.plain_step)
         return every._replace(sharpness=1.0 / self.delta)
 
@@ -82,7 +83,7 @@ class OMTRSLRandom(NamedTuple):
     Parameters
     ----------
     C, b, plain_step
-        As of `OMTRSL`.
+        As in `OMTRSL`.
     rate : float
         The probability.
     """
@@ -93,14 +94,14 @@ class OMTRSLRandom(NamedTuple):
     plain_step: bool = False
 
     def policy(self, n_tasks: int) -> Policy:
-        """Return what is done with a triplet."""
+        """Return the policy for a triplet."""
         return related(self.C, self.b, n_tasks, self.plain_step)._replace(rate=self.rate)
 
 
 class OSTRSL(NamedTuple):
-    """OASIS (Chechik et al., JMLR 2010) of each task alone: OMTRSL with b = 0.
+    """OASIS (Chechik et al., JMLR 2010) for each task alone: OMTRSL with b = 0.
 
-    Cost per triplet: O(d²) for the score and O(d²) for a step, or O(nonzeros²) of sparse rows.
+    Cost per triplet: O(d²) for the score and O(d²) for a step, or O(nonzeros²) for sparse rows.
 
     Parameters
     ----------
@@ -111,14 +112,14 @@ class OSTRSL(NamedTuple):
     C: float
 
     def policy(self, n_tasks: int) -> Policy:  # noqa: ARG002
-        """Return what is done with a triplet."""
+        """Return the policy for a triplet."""
         return Policy(self.C, own=1.0, shared=0.0, weight=1.0)
 
 
 class OGRSL(NamedTuple):
-    """OASIS (Chechik et al., JMLR 2010) of all tasks as one: a global matrix.
+    """OASIS (Chechik et al., JMLR 2010) for all tasks as one: a global matrix.
 
-    Cost per triplet: as of `OSTRSL`.
+    Cost per triplet: as for `OSTRSL`.
 
     Parameters
     ----------
@@ -130,16 +131,16 @@ class OGRSL(NamedTuple):
 
     @property
     def pooled(self) -> bool:
-        """Whether all tasks are seen as one."""
+        """Whether all tasks are treated as one."""
         return True
 
     def policy(self, n_tasks: int) -> Policy:  # noqa: ARG002
-        """Return what is done with a triplet."""
+        """Return the policy for a triplet."""
         return Policy(self.C, own=0.0, shared=1.0, weight=1.0)
 
 
 class SimilarityLearner(Protocol):
-    """What the learners of this module have."""
+    """The interface of this module's learners."""
 
     def policy(self, n_tasks: int) -> Policy:
-        """Return what is done with a triplet."""
+        """Return the policy for a triplet."""

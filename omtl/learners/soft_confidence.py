@@ -14,7 +14,7 @@ from omtl.kernel.rules import Event, Shape
 
 
 class ConfidentPosterior(NamedTuple):
-    """Means of the weights, how much their variances have dropped, and φ = Φ⁻¹(η).
+    """Means of the weights, the decrease of their variances, and φ = Φ⁻¹(η).
 
     `w` and `drop` have the shape (n_tasks or 1, n_features). The variance of a weight is
     1 − ``drop``.
@@ -28,9 +28,9 @@ class ConfidentPosterior(NamedTuple):
 class SCW(NamedTuple):
     """SCW-I (Wang et al. 2012, proposition 1) with a diagonal Σ, the identity at first.
 
-    With m = y w·x, v = xᵀΣx, ψ = 1 + φ²/2 and ζ = 1 + φ²: where φ√v > m,
+    With m = y w·x, v = xᵀΣx, ψ = 1 + φ²/2 and ζ = 1 + φ²: if φ√v > m,
     α = min(C, max(0, (−mψ + √(m²φ⁴/4 + vφ²ζ)) / (vζ))), u = ¼ (−αvφ + √(α²v²φ² + 4v))²,
-    β = αφ / (√u + vαφ), w ← w + α y Σx and Σ ← Σ − β Σx xᵀΣ, of which the diagonal is kept.
+    β = αφ / (√u + vαφ), w ← w + α y Σx and Σ ← Σ − β Σx xᵀΣ, keeping only the diagonal.
 
     Cost per example: O(nonzeros).
 
@@ -39,7 +39,7 @@ class SCW(NamedTuple):
     C : float
         The largest step C > 0.
     eta : float
-        η, above ½ and below 1: how probable a right answer is to be after a step.
+        η, between ½ and 1: the probability of a correct prediction required after a step.
     pooled : bool
         One weight vector for all tasks instead of one per task.
     """
@@ -61,10 +61,10 @@ class SCW(NamedTuple):
     def update(
         self, state: ConfidentPosterior, rows: Any, event: Event, y: float, score: float
     ) -> bool:
-        """Move the means to this example, and trust them more."""
+        """Move the means towards this example, and shrink the variances."""
         k = 0 if self.pooled else event.task
         phi, m = state.phi[0], y * score
-        # Features that no other example has are not in the row, only in its norm: of variance 1.
+        # Features of no other example are only in the row's norm, with variance 1.
         v = max(event.square_norm - weighed_square(state.drop[k], rows, event.example), 0.0)
         if phi * math.sqrt(v) <= m:
             return False

@@ -1,4 +1,4 @@
-"""The similarity of the raw features, which a learner of similarities must beat."""
+"""The similarity of the raw features: a baseline for learnt similarities."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 class Untrained(NamedTuple):
     """M = I for every task, from which the learners of Hao et al. (2017) start, with no step taken.
 
-    It ranks by xᵀx', which is the cosine where rows have unit norm; or, where the protocol ranks by
-    distance, by ‖x − x'‖. No paper of this project has it.
+    It ranks by xᵀx', which is the cosine if rows have unit norm; or, if the protocol ranks by
+    distance, by ‖x − x'‖. No paper of this project has this baseline.
 
-    Cost: none to train, O(n_features) a pair to rank.
+    Cost: none to train, O(n_features) per pair to rank.
     """
 
     def fit(
@@ -28,9 +28,9 @@ class Untrained(NamedTuple):
         Parameters
         ----------
         X : ndarray of shape (n_examples, n_features)
-            Only its number of features counts.
+            Only the number of features matters.
         y, task : ndarray of shape (n_examples,)
-            Not looked at.
+            Ignored.
         n_tasks : int
         """
         n_features = X.shape[1]

@@ -1,8 +1,9 @@
-"""Online within online: a bias learnt at the end of each task (Denevi et al., NeurIPS 2019).
+"""Online-within-online: learning a bias at the end of each task (Denevi et al., NeurIPS 2019).
 
-Of "Online-Within-Online Meta-Learning" the abstract and the authors' program were at hand, not the
-text. The program (dstamos/Adversarial-LTL) has the instance that learns a feature map. This is the
-other instance that the abstract names, a bias, with the program's steps for the map in its place.
+Of "Online-Within-Online Meta-Learning" we had the abstract and the authors' program, not the text.
+The program (dstamos/Adversarial-LTL) has the instance that learns a feature map. This is the other
+instance that the abstract names, which learns a bias, with the program's steps for the map applied
+to the bias.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from omtl.kernel.rules import Event, Shape
 
 
 class Within(NamedTuple):
-    """Sums of gradients by task, the bias, and what the task that is met has given so far.
+    """Sums of gradients by task, the bias, and the current task's gradients so far.
 
     Parameters
     ----------
@@ -26,9 +27,9 @@ class Within(NamedTuple):
     seen : ndarray of shape (n_tasks,)
         Numbers of examples.
     theta, G : ndarray of shape (n_features,)
-        The bias, and the sum of gradients since the task before.
+        The bias, and the sum of gradients since the previous task.
     met : ndarray of shape (2,), int64
-        The task, and how many of its examples have come since the task before.
+        The current task, and the number of its examples since the previous task.
     """
 
     S: np.ndarray
@@ -39,23 +40,23 @@ class Within(NamedTuple):
 
 
 class OnlineWithinOnline(NamedTuple):
-    """Within a task, descent on the loss + λ/2 ‖w − θ‖²; between tasks, on its minimum by θ.
+    """Descent on the loss + λ/2 ‖w − θ‖² within a task, and on its minimum over θ between tasks.
 
     After i examples of task k, with steps of 1 / (λ (i + 1)): w_k = θ − S_k / (λ (i + 1)), where
-    S_k is the sum of the gradients. Where a task of n examples ends, the gradient by θ of the
-    minimum of mean loss + λ/2 ‖w − θ‖² is nearly G / n, G being the sum of the gradients that it
-    has just given: θ ← θ − η G / n. A task ends where an example of another comes.
+    S_k is the sum of the gradients. When a task of n examples ends, the gradient with respect to θ
+    of the minimum of mean loss + λ/2 ‖w − θ‖² is approximately G / n, where G is the sum of the
+    task's gradients: θ ← θ − η G / n. A task ends when an example of another task arrives.
 
-    Cost per example: O(nonzeros), and O(n_features) where a task ends.
+    Cost per example: O(nonzeros), and O(n_features) when a task ends.
 
     Parameters
     ----------
     lam : float
-        Strength λ > 0 by which tasks are held at the bias.
+        Strength λ > 0 of the pull towards the bias.
     eta : float
         Step η ≥ 0 of the bias; with 0 tasks learn alone.
     loss : int
-        As of `omtl.kernel.losses`.
+        As in `omtl.kernel.losses`.
     """
 
     lam: float
@@ -63,7 +64,7 @@ class OnlineWithinOnline(NamedTuple):
     loss: int = HINGE
 
     def with_loss(self, loss: int) -> OnlineWithinOnline:
-        """Return the learner that learns by another loss, from real targets too."""
+        """Return the same learner with another loss, which also allows real targets."""
         return self._replace(loss=loss)
 
     def new_state(self, shape: Shape) -> Within:
@@ -78,7 +79,7 @@ class OnlineWithinOnline(NamedTuple):
         )
 
     def score(self, state: Within, rows: Any, event: Event) -> float:
-        """Return w_k·x, with the bias as it is once a task that has ended has moved it."""
+        """Return w_k·x, after a finished task has updated the bias."""
         k, x = event.task, event.example
         own = dot(state.S[k], rows, x) / (self.lam * (state.seen[k] + 1.0))
         shared = dot(state.theta, rows, x)
@@ -87,7 +88,7 @@ class OnlineWithinOnline(NamedTuple):
         return shared - own
 
     def update(self, state: Within, rows: Any, event: Event, y: float, score: float) -> bool:
-        """Add the gradient to those of the task; first let a task that has ended move the bias."""
+        """Add the gradient to the task's sum, after a finished task has updated the bias."""
         k = event.task
         if state.met[1] > 0 and state.met[0] != k:
             for j in range(state.G.size):

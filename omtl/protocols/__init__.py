@@ -1,7 +1,7 @@
 """The papers' experimental protocols: what one repeat of a learner's grid plays and measures.
 
-A protocol is a module with ``play_grid(learners, setting)``, which returns arrays by name, the
-first axis of each that tells of learners running over them. A config of the group ``protocol``
-names it under ``module``. A protocol may name in ``NEEDS`` the methods that a learner must have
-for it; what a learner lacks is then said before anything is played.
+A protocol is a module with ``play_grid(learners, setting)``, which returns arrays by name; the
+first axis of arrays about learners runs over the learners. A config of the group ``protocol`` names
+it under ``module``. ``NEEDS`` may list the methods that a learner must have; missing ones are
+reported before anything is played.
 """

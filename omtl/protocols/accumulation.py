@@ -1,7 +1,7 @@
-"""The quantities in the bounds on AKLO's errors: errors of past classifiers, own norms.
+"""The quantities in the bounds on AKLO's errors: past classifiers' errors, own norms.
 
-Needs learners with a knowledge base (`omtl.learners.lifelong.AKLO`) and a stream of tasks that come
-one after the other.
+This needs learners with a knowledge base (`omtl.learners.lifelong.AKLO`) and a stream whose tasks
+come one after the other.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ NEEDS = ("score", "update")
 
 
 class Accumulated(NamedTuple):
-    """What one play leaves, by task; the recorder that fills it in (`omtl.kernel.loop`).
+    """The record of one play, by task; it is the loop's recorder (`omtl.kernel.loop`).
 
     Parameters
     ----------
     mistakes : ndarray of shape (n_tasks,), int64
     longest : ndarray of shape (n_tasks,)
-        Largest ‖w_t‖ that the own classifier predicted with.
+        Largest ‖w_t‖ with which the task's own classifier predicted.
     shares : ndarray of shape (n_tasks, most examples of a task)
         α_t, 0 after the last.
     errors, weighed_errors : ndarray of shape (n_tasks, n_tasks)
         Σ e_t and Σ α_t e_t of each past classifier, in the order of their arrival; e_t is the
-        square of the clipped difference (algorithm 2, line 3), whatever the learner weighs by.
+        square of the clipped difference (algorithm 2, line 3), whatever errors the learner uses.
     n_past : ndarray of shape (n_tasks,), int64
         Number of past classifiers.
     diverged : ndarray of shape (1,), int64
@@ -52,7 +52,7 @@ class Accumulated(NamedTuple):
     diverged: np.ndarray
 
     def begin(self) -> int:
-        """Return nothing of interest."""
+        """Return an unused value."""
         return 0
 
     def scored(
@@ -65,7 +65,7 @@ class Accumulated(NamedTuple):
         y: float,
         score: float,
     ) -> int:
-        """Note what the own and the past classifiers are worth before they learn."""
+        """Record the errors of the own and the past classifiers before they learn."""
         k = event.task
         c = state.column[k]
         if not np.isfinite(score):
@@ -87,7 +87,7 @@ class Accumulated(NamedTuple):
 
 
 def new_accumulated(shape: Shape) -> Accumulated:
-    """Return what is measured before the first example."""
+    """Return the initial record, before the first example."""
     n = shape.n_tasks
     return Accumulated(
         mistakes=np.zeros(n, dtype=np.int64),
@@ -109,7 +109,7 @@ def measure(
     ----------
     learner : AKLO
     examples, stream, shape
-        The examples, none of them empty, the order they come in, and what the learner is told.
+        The examples, none of them empty, their order, and what the learner knows in advance.
     compiled : bool
         Whether to run in the compiled loop.
 
@@ -134,13 +134,13 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     -------
     dict of str to ndarray
         With P learners and K tasks: the arrays of `Accumulated`, (P, …), and ``examples`` and
-        ``place`` (K,): how many examples a task has, and how many tasks came before it.
+        ``place`` (K,): the number of a task's examples, and of the tasks before it.
 
     Raises
     ------
     UserError
         If a row is empty, or a feature was dropped (`omtl.data.preparation.fed`), so that norms of
-        weights are not whole.
+        weights are incomplete.
     """
     source = setting.source
     here = square_norms(source.tasks.X)

@@ -32,7 +32,7 @@ def areas_of(fit: Fit, held_out: Tasks) -> np.ndarray:
 
 
 def mean_area(found: list[np.ndarray]) -> float:
-    """Return the mean of all areas that there are; nan if there are none."""
+    """Return the mean of all defined areas; nan if there are none."""
     every = np.concatenate(found)
     every = every[np.isfinite(every)]
     return float(every.mean()) if every.size else float("nan")
@@ -41,22 +41,22 @@ def mean_area(found: list[np.ndarray]) -> float:
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
     """Fit each learner on the training examples of a repeat, and score its test examples.
 
-    Training sets of several sizes are nested, where their sampling is plain.
+    Training sets of several sizes are nested if their sampling is plain.
 
     Returns
     -------
     dict of str to ndarray
         With P learners and K tasks: ``auc`` (P, K), nan for a task without both classes in the
-        test; ``found_eta`` (P, K, K), how much task k learnt from task j; ``diverged`` (P,), the
-        number of weights that are not finite; ``examples`` (K,), how many were learnt from; and
-        ``validation`` (P,), the mean area over the tasks and the held-out parts of a
-        cross-validation, where the protocol has `folds`: a small held-out part often has one class
-        only, and no area.
+        test; ``found_eta`` (P, K, K), the weight of task j in what task k learnt; ``diverged``
+        (P,), the number of weights that are not finite; ``examples`` (K,), the number of training
+        examples; and ``validation`` (P,), the mean area over the tasks and the held-out parts of a
+        cross-validation, if the protocol has `folds`; a small held-out part often has a single
+        class, and no area.
 
     Raises
     ------
     UserError
-        If a learner is no batch learner, or the protocol does not fit the data.
+        If a learner is not a batch learner, or the protocol does not fit the data.
     """
     protocol, tasks = setting.protocol, setting.tasks
     sampling = protocol["sampling"]

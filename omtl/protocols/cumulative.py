@@ -17,25 +17,25 @@ from omtl.protocols.setting import Setting
 from omtl.util.errors import UserError
 
 NEEDS = ("score", "update")
-"""What a learner must have to be played."""
+"""Methods that a learner must have."""
 
 BY_POINT = ("mistakes", "updates", "checkpoint_mistakes", "checkpoint_loss")
-"""Arrays of a trace that are kept; `checkpoint_by_task` too where the protocol says `by_task`."""
+"""Arrays of a trace to keep; `checkpoint_by_task` too if the protocol says `by_task`."""
 
 
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
-    """Play each learner on the stream of a repeat; all at once, where they can share their parts.
+    """Play each learner on the stream of a repeat, all at once if they can share parts.
 
     Returns
     -------
     dict of str to ndarray
         With P learners, K tasks and C checkpoints: ``mistakes`` and ``updates`` (P, K),
         ``checkpoint_mistakes`` and ``checkpoint_loss`` (P, C), ``diverged`` (P,), ``examples``
-        (K,), ``seen`` (C,): the number of examples up to each checkpoint; ``found_<name>``
-        (P, ...): what the learners tell of their final states; ``checkpoint_by_task`` (P, C, K) and
-        ``seen_by_task`` (C, K) where the protocol says ``by_task``; and ``seconds`` (P,) where it
-        is ``timed``: processor time of the fastest of so many plays, after one that is not counted
-        (it may wait for a compiler).
+        (K,), ``seen`` (C,): the number of examples up to each checkpoint; ``found_<name>`` (P,
+        ...): the learners' findings in their final states; ``checkpoint_by_task`` (P, C, K) and
+        ``seen_by_task`` (C, K) if the protocol says ``by_task``; and ``seconds`` (P,) if it is
+        ``timed``: CPU time of the fastest of several plays, after one that does not count (it may
+        include compilation).
     """
     stream = setting.stream
     examples, ordered = in_order(setting.source, stream)
@@ -69,12 +69,12 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
 
 
 def zero_score(setting: Setting) -> float:
-    """Return what a score of 0 counts as: ``protocol.zero_score``, by default a mistake.
+    """Return the value that replaces a score of 0: ``protocol.zero_score``, by default a mistake.
 
     Raises
     ------
     UserError
-        If the protocol says what is not known.
+        If the protocol's value is unknown.
     """
     asked = setting.protocol.get("zero_score", "mistake")
     if asked not in ZERO_SCORES:
@@ -84,13 +84,13 @@ def zero_score(setting: Setting) -> float:
 
 
 def _alone(learner: Any, *played_on: Any) -> tuple[Trace, dict[str, np.ndarray]]:
-    """Return the trace of one learner, and what it tells of its final state."""
+    """Return the trace of one learner, and the findings in its final state."""
     trace, state = play(learner, *played_on)
     return trace, findings(learner, state)
 
 
 def _fastest(plays: int, learner: Any, *played_on: Any) -> float:
-    """Return the processor time of the fastest of so many plays, in seconds."""
+    """Return the CPU time of the fastest of several plays, in seconds."""
     spent = []
     for _ in range(plays):
         started = time.thread_time()

@@ -1,6 +1,6 @@
-"""Test, then train, with each task's examples in the order in which the data set has them.
+"""Test, then train, with each task's examples in the order of the data set.
 
-For streams that change with time: shuffled, a drift would be noise.
+This is for streams that change with time: shuffling would turn a drift into noise.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ JOIN = ("together", "late")
 
 
 class Given:
-    """Stands for a random generator, and leaves all in its order."""
+    """Replaces a random generator, and keeps the order."""
 
     def permutation(self, x: np.ndarray) -> np.ndarray:
-        """Return what is given."""
+        """Return the argument."""
         return x
 
 
@@ -35,7 +35,7 @@ class GivenOrder(Setting):
 
     @property
     def stream(self) -> Stream:
-        """The rounds, one example of every task that has any left."""
+        """The rounds, with one example of every task that has any left."""
         join = self.protocol["join"]
         if join not in JOIN:
             known = ", ".join(JOIN)
@@ -52,7 +52,7 @@ class GivenOrder(Setting):
 
 
 def backwards(stream: Stream) -> Stream:
-    """Return a stream with its rounds in the opposite order, each round as it is."""
+    """Return a stream with its rounds in reverse order, each round unchanged."""
     sizes = np.diff(stream.start)[::-1]
     n_rounds = sizes.size
     events = np.concatenate(
@@ -67,6 +67,6 @@ def backwards(stream: Stream) -> Stream:
 
 
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
-    """Play each learner on the stream of a repeat; the arrays are those of `cumulative`."""
+    """Play each learner on the stream of a repeat; the arrays are as in `cumulative`."""
     given = GivenOrder(**{one.name: getattr(setting, one.name) for one in fields(Setting)})
     return cumulative.play_grid(learners, given)

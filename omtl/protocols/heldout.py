@@ -1,4 +1,4 @@
-"""Learn on a part of the examples, then score those held out (the OSMTL paper)."""
+"""Learn from some of the examples, then score the held-out ones (the OSMTL paper)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from omtl.util.errors import UserError
 def score_slowly(
     learner: Any, state: Any, examples: Examples, which: np.ndarray, scores: np.ndarray
 ) -> None:
-    """Put the score of each of some examples in `scores`, by a state that learns no more."""
+    """Write the score of each example to `scores`, with a fixed state."""
     for n in range(which.size):
         i = which[n]
         event = Event(0, i, examples.task[i], 0, examples.square_norm[i])
@@ -37,19 +37,19 @@ score_compiled = loop(score_slowly)
 
 @dataclass(frozen=True)
 class Part:
-    """Examples to learn from in the order in which they come, and examples held out.
+    """Training examples in stream order, and held-out examples.
 
-    They are rows of one matrix, as a learner may look back at a row that it learnt from.
+    They are rows of one matrix, because a learner may read earlier rows again.
 
     Parameters
     ----------
     examples : Examples
     stream : Stream
-        Of those to learn from.
+        The stream of training examples.
     shape : Shape
-        What the learner is told of them.
+        What the learner knows about them in advance.
     held_out : ndarray of int
-        The numbers of those held out.
+        The indices of the held-out examples.
     """
 
     examples: Examples
@@ -59,17 +59,17 @@ class Part:
 
     @property
     def y(self) -> np.ndarray:
-        """The labels of those held out."""
+        """The labels of the held-out examples."""
         return self.examples.y[self.held_out]
 
     @property
     def task(self) -> np.ndarray:
-        """The tasks of those held out."""
+        """The tasks of the held-out examples."""
         return self.examples.task[self.held_out]
 
 
 def taken(source: Fed, which: np.ndarray, unit_rows: bool) -> Fed:
-    """Return some of the examples, divided by their norms if that is asked for."""
+    """Return some of the examples, optionally divided by their norms."""
     tasks = source.tasks
     X, square_norm = tasks.X[which], source.square_norm[which]
     if unit_rows:
@@ -85,7 +85,7 @@ def taken(source: Fed, which: np.ndarray, unit_rows: bool) -> Fed:
 
 
 def together(one: Fed, other: Fed) -> Fed:
-    """Return the examples of both, those of the first before those of the other."""
+    """Return the examples of both, those of the first one first."""
     a, b = one.tasks, other.tasks
     both = [a.X, b.X]
     tasks = replace(
@@ -98,7 +98,7 @@ def together(one: Fed, other: Fed) -> Fed:
 
 
 def part_of(setting: Setting, number: int, learnt: np.ndarray, held_out: np.ndarray) -> Part:
-    """Return a part of a repeat: the whole split is number 0, its folds follow."""
+    """Return a part of a repeat: number 0 is the whole split, its folds follow."""
     source = taken(setting.source, learnt, setting.protocol["unit_rows_to_learn"])
     rest = taken(setting.source, held_out, unit_rows=False)
     stream = STREAMS[setting.protocol["stream"]](source.tasks, setting.rng("shuffle", part=number))
@@ -110,12 +110,12 @@ def part_of(setting: Setting, number: int, learnt: np.ndarray, held_out: np.ndar
 
 
 def in_rounds(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
-    """Return rounds of one example of every task."""
+    """Return rounds with one example of every task."""
     return streams.rounds(tasks, shuffle, deal=np.random.default_rng(0), n_checkpoints=1)
 
 
 def pooled(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
-    """Return all examples in one random order, an example per round."""
+    """Return all examples in one random order, with one example per round."""
     n = tasks.y.size
     return Stream(
         start=np.arange(n + 1),
@@ -134,7 +134,7 @@ def parts_of(setting: Setting) -> list[Part]:
     Raises
     ------
     UserError
-        If the protocol names a stream or a measure that is not known, or does not fit the data.
+        If the protocol names an unknown stream or measure, or does not fit the data.
     """
     protocol = setting.protocol
     for key, known in (("stream", STREAMS), ("test_by", MEASURES), ("validate_by", MEASURES)):
@@ -151,7 +151,7 @@ def parts_of(setting: Setting) -> list[Part]:
 
 
 def scores_of(learner: Any, state: Any, part: Part) -> tuple[np.ndarray, int]:
-    """Return the scores of the held-out examples, 0 where one is not finite, and how many are not.
+    """Return the held-out examples' scores, with 0 for those not finite, and the number of these.
 
     Parameters
     ----------
@@ -172,13 +172,13 @@ def area_of_each(scores: np.ndarray, part: Part) -> np.ndarray:
 
 
 def area_of_all(scores: np.ndarray, part: Part) -> np.ndarray:
-    """Return the area under the one ROC curve of all examples, for every task."""
+    """Return the area under the ROC curve of all examples, for every task."""
     one_task = np.zeros(scores.size, dtype=np.int64)
     return np.repeat(areas(scores, part.y, one_task, 1), part.shape.n_tasks)
 
 
 def accuracy_of_each(scores: np.ndarray, part: Part) -> np.ndarray:
-    """Return each task's share of examples that the sign of the score is right on."""
+    """Return each task's share of examples with the correct sign of the score."""
     right = part.y * scores > 0.0
     n_tasks = part.shape.n_tasks
     count = np.bincount(part.task, minlength=n_tasks)
@@ -189,21 +189,21 @@ MEASURES = {"auc": area_of_each, "pooled_auc": area_of_all, "accuracy": accuracy
 
 
 NEEDS = ("score", "update")
-"""What a learner must have to be played."""
+"""Methods that a learner must have."""
 
 
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
-    """Play each learner on the training examples of a repeat, and score its test examples.
+    """Play each learner on a repeat's training examples, and score its test examples.
 
     Returns
     -------
     dict of str to ndarray
         With P learners and K tasks: ``auc`` (P, K), nan for a task without both classes in the
         test; ``mistakes`` and ``updates`` (P, K) while learning; ``diverged`` (P,), ``examples``
-        (K,); ``validation`` (P,), the mean over tasks and folds of what the protocol has
-        `validate_by`, where it has `folds`; ``found_<name>`` (P, ...): what the learners tell of
-        their final states (``updates``, where they tell of it, is what they count themselves); and
-        ``seconds`` (P,), of the processor for learning and not for the test, where it is `timed`.
+        (K,); ``validation`` (P,), the protocol's measure `validate_by`, averaged over tasks and
+        folds, if it has `folds`; ``found_<name>`` (P, ...): the learners' findings in their final
+        states (if these include ``updates``, it is the learners' own count); and ``seconds`` (P,),
+        the CPU time of learning without testing, if it is `timed`.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     for learner in learners:
         whole, *rest = parts
         if protocol["timed"] and not traces:
-            play(learner, whole.examples, whole.stream, whole.shape)  # no measured play compiles
+            play(learner, whole.examples, whole.stream, whole.shape)  # so that no measured play compiles
         started = time.thread_time()
         trace, state = play(learner, whole.examples, whole.stream, whole.shape)
         seconds.append(time.thread_time() - started)

@@ -14,25 +14,25 @@ BY_COLUMN = ("scale", "seen", "alpha_sum")
 
 
 def save_knowledge(state: Knowledge, path: Path) -> None:
-    """Write a knowledge base to a file, whole or not at all.
+    """Write a knowledge base to a file, atomically.
 
     Parameters
     ----------
     state : Knowledge
-        The state that a play of `omtl.learners.lifelong.AKLO` left, at any example.
+        The state of `omtl.learners.lifelong.AKLO` after any number of examples.
     path : Path
-        The file; by custom it ends in ``.npz``.
+        The file, usually with the suffix ``.npz``.
     """
     write_sealed(path, state._asdict(), compressed=True)
 
 
 def load_knowledge(path: Path) -> Knowledge:
-    """Return the knowledge base of a file, to be played on as it was or to `resume` with.
+    """Return the knowledge base from a file, to be used directly or with `resume`.
 
     Raises
     ------
     UserError
-        If there is no such file, or it holds none.
+        If the file does not exist or has no knowledge base.
     """
     try:
         arrays = read_sealed(path)
@@ -48,21 +48,21 @@ def load_knowledge(path: Path) -> Knowledge:
 
 
 def resume(known: Knowledge, state: Knowledge) -> Knowledge:
-    """Put what is known into a new state, which may have room for more tasks; return that.
+    """Copy a knowledge base into a new state, which may have more tasks; return the state.
 
-    Tasks keep their numbers: those to come have numbers that no task had before.
+    Tasks keep their numbers; new tasks need new numbers.
 
     Parameters
     ----------
     known : Knowledge
-        A knowledge base, as of `load_knowledge`.
+        A knowledge base, as returned by `load_knowledge`.
     state : Knowledge
-        What the learner's ``new_state`` returned for all tasks, past and to come.
+        The learner's ``new_state`` for all tasks, past and future.
 
     Raises
     ------
     UserError
-        If there are other features, or fewer tasks, than are known.
+        If the features differ, or there are fewer tasks than in the knowledge base.
     """
     begun = np.flatnonzero(known.column >= 0)
     n = begun.size

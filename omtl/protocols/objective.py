@@ -1,9 +1,9 @@
 """The objective of regret: losses plus the regulariser of every round (ROM paper, eq. 1).
 
-Also the size of the losses' gradients, which the paper's bounds read. With g^i the gradient of
-task i's loss in a round, 0 where there is none, the gradient by u is Σ g^i, and those by p^i and by
-q^i are g^i: ‖G_t‖² = ‖Σ g^i‖² + 2 Σ ‖g^i‖². Where u counts √m-fold (`omtl.theory.rom`), its dual is
-‖Σ g^i‖²/m + 2 Σ ‖g^i‖².
+It also measures the size of the losses' gradients, which the paper's bounds use. Let g^i be the
+gradient of task i's loss in a round, 0 if there is none. Then the gradient in u is Σ g^i, and those
+in p^i and q^i are g^i: ‖G_t‖² = ‖Σ g^i‖² + 2 Σ ‖g^i‖². If u counts √m-fold (`omtl.theory.rom`), the
+dual norm is ‖Σ g^i‖²/m + 2 Σ ‖g^i‖².
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from omtl.util.errors import UserError
 
 
 class Objective(NamedTuple):
-    """What one play leaves, all of it but the first and the last up to each checkpoint.
+    """The record of one play; all but the first and last fields are values up to checkpoints.
 
     Parameters
     ----------
@@ -36,11 +36,11 @@ class Objective(NamedTuple):
     checkpoint_loss : ndarray of shape (n_checkpoints,)
         Sum of the hinge losses.
     checkpoint_penalty, checkpoint_proximity : ndarray of shape (n_checkpoints,)
-        Sums over the rounds of what the learner tells of the weights that it predicts with.
+        Sums over the rounds of the learner's penalty and proximity at the predicting weights.
     checkpoint_shared, checkpoint_own : ndarray of shape (n_checkpoints,)
         Sums over the rounds of ‖Σ g^i‖² and of Σ ‖g^i‖².
     largest_gradient, largest_weighted : ndarray of shape (n_checkpoints,)
-        Largest ‖G_t‖² of a round, and where the part of u is divided by m.
+        Largest ‖G_t‖² of a round, and the same with the part of u divided by m.
     diverged : ndarray of shape (1,), int64
         Number of scores that were not finite.
     """
@@ -58,13 +58,13 @@ class Objective(NamedTuple):
 
 
 MISTAKES, LOSS, PENALTY, PROXIMITY, SHARED, OWN, LARGEST, WEIGHTED = range(8)
-"""Places of what is added up in `Sums`, in the order of the arrays by checkpoint."""
+"""Positions of the sums in `Sums`, in the order of the arrays by checkpoint."""
 
 BY_POINT = tuple(name for name in Objective._fields if name != "diverged")
 
 
 def new_objective(n_tasks: int, n_checkpoints: int) -> Objective:
-    """Return what is measured before the first round."""
+    """Return the initial record, before the first round."""
     sums = {name: np.zeros(n_checkpoints) for name in BY_POINT}
     counts = {
         "mistakes": np.zeros(n_tasks, dtype=np.int64),
@@ -75,7 +75,7 @@ def new_objective(n_tasks: int, n_checkpoints: int) -> Objective:
 
 
 class Sums(NamedTuple):
-    """The recorder (`omtl.kernel.loop`) that fills in what is measured.
+    """The recorder (`omtl.kernel.loop`) that fills in the measurements.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Sums(NamedTuple):
     gradient : ndarray of shape (n_features,)
         Σ g^i of the round.
     sums : ndarray of shape (8,)
-        What `found` has at its checkpoints, as far as it has come, at `MISTAKES` and so on.
+        The current values of what `found` records at checkpoints, at `MISTAKES` and so on.
     own : ndarray of shape (1,)
         Σ ‖g^i‖² of the round.
     """
@@ -94,11 +94,11 @@ class Sums(NamedTuple):
     own: np.ndarray
 
     def begin(self) -> int:
-        """Return how many checkpoints have been."""
+        """Return the number of checkpoints so far."""
         return 0
 
     def opened(self, passed: int, learner: Any, state: Any) -> int:
-        """Add up what the learner tells of the weights that it predicts with."""
+        """Add the learner's penalty and proximity at the predicting weights."""
         self.sums[PENALTY] += penalty(learner, state)
         self.sums[PROXIMITY] += proximity(learner, state)
         for j in range(self.gradient.size):
@@ -129,7 +129,7 @@ class Sums(NamedTuple):
         return passed
 
     def closed(self, passed: int, stream: Any, t: int) -> int:
-        """Add up the round's gradients; write down what a checkpoint asks for."""
+        """Add the round's gradients; record a checkpoint."""
         found, sums, own = self.found, self.sums, self.own[0]
         shared = sum_of_squares(self.gradient)
         sums[SHARED] += shared
@@ -152,14 +152,14 @@ class Sums(NamedTuple):
 def measure(
     learner: Any, examples: Examples, stream: Stream, shape: Any, compiled: bool = True
 ) -> Objective:
-    """Play a stream from a new state and return what is measured.
+    """Play a stream from a new state and return the measurements.
 
     Parameters
     ----------
     learner : NamedTuple
         A learner (`omtl.kernel.rules`).
     examples, stream, shape
-        The examples, the order they come in, and what the learner is told of them.
+        The examples, their order, and what the learner knows about them in advance.
     compiled : bool
         Whether to run in the compiled loop.
     """
@@ -170,7 +170,7 @@ def measure(
 
 
 NEEDS = ("score", "update")
-"""What a learner must have to be played."""
+"""Methods that a learner must have."""
 
 
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
@@ -186,7 +186,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     Raises
     ------
     UserError
-        If a feature was dropped (`omtl.data.preparation.fed`): norms of weights are not whole.
+        If a feature was dropped (`omtl.data.preparation.fed`): norms of weights are incomplete.
     """
     source = setting.source
     if not np.allclose(square_norms(source.tasks.X), source.square_norm, rtol=1e-9, atol=0.0):

@@ -1,7 +1,8 @@
-"""Learn on a part of the examples and count the labels asked for, then test on the others.
+"""Learn from some of the examples and count the labels queried, then test on the others.
 
-All tasks' examples are mixed, a share of them is held out, and the others come in random order (the
-OMTL paper, section 5); or so many of each task are learnt from, in random order (the AMTL paper).
+All tasks' examples are mixed, a share is held out, and the others are played in random order (the
+OMTL paper, section 5); or a fixed number of each task is used for training, in random order (the
+AMTL paper).
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from omtl.protocols.splits import split
 from omtl.util.errors import UserError
 
 NEEDS = ("score", "update")
-"""What a learner must have to be played."""
+"""Methods that a learner must have."""
 
 
 def part_to_learn(setting: Setting) -> Part:
-    """Return the examples to learn from in their order, and those held out.
+    """Return the training examples in order, and the held-out ones.
 
     Raises
     ------
     UserError
-        If the share leaves nothing to learn from, or nothing for the test.
+        If the share leaves no training or no test examples.
     """
     if setting.protocol["per_task"] is not None:
         per_task, rng = setting.protocol["per_task"], setting.rng("split")
@@ -66,18 +67,18 @@ def weights_of(learner: Any, state: Any, shape: Shape) -> np.ndarray:
 
 
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
-    """Play each learner on the training examples of a repeat, and score its test examples.
+    """Play each learner on a repeat's training examples, and score its test examples.
 
     Returns
     -------
     dict of str to ndarray
-        With P learners and K tasks: ``mistakes`` and ``updates`` (P, K) while learning, mistakes
-        being those of answers that peers may have given where the protocol says `with_peers`;
-        ``queries`` (P, K): labels asked for, all of them by a learner that tells of none;
-        ``right`` (P, K): test examples that the sign of the score is right on, of ``tested`` (K,);
-        ``diverged`` (P,), ``examples`` (K,); ``found_<name>`` (P, ...): what else the learners tell
-        of; and ``correlation`` (P,), of the final weights of the `pair` of tasks, from 1, that the
-        protocol names.
+        With P learners and K tasks: ``mistakes`` and ``updates`` (P, K) while learning, where
+        mistakes include peers' answers if the protocol says `with_peers`; ``queries`` (P, K):
+        labels queried, which is all of them for a learner that reports none; ``right`` (P, K): test
+        examples with the correct sign of the score, out of ``tested`` (K,); ``diverged`` (P,),
+        ``examples`` (K,); ``found_<name>`` (P, ...): the learners' other findings; and
+        ``correlation`` (P,), that of the final weights of the protocol's `pair` of tasks, counted
+        from 1.
 
     Raises
     ------

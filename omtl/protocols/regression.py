@@ -1,8 +1,8 @@
-"""Learn real targets, task after task, and add up the errors (the parameter-free paper, section 8).
+"""Learn real targets, task after task, and sum the errors (the parameter-free paper, section 8).
 
-Of each task a share of the examples is held out. They are predicted by the mean of the vectors with
-which the learner predicted the others of the task, each as it was before its update: as scores are
-linear, by the mean of the scores.
+A share of each task's examples is held out. They are predicted with the average of the vectors that
+predicted the task's other examples, each before its update. Because scores are linear, this is the
+average of the scores.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from omtl.protocols.setting import Setting
 from omtl.util.errors import UserError
 
 NEEDS = ("score", "update", "with_loss")
-"""What a learner must have to be played: ``with_loss(loss)`` returns the one that learns by a loss
-of `omtl.kernel.losses`."""
+"""Methods that a learner must have; ``with_loss(loss)`` returns the same learner with a loss from
+`omtl.kernel.losses`."""
 
 REAL = True
-"""Its data have real targets (`omtl.data.streams.RealTasks`)."""
+"""The data have real targets (`omtl.data.streams.RealTasks`)."""
 
 LOSSES = {"absolute": ABSOLUTE, "square": SQUARE}
 
 
 class Errors(NamedTuple):
-    """What one play leaves; the recorder of the loop that fills it in (`omtl.kernel.loop`).
+    """The record of one play; it is the loop's recorder (`omtl.kernel.loop`).
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Errors(NamedTuple):
     sums: np.ndarray
 
     def begin(self) -> tuple[float, int]:
-        """Return the errors and the checkpoints so far: none."""
+        """Return zero errors and checkpoints."""
         return 0.0, 0
 
     def scored(
@@ -71,7 +71,7 @@ class Errors(NamedTuple):
         y: float,
         value: float,
     ) -> tuple[float, int]:
-        """Add up the errors, and the scores of the examples of the task that are held out."""
+        """Add the errors, and the scores of the task's held-out examples."""
         lost, passed = so_far
         if not np.isfinite(value):
             self.diverged[0] += 1
@@ -81,12 +81,12 @@ class Errors(NamedTuple):
         for n in range(self.first[k], self.first[k + 1]):
             other = Event(event.round, self.held_out[n], k, event.node, self.square_norm[n])
             self.sums[n] += score(learner, state, rows, other)
-        # What a learner keeps of a score for its update must be that of the example itself.
+        # What a learner stores from scoring must belong to the example itself.
         score(learner, state, rows, event)
         return lost + error, passed
 
     def closed(self, so_far: tuple[float, int], stream: Any, t: int) -> tuple[float, int]:
-        """Write down what a checkpoint asks for."""
+        """Record a checkpoint."""
         lost, passed = so_far
         if passed < stream.checkpoint.size and t == stream.checkpoint[passed]:
             self.checkpoint_absolute[passed] = lost
@@ -95,12 +95,12 @@ class Errors(NamedTuple):
 
 
 def part_to_learn(setting: Setting) -> Part:
-    """Return the examples to learn from, task after task, and those held out.
+    """Return the training examples, task after task, and the held-out ones.
 
     Raises
     ------
     UserError
-        If the share leaves a task nothing to learn from, or nothing for the test.
+        If the share leaves a task without training or test examples.
     """
     share, rng, tasks = setting.protocol["test_share"], setting.rng("split"), setting.tasks
     learnt, held_out = [], []
@@ -118,14 +118,14 @@ def part_to_learn(setting: Setting) -> Part:
 
 
 def measure(learner: Any, part: Part, compiled: bool = True) -> Errors:
-    """Play a stream from a new state and return what is measured.
+    """Play a stream from a new state and return the measurements.
 
     Parameters
     ----------
     learner
         A learner (`omtl.kernel.rules`).
     part : Part
-        What it learns from, and what is held out.
+        The training and the held-out examples.
     compiled : bool
         Whether to run in the compiled loop.
     """
@@ -153,7 +153,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     dict of str to ndarray
         With P learners, K tasks and C checkpoints: ``absolute`` and ``square`` (P, K),
         ``checkpoint_absolute`` (P, C), ``test_absolute`` (P, K): the mean error on the examples
-        held out; ``order`` (K,): the tasks as they came; ``examples`` (K,), ``seen`` (C,): the
+        held out; ``order`` (K,): the tasks in stream order; ``examples`` (K,), ``seen`` (C,): the
         number of examples up to each checkpoint; and ``diverged`` (P,).
 
     Raises

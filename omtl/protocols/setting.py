@@ -25,14 +25,14 @@ class Setting:
     Parameters
     ----------
     source : Fed
-        The data set as learners are fed it.
+        The data set prepared for learners.
     protocol : mapping
         Resolved config of the group ``protocol``.
     network : mapping or None
         Resolved config of the network; None for a centralised learner.
     rng : callable
-        ``rng(of, **axes)`` gives the generator of the repeat for a purpose, such as ``"shuffle"``;
-        with ``repeat=0``, one that all repeats have in common.
+        ``rng(of, **axes)`` returns the repeat's generator for a purpose, such as ``"shuffle"``;
+        with ``repeat=0``, one that all repeats share.
     repeat : int
         The repeat's number.
     """
@@ -50,11 +50,11 @@ class Setting:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes: what the network says, or one per task."""
+        """Number of nodes: from the network, or one per task."""
         asked = (self.network or {}).get("n_nodes")
         return len(self.tasks.names) if asked is None else asked
 
-    # Not cached: in Python 3.11 threads that play other repeats would wait for one another.
+    # Not cached: in Python 3.11 threads of different repeats would wait for each other.
 
     @property
     def mixing(self) -> np.ndarray:
@@ -64,12 +64,12 @@ class Setting:
 
     @property
     def stream(self) -> Stream:
-        """The stream of the repeat, made anew whenever it is asked for, and always the same.
+        """The stream of the repeat, created anew at each access, and always the same.
 
         Raises
         ------
         UserError
-            If the protocol names none that is known.
+            If the protocol's stream is unknown.
         """
         makers = {"rounds": self._rounds, "lifelong": self._lifelong}
         kind = self.protocol["stream"]
@@ -98,7 +98,7 @@ class Setting:
         return streams.lifelong(self.tasks, shuffle=self.rng("shuffle"))
 
     def shape(self, examples: Examples, stream: Stream) -> Shape:
-        """Return what a learner is told of examples and their stream before the first round."""
+        """Return what a learner knows about examples and their stream before the first round."""
         n_tasks = len(self.tasks.names)
         counts = np.bincount(examples.task[stream.example], minlength=n_tasks)
         return Shape(

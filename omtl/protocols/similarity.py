@@ -1,4 +1,4 @@
-"""Learn similarities from triplets of a training part, rank a test part (the OMTRSL paper).
+"""Learn similarities from triplets of a training part, and rank a test part (the OMTRSL paper).
 
 A repeat is one fold of a cross-validation (section 4.1): the fold is the test part, and the next
 one the validation part. The folds are the same for all repeats of a seed; the triplets are not.
@@ -29,9 +29,9 @@ class Parts(NamedTuple):
     Parameters
     ----------
     train : ndarray of int64
-        What the matrices that are tested are learnt from.
+        Training part of the tested matrices.
     fit, held_out : ndarray of int64
-        What the matrices that are validated are learnt from, and what they are validated on.
+        Training and validation parts of the validated matrices.
     test : ndarray of int64
     """
 
@@ -44,13 +44,13 @@ class Parts(NamedTuple):
 def parts_of(setting: Setting) -> Parts:
     """Return the parts of a repeat.
 
-    ``protocol.validation`` says what the matrices that are tested are learnt from: all that is not
-    tested (``within``), or what is neither tested nor held out (``apart``).
+    ``protocol.validation`` determines the training part of the tested matrices: everything except
+    the test part (``within``), or except the test and validation parts (``apart``).
 
     Raises
     ------
     UserError
-        If that, or the number of folds, is impossible.
+        If this or the number of folds is invalid.
     """
     options = setting.protocol
     n_folds, kind = options["folds"], options["validation"]
@@ -85,10 +85,10 @@ def classes_of(setting: Setting) -> np.ndarray:
 
 
 def as_seen(setting: Setting, pooled: bool) -> Examples:
-    """Return the examples as they are, or as those of one task.
+    """Return the examples unchanged, or as those of one task.
 
-    ``protocol.pooled_classes`` says whether the classes of tasks that become one are theirs in
-    common (``shared``), or classes of their own (``apart``).
+    ``protocol.pooled_classes`` says whether merged tasks share their classes (``shared``) or have
+    separate ones (``apart``).
     """
     tasks, label = setting.tasks, classes_of(setting)
     if not pooled:
@@ -102,14 +102,14 @@ def as_seen(setting: Setting, pooled: bool) -> Examples:
 
 
 class Uncapped:
-    """The plays of a grid whose longest step was below C, which are those of any greater C too."""
+    """Plays of a grid whose longest step was below C: any greater C gives the same play."""
 
     def __init__(self) -> None:
         self._longest: dict[Policy, tuple[float, int]] = {}
         self._n_plays = 0
 
     def of(self, learner: Any, n_tasks: int) -> int | None:
-        """Return the number of an earlier play that the learner's is the same as; None if none."""
+        """Return the number of an earlier play that equals the learner's, or None."""
         if hasattr(learner, "policy"):
             policy = learner.policy(n_tasks)
             longest, play = self._longest.get(policy._replace(C=math.inf), (math.inf, 0))
@@ -119,7 +119,7 @@ class Uncapped:
         return None
 
     def note(self, learner: Any, n_tasks: int, longest: float) -> None:
-        """Note the longest step of the next play."""
+        """Record the longest step of the next play."""
         if hasattr(learner, "policy"):
             policy = learner.policy(n_tasks)
             if longest < policy.C:
@@ -134,13 +134,13 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     -------
     dict of str to ndarray
         With P learners, K tasks (as the learner sees them) and R ranks: ``precision`` and
-        ``average_precision`` (P, R) on the test part, in per cent, means over the tasks, and by
-        task under ``precision_by_task`` and ``average_precision_by_task`` (P, K, R);
-        ``validation`` (P,): precision at R on the validation part; ``seconds`` (P,) of training;
-        ``diverged`` (P,); and of the learners of triplets ``mistakes``, ``updates`` and ``queries``
-        (P, K), ``checkpoint_mistakes`` (P, C), ``examples`` (K,) and ``seen`` (C,): triplets by
-        task, and up to each checkpoint. A learner whose C is beyond all steps of an earlier one
-        that is else the same is not trained again: what that one left, seconds too, is its own.
+        ``average_precision`` (P, R) on the test part, in per cent, averaged over the tasks, and by
+        task under ``precision_by_task`` and ``average_precision_by_task`` (P, K, R); ``validation``
+        (P,): precision at R on the validation part; ``seconds`` (P,) of training; ``diverged``
+        (P,); and for learners of triplets ``mistakes``, ``updates`` and ``queries`` (P, K),
+        ``checkpoint_mistakes`` (P, C), ``examples`` (K,) and ``seen`` (C,): triplets by task, and
+        up to each checkpoint. A learner whose C exceeds all steps of an earlier, otherwise equal
+        one is not trained again: it gets that one's results, including its seconds.
     """
     parts = parts_of(setting)
     found: dict[str, list[Any]] = {}
@@ -149,7 +149,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         pooled = getattr(learner, "pooled", False)
         examples = as_seen(setting, pooled)
         train = batch if hasattr(learner, "fit") else online
-        if not warm:  # so that no measured training waits for a compiler
+        if not warm:  # so that no measured training includes compilation
             warm_up(learner, examples, parts.fit, setting)
             warm = True
         if (same := uncapped.of(learner, len(examples.names))) is not None:
@@ -177,7 +177,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
 
 
 def _arrays(trained: Trained, by_task: list[Quality]) -> dict[str, Any]:
-    """Return what is kept of one learner."""
+    """Return the results of one learner."""
     mean = _mean(by_task)
     kept = {name: getattr(trained, name) for name in COUNTED if getattr(trained, name).size}
     return kept | {
@@ -198,13 +198,13 @@ def _mean(by_task: list[Quality]) -> Quality:
 def qualities(
     trained: Trained, examples: Examples, rows: np.ndarray, pooled: bool, setting: Setting
 ) -> list[Quality]:
-    """Return how good the rankings of a part are, task by task.
+    """Return the quality of the rankings of a part, task by task.
 
     Parameters
     ----------
     trained : Trained
     examples : Examples
-        With the tasks within which examples are ranked.
+        The examples; ranking is within tasks.
     rows : ndarray of int64
         The part.
     pooled : bool
@@ -216,7 +216,7 @@ def qualities(
     for k in range(len(examples.names)):
         own = rows[examples.task[rows] == k]
         X, M = examples.X[own], trained.matrices(0 if pooled else k)
-        # Of a distance, what a query has in common with all examples does not change their order.
+        # The part of a distance that is common to all examples does not change their order.
         against = square_lengths(X, M) / 2.0 if trained.by_distance else 0.0
 
         def similarities(

@@ -1,4 +1,4 @@
-"""Training on triplets, or on all examples at once, and what that leaves."""
+"""Training on triplets, or on all examples at once, and its results."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from omtl.protocols.setting import Setting
 from omtl.util.errors import UserError
 
 Matrices = Callable[[int], np.ndarray]
-"""From a task to its matrix M."""
+"""Maps a task to its matrix M."""
 
 
 class Examples(NamedTuple):
-    """Rows with their classes and tasks, as a learner sees them.
+    """Rows with their classes and tasks, as the learner sees them.
 
     Shapes: `X` (n, n_features), dense or sparse; `label` and `task` (n,).
     """
@@ -34,13 +34,13 @@ class Examples(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """What training leaves.
+    """The results of training.
 
     Parameters
     ----------
     matrices : callable
     seconds : float
-        Processor seconds of learning alone.
+        CPU seconds of learning only.
     mistakes, updates, queries, examples : ndarray of shape (n_tasks,), int64
         Wrong predictions, steps, queried labels, and triplets, by task.
     checkpoint_mistakes, seen : ndarray of shape (n_checkpoints,), int64
@@ -48,7 +48,7 @@ class Trained(NamedTuple):
     diverged : int
         Number of scores that were not finite.
     by_distance : bool
-        Whether M ranks by the distance (x - x')ᵀ M (x - x'), not by the similarity xᵀ M x'.
+        Whether M ranks by the distance (x - x')ᵀ M (x - x') instead of the similarity xᵀ M x'.
     longest : float
         The longest step of a learner of triplets.
     """
@@ -138,7 +138,7 @@ def online(
 
 
 def warm_up(learner: Any, examples: Examples, rows: np.ndarray, setting: Setting) -> None:
-    """Have what training runs compiled: learn from one block, and forget it."""
+    """Compile what training runs: learn from one block, and discard the result."""
     if hasattr(learner, "warm"):
         learner.warm()
     elif not hasattr(learner, "fit"):

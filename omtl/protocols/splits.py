@@ -8,22 +8,22 @@ from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 
 SAMPLINGS = ("plain", "stratified", "balanced")
-"""How training examples may be drawn."""
+"""The ways to draw training examples."""
 
 
 def _positives(n_train: int, n_positive: int, n_negative: int, sampling: str) -> int:
-    """Return how many of a task's training examples are positive."""
+    """Return the number of positive training examples of a task."""
     if sampling == "stratified":
         wanted = int(np.rint(n_train * n_positive / (n_positive + n_negative)))
     else:
         few = min(n_train // 2, n_positive // 2, n_negative // 2)
         wanted = few if n_positive <= n_negative else n_train - few
-    # Rounding must not ask for more of a class than there are.
+    # Rounding must not require more of a class than exist.
     return min(max(wanted, n_train - n_negative), n_positive)
 
 
 def _spread(y: np.ndarray, n: int, sampling: str, rng: np.random.Generator) -> np.ndarray:
-    """Return an order of which the first n have the labels that the sampling asks for."""
+    """Return an order whose first n examples have the labels that the sampling requires."""
     positive, negative = (rng.permutation(np.flatnonzero(y == label)) for label in (1.0, -1.0))
     first = _positives(n, positive.size, negative.size, sampling)
     return np.concatenate(
@@ -50,7 +50,7 @@ def split(
     Returns
     -------
     tuple of (ndarray, ndarray)
-        Numbers of examples, int64, each part in the order of the tasks.
+        Indices of examples, int64, each part in the order of the tasks.
 
     Raises
     ------
@@ -84,29 +84,29 @@ def split(
 def folds(
     tasks: Tasks, train: np.ndarray, n_folds: int, sampling: str, rng: np.random.Generator
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the parts of a cross-validation: each task's examples are dealt to the folds.
+    """Return the parts of a cross-validation: each task's examples are divided among the folds.
 
     Parameters
     ----------
     tasks : Tasks
     train : ndarray of int64
-        Numbers of the examples to deal.
+        Indices of the examples to divide.
     n_folds : int
         Number of folds.
     sampling : {"plain", "stratified", "balanced"}
-        Each task's positives and negatives are dealt apart unless it is "plain", so that the folds
-        have equal numbers of each, give or take one.
+        Unless it is "plain", each task's positives and negatives are divided separately, so that
+        the folds have equal numbers of each, give or take one.
     rng : numpy.random.Generator
 
     Returns
     -------
     list of tuple of (ndarray, ndarray)
-        For each fold, the examples that are learnt from, and those that it holds out.
+        For each fold, the training examples and the held-out ones.
 
     Raises
     ------
     UserError
-        If there are not two folds, or more than a task has examples.
+        If there are fewer than two folds, or more folds than a task has examples.
     """
     counts = np.bincount(tasks.task[train], minlength=len(tasks.names))
     if not 2 <= n_folds <= counts.min():
@@ -127,8 +127,9 @@ def folds(
 def areas(scores: np.ndarray, y: np.ndarray, task: np.ndarray, n_tasks: int) -> np.ndarray:
     """Return the area under the ROC curve of each task, shape (n_tasks,).
 
-    It is the share of pairs of a positive and a negative that the scores have in the right order,
-    a tie counting half, from the sum of the positives' ranks. A task of one class has none: nan.
+    It is the share of pairs of a positive and a negative whose scores are in the right order, with
+    ties counting half, computed from the sum of the positives' ranks. A task with a single class
+    gives nan.
 
     Parameters
     ----------
