@@ -1,6 +1,6 @@
 """The data sets: where each file comes from, its hash, and how its bytes become tasks.
 
-A data set is a module of this package, named as the data set is; it is found by being there.
+A data set is a module of this package with the data set's name; modules are discovered.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from omtl.util.errors import UserError
 
 
 class DataSet(Protocol):
-    """What a data set's module has."""
+    """The interface of a data set's module."""
 
     NAME: str
     FILES: tuple[RemoteFile, ...]
@@ -27,12 +27,12 @@ class DataSet(Protocol):
     LICENCE: str
 
     def load(self, *, home: Path | None = None, **options: Any) -> Tasks:
-        """Fetch the files if need be, and make tasks of them."""
+        """Download the files if necessary, and turn them into tasks."""
 
 
 @lru_cache
 def names() -> tuple[str, ...]:
-    """Return the names of the data sets, sorted; every unit asks, so the folder is read once."""
+    """Return the names of the data sets, sorted; cached, because every unit asks."""
     return tuple(
         sorted(
             module.name
@@ -43,7 +43,7 @@ def names() -> tuple[str, ...]:
 
 
 def data_set(name: str) -> DataSet:
-    """Return a data set's module, imported when it is first asked for.
+    """Return a data set's module, imported on first use.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def data_set(name: str) -> DataSet:
     Raises
     ------
     UserError
-        There is no data set of this name.
+        If there is no data set of this name.
     """
     if name not in names():
         raise UserError(f"There is no data set {name!r}: choose among {', '.join(names())}.")
@@ -61,27 +61,27 @@ def data_set(name: str) -> DataSet:
 
 
 def load(name: str, **options: Any) -> Tasks:
-    """Fetch a data set's files if need be, and make tasks of them.
+    """Download a data set's files if necessary, and turn them into tasks.
 
     Parameters
     ----------
     name : str
         One of ``names()``.
     **options
-        Those of the data set's own ``load``.
+        Options of the data set's own ``load``.
 
     Raises
     ------
     DataMissing
         If a file is available nowhere.
     UserError
-        The name or an option is wrong.
+        If the name or an option is wrong.
     """
     return data_set(name).load(**options)
 
 
 def folder_of(one: DataSet) -> str:
-    """Return the folder of a data set's files: its name, or the one that it shares with another."""
+    """Return the folder of a data set's files: its name, or one shared with another data set."""
     return getattr(one, "FOLDER", one.NAME)
 
 
@@ -92,16 +92,16 @@ def fetch_all(
     mirror: str | None = None,
     on_file: Callable[[Path], None] | None = None,
 ) -> list[Path]:
-    """Fetch the files of several data sets; one that is missing does not keep back the others.
+    """Download the files of several data sets; a missing one does not stop the others.
 
     Parameters
     ----------
     wanted : iterable of str, optional
-        Names of data sets; else all.
+        Names of data sets; default: all.
     home, mirror
-        As of `data_fetchers.fetch.fetch`.
+        As in `data_fetchers.fetch.fetch`.
     on_file : callable, optional
-        Called with each file's path as soon as the file is there.
+        Called with each file's path as soon as the file is available.
 
     Returns
     -------
@@ -111,9 +111,9 @@ def fetch_all(
     Raises
     ------
     DataMissing
-        If files are missing, with one line for each; the other files are fetched nonetheless.
+        If files are missing, with one line for each; the other files are downloaded.
     UserError
-        A name is unknown; nothing is fetched then.
+        If a name is unknown; nothing is downloaded then.
     """
     sets = [data_set(name) for name in (names() if wanted is None else wanted)]
     paths: list[Path] = []

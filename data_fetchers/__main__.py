@@ -1,4 +1,4 @@
-"""``python -m data_fetchers [name ...]``: fetch the files of data sets, of all by default."""
+"""``python -m data_fetchers [name ...]``: download the files of data sets; default: all."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from omtl.util.errors import UserError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Fetch files and print the path of each, one per line.
+    """Download files and print their paths, one per line.
 
     Parameters
     ----------
     arguments : sequence of str, optional
-        The command's arguments; else the process's own.
+        The command's arguments; default: those of the process.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What every data set checks alike: the options it is given and the counts it has parsed."""
+"""Checks shared by all data sets: of options, and of parsed counts."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ Choice = TypeVar("Choice", str, int)
 def chosen(
     where: str, what: str, given: Iterable[Choice], known: Collection[Choice]
 ) -> tuple[Choice, ...]:
-    """Return the choices given, once it is sure that they are known, distinct and not none.
+    """Return the given choices, after checking that they are known, distinct and not empty.
 
     Parameters
     ----------
     where : str
         The data set's name, for the message.
     what : str
-        What is chosen, in the plural, for the message.
+        What is chosen, as a plural, for the message.
     given : iterable of str or int
         The choices.
     known : collection of str or int
-        What there is to choose from.
+        The possible choices.
 
     Raises
     ------
     UserError
-        A choice is unknown or comes twice, or there is none.
+        If a choice is unknown or repeated, or there is none.
     """
     choices = tuple(given)
     unknown = [choice for choice in choices if choice not in known]
@@ -40,19 +40,19 @@ def chosen(
 
 
 def expect_counts(where: str, expected: Mapping[str, int], found: Mapping[str, int]) -> None:
-    """Make sure that a parsed data set has the counts that it must have.
+    """Check that a parsed data set has the expected counts.
 
     Parameters
     ----------
     where : str
         The data set's name, for the message.
     expected, found : mapping of str to int
-        Counts by what is counted.
+        Counts by name.
 
     Raises
     ------
     UserError
-        A count differs or is on one side only.
+        If a count differs or is on one side only.
     """
     wrong = [
         f"{what} {found.get(what, 0)} instead of {expected.get(what, 0)}"

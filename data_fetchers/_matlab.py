@@ -1,4 +1,4 @@
-"""MATLAB files, which several data sets are published in."""
+"""MATLAB files, the format of several data sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from omtl.util.errors import UserError
 
 @contextmanager
 def matlab(where: str, content: bytes, has: str) -> Iterator[dict[str, Any]]:
-    """Give a file's variables; refuse, in one sentence, what is not of its format.
+    """Provide a file's variables; refuse any other format with a clear message.
 
     Parameters
     ----------
@@ -24,12 +24,12 @@ def matlab(where: str, content: bytes, has: str) -> Iterator[dict[str, Any]]:
         The data set's name, for the message.
     content : bytes
     has : str
-        What the file must have, for the message.
+        What the file must contain, for the message.
 
     Raises
     ------
     UserError
-        The content, or what is made of it within the context, is not as it must be.
+        If the content, or its use within the context, is invalid.
     """
     try:
         yield loadmat(io.BytesIO(content))
@@ -40,7 +40,7 @@ def matlab(where: str, content: bytes, has: str) -> Iterator[dict[str, Any]]:
 def signed_cells(
     examples: list[Any], labels: np.ndarray, of: str, what: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the label, −1 or +1, of each example of all cells, and its cell's number from 0.
+    """Return the label, −1 or +1, of each example of all cells, and the index of its cell.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ def signed_cells(
     labels : ndarray of object
         Cells of labels, each 0 or 1.
     of, what : str
-        What a cell is, and what its examples are, for the message.
+        The names of a cell and of its examples, for the message.
 
     Raises
     ------
     ValueError
-        The numbers of examples and labels differ, or a label is another one.
+        If the numbers of examples and labels differ, or a label is invalid.
     """
     cells = [cell.ravel() for cell in labels.ravel()]
     sizes = [cell.shape[0] for cell in examples]

@@ -1,4 +1,4 @@
-"""Fewer features than a file has."""
+"""Reduction of a file's features."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from omtl.util.errors import UserError
 
 
 def components(name: str, X: np.ndarray | sparse.csr_array, n: int) -> np.ndarray:
-    """Return the rows on the principal axes of most variance, shape (n_examples, n).
+    """Return the rows projected onto the first principal axes, shape (n_examples, n).
 
-    The axes are those of the centred rows; what is projected on them is not centred. They are found
-    from the smaller of the covariance matrix and the matrix of inner products.
+    The axes are those of the centred rows, but the projected rows are not centred. They are
+    computed from the covariance matrix or the matrix of inner products, whichever is smaller.
 
     Parameters
     ----------
@@ -20,12 +20,12 @@ def components(name: str, X: np.ndarray | sparse.csr_array, n: int) -> np.ndarra
         The data set's name, for the message.
     X : ndarray or csr_array of shape (n_examples, n_features)
     n : int
-        How many axes.
+        Number of axes.
 
     Raises
     ------
     UserError
-        There are not so many axes along which the rows vary.
+        If the rows do not vary along that many axes.
     """
     most = min(X.shape[0] - 1, X.shape[1])
     if not 1 <= n <= most:
@@ -43,7 +43,7 @@ def components(name: str, X: np.ndarray | sparse.csr_array, n: int) -> np.ndarra
 
 
 def most_common(X: sparse.csr_array, n: int) -> sparse.csr_array:
-    """Return the `n` columns that most rows have, the most common first; of equals the first."""
+    """Return the `n` columns with the most nonzero rows, most common first; ties by index."""
     rows_with = np.bincount(X.indices, minlength=X.shape[1])
     kept = sparse.csr_array(X[:, np.argsort(-rows_with, kind="stable")[:n]])
     kept.sort_indices()

@@ -1,4 +1,4 @@
-"""Keeping a few examples of each task, drawn at random."""
+"""Random subsets of each task's examples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from omtl.util.errors import UserError
 def sampled(
     where: str, tasks: Tasks, per_task: int | None, seed: int, positives: float | None = None
 ) -> Tasks:
-    """Return the tasks with so many examples each, drawn uniformly without replacement.
+    """Return the tasks with a fixed number of examples each, drawn without replacement.
 
     Parameters
     ----------
@@ -22,16 +22,16 @@ def sampled(
         The data set's name, for the message.
     tasks : Tasks
     per_task : int, optional
-        Examples kept of each task, in their order; else all.
+        Number of examples to keep per task, in their order; default: all.
     seed : int
-        Decides the draw, task by task.
+        Seed of the draw, task by task.
     positives : float, optional
-        Share of the kept examples with label +1, each class drawn uniformly; else as it falls.
+        Share of the kept examples with label +1, each class drawn uniformly; default: as drawn.
 
     Raises
     ------
     UserError
-        A task has too few examples.
+        If a task has too few examples.
     """
     if per_task is None:
         return tasks

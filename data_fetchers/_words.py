@@ -12,7 +12,7 @@ VALUES = ("count", "presence")
 
 
 def features(text: Sequence[str], ngrams: Sequence[int]) -> Counter[str]:
-    """Return how often each word, and each pair of adjacent words, is in a text."""
+    """Return the number of occurrences of each word and each pair of adjacent words in a text."""
     found: Counter[str] = Counter()
     for length in ngrams:
         shifted = [text[start:] for start in range(length)]
@@ -32,7 +32,7 @@ def bag_of_words(
     ngrams : sequence of int
         The lengths of the features, in words.
     value : {"count", "presence"}
-        Whether an entry is how often the feature is in the text, or 1.
+        Whether an entry is the number of occurrences in the text, or 1.
 
     Returns
     -------

@@ -1,8 +1,9 @@
 """Regression tasks whose weights deviate little from a common vector (Denevi et al., UAI 2020).
 
-Nothing is fetched: w_k = θ + N(0, I) with all components of θ equal, inputs are uniform on the unit
-sphere, and y = ⟨x, w_k⟩ + noise with a signal-to-noise ratio of 1 (section 8). As in the authors'
-program, the ratio is exact in each task: the noise is scaled to the variance of its signal.
+Nothing is downloaded: w_k = θ + N(0, I) with all components of θ equal, inputs are uniform on the
+unit sphere, and y = ⟨x, w_k⟩ + noise with a signal-to-noise ratio of 1 (section 8). As in the
+authors' program, the ratio is exact in each task: the noise is scaled to the variance of its
+signal.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def load(
     rng : numpy.random.Generator
         Decides the draw.
     n_tasks, n_examples, n_features : int
-        Numbers of tasks, of examples of each, and of features.
+        Numbers of tasks, of examples per task, and of features.
     component : float
         All components of θ.
     """

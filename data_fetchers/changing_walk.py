@@ -1,9 +1,9 @@
-"""Similar tasks that change while they are learnt: streams made to break methods.
+"""Similar tasks that change during learning: streams designed to break methods.
 
-Nothing is fetched. The tasks' weights begin as a random walk over the tasks (`random_walk`), with
-which all learning from one another pays. Then they drift, swap sides at half time, come in long
-runs of one label, or begin one after the other. The examples of a task are in the order of time:
-play them by the protocol ``given_order``, because others shuffle them.
+Nothing is downloaded. The tasks' weights start as a random walk over the tasks (`random_walk`),
+where sharing between tasks helps. Then they drift, change sides at half time, have long runs of one
+label, or begin one after the other. The examples of a task are in temporal order: use the protocol
+``given_order``, because others shuffle them.
 """
 
 from __future__ import annotations
@@ -44,20 +44,21 @@ def load(
     rng : numpy.random.Generator
         Decides the draw.
     n_tasks, n_examples, n_features : int
-        Numbers of tasks, of examples of each task, and of features.
+        Numbers of tasks, of examples per task, and of features.
     increment : float
         Variance of the steps from one task's weights to the next one's.
     drift : float
         Variance of each weight's step from one example of a task to the next.
     swap_at : float in (0, 1]
-        Share of the examples after which every second task's weights change their sign: who was
-        like the others is then their opposite. 1 for never.
+        Share of the examples after which every second task's weights change sign, so that a task
+        that was similar to the others becomes their opposite. 1 for never.
     run : int
-        How many examples of one label come before those of the other, in opposite phase in
-        neighbouring tasks; 1 for labels as they are drawn.
+        Number of examples of one label before those of the other, in opposite phase in neighbouring
+        tasks; 1 for labels as drawn.
     fewest : float in (0, 1]
-        Share of the examples that the last task has, the first having all and those in between
-        fewer and fewer. By the protocol's ``join: late`` tasks then begin one after the other.
+        Share of the examples that the last task has; the first has all of them, and those in
+        between have decreasing numbers. With the protocol's ``join: late`` tasks then begin one
+        after the other.
 
     Raises
     ------

@@ -1,21 +1,20 @@
 """Film ratings: does a user like a film, given what the others thought of it?
 
-EachMovie (DEC Systems Research Center, 1995-97), of which only this part is available: all
-1,009,402 ratings, from 1 to 6, of 1,619 films by the 5,055 users who, as far as can be told, rated
-more than 120 of the whole set's 1,628. A task is a user who rated exactly 200 films; an example is
-a film of his, its features are the ratings that other users gave it, and its label is whether he
-likes it.
+EachMovie (DEC Systems Research Center, 1995-97), only this part of which is available: all
+1,009,402 ratings, from 1 to 6, of 1,619 films by the 5,055 users who apparently rated more than 120
+of the whole set's 1,628. A task is a user who rated exactly 200 films. An example is one of these
+films, its features are other users' ratings of it, and its label is whether the user likes it.
 
-There are 32 users with exactly 200 ratings and 1,813 with 200 or more: take 30 of the former as
-tasks, and 1,783 others remain. These are the very numbers of the ROM paper ("30 users who view
-exactly 200 movies and then 1783 users who viewed the same 200 movies"), so its features are taken
-to be the ratings of all other users with 200 or more. Word for word the sentence cannot be meant:
-never have more than 6 others rated all of a task's films. So a film has many raters missing; a
-missing rating is 0. Which 30 of the 32 were drawn, and from which rating on a film is liked, the
-paper does not say.
+There are 32 users with exactly 200 ratings and 1,813 with 200 or more. With 30 of the former as
+tasks, 1,783 others remain. These are exactly the numbers of the ROM paper ("30 users who view
+exactly 200 movies and then 1783 users who viewed the same 200 movies"), so we take its features to
+be the ratings of all other users with 200 or more. The sentence cannot be meant literally: at most
+6 others have rated all of a task's films. So many ratings of a film are missing; a missing rating
+is 0. The paper does not say which 30 of the 32 were drawn, nor from which rating on a film counts
+as liked.
 
-The ratings come as two R files, a random split of one matrix; here they are joined again. R files
-are read by the package rdata.
+The ratings come as two R files, a random split of one matrix; here they are joined again. The
+package rdata reads R files.
 
 Licence: unstated.
 """
@@ -66,9 +65,9 @@ FILES: tuple[RemoteFile, ...] = tuple(
 )
 
 RATED = 200
-"""How many films a task's user has rated, and how many at least another's whose ratings count."""
+"""Number of films rated by a task's user, and minimum for other users whose ratings count."""
 N_USERS = 30
-"""How many users are tasks."""
+"""Number of users that are tasks."""
 HIGHEST = 6
 LIKES = (*range(2, HIGHEST + 1), "user_mean", "user_median")
 FEATURES = ("rating", "centred", "like")
@@ -91,14 +90,14 @@ COUNTS = {
 
 @dataclass(frozen=True)
 class Ratings:
-    """Who rated what how.
+    """The ratings of users.
 
     Parameters
     ----------
     score : ndarray of shape (n_users, n_films), int8
-        Ratings, 1 to 6, and 0 where there is none.
+        Ratings, 1 to 6, or 0 if missing.
     users, films : tuple of str
-        EachMovie's numbers for the rows and the columns.
+        EachMovie's numbers of the rows and the columns.
     """
 
     score: np.ndarray
@@ -112,8 +111,8 @@ def parse(content: bytes) -> Ratings:
     Parameters
     ----------
     content : bytes
-        The R file's: one matrix with the users' numbers as names of its rows and the films' as
-        names of its columns, NA where there is no rating.
+        The R file: one matrix with the users' numbers as row names and the films' as column names,
+        NA for missing ratings.
 
     Raises
     ------
@@ -121,7 +120,7 @@ def parse(content: bytes) -> Ratings:
         The content is not of the format, or the package that reads it is not installed.
     """
     try:
-        import rdata  # it brings xarray, which takes a second: only who needs it waits for it
+        import rdata  # imports xarray, which takes a second, so only on demand
     except ImportError as fault:
         raise UserError(
             f"{NAME}: its R files are read by the package rdata, which is not installed: "
@@ -141,7 +140,7 @@ def parse(content: bytes) -> Ratings:
 
 
 def joined(parts: Sequence[Ratings]) -> Ratings:
-    """Return the ratings of several matrices of the same users and films in one.
+    """Combine the ratings of several matrices of the same users and films.
 
     Raises
     ------
@@ -158,14 +157,14 @@ def joined(parts: Sequence[Ratings]) -> Ratings:
 
 
 def liked(scores: np.ndarray, like_from: int | str) -> np.ndarray:
-    """Return which of a user's ratings say that he likes the film.
+    """Return which of a user's ratings mean that the user likes the film.
 
     Parameters
     ----------
     scores : ndarray of shape (n_films,)
         One user's ratings, none missing.
     like_from : int or {"user_mean", "user_median"}
-        The least rating that says so, or that it is the mean or the median of his ratings.
+        The lowest such rating, or "mean" or "median" of the user's ratings.
     """
     if like_from == "user_mean":
         return scores >= np.mean(scores)
@@ -175,7 +174,7 @@ def liked(scores: np.ndarray, like_from: int | str) -> np.ndarray:
 
 
 def _values(scores: np.ndarray, features: str, like_from: int | str) -> np.ndarray:
-    """Return what features are of other users' ratings, shape (n_users, n_films)."""
+    """Return the features from other users' ratings, shape (n_users, n_films)."""
     values = scores.astype(np.float64)
     for user, given in zip(values, scores > 0, strict=True):
         if features == "centred":
@@ -192,21 +191,21 @@ def load(
     like_from: int | str = 4,
     features: str = "rating",
 ) -> Tasks:
-    """Fetch the files if need be, and make a task of each of 30 users.
+    """Download the files if necessary, and make a task of each of 30 users.
 
     Parameters
     ----------
     home : Path, optional
-        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     sample_seed : int
-        Decides which 30 of the 32 users with exactly 200 ratings are tasks.
+        Seed for the choice of 30 of the 32 users with exactly 200 ratings.
     like_from : int or {"user_mean", "user_median"}
         The label is +1 if the task's user gave the film at least this rating (2 to 6), or at least
-        the mean or the median of his own 200.
+        the mean or the median of the user's own 200.
     features : {"rating", "centred", "like"}
-        What a feature says of another user's rating of the film: the rating; this less the mean of
-        all that user's ratings; or whether he likes the film (+1) or not (−1), by the same rule as
-        labels. A missing rating is 0 in any case.
+        A feature is another user's rating of the film, the rating minus the mean of that user's
+        ratings, or whether that user likes the film (+1) or not (−1), by the same rule as labels. A
+        missing rating is always 0.
 
     Returns
     -------
@@ -219,8 +218,7 @@ def load(
     DataMissing
         If a file is available nowhere.
     UserError
-        An option is wrong, rdata is not installed, or the files parse to other counts than they
-        must.
+        An option is wrong, rdata is not installed, or the parsed counts are not as expected.
     """
     chosen(NAME, "features", [features], FEATURES)
     if like_from not in LIKES:

@@ -1,13 +1,13 @@
-"""Fetch a data set's files: several sources in order, under one hash.
+"""Download a data set's files: several sources in order, verified by one hash.
 
-A file is known by the size and the sha256 of its raw bytes, so it does not matter who hands them
-over: a mirror, the canonical address, a public copy, or a person who puts the file in its place.
-Nothing is trusted before it is hashed, not even a file that is already there.
+A file is identified by the size and the sha256 of its raw bytes, so its source does not matter: a
+mirror, the canonical address, a public copy, or a person who puts the file in place. Nothing is
+trusted before it is hashed, not even a file that already exists.
 
-A download goes to a temporary file of its own beside its target and is moved there once it is
-verified, so any number of processes may fetch the same file at once. A connection that breaks is
-resumed within the call; the temporary file is removed when the call ends, however it ends, and
-nothing is kept for a later run to resume.
+A download goes to a separate temporary file next to its target and is moved there after
+verification, so any number of processes may download the same file at once. A broken connection is
+resumed within the call. The temporary file is always removed when the call ends; later runs do not
+resume it.
 
 The environment: ``OMTL_DATA`` is the folder of the files, ``OMTL_DATA_MIRROR`` a folder or an
 http(s) address to try first, and ``OMTL_OFFLINE=1`` forbids the network.
@@ -37,13 +37,13 @@ from omtl.util.errors import UserError
 from omtl.util.paths import kept
 
 MAX_ARCHIVE_BYTES = 1 << 28
-"""Bytes read of an archive, packed and unpacked, before it is given up."""
+"""Maximum number of bytes to read from an archive, packed and unpacked."""
 
 _log = logging.getLogger(__name__)
 
 
 class DataMissing(UserError):  # noqa: N818 - it reads as what is the matter
-    """A file of a data set that is neither here nor available from any of its sources."""
+    """A data set's file is neither stored nor available from any of its sources."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def pinned(repo: str, commit: str, path: str) -> str:
     repo : str
         ``owner/name``.
     commit : str
-        The full hash of the commit, which makes the address mean the same bytes for ever.
+        The full hash of the commit, so that the address always yields the same bytes.
     path : str
         The file's path in the repository.
     """
@@ -103,7 +103,7 @@ def pinned(repo: str, commit: str, path: str) -> str:
 
 
 def place_of(dataset: str, file: RemoteFile, *, home: Path | None = None) -> Path:
-    """Return where a file of a data set is, once it is fetched (as `fetch` says).
+    """Return the local path of a data set's file, where `fetch` puts it.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def place_of(dataset: str, file: RemoteFile, *, home: Path | None = None) -> Pat
 def fetch(
     dataset: str, file: RemoteFile, *, home: Path | None = None, mirror: str | None = None
 ) -> Path:
-    """Return the local path of a verified file, after fetching it if need be.
+    """Return the local path of a verified file, after downloading it if necessary.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def fetch(
 
 @dataclass(frozen=True)
 class _Place:
-    """A place to try, and whether what it has is the file gzipped."""
+    """A source to try, and whether its copy is gzipped."""
 
     at: Path | str | Archive
     gzipped: bool = False
@@ -195,7 +195,7 @@ def _relative(dataset: str, path: str) -> PurePosixPath:
 
 
 def _fault(path: Path, file: RemoteFile) -> str | None:
-    """Say what is wrong with a local file, if anything."""
+    """Return what is wrong with a local file, if anything."""
     if not path.is_file():
         return "not a file"
     if (size := path.stat().st_size) != file.n_bytes:
@@ -229,7 +229,7 @@ def _places(
 
 
 def _retrieve(file: RemoteFile, target: Path, places: Iterator[_Place], tried: list[str]) -> bool:
-    """Put the file in its place from the first place that has it; note why the others failed."""
+    """Store the file from the first source that has it; record why the others failed."""
     offline = os.environ.get("OMTL_OFFLINE", "0") not in ("", "0")
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{uuid4().hex}.part")
@@ -267,13 +267,13 @@ def _fill_from(place: _Place, file: RemoteFile, handle: IO[bytes]) -> None:
         except WrongBytesError:
             if not body.resumed:
                 raise
-            # The parts of a resumed download may be of two versions of the file.
+            # A resumed download may mix two versions of the file.
             with Download(url) as body:
                 _fill(handle, _raw_bytes(body, place, file.n_bytes), file)
 
 
 def _fill(handle: IO[bytes], chunks: Iterator[bytes], file: RemoteFile) -> None:
-    """Write a file's bytes, and make sure that they are the file's and no more than that."""
+    """Write a file's bytes, and check that they are exactly the file's."""
     handle.seek(0)
     handle.truncate()
     digest = hashlib.sha256()
@@ -295,12 +295,12 @@ def _fill(handle: IO[bytes], chunks: Iterator[bytes], file: RemoteFile) -> None:
 
 
 def _raw_bytes(stream: io.IOBase, place: _Place, n_bytes: int) -> Iterator[bytes]:
-    """Yield the raw bytes of what a stream has: the file, its gzip, or an archive with it."""
+    """Yield the raw bytes of the file from a stream: plain, gzipped, or in an archive."""
     try:
         if isinstance(place.at, Archive):
             yield from _member_bytes(stream, place.at.member)
         elif place.gzipped:
-            # No sane gzip is twice its content; a header without end would be read for ever.
+            # No sane gzip is twice its content; an endless header would be read for ever.
             packed = _Bounded(stream, 2 * n_bytes + CHUNK)
             with gzip.GzipFile(fileobj=packed, mode="rb") as unpacked:
                 yield from _chunks(unpacked)
@@ -323,7 +323,7 @@ def _member_bytes(stream: io.IOBase, name: str) -> Iterator[bytes]:
                     assert content is not None
                     yield from _chunks(content)
                     return
-                # The list that tarfile keeps of them would let an archive fill the memory.
+                # tarfile's list of members would let an archive fill the memory.
                 tar.members.clear()  # type: ignore[attr-defined]
     raise WrongBytesError(f"no file {name} in the archive")
 
@@ -334,7 +334,7 @@ def _chunks(stream: Any) -> Iterator[bytes]:
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that is refused when it has more than so many bytes."""
+    """A stream that fails if it has more than a maximum number of bytes."""
 
     def __init__(self, stream: Any, limit: int) -> None:
         self._stream = stream

@@ -1,11 +1,11 @@
 """Spoken letters of the alphabet, in five groups of speakers.
 
 ISOLET (Fanty and Cole, 1990): 150 speakers said each of the 26 letters twice; 7,797 of the 7,800
-recordings are there, with 617 acoustic features between -1 and 1. A task is one of the five groups
-of 30 speakers, and an example's class is its letter. The recordings of groups 1 to 4 are sorted by
-letter, so a speaker cannot be told within a group.
+recordings are available, with 617 acoustic features between -1 and 1. A task is one of the five
+groups of 30 speakers, and an example's class is its letter. The recordings of groups 1 to 4 are
+sorted by letter, so a speaker cannot be told within a group.
 
-This set has classes rather than labels of -1 and +1, as similarities are learned from it, so
+This set has classes rather than labels of -1 and +1, because similarities are learnt from it, so
 ``load`` returns `Classes`.
 
 Licence: unstated where the files are from.
@@ -58,28 +58,28 @@ GROUPS = tuple(file.path.removesuffix(".mat").lower() for file in FILES)
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 N_FEATURES = 617
 PER_LETTER = 60
-"""The recordings of each letter in each group, if none is missing."""
+"""Number of recordings of each letter in each group, if none is missing."""
 MISSING = {("isolet4", "F"): 2, ("isolet5", "M"): 1}
-"""How many are missing, and where."""
+"""Number of missing recordings, by place."""
 
 
 @dataclass(frozen=True)
 class Classes:
-    """Examples of many tasks that have classes.
+    """Examples of many tasks, with classes.
 
-    Not `omtl.data.streams.Tasks` with the class as y: y is -1 or +1, and a learner that multiplies
-    it with a score would take any other number without a word.
+    This is not `omtl.data.streams.Tasks` with the class as y: y is -1 or +1, and a learner that
+    multiplies it with a score would silently accept any other number.
 
     Parameters
     ----------
     X : ndarray or csr_array of shape (n_examples, n_features), float64
         One example per row.
     label : ndarray of shape (n_examples,), int64
-        The class of each example. It means the same in all tasks that have it.
+        The class of each example, with the same meaning in all tasks.
     task : ndarray of shape (n_examples,), int64
         The task of each example, from 0 to ``len(names) - 1``.
     names : tuple of str
-        The tasks' names, in the order of their numbers.
+        The tasks' names, by index.
     """
 
     X: np.ndarray | sparse.csr_array
@@ -89,12 +89,12 @@ class Classes:
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of all that a learner is fed: rows, classes, tasks."""
+        """Hash of a learner's input: rows, classes, tasks."""
         return Tasks(self.X, self.label, self.task, self.names).sha256
 
     @property
     def y(self) -> np.ndarray:
-        """Raise a UserError: there are classes instead."""
+        """Raise a UserError, because there are classes instead."""
         raise UserError(
             f"The tasks {', '.join(self.names)} have classes instead of labels of -1 and +1: "
             "choose another data set, or a learner of similarities."
@@ -119,7 +119,7 @@ def parse(content: bytes) -> tuple[np.ndarray, np.ndarray]:
     Raises
     ------
     UserError
-        The content is not of the format.
+        If the content has another format.
     """
     with matlab(NAME, content, "matrices 'fea' and 'gnd'") as held:
         X = np.ascontiguousarray(held["fea"], dtype=np.float64)
@@ -138,18 +138,19 @@ def load(
     letters: str | None = None,
     components: int | None = None,
 ) -> Classes:
-    """Fetch the files if need be, and make a task of each group.
+    """Download the files if necessary, and make a task of each group.
 
     Parameters
     ----------
     home : Path, optional
-        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     groups : sequence of str, optional
         The groups, in the tasks' order; else all, in the order of ``GROUPS``.
     letters : str, optional
-        The letters whose recordings are taken; else all.
+        The letters to include; default: all.
     components : int, optional
-        On how many of the principal axes of all recordings that are taken; else the 617 features.
+        Number of principal axes of the included recordings to project onto; default: the 617
+        features.
 
     Returns
     -------
@@ -162,8 +163,8 @@ def load(
     DataMissing
         If a file is available nowhere.
     UserError
-        A group or letter is unknown, there are not so many axes, or the files parse to other counts
-        than they must.
+        A group or letter is unknown, there are not so many axes, or the parsed counts are not as
+        expected.
     """
     names = chosen(NAME, "groups", GROUPS if groups is None else groups, GROUPS)
     spoken = chosen(NAME, "letters", LETTERS if letters is None else letters, tuple(LETTERS))

@@ -3,10 +3,10 @@
 The landmine data of Xue, Liao, Carin and Krishnapuram (2007): 14,820 places, each with 9 features
 of the radar's image (4 moments, 3 correlations, an energy ratio, a spatial variance), of which 904
 are landmines. A task is a field. Fields 1 to 15 are of foliated ground, 16 to 29 of bare earth or
-desert; the file does not say so, the literature does.
+desert; this comes from the literature, not the file.
 
-Two public repositories have the very file that its authors handed out; their own address has it
-in a zip archive. The features are as the authors scaled them.
+Two public repositories have the original file of the authors, whose own address has it in a zip
+archive. The features are scaled by the authors.
 
 Licence: unstated.
 """
@@ -63,20 +63,20 @@ EXAMPLES = (
     *(690, 690, 689, 508, 509, 509, 510, 511, 508, 509, 689, 688, 508, 510, 507),
     *(445, 449, 448, 449, 449, 451, 454, 447, 449, 445, 448, 448, 454, 449),
 )
-"""The places of each field, from field 1 on."""
+"""Number of places in each field, from field 1 on."""
 LANDMINES = (
     *(40, 48, 39, 19, 22, 29, 29, 26, 31, 15, 38, 35, 27, 31, 17),
     *(32, 27, 31, 30, 37, 33, 39, 17, 41, 31, 36, 36, 26, 42),
 )
-"""The landmines of each field, from field 1 on."""
+"""Number of landmines in each field, from field 1 on."""
 FIRST_DESERT = 16
 """The first field of bare earth or desert; those before it are foliated."""
 SUBSETS = {
     "all": tuple(range(1, len(EXAMPLES) + 1)),
     "osmtl19": (*range(1, 11), *range(16, 25)),
 }
-"""Fields by the name of their choice. The OSMTL paper has 19, the first 10 of them foliated: it
-does not say which, and these are those of its first author's script for the next paper."""
+"""Named choices of fields. The OSMTL paper has 19, the first 10 of them foliated, without saying
+which; these are the fields in its first author's script for the next paper."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Places:
     Parameters
     ----------
     X : ndarray of shape (n_places, n_features), float64
-        What the radar saw.
+        The radar features.
     y : ndarray of shape (n_places,), float64
         +1 for a landmine, -1 for clutter.
     field : ndarray of shape (n_places,), int64
@@ -109,7 +109,7 @@ def parse(content: bytes) -> Places:
     Raises
     ------
     UserError
-        The content is not of the format.
+        If the content has another format.
     """
     with matlab(NAME, content, "cells 'feature' and 'label', one a field") as held:
         features = [np.asarray(cell, dtype=np.float64) for cell in held["feature"].ravel()]
@@ -119,7 +119,7 @@ def parse(content: bytes) -> Places:
 
 
 def task_name(field: int) -> str:
-    """Return what a field's task is called: 'field 16 (desert)'."""
+    """Return the name of a field's task: 'field 16 (desert)'."""
     return f"field {field} ({'foliated' if field < FIRST_DESERT else 'desert'})"
 
 
@@ -131,33 +131,33 @@ def load(
     sample_seed: int = 0,
     positives: float | None = None,
 ) -> Tasks:
-    """Fetch the file if need be, and make a task of each field.
+    """Download the file if necessary, and make a task of each field.
 
     Parameters
     ----------
     home : Path, optional
-        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     tasks : {"all", "osmtl19"} or sequence of int
         A choice of ``SUBSETS``, or the fields' numbers, from 1, in the tasks' order.
     per_task : int, optional
-        Examples kept of each task, drawn uniformly without replacement; else all.
+        Number of examples to keep per task, drawn uniformly without replacement; default: all.
     sample_seed : int
         Decides the draw.
     positives : float, optional
-        Share of landmines among those kept; else as they are drawn.
+        Share of landmines among the kept examples; default: as drawn.
 
     Returns
     -------
     Tasks
-        X : ndarray of shape (n_places, 9). The rows of a task are in the file's order, and its
-        name says its field's number and ground, as of `task_name`.
+        X : ndarray of shape (n_places, 9). The rows of a task are in the file's order, and its name
+        gives its field's number and ground (`task_name`).
 
     Raises
     ------
     DataMissing
         If the file is available nowhere.
     UserError
-        A task is unknown or too small, or the file parses to other counts than it must.
+        A task is unknown or too small, or the parsed counts are not as expected.
     """
     if isinstance(tasks, str):
         chosen(NAME, "tasks", [tasks], SUBSETS)

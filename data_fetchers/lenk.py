@@ -1,9 +1,9 @@
-"""How likely 180 persons are to buy 20 personal computers each.
+"""How likely each of 180 persons is to buy 20 personal computers.
 
 The survey of Lenk, DeSarbo, Green and Young (1996): a person rates 20 descriptions of a computer
 from 0 to 10, and a task is a person. A description has 13 attributes of two levels, coded -1 and
-+1, and a constant 1. The file is that of many papers on multi-task learning; it has 16 computers of
-each person for training and 4 for the test, which are put together here, in this order.
++1, and a constant 1. The file is that of many papers on multi-task learning; it has 16 computers
+per person for training and 4 for testing, which are combined here, in this order.
 
 Targets are real numbers, so ``load`` returns `RealTasks`.
 
@@ -54,7 +54,7 @@ FILES: tuple[RemoteFile, ...] = (
 
 N_PERSONS, N_FEATURES = 180, 13
 PARTS = {"Traindata": 16, "Testdata": 4}
-"""The file's tables, and how many computers of each person they have."""
+"""The file's tables, and the number of computers per person in each."""
 
 
 def parse(content: bytes) -> np.ndarray:
@@ -63,7 +63,7 @@ def parse(content: bytes) -> np.ndarray:
     Raises
     ------
     UserError
-        The content is not of the format.
+        If the content has another format.
     """
     try:
         held = loadmat(io.BytesIO(content))
@@ -79,12 +79,12 @@ def parse(content: bytes) -> np.ndarray:
 
 
 def load(*, home: Path | None = None, n_features: int = N_FEATURES) -> RealTasks:
-    """Fetch the file if need be, and make a task of each person.
+    """Download the file if necessary, and make a task of each person.
 
     Parameters
     ----------
     home : Path, optional
-        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     n_features : {13, 14}
         The attributes alone, or with the constant.
 
@@ -96,9 +96,9 @@ def load(*, home: Path | None = None, n_features: int = N_FEATURES) -> RealTasks
     Raises
     ------
     DataMissing
-        The file is to be had nowhere.
+        If the file is available nowhere.
     UserError
-        There are other numbers of features, or the file parses to other counts than it must.
+        There are other numbers of features, or the parsed counts are not as expected.
     """
     chosen(NAME, "n_features", [n_features], (N_FEATURES, N_FEATURES + 1))
     table = parse(fetch(NAME, FILES[0], home=home).read_bytes())

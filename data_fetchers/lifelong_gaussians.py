@@ -1,12 +1,13 @@
 """Tasks of two kinds with Gaussian examples in the plane: the AKLO paper's syn1 and syn2.
 
-Nothing is fetched. Half of the tasks are of each kind (25 and 25 in the paper). Task T has the
+Nothing is downloaded. Half of the tasks are of each kind (25 and 25 in the paper). Task T has the
 boundary a_T = a + ε_T (1, 1) through the origin, with one ε_T for both components, and
-y = sign(a_T·x). In syn1 the kinds differ in where their examples lie and in a: [10, 10] and
+y = sign(a_T·x). In syn1 the kinds differ in the mean of their examples and in a: [10, 10] and
 [−1, 1], [20, 5] and [−¼, 1], so that a goes through the middle of the examples. In syn2 the
 examples of all tasks lie in one place, and the second kind has the opposite labels.
 
-The paper does not say where syn2's examples lie: `mean` is ours, [10, 10] as in syn1's first kind.
+The paper does not give the mean of syn2's examples; [10, 10], as in syn1's first kind, is our
+choice.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ LICENCE = "none needed: drawn here"
 SYNTHETIC = True
 
 SCALES = {"variance": 0.5, "std": 1.0}
-"""The power of a size that is a standard deviation, by what the size is."""
+"""The power of a size that gives a standard deviation, by the kind of size."""
 
 KINDS = ("shifted", "opposite")
 
@@ -56,13 +57,13 @@ def load(
     n_tasks, n_examples : int
         Numbers of tasks, the first half of them of the first kind, and of examples of each task.
     means : sequence of two pairs of float
-        Where the examples of each kind lie; their covariance is I.
+        The mean of each kind's examples; their covariance is I.
     boundaries : sequence of two pairs of float
         a of each kind.
     spread : float
         Size of ε_T.
     spread_is : {"variance", "std"}
-        What `spread` is of.
+        The meaning of `spread`.
 
     Returns
     -------
@@ -72,7 +73,7 @@ def load(
     Raises
     ------
     UserError
-        An option is none of those that there are.
+        If an option is invalid.
     """
     chosen(NAME, "kinds", [kinds], KINDS)
     chosen(NAME, "spread_is", [spread_is], SCALES)

@@ -2,11 +2,11 @@
 
 The IEDB benchmark of Peters and others (2006): 48,828 measured affinities (IC50, in nM) of peptides
 of 8 to 11 residues to 48 alleles, human, macaque, mouse and chimpanzee. A task is an allele; a
-peptide is a binder if its IC50 is under a threshold. The labels are not in the data, and 500 nM is
-the usual threshold. An IC50 that was measured as a bound (``>`` or ``<``) is taken at the bound.
+peptide is a binder if its IC50 is under a threshold. The data have no labels; 500 nM is the usual
+threshold. An IC50 measured as a bound (``>`` or ``<``) counts as the bound.
 
-The file is ``predictions_smm.txt`` with CRLF line ends. The other public copies that are known have
-LF line ends and so another hash; the benchmark's own page has no address that yields this file.
+The file is ``predictions_smm.txt`` with CRLF line ends. The other known public copies have LF line
+ends and therefore another hash; the benchmark's own page has no address for this file.
 
 Licence: unstated.
 """
@@ -111,11 +111,11 @@ PEPTIDES_AND_BINDERS = {
     "H-2 Kk": (352, 167),
     "H-2 Ld": (102, 16),
 }
-"""Of each allele, in the file's order: the peptides, and those of an IC50 under 500 nM."""
+"""For each allele, in the file's order: number of peptides, and of those under 500 nM."""
 
 
 def short_name(allele: str) -> str:
-    """Return the name by which an allele is chosen: 'A0201' for 'HLA A*0201', else the file's."""
+    """Return an allele's name in options: 'A0201' for 'HLA A*0201', else as in the file."""
     if not allele.startswith("HLA "):
         return allele
     return allele.removeprefix("HLA ").replace("*", "")
@@ -156,7 +156,7 @@ def parse(text: str) -> Measurements:
     Raises
     ------
     UserError
-        A line is not of the format.
+        If a line has another format.
     """
     header, *lines = text.splitlines() or [""]
     if tuple(header.split("\t")) != COLUMNS:
@@ -188,7 +188,7 @@ def bigrams(peptides: Sequence[str], value: str = "count") -> np.ndarray:
     peptides : sequence of str
         Residues, one letter each.
     value : {"count", "presence"}
-        Whether an entry is how often the pair is in the peptide, or 1 if it is there at all.
+        Whether an entry is the number of occurrences of the pair, or 1 if it occurs.
 
     Returns
     -------
@@ -225,26 +225,26 @@ def load(
     threshold_nm: float = BINDER_NM,
     value: str = "count",
 ) -> Tasks:
-    """Fetch the file if need be, and make a task of each allele.
+    """Download the file if necessary, and make a task of each allele.
 
     Parameters
     ----------
     home : Path, optional
-        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     alleles : sequence of str, optional
         The alleles in the tasks' order, a human one as 'A0201', another as the file spells it;
         else all, in the file's order.
     lengths : sequence of int, optional
         The lengths of the peptides to keep, in residues; else all.
     threshold_nm : float
-        A peptide is a binder, and its label +1, if its IC50 is under so many nM.
+        A peptide is a binder, with label +1, if its IC50 is below this, in nM.
     value : {"count", "presence"}
-        As of `bigrams`.
+        As in `bigrams`.
 
     Returns
     -------
     Tasks
-        X : ndarray of shape (n_peptides, 400), as of `bigrams`. The rows of a task are in the
+        X : ndarray of shape (n_peptides, 400), as in `bigrams`. The rows of a task are in the
         file's order.
 
     Raises
@@ -252,8 +252,8 @@ def load(
     DataMissing
         If the file is available nowhere.
     UserError
-        An option is wrong, an allele has no peptide of these lengths, or the file parses to other
-        counts than it must.
+        An option is wrong, an allele has no peptide of these lengths, or the parsed counts are not
+        as expected.
     """
     spelt = {short_name(allele): allele for allele in PEPTIDES_AND_BINDERS}
     names = chosen(NAME, "alleles", spelt if alleles is None else alleles, spelt)

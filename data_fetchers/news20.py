@@ -3,15 +3,14 @@
 The training part of 20 Newsgroups (Lang, 1995) in Rennie's and Rifkin's preprocessing, as LIBSVM
 has it: 15,935 messages as counts of 62,061 words, each of one of 20 newsgroups. A task is a
 hierarchy of newsgroups: comp, rec, sci or talk; an example's class is its newsgroup. The newsgroups
-misc.forsale, alt.atheism and soc.religion.christian are in none of the four. LIBSVM's test part
-(3,993 messages) is not here.
+misc.forsale, alt.atheism and soc.religion.christian belong to none of the four. LIBSVM's test part
+(3,993 messages) is not included.
 
-The file numbers the newsgroups and does not name them, and the numbers are not alphabetical. Their
-names were inferred: they are the ones under which the documents that have each word, counted by
-newsgroup, come closest to those counts in the messages of 20news-bydate; no exchange of two names
-comes closer.
+The file numbers the newsgroups without naming them, and not alphabetically. We inferred their names
+by comparing, for each word, the number of documents per newsgroup with those in 20news-bydate; no
+exchange of two names comes closer.
 
-This set has classes rather than labels of -1 and +1, as similarities are learned from it, so
+This set has classes rather than labels of -1 and +1, because similarities are learnt from it, so
 ``load`` returns `data_fetchers.isolet.Classes`.
 
 Licence: unstated.
@@ -49,7 +48,7 @@ CITATION = """\
 
 FILES: tuple[RemoteFile, ...] = (
     RemoteFile(
-        "news20.bz2",  # as LIBSVM hands it over: its bytes are the packed ones
+        "news20.bz2",  # as distributed by LIBSVM: the bytes are the packed ones
         "8c79851f6f5fdc5540a0d04a5ab728353c42d26b84e73f93bda301c06c15ffe9",
         2_376_572,
         (
@@ -92,7 +91,7 @@ MESSAGES = (
     *(797, 780, 797, 796, 796, 797, 799, 798, 799, 792),
     *(798, 797, 798, 798, 799, 799, 800, 799, 799, 797),
 )
-"""The messages of each newsgroup, from number 1 on."""
+"""Number of messages of each newsgroup, from number 1 on."""
 COUNTS = {"messages": 15_935, "words": 62_061, "words that occur": 60_346, "nonzeros": 1_272_569}
 
 
@@ -103,7 +102,7 @@ class Messages:
     Parameters
     ----------
     X : csr_array of shape (n_messages, n_words), float64
-        How often each word is in each message, with sorted indices.
+        Number of occurrences of each word in each message, with sorted indices.
     label : ndarray of shape (n_messages,), int64
         The newsgroup of each message, from 1.
     """
@@ -128,7 +127,7 @@ def parse(text: str) -> Messages:
     Raises
     ------
     UserError
-        A line is not of the format.
+        If a line has another format.
     """
     words: list[int] = []
     counts: list[int] = []
@@ -186,22 +185,23 @@ def load(
     words: int | None = None,
     components: int | None = None,
 ) -> Classes:
-    """Fetch the file if need be, and make a task of each hierarchy.
+    """Download the file if necessary, and make a task of each hierarchy.
 
     Parameters
     ----------
     home : Path, optional
-        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     tasks : sequence of str, optional
         The hierarchies, in the tasks' order; else all, in the order of ``TASKS``.
     value : {"count", "presence"}
-        Whether an entry is how often the word is in the message, or 1.
+        Whether an entry is the number of occurrences in the message, or 1.
     per_newsgroup : int, optional
-        How many messages of each newsgroup are taken, the first in the file; else all.
+        Number of messages per newsgroup to include, the first in the file; default: all.
     words : int, optional
-        How many words are taken, those in most of the messages that are taken; else all.
+        Number of words to include, those in most of the included messages; default: all.
     components : int, optional
-        On how many of the principal axes of all messages that are taken; else the words themselves.
+        Number of principal axes of the included messages to project onto; default: the words
+        themselves.
 
     Returns
     -------
@@ -215,7 +215,7 @@ def load(
     DataMissing
         If the file is available nowhere.
     UserError
-        An option is wrong, or the file parses to other counts than it must.
+        An option is wrong, or the parsed counts are not as expected.
     """
     names = chosen(NAME, "tasks", TASKS if tasks is None else tasks, TASKS)
     chosen(NAME, "value", [value], VALUES)
@@ -239,7 +239,7 @@ def load(
 
 
 def _first_of_each(label: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
-    """Return the first n of the rows of each label, in their order."""
+    """Return the first n rows of each label, in order."""
     first = [rows[label[rows] == each][:n] for each in np.unique(label[rows])]
     return np.sort(np.concatenate(first))
 

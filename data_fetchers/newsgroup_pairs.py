@@ -1,8 +1,9 @@
-"""Ten tasks, each to tell one newsgroup's messages from another's (OMTL paper, section 5.1).
+"""Ten tasks: separate one newsgroup's messages from another's (OMTL paper, section 5.1).
 
 The paper takes its ten tasks from Raina, Ng and Koller (2006), with 11,269 training and 7,505 test
-messages: all of the version of 20 Newsgroups that is split by date. Which newsgroups are paired is
-not said. These are LIBSVM's 15,935 messages of the same 20 newsgroups (`data_fetchers.news20`).
+messages: all of the version of 20 Newsgroups that is split by date. It does not say which
+newsgroups are paired. These are LIBSVM's 15,935 messages of the same 20 newsgroups
+(`data_fetchers.news20`).
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ __all__ = ["CITATION", "FILES", "FOLDER", "LICENCE", "NAME", "load"]
 
 
 def load(*, home: Path | None = None, pairing: str = "far") -> Tasks:
-    """Fetch the file if need be, and make a task of each pair.
+    """Download the file if necessary, and make a task of each pair.
 
     Parameters
     ----------
     home : Path, optional
-        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     pairing : {"far", "near"}
-        Whether newsgroup k is paired with k + 10, of LIBSVM's numbers, or the first with the
+        Whether newsgroup k, in LIBSVM's numbering, is paired with k + 10, or the first with the
         second, the third with the fourth, and so on.
 
     Returns
@@ -43,7 +44,7 @@ def load(*, home: Path | None = None, pairing: str = "far") -> Tasks:
     DataMissing
         If the file is available nowhere.
     UserError
-        An option is wrong, or the file parses to other counts than it must.
+        An option is wrong, or the parsed counts are not as expected.
     """
     chosen(NAME, "pairing", [pairing], PAIRINGS)
     found = messages(home)

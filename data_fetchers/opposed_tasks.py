@@ -1,8 +1,8 @@
 """Three tasks, two of which are each other's negative (OMTL paper, section 5.1, "Synthetic").
 
-Nothing is fetched: w_1 = -w_2, w_3 is uncorrelated with both, and labels are the signs of w_k·x.
+Nothing is downloaded: w_1 = -w_2, w_3 is uncorrelated with both, and labels are the signs of w_k·x.
 The paper does not say how weights and examples are drawn: here both are standard normal, and w_3 is
-made to have the correlation 0 with w_1.
+made uncorrelated with w_1.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def load(
     rng : numpy.random.Generator
         Decides the draw.
     n_examples, n_features : int
-        Numbers of examples of each task, and of features.
+        Numbers of examples per task, and of features.
     """
     weights = true_weights(rng, n_features)
     X = rng.standard_normal((3 * n_examples, n_features))

@@ -1,9 +1,9 @@
-"""Similar tasks and an outlier: a random walk whose last step has a size of its own (ROM, IV.B).
+"""Similar tasks and an outlier: a random walk whose last step has another size (ROM, IV.B).
 
-Nothing is fetched. Task 1's weights have 60 % of their components 1 and the rest −1.5; each later
-task's are those of the task before plus Gaussian steps, the last task's plus a step of another
-size. Examples are uniform in a cube and labels have no noise, as the DOM paper says of the same
-construction (its section 4.1) and this one does not.
+Nothing is downloaded. Task 1's weights have 60 % of their components 1 and the rest −1.5; each
+later task's are those of the previous task plus Gaussian steps, and the last step has another size.
+Examples are uniform in a cube and labels have no noise; this paper does not say so, but the DOM
+paper does for the same construction (its section 4.1).
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ def load(
     rng : numpy.random.Generator
         Decides the draw.
     n_tasks, n_examples, n_features : int
-        Numbers of tasks, of examples of each task, and of features.
+        Numbers of tasks, of examples per task, and of features.
     increment, outlier : float
         Size of the steps to tasks 2, 3, …, and of the step to the last task.
     increment_is, outlier_is : {"variance", "std"}
-        What `increment` and `outlier` are of.
+        The meaning of `increment` and `outlier`.
     flipped : float in [0, 0.5]
-        Probability that a label is the wrong one.
+        Probability that a label is wrong.
 
     Raises
     ------
     UserError
-        If a size is of neither a variance nor a standard deviation, or `flipped` is out of range.
+        If a size is neither a variance nor a standard deviation, or `flipped` is out of range.
     """
     if not 0.0 <= flipped <= 0.5:
         raise UserError(f"{NAME}: flipped={flipped!r} must be from 0 to 0.5")

@@ -1,15 +1,15 @@
 """Attributes of faces, which stand in for the attributes of shoes.
 
 The AKLO paper learns 10 attributes of shoes (pointy, shiny, formal, ...) from 990 features of an
-image: 960 of its GIST and 30 of its colours. Those data were not found. These are the faces of the
-same group's earlier paper (Parikh and Grauman, 2011), made in the same way: 772 images of 8 people,
-with 512 features of the GIST and 30 of the colours, and 11 attributes (male, smiling, chubby, ...).
-A task is an attribute. All tasks share one pool of images, so an image's row is repeated. Numbers
-on these data are no reproduction of numbers on shoes.
+image: 960 of its GIST and 30 of its colours. We did not find those data. These are the faces of the
+same group's earlier paper (Parikh and Grauman, 2011), prepared in the same way: 772 images of 8
+people, with 512 features of the GIST and 30 of the colours, and 11 attributes (male, smiling,
+chubby, ...). A task is an attribute. All tasks share one pool of images, so an image's row is
+repeated. Numbers on these data do not reproduce numbers on shoes.
 
-An attribute is of a person and not of an image: all images of a person have the same labels, so a
-task is to tell some of the 8 people from the others. The file's own relative orderings and fitted
-predictions are left alone.
+An attribute belongs to a person, not to an image: all images of a person have the same labels, so a
+task is to separate some of the 8 people from the others. The file's own relative orderings and
+fitted predictions are not used.
 
 Licence: unstated.
 """
@@ -75,7 +75,7 @@ POSITIVES = {
     "BigLips": 289,
     "RoundFace": 289,
 }
-"""Of each attribute, in the file's order: the images that have it."""
+"""For each attribute, in the file's order: the number of images that have it."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Images:
     X : ndarray of shape (n_images, n_features), float64
         Features of the images.
     person : ndarray of shape (n_images,), int64
-        Who is in each image, from 0.
+        The person in each image, from 0.
     has : ndarray of shape (n_people, n_attributes), bool
         Which attributes each person has.
     attributes : tuple of str
@@ -112,7 +112,7 @@ def parse(content: bytes) -> Images:
     Raises
     ------
     UserError
-        The content is not of the format.
+        If the content has another format.
     """
     parts = "'feat', 'class_labels', 'binary_predicates' and 'attribute_names'"
     with matlab(NAME, content, parts) as held:
@@ -135,20 +135,20 @@ def load(
     sample_seed: int = 0,
     positives: float | None = None,
 ) -> Tasks:
-    """Fetch the file if need be, and make a task of each attribute.
+    """Download the file if necessary, and make a task of each attribute.
 
     Parameters
     ----------
     home : Path, optional
-        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     attributes : sequence of str, optional
         The attributes, in the tasks' order; else all 11, in the order of ``POSITIVES``.
     per_task : int, optional
-        Examples kept of each task, drawn uniformly without replacement; else all.
+        Number of examples to keep per task, drawn uniformly without replacement; default: all.
     sample_seed : int
         Decides the draw.
     positives : float, optional
-        Share of the kept examples that have the attribute; else as it falls.
+        Share of the kept examples that have the attribute; default: as drawn.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def load(
     DataMissing
         If the file is available nowhere.
     UserError
-        An attribute is unknown, or the file parses to other counts than it must.
+        An attribute is unknown, or the parsed counts are not as expected.
     """
     names = chosen(NAME, "attributes", POSITIVES if attributes is None else attributes, POSITIVES)
 

@@ -1,7 +1,7 @@
 """Similar tasks whose true weights are a random walk (DOM paper, section 4.1; after COML's).
 
-Nothing is fetched: w⁰ has 60 % of its components 1 and the rest −1.5, task k's weights are those of
-task k − 1 plus Gaussian increments, examples are uniform in a cube, and labels have no noise.
+Nothing is downloaded: w⁰ has 60 % of its components 1 and the rest −1.5, task k's weights are those
+of task k − 1 plus Gaussian increments, examples are uniform in a cube, and labels have no noise.
 """
 
 from __future__ import annotations
@@ -89,16 +89,16 @@ def load(
     rng : numpy.random.Generator
         Decides the draw.
     n_tasks, n_examples, n_features : int
-        Numbers of tasks, of examples of each task, and of features.
+        Numbers of tasks, of examples per task, and of features.
     increment : float
         Size of the random walk's steps.
     increment_is : {"variance", "std"}
-        What `increment` is of.
+        The meaning of `increment`.
 
     Raises
     ------
     UserError
-        If it is of neither.
+        If it is neither.
     """
     weights = true_weights(rng, n_tasks, n_features, increment, increment_is)
     return labelled(rng, weights, n_examples)

@@ -1,14 +1,14 @@
 """Exam scores of pupils of 139 London schools.
 
-The data of the Inner London Education Authority (1985 to 1987), as multi-task papers have them
-since Bakker and Heskes (2003): 15,362 pupils, a task is a school. Two features are percentages of
-the school, the others tell two-valued things: the year, gender, the band in verbal reasoning,
-ethnic group, the school's gender and denomination. The file's last feature is a constant, and two
-tell one gender; without the constant and one of these there are 26, as in papers that have 26.
+The data of the Inner London Education Authority (1985 to 1987), as used in multi-task papers since
+Bakker and Heskes (2003): 15,362 pupils; a task is a school. Two features are percentages of the
+school, the others are indicators of the year, gender, the band in verbal reasoning, ethnic group,
+the school's gender and denomination. The file's last feature is a constant, and two features encode
+gender; without the constant and one of these there are 26, as in papers with 26 features.
 
 Targets are real numbers, so ``load`` returns `RealTasks`.
 
-Licence: of the data unstated; the repository that the file is from has GPL-2.0.
+Licence: of the data unstated; the file's repository has GPL-2.0.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ FILES: tuple[RemoteFile, ...] = (
 
 COUNTS = {"schools": 139, "pupils": 15_362, "features": 28}
 PERCENTAGES = (3, 4)
-"""Columns of numbers; all others are 0 or 1."""
+"""Numeric columns; all others are 0 or 1."""
 LEFT_OUT = (5, 27)
 """One of the two columns of gender, and the constant."""
 CODINGS = ("zero_one", "signs")
-"""What a column of two values has: 0 and 1, or -1 and +1."""
+"""The values of a two-valued column: 0 and 1, or -1 and +1."""
 
 
 def parse(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -67,7 +67,7 @@ def parse(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     Raises
     ------
     UserError
-        The content is not of the format.
+        If the content has another format.
     """
     try:
         held = loadmat(io.BytesIO(content))
@@ -83,14 +83,14 @@ def parse(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def load(*, home: Path | None = None, coding: str = "zero_one") -> RealTasks:
-    """Fetch the file if need be, and make a task of each school.
+    """Download the file if necessary, and make a task of each school.
 
     Parameters
     ----------
     home : Path, optional
-        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     coding : {"zero_one", "signs"}
-        What the two-valued features are.
+        The coding of two-valued features.
 
     Returns
     -------
@@ -100,9 +100,9 @@ def load(*, home: Path | None = None, coding: str = "zero_one") -> RealTasks:
     Raises
     ------
     DataMissing
-        The file is to be had nowhere.
+        If the file is available nowhere.
     UserError
-        The coding is unknown, or the file parses to other counts than it must.
+        The coding is unknown, or the parsed counts are not as expected.
     """
     chosen(NAME, "coding", [coding], CODINGS)
     X, y, task = parse(fetch(NAME, FILES[0], home=home).read_bytes())

@@ -39,8 +39,8 @@ CITATION = """\
 }
 """
 
-# The archive is the canonical origin, but each file in it costs a reading of what comes before it,
-# mostly of the unlabelled reviews; so the public copy goes first, and the archive stands in for it.
+# The archive is the canonical origin, but reading a file in it means reading everything before it,
+# mostly the unlabelled reviews; so the public copy comes first, with the archive as a fallback.
 _ARCHIVE = "https://www.cs.jhu.edu/~mdredze/datasets/sentiment/processed_acl.tar.gz"
 _REPO = "RyosukeOzaki/Logistic-Regression"
 _COMMIT = "9ec5348a0cd608863ef3bf9ee5d1c4c57baf81c8"
@@ -112,7 +112,7 @@ COUNTS = {
     "bigrams": 416_693,
     "features in 2 or more reviews": 115_700,
 }
-"""What the four domains together must have."""
+"""Expected counts over the four domains."""
 
 
 @dataclass(frozen=True)
@@ -122,11 +122,11 @@ class Reviews:
     Parameters
     ----------
     X : csr_array of shape (n_reviews, n_features), float64
-        How often each feature is in each review, with sorted indices.
+        Number of occurrences of each feature in each review, with sorted indices.
     y : ndarray of shape (n_reviews,), float64
         Labels, -1 or +1.
     text : ndarray of shape (n_reviews,), int64
-        The number of the text that each review is from.
+        The index of each review's text.
     features : tuple of str
         The columns' names, sorted.
     """
@@ -137,16 +137,17 @@ class Reviews:
     features: tuple[str, ...]
 
     def words(self) -> np.ndarray:
-        """Return how many words each feature has, 1 or 2, an array of shape (n_features,).
+        """Return the number of words of each feature, 1 or 2, shape (n_features,).
 
-        A feature with a ``_`` is a bigram. A few dozen have more of them, of words that had their
-        own (``firmware_v3.0_20``), and a unigram with one cannot be told from a bigram.
+        A feature with a ``_`` is a bigram. A few dozen have more than one, from words with a ``_``
+        of their own (``firmware_v3.0_20``); a unigram with a ``_`` is indistinguishable from a
+        bigram.
         """
         return np.array([2 if "_" in feature else 1 for feature in self.features], dtype=np.int64)
 
 
 def parse(texts: Iterable[str]) -> Reviews:
-    """Read reviews, a line each.
+    """Read reviews, one per line.
 
     Parameters
     ----------
@@ -161,7 +162,7 @@ def parse(texts: Iterable[str]) -> Reviews:
     Raises
     ------
     UserError
-        A line is not of the format.
+        If a line has another format.
     """
     columns: dict[str, int] = {}
     entries: list[int] = []
@@ -170,7 +171,7 @@ def parse(texts: Iterable[str]) -> Reviews:
     labels: list[float] = []
     sources: list[int] = []
     for number, text in enumerate(texts):
-        # Not splitlines: some of the characters at which it splits may stand within a feature.
+        # Not splitlines: it also splits at characters that may occur within a feature.
         for at, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
             *pairs, last = line.split(" ")
             try:
@@ -206,37 +207,37 @@ def load(
     ngrams: int | Collection[int] = (1, 2),
     numbering: str = "shared",
 ) -> Tasks:
-    """Fetch the files if need be, and make a task of each domain.
+    """Download the files if necessary, and make a task of each domain.
 
     Parameters
     ----------
     home : Path, optional
-        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     domains : sequence of str, optional
         The domains, in the tasks' order; else all, in the order of ``DOMAINS``.
     value : {"count", "presence"}
-        Whether an entry is how often the feature is in the review, or 1.
+        Whether an entry is the number of occurrences in the review, or 1.
     min_reviews : int
-        Keep the features that are in at least so many reviews of these domains.
+        Keep features that occur in at least this many reviews of these domains.
     ngrams : int or collection of int
         The lengths of the features to keep, in words: 1 for unigrams, 2 for bigrams, or both.
     numbering : {"shared", "by_domain"}
         Whether a column is the same feature in all domains, or each domain numbers its own features
-        from 0 in the order in which they first appear, so that a column is another one in each.
+        from 0 in order of first appearance, so that a column means a different feature in each.
 
     Returns
     -------
     Tasks
-        X : csr_array of shape (n_reviews, n_features), a column for each feature that is kept, in
-        the order of their names unless each domain numbers its own. The rows of a task are its
-        negative reviews and then its positive ones, as the files have them.
+        X : csr_array of shape (n_reviews, n_features), a column for each kept feature, sorted by
+        name unless each domain numbers its own. The rows of a task are its negative reviews and
+        then its positive ones, as the files have them.
 
     Raises
     ------
     DataMissing
         If a file is available nowhere.
     UserError
-        An option is wrong, or the files parse to other counts than they must.
+        An option is wrong, or the parsed counts are not as expected.
     """
     names = chosen(NAME, "domains", DOMAINS if domains is None else domains, DOMAINS)
     chosen(NAME, "value", [value], VALUES)
@@ -268,7 +269,7 @@ def load(
 
 
 def _renumbered(parts: Sequence[sparse.csr_array]) -> sparse.csr_array:
-    """Return the rows, the columns of each part numbered in the order of their first appearance."""
+    """Return the rows, with each part's columns numbered in order of first appearance."""
     numbered = []
     for X in parts:
         _, first, same = np.unique(X.indices, return_index=True, return_inverse=True)

@@ -37,7 +37,7 @@ CITATION = """\
 """
 
 FOLDER = "sentiment"
-"""The data sets' folder that the files are in: that of the same collection's other form."""
+"""The folder of the files, shared with the same collection's other version."""
 
 _REPO = "ccsasuke/man"
 _COMMIT = "b57b4c14340db1ca7bffb5d9737b7c2601dc8df2"
@@ -228,14 +228,14 @@ REVIEWS = {
     "toys_games": (1000, 1000),
     "video": (1000, 1000),
 }
-"""The negative and the positive reviews of each domain."""
+"""Numbers of negative and positive reviews of each domain."""
 AMAZON = tuple(name for name in REVIEWS if name not in ("MR", "imdb"))
 """The domains that are kinds of Amazon's products."""
 
 
 @dataclass(frozen=True)
 class Reviews:
-    """Parsed reviews: the tokens of each, its label (-1 or +1), and the number of its text."""
+    """Parsed reviews: the tokens of each, its label (-1 or +1), and the index of its text."""
 
     tokens: list[list[str]]
     y: np.ndarray
@@ -243,7 +243,7 @@ class Reviews:
 
 
 def parse(texts: Iterable[str]) -> Reviews:
-    """Read reviews, a line each.
+    """Read reviews, one per line.
 
     Parameters
     ----------
@@ -253,13 +253,13 @@ def parse(texts: Iterable[str]) -> Reviews:
     Raises
     ------
     UserError
-        A line is not of the format.
+        If a line has another format.
     """
     tokens: list[list[str]] = []
     labels: list[float] = []
     sources: list[int] = []
     for number, text in enumerate(texts):
-        # Not splitlines: some of the characters at which it splits may stand within a review.
+        # Not splitlines: it also splits at characters that may occur within a review.
         for at, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
             label, tab, review = line.partition("\t")
             if not tab or label.strip() not in ("0", "1"):
@@ -280,16 +280,16 @@ def load(
     value: str = "count",
     ngrams: int | Collection[int] = 1,
 ) -> Tasks:
-    """Fetch the files if need be, and make a task of each domain.
+    """Download the files if necessary, and make a task of each domain.
 
     Parameters
     ----------
     home : Path, optional
-        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     domains : sequence of str, optional
-        The domains, in the tasks' order; else those of ``AMAZON``.
+        The domains, in the tasks' order; default: those of ``AMAZON``.
     value : {"count", "presence"}
-        Whether an entry is how often the feature is in the review, or 1.
+        Whether an entry is the number of occurrences in the review, or 1.
     ngrams : int or collection of int
         The lengths of the features, in words: 1, 2, or both.
 
@@ -305,7 +305,7 @@ def load(
     DataMissing
         If a file is available nowhere.
     UserError
-        An option is wrong, or the files parse to other counts than they must.
+        An option is wrong, or the parsed counts are not as expected.
     """
     names = chosen(NAME, "domains", AMAZON if domains is None else domains, REVIEWS)
     chosen(NAME, "value", [value], VALUES)
@@ -313,7 +313,7 @@ def load(
 
     wanted = [f"fdu-mtl/{name}.task.{part}" for name in names for part in ("train", "test")]
     by_path = {file.path: file for file in FILES}
-    # A few files hold bytes that are not UTF-8; Latin-1 gives every byte a character.
+    # A few files contain bytes that are not UTF-8; Latin-1 maps every byte to a character.
     reviews = parse(
         fetch(FOLDER, by_path[path], home=home).read_bytes().decode("latin-1") for path in wanted
     )

@@ -5,15 +5,16 @@ prepared it for learning from few examples, "ARSC": texts in lower case, as toke
 between them, without the most frequent function words. A task is a domain. A line is a review: its
 tokens, a tab, and 1 or -1.
 
-The reviews of a domain are dealt to three sets of files, each with its own threshold of stars.
-``t4`` has 1 where a review has 4 or 5 stars and -1 where it has 1 or 2; ``t2`` has -1 for 1 star
-alone, and ``t5`` has 1 for 5 stars alone. The stars are not in the files: 5,866 texts stand in more
-than one set, and no labels contradict these thresholds. ``load`` takes all reviews that surely
-have more or fewer than 3 stars, which are those of ``t4``, the -1 of ``t2`` and the 1 of ``t5``; so
-reviews of 1 and of 5 stars are there at twice their share. A text that a domain has more than once
-is taken once.
+The reviews of a domain are divided among three sets of files, each with its own threshold of stars.
+``t4`` has 1 for a review with 4 or 5 stars and -1 for 1 or 2 stars; ``t2`` has -1 for 1 star only,
+and ``t5`` has 1 for 5 stars only. The files do not contain the stars: 5,866 texts occur in more
+than one set, and no labels contradict these thresholds. ``load`` uses all reviews that certainly
+have more or fewer than 3 stars: those of ``t4``, the -1 of ``t2`` and the 1 of ``t5``. So reviews
+with 1 and 5 stars have twice their share. A text that occurs more than once in a domain is used
+once.
 
-The training files of music and video are not used: no copy was at hand to take their hashes from.
+The training files of music and video are not used, because we had no copy to take their hashes
+from.
 
 Licence: unstated.
 """
@@ -74,7 +75,7 @@ def _files() -> Iterable[RemoteFile]:
 FILES: tuple[RemoteFile, ...] = tuple(_files())
 
 CERTAIN = {"t2": ("-1",), "t4": ("-1", "1"), "t5": ("1",)}
-"""Of each set of files, the labels that no review of 3 stars has."""
+"""For each set of files, the labels that no review with 3 stars has."""
 REVIEWS = {
     "apparel": (727, 4531),
     "automotive": (86, 328),
@@ -102,7 +103,7 @@ REVIEWS = {
     "toys_games": (1410, 5887),
     "video": (306, 2142),
 }
-"""The negative and the positive reviews of each domain."""
+"""Numbers of negative and positive reviews of each domain."""
 OF_100 = tuple(name for name, counts in REVIEWS.items() if sum(counts) > 100)
 """The domains with more than 100 reviews: all but tools_hardware."""
 
@@ -115,7 +116,7 @@ def parse(text: str, labels: Collection[str]) -> dict[str, float]:
     text : str
         Content of a file.
     labels : collection of {"-1", "1"}
-        Which reviews to keep.
+        The labels to keep.
 
     Returns
     -------
@@ -125,10 +126,10 @@ def parse(text: str, labels: Collection[str]) -> dict[str, float]:
     Raises
     ------
     UserError
-        A line is not of the format.
+        If a line has another format.
     """
     found: dict[str, float] = {}
-    # Not splitlines: some of the characters at which it splits may stand within a review.
+    # Not splitlines: it also splits at characters that may occur within a review.
     for at, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
         review, tab, label = line.rpartition("\t")
         if not tab or label not in ("-1", "1"):
@@ -148,16 +149,16 @@ def load(
     value: str = "count",
     ngrams: int | Collection[int] = 1,
 ) -> Tasks:
-    """Fetch the files if need be, and make a task of each domain.
+    """Download the files if necessary, and make a task of each domain.
 
     Parameters
     ----------
     home : Path, optional
-        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     domains : sequence of str, optional
-        The domains, in the tasks' order; else those of ``OF_100``.
+        The domains, in the tasks' order; default: those of ``OF_100``.
     value : {"count", "presence"}
-        Whether an entry is how often the feature is in the review, or 1.
+        Whether an entry is the number of occurrences in the review, or 1.
     ngrams : int or collection of int
         The lengths of the features, in words: 1, 2, or both.
 
@@ -165,14 +166,14 @@ def load(
     -------
     Tasks
         X : csr_array of shape (n_reviews, n_features), a column for each feature, sorted by name.
-        The rows of a task are in the order of the files, a text where it stands first.
+        The rows of a task are in the order of the files, each text at its first occurrence.
 
     Raises
     ------
     DataMissing
         If a file is available nowhere.
     UserError
-        An option is wrong, or the files parse to other counts than they must.
+        An option is wrong, or the parsed counts are not as expected.
     """
     names = chosen(NAME, "domains", OF_100 if domains is None else domains, REVIEWS)
     chosen(NAME, "value", [value], VALUES)

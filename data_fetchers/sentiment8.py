@@ -1,8 +1,8 @@
-"""Reviews of eight kinds of Amazon's products, "other" being one (OMTL paper, section 5.1).
+"""Reviews of eight kinds of Amazon's products, including "other" (OMTL paper, section 5.1).
 
 The paper's tasks are apparel, books, DVD, electronics, kitchen, music, video and other, with some
 73,000 training reviews. These are the 52,447 reviews of `data_fetchers.sentiment25`; the task
-"other" has all that are of none of the seven kinds.
+"other" has all reviews outside the seven kinds.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = ["CITATION", "FILES", "FOLDER", "LICENCE", "NAME", "load"]
 
 
 def load(*, home: Path | None = None, value: str = "count") -> Tasks:
-    """Fetch the files if need be, and make a task of each kind.
+    """Download the files if necessary, and make a task of each kind.
 
     Parameters
     ----------
     home : Path, optional
-        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     value : {"count", "presence"}
-        Whether an entry is how often the word is in the review, or 1.
+        Whether an entry is the number of occurrences in the review, or 1.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def load(*, home: Path | None = None, value: str = "count") -> Tasks:
     DataMissing
         If a file is available nowhere.
     UserError
-        An option is wrong, or the files parse to other counts than they must.
+        An option is wrong, or the parsed counts are not as expected.
     """
     of_each = sentiment25.load(home=home, domains=tuple(sentiment25.REVIEWS), value=value)
     number = [KINDS.index(name) if name in KINDS else len(KINDS) for name in of_each.names]

@@ -4,8 +4,8 @@ Task B of the ECML/PKDD 2006 discovery challenge: the labelled evaluation e-mail
 each, half of them spam, as counts of words over one dictionary of 152,543. A task is an inbox; its
 name is the challenge's, u00 to u14. Column j is the challenge's word number j + 1.
 
-The file is a public MATLAB copy of all 15 inboxes. Each of its e-mails and labels was found equal
-to the challenge's own file of that inbox, as another public repository has it.
+The file is a public MATLAB copy of all 15 inboxes. All its e-mails and labels equal those of the
+challenge's own files in another public repository.
 
 Licence: unstated.
 """
@@ -54,12 +54,12 @@ FILES: tuple[RemoteFile, ...] = (
 
 VALUES = ("count", "presence", "frequency")
 EMAILS_AND_SPAM = (400, 200)
-"""The e-mails of each inbox, and those that are spam."""
+"""Number of e-mails per inbox, and number of these that are spam."""
 NONZEROS = (
     *(64_116, 70_993, 79_747, 54_422, 39_293, 89_458, 53_040, 67_957),
     *(60_417, 61_244, 52_848, 61_104, 53_730, 68_005, 46_510),
 )
-"""The nonzeros of each inbox, from u00 on."""
+"""Number of nonzeros of each inbox, from u00 on."""
 COUNTS = {"words": 152_543, "words that occur": 37_120}
 
 
@@ -75,7 +75,7 @@ class Emails:
     Parameters
     ----------
     X : csr_array of shape (n_emails, n_words), float64
-        How often each word is in each e-mail, with sorted indices.
+        Number of occurrences of each word in each e-mail, with sorted indices.
     y : ndarray of shape (n_emails,), float64
         +1 for spam, -1 for other e-mails.
     user : ndarray of shape (n_emails,), int64
@@ -93,12 +93,12 @@ def parse(content: bytes) -> Emails:
     Parameters
     ----------
     content : bytes
-        The MATLAB file's: cells ``X`` and ``Y``, one an inbox; a label is 0, or 1 for spam.
+        The MATLAB file's: cells ``X`` and ``Y``, one per inbox; a label is 0, or 1 for spam.
 
     Raises
     ------
     UserError
-        The content is not of the format.
+        If the content has another format.
     """
     with matlab(NAME, content, "cells 'X' and 'Y', one an inbox") as held:
         inboxes = [sparse.csr_array(cell, dtype=np.float64) for cell in held["X"].ravel()]
@@ -115,19 +115,19 @@ def load(
     per_task: int | None = None,
     sample_seed: int = 0,
 ) -> Tasks:
-    """Fetch the file if need be, and make a task of each inbox.
+    """Download the file if necessary, and make a task of each inbox.
 
     Parameters
     ----------
     home : Path, optional
-        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     users : sequence of str, optional
-        The inboxes in the tasks' order, each as of `user_name`; else all 15.
+        The inboxes in the tasks' order, named as by `user_name`; default: all 15.
     value : {"count", "presence", "frequency"}
-        Whether an entry is how often the word is in the e-mail, or 1, or the word's share of the
+        Whether an entry is the number of occurrences in the e-mail, 1, or the word's share of the
         e-mail's words.
     per_task : int, optional
-        Examples kept of each task, drawn uniformly without replacement; else all.
+        Number of examples to keep per task, drawn uniformly without replacement; default: all.
     sample_seed : int
         Decides the draw.
 
@@ -141,7 +141,7 @@ def load(
     DataMissing
         If the file is available nowhere.
     UserError
-        An option is wrong, or the file parses to other counts than it must.
+        An option is wrong, or the parsed counts are not as expected.
     """
     number = {user_name(user): user for user in range(len(NONZEROS))}
     names = chosen(NAME, "users", number if users is None else users, number)

@@ -1,8 +1,8 @@
 """A user's own table: one row per example, with its label, its task and its features.
 
 The file is CSV, Parquet, svmlight (the task is the ``qid``) or NumPy arrays (``.npz`` with ``X``,
-``y`` and ``task``). Nothing in it is ever executed: pickled arrays are refused. Its hash is a part
-of every result that is made of it, so a changed file makes new results.
+``y`` and ``task``). Nothing in it is ever executed: pickled arrays are refused. Its hash is part of
+every result, so a changed file gives new results.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ CITATION = ""
 LICENCE = "the user's own"
 
 ARRAYS = ("X", "y", "task")
-"""What a file of NumPy arrays has."""
+"""The arrays in a file of NumPy arrays."""
 
 NUMBERS = (pyarrow.types.is_integer, pyarrow.types.is_floating, pyarrow.types.is_boolean)
-"""Kinds of columns that features may have."""
+"""Types that feature columns may have."""
 
 SHOWN = 5
-"""So many names or values are shown in a message."""
+"""Maximum number of names or values in a message."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Parsed:
     Parameters
     ----------
     X : ndarray or csr_array of shape (n_examples, n_features)
-        The features, numbers of any kind.
+        The features, numbers of any type.
     label, task : ndarray of shape (n_examples,)
-        As they stand in the file.
+        As in the file.
     """
 
     X: np.ndarray | sparse.csr_array
@@ -60,7 +60,7 @@ class Parsed:
 
 
 def place(path: str) -> Path:
-    """Return a file's place: a relative path is within the user's own folder, or this one."""
+    """Return a file's path; relative paths start in the user's own folder, or the current one."""
     return (own() or Path.cwd()) / Path(path).expanduser()
 
 
@@ -71,12 +71,12 @@ def _sha256(path: Path, size: int, changed: int) -> str:  # noqa: ARG001 - the f
 
 
 def hashes(options: Mapping[str, Any]) -> dict[str, str]:
-    """Return the hash of the file that options name, by its path as they name it.
+    """Return the hash of the file named by options, by its path as given.
 
     Raises
     ------
     UserError
-        If there is no such file, or it cannot be read.
+        If the file does not exist or cannot be read.
     """
     path = _path_of(options)
     try:
@@ -106,15 +106,15 @@ def load(
     path : str
         The file; a relative path is within the user's own folder.
     kind : {"csv", "parquet", "svmlight", "npz"}, optional
-        What it is; told by its suffix if left out.
+        The file's kind; by default according to its suffix.
     label, task : str
         The columns of labels and of tasks (of CSV and Parquet).
     features : sequence of str, optional
-        The columns of features, in their order; else all others.
+        The columns of features, in order; default: all others.
     labels : sequence of two values
         How the file writes −1 and +1.
     tasks : sequence, optional
-        Values of the task column, in the tasks' order; else all, sorted.
+        Values of the task column, in the tasks' order; default: all, sorted.
     one_class : {"refuse", "keep"}
         What to do with a task whose labels are all the same.
 
@@ -126,7 +126,8 @@ def load(
     Raises
     ------
     UserError
-        The file cannot be read, or is not such a table; the message says where and what to do.
+        If the file cannot be read, or is not a valid table; the message says where the problem is
+        and what to do.
     """
     found = _found(path)
     kind = kind or SUFFIXES.get(found.suffix.lower())
@@ -167,7 +168,7 @@ def _found(path: str) -> Path:
 
 
 def _columns(table: pyarrow.Table, label: str, task: str, features: Sequence[str] | None) -> Parsed:
-    """Return the columns of a table, once it is sure that they are there and numbers."""
+    """Return the columns of a table, after checking that they exist and are numeric."""
     names = table.column_names
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -190,7 +191,7 @@ def _columns(table: pyarrow.Table, label: str, task: str, features: Sequence[str
         if None in values:
             raise UserError(f"row {values.index(None) + 1} has no {name}")
         nul = [isinstance(value, str) and "\0" in value for value in values]
-        if any(nul):  # NumPy takes a NUL byte at the end for the end
+        if any(nul):  # NumPy drops trailing NUL bytes
             raise UserError(f"row {nul.index(True) + 1} has a NUL byte in its {name}; take it out")
     columns = [table[name].to_pandas().to_numpy(np.float64) for name in used]
     given = (np.array(table[name].to_pylist()) for name in (label, task))
@@ -208,7 +209,7 @@ def _is_no_number(value: Any) -> bool:
 def _csv(path: Path, label: str, task: str, features: Sequence[str] | None) -> Parsed:
     try:
         table = pyarrow.csv.read_csv(path)
-        _ = table.column_names  # they are decoded here
+        _ = table.column_names  # decoding happens here
     except pyarrow.ArrowInvalid as fault:
         told = " ".join(str(fault).split()).removeprefix("CSV parse error: ")
         raise UserError(f"it is no CSV ({told})") from fault
@@ -280,7 +281,7 @@ SUFFIXES = {
     ".libsvm": "svmlight",
     ".npz": "npz",
 }
-"""Kinds of files by the ends of their names."""
+"""Kinds of files by suffix."""
 
 
 def _tasks(
@@ -290,7 +291,7 @@ def _tasks(
     wanted: Sequence[Any] | None,
     one_class: str,
 ) -> Tasks:
-    """Return the tasks of parsed columns, once it is sure that they are some."""
+    """Return the tasks of parsed columns, after checking that they are not empty."""
     chosen(path, "one_class", [one_class], ("refuse", "keep"))
     n_examples = parsed.X.shape[0]
     if n_examples == 0:
@@ -348,7 +349,7 @@ def _signs(path: str, given: np.ndarray, labels: Sequence[Any]) -> np.ndarray:
 
 
 def _called(value: Any) -> str:
-    """Return what a value of the task column is called: whole numbers without a point."""
+    """Return the name of a value of the task column; whole numbers have no point."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

@@ -1,14 +1,14 @@
 """News stories of 1998 by the event they report: the NIST TDT2 corpus, one category against all.
 
-Deng Cai's form of it: 9,394 documents, each of one of the 30 largest categories, and how often each
-of 36,771 terms is in each. Categories are numbered by size, the largest is 1. A task is a category:
-is a document of it or not? So a document is an example of several tasks, and its row is repeated.
-With all other documents as negatives a task has 9,394 rows, and 30 tasks have 281,820 with 36.7
-million nonzeros: 440 MB, 1.5 GB while they are prepared, and 440 MB more for each repeat that is
+Deng Cai's version: 9,394 documents, each in one of the 30 largest categories, with the number of
+occurrences of 36,771 terms. Categories are numbered by size, starting with the largest. A task asks
+whether a document is in a category. So a document is an example of several tasks, and its row is
+repeated. With all other documents as negatives a task has 9,394 rows, and 30 tasks have 281,820
+with 36.7 million nonzeros: 440 MB, 1.5 GB during preparation, and 440 MB more for each repeat
 played at the same time.
 
-The public copy that is read here has two columns more than Cai's: the category, and the day as
-month · 100 + day. Cai's own address yields the same documents in another file of another hash.
+The public copy used here has two more columns than Cai's: the category, and the day as month · 100
++ day. Cai's own address has the same documents in another file with another hash.
 
 Licence: unstated; the corpus itself is the Linguistic Data Consortium's.
 """
@@ -64,7 +64,7 @@ DOCUMENTS_BY_CATEGORY = (
     *(160, 145, 141, 140, 131, 123, 123, 120, 104, 98),
     *(76, 74, 72, 71, 66, 65, 63, 58, 56, 52),
 )
-"""The documents of each category, from category 1 on."""
+"""Number of documents in each category, from category 1 on."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class Documents:
     Parameters
     ----------
     X : csr_array of shape (n_documents, n_terms), float64
-        How often each term is in each document, with sorted indices.
+        Number of occurrences of each term in each document, with sorted indices.
     category : ndarray of shape (n_documents,), int64
         The category of each document, from 1.
     day : ndarray of shape (n_documents,), int64
-        The day of 1998 that each document is of, as month · 100 + day.
+        The day of each document in 1998, as month · 100 + day.
     """
 
     X: sparse.csr_array
@@ -102,7 +102,7 @@ def parse(content: bytes) -> Documents:
     Raises
     ------
     UserError
-        The content is not of the format.
+        If the content has another format.
     """
     with matlab(NAME, content, "a matrix 'fea' of terms, category and day") as held:
         fea = sparse.csc_array(held["fea"], dtype=np.float64)
@@ -117,11 +117,11 @@ def weighted(counts: sparse.csr_array, value: str = "count") -> sparse.csr_array
     Parameters
     ----------
     counts : csr_array of shape (n_documents, n_terms), float64
-        How often each term is in each document.
+        Number of occurrences of each term in each document.
     value : {"count", "presence", "tfidf"}
         Whether an entry is that count, or 1, or (1 + log count) · log(N/n), where n of the N
-        documents have the term. The last is what Deng Cai's own script makes, short of the unit
-        norm that it gives to each document at the end.
+        documents have the term. The last one follows Deng Cai's own script, except for its final
+        normalisation of each document.
 
     Raises
     ------
@@ -158,10 +158,11 @@ def one_against_all(
         Whether all other documents are negatives, whatever their category, or as many as there are
         positives (all, if there are fewer), sampled without replacement.
     sample_seed : int
-        Decides the sample, apart for each category: it is the same whichever others are tasks.
+        Seed of the sample, separate for each category: the sample does not depend on the other
+        tasks.
     per_task : int, optional
-        So many of these examples at most, sampled without replacement: half of them positive where
-        the negatives are balanced, whatever the share is where they are not; else all.
+        Maximum number of these examples, sampled without replacement: half of them positive if the
+        negatives are balanced, any share otherwise; default: all.
     """
     positive = np.flatnonzero(category == one)
     negative = np.flatnonzero(category != one)
@@ -193,32 +194,32 @@ def load(
     value: str = "count",
     per_task: int | None = None,
 ) -> Tasks:
-    """Fetch the file if need be, and make a task of each category.
+    """Download the file if necessary, and make a task of each category.
 
     Parameters
     ----------
     home : Path, optional
-        The folder of all data sets, as of `data_fetchers.fetch.fetch`.
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     categories : int, optional
-        How many categories are tasks, the largest ones; else all 30. The documents of the others
-        are negatives nonetheless.
+        Number of categories that are tasks, the largest ones; default: all 30. Documents of the
+        others are still negatives.
     negatives, sample_seed, per_task
-        As of `one_against_all`.
+        As in `one_against_all`.
     value : {"count", "presence", "tfidf"}
-        As of `weighted`, over all documents.
+        As in `weighted`, over all documents.
 
     Returns
     -------
     Tasks
         X : csr_array of shape (n_examples, 36771). The rows of a task are in the file's order, and
-        a document's row comes once in each task that it is an example of.
+        a document's row occurs once in each of its tasks.
 
     Raises
     ------
     DataMissing
         If the file is available nowhere.
     UserError
-        An option is wrong, or the file parses to other counts than it must.
+        An option is wrong, or the parsed counts are not as expected.
     """
     chosen(NAME, "negatives", [negatives], NEGATIVES)
     chosen(NAME, "value", [value], VALUES)

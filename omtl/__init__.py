@@ -4,11 +4,11 @@ from importlib import import_module
 from typing import Any
 
 FRAMES = ("compare", "run", "table")
-"""What the harness offers here (`omtl.reproduction.frames`); the learners do without it."""
+"""Functions of the harness (`omtl.reproduction.frames`); the learners do not need them."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import the harness only where it is used."""
+    """Import the harness only on use."""
     if name not in FRAMES:
         raise AttributeError(f"module 'omtl' has no attribute {name!r}")
     return getattr(import_module("omtl.reproduction.frames"), name)

@@ -1,4 +1,4 @@
-"""The data sets in Python: arrays for scikit-learn, streams of examples for river.
+"""The data sets as Python objects: arrays for scikit-learn, streams of examples for river.
 
 >>> from omtl.datasets import load
 >>> data = load("random_walk", n_examples=100)
@@ -27,7 +27,7 @@ from omtl.util.seeds import generator
 __all__ = ["DataSet", "load", "names"]
 
 TASK = "task"
-"""The feature of a river example that names its task."""
+"""The feature that names the task of a river example."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class DataSet:
     Parameters
     ----------
     name, label : str
-        The name in ``conf/dataset/``, and what people call it.
+        The name in ``conf/dataset/``, and the display name.
     X : ndarray or csr_array of shape (n_examples, n_features)
     y : ndarray of shape (n_examples,)
         Labels, -1 or +1.
@@ -45,7 +45,7 @@ class DataSet:
         The name of each example's task.
     task_names : tuple of str
     citation, licence : str
-        What to cite (BibTeX), and under which terms the data are.
+        What to cite (BibTeX), and the terms of use.
     """
 
     name: str
@@ -72,14 +72,14 @@ class DataSet:
         return self.stream()
 
     def order(self, seed: int = 0, repeat: int = 0) -> np.ndarray:
-        """Return the numbers of the examples in the order in which ``protocol=rounds`` plays them.
+        """Return the indices of the examples in the order in which ``protocol=rounds`` plays them.
 
-        A round has one example of each task that has any left.
+        A round has one example from each task that has any left.
 
         Parameters
         ----------
         seed, repeat : int
-            As of ``omtl run``: the same seed and repeat give the same order.
+            As in ``omtl run``: the same seed and repeat give the same order.
         """
         number = {name: k for k, name in enumerate(self.task_names)}
         task = np.array([number[name] for name in self.task], dtype=np.int64)
@@ -96,14 +96,14 @@ class DataSet:
         Parameters
         ----------
         seed, repeat : int
-            Of the order (`order`).
+            Seed and repeat of the order (`order`).
 
         Yields
         ------
         x : dict of str to float
-            The features that are not 0, by their number; ``x["task"]`` names the task.
+            The nonzero features, by index; ``x["task"]`` names the task.
         y : bool
-            Or a float, where targets are real.
+            Or a float, if targets are real.
         """
         X = self.X if isinstance(self.X, sparse.csr_array) else sparse.csr_array(self.X)
         for i in self.order(seed, repeat):
@@ -115,22 +115,22 @@ class DataSet:
 
 
 def names() -> list[str]:
-    """Return the names of the data sets, those of the user's own folder included."""
+    """Return the names of the data sets, including those of the user's own folder."""
     return options("dataset")
 
 
 def load(name: str, *, prepared: bool = True, seed: int = 0, **changed: Any) -> DataSet:
-    """Load a data set; download its files, checked by their hashes, if they are not there.
+    """Load a data set; download its files, checked by their hashes, if necessary.
 
     Parameters
     ----------
     name : str
         One of `names`.
     prepared : bool
-        Whether to normalise and to add a bias feature as the data set's config says, which is what
-        the harness plays; else as the files have it.
+        Whether to normalise and add a bias feature as in the data set's config, like the harness;
+        otherwise the data are as in the files.
     seed : int
-        Of a synthetic data set's draw.
+        Seed of a synthetic data set's draw.
     **changed
         Options of the data set (``options`` of its config) to set.
 

@@ -1,6 +1,6 @@
 """The operations for writing your own learner: products with rows, steps along them.
 
-Each works in plain Python and in compiled rules, for dense and for sparse rows alike.
+Each works in plain Python and in compiled rules, for dense and sparse rows alike.
 `omtl.kernel` has more: scaled and sparse weight vectors, vectors on a network.
 """
 

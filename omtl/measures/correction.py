@@ -17,7 +17,7 @@ def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n,)
-        Rejecting those that are at most α wrongly rejects any with a chance of at most α.
+        Rejecting values of at most α makes any false rejection with probability at most α.
     """
     given = np.asarray(p, dtype=float)
     order = np.argsort(given, kind="stable")

@@ -1,4 +1,4 @@
-"""The metrics, in the units in which the papers print them."""
+"""The metrics, in the units of the papers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 Arrays = Mapping[str, np.ndarray]
-"""What a unit leaves, by name (`omtl.experiment.unit.Result`)."""
+"""The results of a unit, by name (`omtl.experiment.unit.Result`)."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric by its name.
+    """A metric.
 
     Parameters
     ----------
@@ -22,14 +22,14 @@ class Metric:
         Unit of the number, as printed.
     lower_is_better : bool
     worst : float
-        What a learner gets that diverged.
+        The value for a learner that diverged.
     of : callable
-        ``of(arrays, point, task)`` gives the number of one repeat; `task` is a task's number, or
+        ``of(arrays, point, task)`` returns the number for one repeat; `task` is a task's index, or
         None for all tasks.
     needs : tuple of str
-        The arrays that it is made of.
+        The arrays that it needs.
     timing : bool
-        Whether it is a time, which another machine's cannot be compared with.
+        Whether it is a time, which is not comparable across machines.
     ranked : bool
         Whether one number can be better than another.
     """
@@ -51,22 +51,22 @@ def ace(arrays: Arrays, point: int, task: int | None) -> float:
 
 
 def auc(arrays: Arrays, point: int, task: int | None) -> float:
-    """Return the area under the ROC curve on held-out examples: the mean over the tasks.
+    """Return the area under the ROC curve on held-out examples, averaged over the tasks.
 
-    A task whose held-out examples are all of one class has none, and does not count.
+    A task whose held-out examples have a single class is left out.
     """
     areas = arrays["auc"][point]
     return float(np.nanmean(areas) if task is None else areas[task])
 
 
 def test_absolute(arrays: Arrays, point: int, task: int | None) -> float:
-    """Return the mean of the tasks' mean absolute errors on examples held out."""
+    """Return the mean of the tasks' mean absolute errors on held-out examples."""
     errors = arrays["test_absolute"][point]
     return float(np.mean(errors) if task is None else errors[task])
 
 
 def total(name: str) -> Callable[[Arrays, int, int | None], float]:
-    """Return the metric that adds up an array over the tasks."""
+    """Return the metric that sums an array over the tasks."""
 
     def of(arrays: Arrays, point: int, task: int | None) -> float:
         return float(np.sum(arrays[name][point, slice(None) if task is None else task]))
@@ -75,7 +75,7 @@ def total(name: str) -> Callable[[Arrays, int, int | None], float]:
 
 
 def share(some: str, of_all: str, times: float = 1.0) -> Callable[[Arrays, int, int | None], float]:
-    """Return the metric that is one array's share of another, each added up over the tasks."""
+    """Return the metric that is one array's share of another, each summed over the tasks."""
 
     def of(arrays: Arrays, point: int, task: int | None) -> float:
         part = slice(None) if task is None else task
@@ -85,12 +85,12 @@ def share(some: str, of_all: str, times: float = 1.0) -> Callable[[Arrays, int, 
 
 
 def correlation(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG001
-    """Return the correlation of the weights that two tasks have learnt."""
+    """Return the correlation between the learnt weights of two tasks."""
     return float(arrays["correlation"][point])
 
 
 def seconds(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG001
-    """Return the processor seconds of a play."""
+    """Return the CPU seconds of a play."""
     return float(arrays["seconds"][point])
 
 

@@ -1,14 +1,14 @@
-"""Ranking examples by their similarity to a query: exact top k, and how good they are.
+"""Ranking examples by their similarity to a query: exact top k, and its quality.
 
-With r_j = 1 where the example at rank j is of the query's class, and 0 where it is not:
+With r_j = 1 if the example at rank j has the query's class, and 0 otherwise:
 
 - AP@k, as the OMTRSL paper calls it, is the precision at k: the mean over all queries of
   (r_1 + … + r_k) / k;
 - mAP@k is the mean over all queries of Σ_{j ≤ k} r_j (r_1 + … + r_j) / j, divided by a normaliser:
   the smaller of k and the number of relevant examples (``relevant``), or k (``length``).
 
-An example is relevant if it is of the query's class and may be ranked. Ranks that there is no
-example for count as misses. Of equal similarities, the one that comes first has the better rank.
+An example is relevant if it has the query's class and may be ranked. Ranks without an example count
+as misses. In ties, the first example has the better rank.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ import numpy as np
 from omtl.util.errors import UserError
 
 QUERIES_AT_ONCE = 1024
-"""Rows of similarities that are ranked together, which bounds the memory."""
+"""Number of rows of similarities ranked together, which limits the memory."""
 
 NORMALISERS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "relevant": np.minimum,
     "length": lambda k, relevant: k,  # noqa: ARG005
 }
-"""From ranks k and numbers of relevant examples to what mAP@k is divided by."""
+"""Maps ranks k and numbers of relevant examples to the normaliser of mAP@k."""
 
 
 class Quality(NamedTuple):
@@ -68,7 +68,7 @@ def quality(
     with_query: bool = False,
     normaliser: str = "relevant",
 ) -> Quality:
-    """Return how good a ranking of examples by their similarity to each of them is.
+    """Return the quality of rankings by similarity, with each example as a query.
 
     Parameters
     ----------
@@ -78,13 +78,13 @@ def quality(
         Classes.
     n_ranks : int
     with_query : bool
-        Whether the query is among the examples that are ranked.
+        Whether the query is among the ranked examples.
     normaliser : {"relevant", "length"}
 
     Raises
     ------
     UserError
-        If the normaliser is not known.
+        If the normaliser is unknown.
     """
     if normaliser not in NORMALISERS:
         raise UserError(

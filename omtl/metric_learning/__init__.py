@@ -1,4 +1,4 @@
-"""Large margin metrics of one or many tasks: models, their objective, its descent."""
+"""Large-margin metrics for one or many tasks: models, objective and descent."""
 
 from omtl.util.compile_cache import keep_compiled
 

@@ -1,9 +1,9 @@
-"""Descent of the objective of large margin metrics: a projected gradient method.
+"""Minimising the objective of large-margin metrics: a projected gradient method.
 
-It has Nesterov's acceleration. The hinge has a quadratic start of some width, [u]_+ → u²/(2 width),
-so that there is a gradient; the width is divided by ten until the objective that it hides is below
-`tol`. The sums over triples are over a working set of impostor pairs, which gains all missing ones
-every few steps, and has none missing at the end.
+It uses Nesterov's acceleration. The hinge has a quadratic start of some width, [u]_+ → u²/(2
+width), so that it has a gradient; the width is divided by ten until the objective that it hides is
+below `tol`. The sums over triples run over a working set of impostor pairs. All missing pairs are
+added every few steps, and none is missing at the end.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from omtl.metric_learning.quadratic_forms import (
 )
 
 FIRST_WIDTH = 1.0
-"""Of the hinge's quadratic start: the margin."""
+"""Initial width of the hinge's quadratic start: the margin."""
 
 NARROWER = 0.1
-"""By what the width of the hinge's quadratic start is multiplied."""
+"""Factor that shrinks the width of the hinge's quadratic start."""
 
 SEARCH_EVERY = 10
-"""Steps between two searches for impostors that are missing from the working set."""
+"""Number of steps between searches for impostors missing from the working set."""
 
 PATIENCE = 5
-"""Steps that together must lower the objective by the tolerance, or the descent ends."""
+"""The descent ends if this many steps do not lower the objective by the tolerance."""
 
 SHORTER, LONGER = 0.5, 1.05
-"""By what the length of a step is multiplied that is too long, and of one that was taken."""
+"""Factors of the step length after a step that was too long, and after one that was taken."""
 
 ROUNDING = 1e-12
-"""Of the objective, relative: less is no rise."""
+"""Relative change of the objective below which it does not count as a rise."""
 
 
 class Distances(NamedTuple):
     """A task's squared distances, linear in its metric.
 
-    Shapes: `targets` (n, n_neighbors), of each example to its target neighbours; `pairs`
-    (n_pairs,), of the examples to the impostors in the working set.
+    Shapes: `targets` (n, n_neighbors), from each example to its target neighbours; `pairs`
+    (n_pairs,), from the examples to the impostors in the working set.
     """
 
     targets: np.ndarray
@@ -57,14 +57,14 @@ class Distances(NamedTuple):
 
 
 class Point(NamedTuple):
-    """The solver's variables, and the distances of all tasks that follow from them."""
+    """The solver's variables, and the resulting distances of all tasks."""
 
     Z: Parts
     distances: tuple[Distances, ...]
 
 
 class Solution(NamedTuple):
-    """What the solver found.
+    """The solver's result.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Solution(NamedTuple):
         Its value with the plain hinge over all triples.
     history : list of (float, float)
         At each search for impostors the hinge's width, and the objective with it over all triples,
-        which never rises while the width stays.
+        which never rises while the width is constant.
     n_steps : int
     converged : bool
         Whether the steps sufficed.
@@ -93,11 +93,11 @@ class Solution(NamedTuple):
 def minimise(
     model: Model, tasks: list[Neighbours], mu: float, max_iter: int, tol: float
 ) -> Solution:
-    """Minimise a model's cost and its tasks' losses, the variables in the cone.
+    """Minimise a model's cost and its tasks' losses, with the variables in the cone.
 
-    A step goes from where the momentum leads, against the gradient, into the cone, and is halved
-    until the objective is below its quadratic model there. If the objective would rise all the
-    same, the step is not taken, and the momentum starts anew.
+    A step starts where the momentum leads, goes against the gradient and is projected onto the
+    cone. It is halved until the objective is below its quadratic model. If the objective would
+    still rise, the step is not taken, and the momentum is reset.
 
     Parameters
     ----------
@@ -193,11 +193,11 @@ class Objective:
     def forget(self) -> None:
         """Empty the working set."""
         self.known = [np.zeros((len(known.X),) * 2, dtype=np.bool_) for known in self.tasks]
-        """By task, whether an example and an impostor are in the working set, shape (n, n)."""
+        """Whether an example and an impostor are in the working set, by task, shape (n, n)."""
         self.pairs = [np.nonzero(known) for known in self.known]
-        """By task, the examples and the impostors in the working set."""
+        """The examples and the impostors in the working set, by task."""
         self.first = [np.zeros(len(known) + 1, dtype=np.int64) for known in self.known]
-        """By task, where the pairs of each example start, and where the last one's end."""
+        """The start of each example's pairs, and the end of the last one's, by task."""
 
     def search(self, Z: Parts) -> int:
         """Add all pairs with a loss, and return how many were missing."""
@@ -266,7 +266,7 @@ class Objective:
         origin : Point
         width : float
         step : float
-            The length that is tried first.
+            The length to try first.
         """
         value, gradient = self.value_and_gradient(origin, width)
         while True:
@@ -287,7 +287,7 @@ class Objective:
 def hinge(targets, pairs, first, width):
     """Return the sum of [1 + d²(i, j) - d²(i, l)]_+ over pairs (i, l) and target neighbours j.
 
-    The hinge is quadratic in a width from 0 on, and later lower by width / 2. The pairs of example
+    The hinge is quadratic from 0 to the width, and lower by width / 2 beyond. The pairs of example
     i are those from first[i] to first[i + 1].
     """
     curve = 0.5 / width if width > 0.0 else 0.0
@@ -306,7 +306,7 @@ def hinge(targets, pairs, first, width):
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
 def slopes(targets, pairs, first, width):
-    """Return the slopes of `hinge` by the distance of each target, and less those by each pair's.
+    """Return the slopes of `hinge` in the distance of each target, and minus those in each pair's.
 
     Shapes: (n, n_neighbors) and (n_pairs,).
     """
@@ -325,7 +325,7 @@ def slopes(targets, pairs, first, width):
 
 @njit(cache=True, nogil=True)
 def add_near(products, y, targets, known):
-    """Mark the pairs of another class that are nearer than a target's margin; return how many."""
+    """Mark pairs of different classes nearer than a target's margin; return their number."""
     added = 0
     for i in range(y.size):
         reach = -np.inf
@@ -341,7 +341,7 @@ def add_near(products, y, targets, known):
 
 
 def along(old: Point, new: Point, beyond: float) -> Point:
-    """Return the point `beyond` times the way from old to new farther than new.
+    """Return the point beyond new, by `beyond` times the way from old to new.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Models of metrics: how those of one or many tasks are composed of matrices in a cone.
+"""Models of metrics: how metrics of one or many tasks are composed of matrices in a cone.
 
-A part M_t that starts at 0 stays in the span of its task's rows: where these are fewer than the
-features, it is kept in a basis of that span.
+A part M_t that starts at 0 stays in the span of its task's rows: if these are fewer than the
+features, it is stored in a basis of that span.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Stack = np.ndarray
 """Symmetric matrices, shape (n_matrices, n_features, n_features)."""
 
 Parts = tuple[np.ndarray, ...]
-"""The solver's variables: symmetric matrices, not all of one size."""
+"""The solver's variables: symmetric matrices of different sizes."""
 
 
 class Neighbours(NamedTuple):
@@ -32,7 +32,7 @@ class Neighbours(NamedTuple):
 
 
 class Span(NamedTuple):
-    """The span of a task's rows, of r dimensions.
+    """The r-dimensional span of a task's rows.
 
     Shapes: `basis` (n_features, r), orthonormal columns; `rows` (n, r), the rows in that basis.
     """
@@ -42,7 +42,7 @@ class Span(NamedTuple):
 
 
 def span_of(X: np.ndarray) -> Span | None:
-    """Return the span of centred rows, or None where it may be of all features.
+    """Return the span of centred rows, or None if it may be the whole space.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def span_of(X: np.ndarray) -> Span | None:
 
 
 class Model(NamedTuple):
-    """How the solver's variables, all in the cone, make metrics, and what they cost.
+    """How the solver's variables, all in the cone, form metrics, and their cost.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Model(NamedTuple):
     metrics : callable
         From the variables to the tasks' metrics; linear.
     whole : callable
-        From the variables to those that `Solution` tells.
+        From the variables to those in `Solution`.
     images : callable
         From the variables and a task to two arrays A and B with A Bᵀ = X M Xᵀ, of the task's rows
         and metric.
@@ -85,7 +85,7 @@ class Model(NamedTuple):
 
 
 def one_metric(tasks: list[Neighbours], gamma0: float) -> Model:
-    """Return the model of one task with the metric M: gamma0 ‖M - I‖².
+    """Return the model for one task with the metric M: gamma0 ‖M - I‖².
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ def one_metric(tasks: list[Neighbours], gamma0: float) -> Model:
 def each_in_cone(tasks: list[Neighbours], gamma: float, gamma0: float) -> Model:
     """Return mtLMNN's model whose variables are M_0, M_1, ..., each in the cone.
 
-    M_t starts at 0, and its gradient is of rows of task t: it is kept in a basis of their span
-    where that is smaller than all features.
+    M_t starts at 0, and its gradient consists of rows of task t: it is stored in a basis of their
+    span if that is smaller than the space.
 
     Parameters
     ----------

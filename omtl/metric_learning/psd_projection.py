@@ -8,8 +8,8 @@ import numpy as np
 def nearest_in_cone(matrix: np.ndarray) -> np.ndarray:
     """Return the nearest positive semidefinite matrix to a symmetric one.
 
-    NumPy's eigenvectors are found without Python's lock, so that threads' metrics do not wait for
-    one another.
+    NumPy computes eigenvectors without holding Python's lock, so that threads do not wait for each
+    other.
 
     Parameters
     ----------

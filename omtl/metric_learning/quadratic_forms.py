@@ -13,10 +13,10 @@ from numba import njit
 from scipy import sparse
 
 BLOCK = 128
-"""Columns of a symmetric product that are found together."""
+"""Number of columns of a symmetric product computed together."""
 
 DENSE = 8
-"""From this part of all pairs, 1 / DENSE, on, it is cheaper to find the products of all."""
+"""With at least this part of all pairs, 1 / DENSE, it is cheaper to compute all products."""
 
 
 class Edges(NamedTuple):
@@ -106,7 +106,7 @@ def products(A, B, start, end):
 
 @njit(cache=True, nogil=True)
 def to_pairs(products, start, end):
-    """Return d² between pairs of examples whose products with the metric between are given."""
+    """Return d² between pairs of examples, given their products through the metric."""
     found = np.empty(start.size)
     for e in range(start.size):
         i, j = start[e], end[e]
@@ -116,7 +116,7 @@ def to_pairs(products, start, end):
 
 @njit(cache=True, nogil=True)
 def to_targets(products, targets):
-    """Return d² of each example to its target neighbours, as `to_pairs`."""
+    """Return d² from each example to its target neighbours, like `to_pairs`."""
     found = np.empty(targets.shape)
     for i in range(targets.shape[0]):
         for k in range(targets.shape[1]):
@@ -126,7 +126,7 @@ def to_targets(products, targets):
 
 
 def symmetric_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return A Bᵀ where that is symmetric, at little more than half the cost.
+    """Return A Bᵀ if that is symmetric, at little more than half the cost.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def symmetric_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 @njit(cache=True, nogil=True)
 def mirror(matrix):
-    """Copy what is below the diagonal to what is above it, in small blocks."""
+    """Copy the lower triangle to the upper one, in small blocks."""
     n, block = matrix.shape[0], 16
     for rows in range(0, n, block):
         for columns in range(0, rows + 1, block):

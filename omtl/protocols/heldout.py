@@ -218,7 +218,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     for learner in learners:
         whole, *rest = parts
         if protocol["timed"] and not traces:
-            play(learner, whole.examples, whole.stream, whole.shape)  # so that no measured play compiles
+            play(learner, whole.examples, whole.stream, whole.shape)  # no measured play compiles
         started = time.thread_time()
         trace, state = play(learner, whole.examples, whole.stream, whole.shape)
         seconds.append(time.thread_time() - started)

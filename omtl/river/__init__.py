@@ -1,8 +1,8 @@
-"""The learners in river: a classifier of river's that follows one of our estimators.
+"""The learners in river: a river classifier that wraps one of our estimators.
 
-river's examples are dictionaries of features, of which new ones may come at any time. Here a
-feature gets a column when it is first learnt from, and the state is laid out for sparse rows, so
-that features which an example does not have cost nothing.
+river's examples are dictionaries of features, and new features may appear at any time. Here a
+feature gets a column when the learner first learns from it, and the state is laid out for sparse
+rows, so that features missing from an example cost nothing.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.engine import Engine
 
 FIRST_COLUMNS = 16
-"""Columns that there is room for at first; when they are used up, there will be twice as many."""
+"""Initial number of columns; it is doubled when they are used up."""
 
 NOT_QUICK = (AttributeError, KeyError, TypeError, ValueError, StructError)
 
 
 class Plan(NamedTuple):
-    """How examples with the same features, in the same order, are laid out as sparse rows."""
+    """The sparse layout of examples with the same features in the same order."""
 
     names: list[Hashable]
     task_at: int | None
@@ -45,23 +45,23 @@ class Plan(NamedTuple):
 
 
 class MultiTask(base.MiniBatchClassifier):
-    """An estimator of `omtl.sklearn` as a classifier of river.
+    """An estimator of `omtl.sklearn` as a river classifier.
 
-    Cost per example: that of the learner on sparse rows, and O(f log f) of its f features to put
-    them in order; where columns are used up, O(size of the state) to double them. `OMTLCovariance`
-    divides by the number of features, which here is that of columns, used or not.
+    Cost per example: that of the learner on sparse rows, plus O(f log f) to sort its f features;
+    when columns are used up, O(size of the state) to double them. `OMTLCovariance` divides by the
+    number of features, which here is the number of columns, used or not.
 
     Parameters
     ----------
     learner : MultiTaskClassifier
-        What learns; a clone of it does.
+        The estimator; a clone of it learns.
     tasks : tuple of hashable, optional
-        All tasks. If left out there is one, and no feature tells which.
+        All tasks. By default there is a single task, and no feature names it.
     task_key : hashable
-        The feature that tells the task of an example.
+        The feature that names an example's task.
     classes : tuple of two labels
     default_task : hashable, optional
-        The task of an example that does not tell it.
+        The task of examples that do not name one.
     """
 
     def __init__(
@@ -91,13 +91,13 @@ class MultiTask(base.MiniBatchClassifier):
         Parameters
         ----------
         x : dict of feature to number
-            With the task under `task_key`, where there are tasks.
+            With the task under `task_key`, if there are tasks.
         y : label
 
         Raises
         ------
         ValueError
-            If a feature is no finite number, or the label or the task was not declared.
+            If a feature is not a finite number, or the label or the task was not declared.
         """
         try:
             self._quick(x, self._begun()._sign[y])
@@ -121,18 +121,18 @@ class MultiTask(base.MiniBatchClassifier):
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:  # noqa: ARG002
         """Return 1 / (1 + e^(−score)) for the second class, as river's linear models do.
 
-        It has the order of the scores, and is not calibrated.
+        It has the same order as the scores, but is not calibrated.
         """
         positive = float(expit(self.decision_one(x)))
         return dict(zip(self._begun().classes_.tolist(), (1.0 - positive, positive), strict=True))
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
-        """Learn from the rows of a frame, in their order; the bits are those of `learn_one`.
+        """Learn from the rows of a frame, in order; bit-identical to `learn_one`.
 
         Parameters
         ----------
         X : DataFrame
-            A column per feature, and one of tasks where there are tasks.
+            A column per feature, and one with the task if there are tasks.
         y : Series of labels
         """
         rows, task = self._rows_of(X, learns=True)
@@ -140,7 +140,7 @@ class MultiTask(base.MiniBatchClassifier):
             self._begun().partial_fit(rows, np.asarray(y), task)
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Return what `predict_proba_one` does, a row per example."""
+        """Return the result of `predict_proba_one`, one row per example."""
         positive = expit(self._decide_many(X))
         names = self._begun().classes_.tolist()
         return pd.DataFrame(np.column_stack([1.0 - positive, positive]), X.index, names)
@@ -178,7 +178,7 @@ class MultiTask(base.MiniBatchClassifier):
         ), task
 
     def _give_columns(self, features: Iterable[Hashable]) -> None:
-        """Give a column to each feature that has none, in an order that is not that of the dict."""
+        """Assign columns to features without one, in an order independent of the dict."""
         column, model = self._column, self._begun()
         for name in sorted((name for name in features if name not in column), key=repr):
             column[name] = len(column)
@@ -186,16 +186,17 @@ class MultiTask(base.MiniBatchClassifier):
             model._widen(2 * len(column))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is copied or pickled: all but addresses of compiled code."""
+        """Return the state for copying or pickling: everything except addresses of compiled
+        code."""
         return {**self.__dict__, "_plan": None}
 
     @property
     def _raw_memory_usage(self) -> int:
-        """Return the bytes of what is kept, without compiled code, which models share."""
+        """Return the memory in bytes, without compiled code, which models share."""
         return len(pickle.dumps(self))
 
     def _prepare(self, x: Mapping[Hashable, Any]) -> None:
-        """Make ready for examples with the features of this one, which are known."""
+        """Prepare for examples with the same features as this one, which are known."""
         model, names = self._begun(), list(x)
         features = [name for name in names if self.tasks is None or name != self.task_key]
         known = self._plan is not None and self._plan.names == names
@@ -224,9 +225,9 @@ class MultiTask(base.MiniBatchClassifier):
         )
 
     def _quick(self, x: Mapping[Hashable, Any], sign: float) -> float:
-        """Go on with an example that has the features of the last one, in the same order.
+        """Process an example with the same features as the last one, in the same order.
 
-        Raises one of `NOT_QUICK`, and learns nothing, where it has others.
+        Raises one of `NOT_QUICK`, and learns nothing, if the features differ.
         """
         plan = self._plan
         if plan is None or self._model is None or list(x) != plan.names:
@@ -246,14 +247,14 @@ class MultiTask(base.MiniBatchClassifier):
         return score
 
     def _begun(self) -> MultiTaskClassifier:
-        """Return what learns."""
+        """Return the learner."""
         if self._model is None:
             model = clone(self.learner)
             self._model = model.begin(FIRST_COLUMNS, list(self.classes), self.tasks, sparse=True)
         return self._model
 
     def _split(self, x: Mapping[Hashable, Any]) -> tuple[Hashable, dict[Hashable, Any]]:
-        """Return the task of an example, and its other features."""
+        """Return an example's task, and its other features."""
         features = dict(x)
         if self.tasks is None:
             return None, features
@@ -280,7 +281,7 @@ class MultiTask(base.MiniBatchClassifier):
         rows = SparseRows(
             np.array([0, len(entries)]), np.array([i for i, _ in entries], dtype=np.int32), values
         )
-        # As SciPy sums up many rows (`omtl.data.rows.square_norms`), to the last bit, at less cost.
+        # Bit-identical to SciPy's sums (`omtl.data.rows.square_norms`), at less cost.
         squares = values * values
         squares = squares[squares != 0.0]
         square_norm = np.add.reduceat(squares, [0]) if squares.size else np.zeros(1)

@@ -1,8 +1,8 @@
-"""Files of NumPy arrays: reading those that may be damaged or made to do harm; sealed ones.
+"""Files of NumPy arrays: reading damaged or malicious files safely, and sealed files.
 
-A sealed file has a hash of its arrays as one more. What is kept of a learner has numbers of rows
-and columns that compiled code follows as they are, so a file is read only if it is as it was
-written. That is proof against damage, not against who means harm: a hash can be made anew.
+A sealed file contains a hash of its arrays. Stored learners have indices of rows and columns that
+compiled code does not check, so a file is read only if it is unchanged since it was written. This
+protects against damage, not against tampering: a hash can be recomputed.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 
 SEAL = "sha256"
-"""The member of a sealed file that has its hash."""
+"""The member of a sealed file that contains its hash."""
 
 MAX_BYTES = 1 << 32
-"""Bytes of arrays that a compressed file may unpack to."""
+"""Maximum unpacked size of a compressed file, in bytes."""
 
 
 def read_arrays(path: str | PathLike[str]) -> dict[str, np.ndarray]:
-    """Return the arrays of an ``.npz`` file by name; no object in it is unpickled.
+    """Return the arrays of an ``.npz`` file by name, without unpickling objects.
 
     Raises
     ------
     UserError
-        If it is damaged, of a compression that cannot be read, too large, or has pickled objects.
+        If it is damaged, too large, has an unreadable compression, or has pickled objects.
     OSError
         If it cannot be opened.
     """
@@ -44,14 +44,14 @@ def read_arrays(path: str | PathLike[str]) -> dict[str, np.ndarray]:
         with np.load(fspath(path), allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
     except (OSError, UserError) as fault:
-        if isinstance(fault, OSError) and fault.errno is None:  # as of a damaged bzip2 stream
+        if isinstance(fault, OSError) and fault.errno is None:  # from a damaged bzip2 stream
             raise UserError(f"it is damaged ({fault})") from fault
         raise
     except zipfile.BadZipFile as fault:
         raise UserError(f"it is no file of NumPy arrays ({fault})") from fault
     except NotImplementedError as fault:
         raise UserError(f"it is compressed in a way that cannot be read ({fault})") from fault
-    except Exception as fault:  # of any of the many decoders that a damaged stream may meet
+    except Exception as fault:  # from one of the many decoders that a damaged stream may reach
         if "allow_pickle" in str(fault):
             raise UserError(
                 "it has pickled objects, which could run code; save arrays of numbers and strings"
@@ -64,7 +64,7 @@ def read_arrays(path: str | PathLike[str]) -> dict[str, np.ndarray]:
 
 
 def write_sealed(path: Path, arrays: Mapping[str, np.ndarray], compressed: bool = False) -> None:
-    """Write arrays and their hash to a file, whole or not at all.
+    """Write arrays and their hash to a file, atomically.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def read_sealed(path: str | PathLike[str]) -> dict[str, np.ndarray]:
     Raises
     ------
     UserError
-        As `read_arrays`, or if the arrays are not those that were written.
+        As for `read_arrays`, or if the arrays differ from those that were written.
     OSError
         If it cannot be opened.
     """

@@ -1,9 +1,10 @@
-"""Where numba keeps this package's compiled code.
+"""The place of this package's compiled code in numba's cache.
 
-Numba looks only at the file of the cached function itself: an edited update rule in another file
-would go unnoticed and stale code would run. The folder is therefore named by a hash of all of the
-package's sources. What is compiled with learners of a user's own folder is kept apart: other
-processes could not import those. Functions of others are kept where numba keeps them.
+Numba checks only the file of the cached function itself: it would not notice an edited update rule
+in another file, and stale code would run. The folder is therefore named by a hash of all of the
+package's sources. Code compiled with learners from a user's own folder is stored separately,
+because other processes could not import those. Functions of other packages stay in numba's usual
+place.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ def source_hash() -> str:
 
 
 def folder() -> Path | None:
-    """Return the folder for the present sources, the oldest other ones dropped.
+    """Return the folder for the current sources, and remove the oldest others.
 
-    None in a read-only checkout, or where a file cannot be read: numba finds a folder itself.
+    None in a read-only checkout, or if a file cannot be read: numba then finds a folder itself.
     """
     try:
         home = kept() / ("compiled_own" if user_folder.sources() else "compiled")
@@ -56,14 +57,14 @@ def _folder_of(own: Path | None) -> Path | None:  # noqa: ARG001 - it decides wh
 
 @lru_cache
 def keep_compiled() -> None:
-    """Let numba keep functions of this package in its folder, and change nothing for others.
+    """Let numba store this package's functions in this folder; others are unaffected.
 
-    The environment variable ``NUMBA_CACHE_DIR``, which is for all functions, stands above it.
+    The environment variable ``NUMBA_CACHE_DIR``, which applies to all functions, takes precedence.
     """
     from numba.core import caching, config
 
     class Kept(caching.UserProvidedCacheLocator):
-        """The place of a function of this package, or of the user's own folder."""
+        """The cache location of a function from this package or the user's own folder."""
 
         def __init__(self, function: Any, file: str) -> None:
             self._py_file, self._lineno = file, function.__code__.co_firstlineno
@@ -74,7 +75,7 @@ def keep_compiled() -> None:
 
         @classmethod
         def from_function(cls, function: Any, file: str) -> Any:
-            """Return the place of a function; None for one of others."""
+            """Return a function's cache location; None for other packages."""
             homes = [home for home in (PACKAGE, user_folder.own()) if home is not None]
             if config.CACHE_DIR or not any(Path(file).is_relative_to(home) for home in homes):
                 return None

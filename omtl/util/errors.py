@@ -2,7 +2,7 @@
 
 
 class UserError(Exception):
-    """A mistake that its user can mend.
+    """A mistake that the user can fix.
 
     Its text is one sentence or two: what is wrong, where, and what to do. The commands print it
     without a traceback and exit with status 2.
@@ -10,4 +10,4 @@ class UserError(Exception):
 
 
 class WriteError(UserError):
-    """A file cannot be written: the disk is full, or its folder is not to be written to."""
+    """A file cannot be written: the disk is full, or its folder is not writable."""

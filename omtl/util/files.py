@@ -16,22 +16,22 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 IN_WORK = ".writing-"
-"""How the names of files in work begin."""
+"""Prefix of the names of temporary files."""
 
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
-"""What locking fails with on a file system that has no locks, as some of clusters."""
+"""Error codes of locking on file systems without locks, such as some on clusters."""
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file so that whoever looks finds the old content or the new, never a part.
+    """Write a file so that readers find the old or the new content, never a part.
 
-    Text is written as UTF-8 with the line ends that it has. Folders are made where there are none.
-    What a killed process left half-written in the folder is removed.
+    Text is written as UTF-8 with unchanged line ends. Missing folders are created. Temporary files
+    of killed processes in the folder are removed.
 
     Raises
     ------
     WriteError
-        If the file cannot be written; what was there is as it was.
+        If the file cannot be written; an existing file is unchanged.
     """
     data = content.encode() if isinstance(content, str) else content
     try:
@@ -44,7 +44,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
                 part.flush()
                 os.fsync(part.fileno())
                 Path(name).chmod(0o644)
-                if fcntl is None:  # Windows renames no open file
+                if fcntl is None:  # Windows cannot rename an open file
                     part.close()
                 Path(name).replace(path)
         except BaseException:
@@ -56,7 +56,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def cannot_write(path: Path | str, fault: OSError) -> WriteError:
-    """Return the error that says where writing failed, why, and what to do."""
+    """Return the error that says where and why writing failed, and what to do."""
     return WriteError(
         f"{path} cannot be written ({fault.strerror or fault}); make room or let it be written to, "
         "then run the same command again: finished units are kept"
@@ -64,7 +64,7 @@ def cannot_write(path: Path | str, fault: OSError) -> WriteError:
 
 
 def _new_part(folder: Path) -> tuple[int, str]:
-    """Return a new file in work, open and locked: a lock ends with its process, however it ends."""
+    """Return a new temporary file, open and locked; the lock ends with the process."""
     while True:
         handle, name = tempfile.mkstemp(dir=folder, prefix=IN_WORK)
         try:
@@ -76,11 +76,11 @@ def _new_part(folder: Path) -> tuple[int, str]:
             with contextlib.suppress(OSError):
                 Path(name).unlink()
             raise
-        os.close(handle)  # taken for a left-over before it was locked
+        os.close(handle)  # removed as a left-over before it was locked
 
 
 def _lock(handle: int) -> None:
-    """Lock a file in work where the system has locks; without them none is removed either."""
+    """Lock a temporary file if the system has locks; without them none is removed."""
     if fcntl is None:
         return
     try:
@@ -91,10 +91,10 @@ def _lock(handle: int) -> None:
 
 
 def _remove_left_over(folder: Path) -> None:
-    """Remove files in work that no process works on."""
+    """Remove temporary files that no process uses."""
     if fcntl is None:
         return
     for part in folder.glob(f"{IN_WORK}*"):
-        with contextlib.suppress(OSError), part.open("rb") as file:  # gone, or in work
+        with contextlib.suppress(OSError), part.open("rb") as file:  # gone, or in use
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             part.unlink()

@@ -1,4 +1,4 @@
-"""Folded rows of a csv: neighbours that differ in a few columns only, as one row of lists."""
+"""Folded rows of a CSV file: adjacent rows that differ in few columns become one row of lists."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from itertools import groupby
 import pandas as pd
 
 APART = " "
-"""Between the values of a folded field."""
+"""Separates the values of a folded field."""
 
 
 def fold(rows: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Return rows of text with neighbours that are equal but in `columns` as one row."""
+    """Return rows of text, with adjacent rows merged if they differ only in `columns`."""
     same = [name for name in rows.columns if name not in columns]
     folded = []
     for _, each in groupby(rows.to_dict("records"), key=lambda row: [row[name] for name in same]):
@@ -22,7 +22,7 @@ def fold(rows: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 
 
 def unfold(rows: Sequence[Mapping[str, str]], columns: Sequence[str]) -> list[dict[str, str]]:
-    """Return the rows that `fold` was given."""
+    """Return the rows before folding."""
     return [
         {**row, **dict(zip(columns, values, strict=True))}
         for row in rows

@@ -1,4 +1,4 @@
-"""Where the project reads its configs and results, and where it writes."""
+"""The folders from which the project reads and to which it writes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def _checkout() -> Path | None:
-    """Return the checkout that the package is imported from; None where it is installed."""
+    """Return the checkout from which the package is imported; None if it is installed."""
     above = PACKAGE.parent
     return above if (above / "conf" / "config.yaml").is_file() else None
 
@@ -17,29 +17,29 @@ def _checkout() -> Path | None:
 CHECKOUT = _checkout()
 
 SHIPPED = CHECKOUT or PACKAGE / "shipped"
-"""What comes with the package: a wheel holds the checkout's folders of data."""
+"""The package's data: a wheel contains the checkout's data folders."""
 
 CONF = SHIPPED / "conf"
 EXPERIMENTS = SHIPPED / "experiments"
 PUBLISHED = SHIPPED / "results" / "published"
 
 ROOT = CHECKOUT or Path.cwd()
-"""The folder that is worked in: the checkout, or the current folder of an installed package."""
+"""The working folder: the checkout or, for an installed package, the current folder."""
 
 RESULTS = ROOT / "results"
-"""Where results are written."""
+"""The folder to which results are written."""
 
 
 def results_to_read() -> Path:
-    """Return the folder of results that commands read.
+    """Return the folder from which commands read results.
 
-    These are the results written here; where there are none, those that come with the package.
+    These are the results written here or, if there are none, those of the package.
     """
     return RESULTS if (RESULTS / "reproduced").is_dir() else SHIPPED / "results"
 
 
 def kept() -> Path:
-    """Return the folder of all that is kept between runs: data, finished units, compiled code.
+    """Return the folder for everything kept between runs: data, finished units, compiled code.
 
     The environment variable ``OMTL_HOME`` names it. Without one it is ``.omtl`` in the checkout, or
     in the user's own folder (`omtl.util.user_folder`), or else the user's cache.
@@ -54,7 +54,7 @@ def kept() -> Path:
 
 
 def user_cache() -> Path:
-    """Return the user's cache folder; the core alone lacks platformdirs and takes XDG's."""
+    """Return the user's cache folder; without platformdirs, that of XDG."""
     try:
         from platformdirs import user_cache_path
     except ImportError:

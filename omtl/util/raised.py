@@ -1,4 +1,4 @@
-"""Reporting an error in a user's code: what was raised, at which line, and its traceback."""
+"""Reporting errors in a user's code: the exception, the line, and the traceback."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from pathlib import Path
 from omtl.util.user_folder import own
 
 VARIABLE = "OMTL_DEBUG"
-"""The environment variable that asks for tracebacks; worker processes inherit it."""
+"""The environment variable that turns on tracebacks; worker processes inherit it."""
 
 
 def is_debugging() -> bool:
-    """Whether tracebacks are asked for, by ``--debug`` or by the environment."""
+    """Whether tracebacks are on, by ``--debug`` or by the environment."""
     return os.environ.get(VARIABLE, "") not in ("", "0")
 
 
 def debug() -> None:
-    """Ask for tracebacks, in this process and those that it starts."""
+    """Turn on tracebacks, in this process and those that it starts."""
     os.environ[VARIABLE] = "1"
 
 
 def place_of(fault: BaseException, folder: Path) -> str:
-    """Return the innermost line of a folder's files that led to a fault; nothing if none did."""
+    """Return the innermost line in a folder's files that led to an error, or nothing."""
     inside = folder.resolve()
     for frame in reversed(traceback.extract_tb(fault.__traceback__)):
         path = Path(frame.filename).resolve()
@@ -33,15 +33,15 @@ def place_of(fault: BaseException, folder: Path) -> str:
 
 
 def place_in_own(fault: BaseException) -> str:
-    """Return the innermost line of the user's own folder that led to a fault, or nothing."""
+    """Return the innermost line in the user's own folder that led to an error, or nothing."""
     folder = own()
     return "" if folder is None else place_of(fault, folder)
 
 
 def describe(fault: BaseException) -> str:
-    """Return what was raised, with the line of the user's own folder that it comes from.
+    """Return the exception as text, with its line in the user's own folder.
 
-    Where tracebacks are asked for, the whole traceback follows.
+    If tracebacks are on, the whole traceback follows.
     """
     text = f"{type(fault).__name__}: {' '.join(str(fault).split())}"
     if place := place_in_own(fault):

@@ -9,9 +9,9 @@ import textwrap
 
 
 def width() -> int | None:
-    """Return the columns of the terminal, or None where the output is piped and may be wider.
+    """Return the terminal's width, or None if the output is piped and may be wider.
 
-    The environment variable ``COLUMNS`` says so for both.
+    The environment variable ``COLUMNS`` overrides both.
     """
     if os.environ.get("COLUMNS", "").isdecimal():
         return int(os.environ["COLUMNS"])
@@ -19,6 +19,6 @@ def width() -> int | None:
 
 
 def say(text: str) -> None:
-    """Print a sentence, broken between words where the terminal ends."""
+    """Print a sentence, wrapped between words at the terminal's width."""
     columns = width()
     print(text if columns is None else textwrap.fill(text, columns, break_on_hyphens=False))

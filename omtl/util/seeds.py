@@ -1,8 +1,7 @@
 """Random generators as functions of named axes.
 
-What varies with an axis has it in its name, and nothing else does: the shuffle of a repeat depends
-on the data set and the repeat, never on the learner or its grid, so all learners see the same
-repeats.
+A generator depends exactly on the axes in its name: the shuffle of a repeat depends on the data set
+and the repeat, never on the learner or its grid, so all learners see the same repeats.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ import numpy as np
 
 
 def generator(seed: int, **axes: int | str) -> np.random.Generator:
-    """Return the generator of a seed and a point on named axes.
+    """Return the generator for a seed and values of named axes.
 
     Parameters
     ----------
     seed : int
-        The run's seed; 0 is as good as any.
+        The run's seed.
     **axes
         Such as ``of="shuffle", dataset="mhc", repeat=3``.
     """

@@ -1,4 +1,4 @@
-"""How a program ends: its exit status, and one sentence for the user."""
+"""How the program ends: its exit status, and one sentence for the user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Terminated(KeyboardInterrupt):
-    """The process was asked to end by SIGTERM, as a cluster or `kill` does."""
+    """The process received SIGTERM, for example from a cluster or `kill`."""
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
@@ -26,11 +26,11 @@ def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
 
 
 def ended(job: Callable[[], int]) -> int:
-    """Run a job and return its exit status; SIGTERM stops it in order, as Ctrl-C does.
+    """Run a job and return its exit status; SIGTERM stops it cleanly, like Ctrl-C.
 
-    A `UserError` and a stop are told in one sentence on standard error.
+    A `UserError` or a stop is reported in one sentence on standard error.
     """
-    in_main = threading.current_thread() is threading.main_thread()  # others get no signals
+    in_main = threading.current_thread() is threading.main_thread()  # other threads get no signals
     earlier = [signal.getsignal(number) for number in SIGNALS]
     if in_main:
         signal.signal(signal.SIGTERM, _terminate)
@@ -43,11 +43,11 @@ def ended(job: Callable[[], int]) -> int:
         if is_debugging():
             traceback.print_exc()
         return WRONG_USE
-    except BrokenPipeError:  # who read has had enough, as `head` has
+    except BrokenPipeError:  # the reader closed the pipe, like `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except KeyboardInterrupt as stop:
-        if in_main:  # a second one must not cut the sentence
+        if in_main:  # a second signal must not cut off the message
             for number in SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
         print(

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def strict(content: Any, indent: int | None = 1) -> str:
-    """Return something as JSON."""
+    """Return a value as JSON."""
     return json.dumps(_finite(content), indent=indent, ensure_ascii=False, default=str)
 
 

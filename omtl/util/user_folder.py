@@ -1,8 +1,8 @@
-"""A folder of a user's own: learners, data sets and their configs, beside the project's.
+"""A user's own folder: learners, data sets and their configs, in addition to the project's.
 
-It is laid out as ``conf/`` is (``algorithm/my_learner.yaml``, ``dataset/my_data.yaml``), with the
-learners' modules at its top. It is the folder that the environment variable ``OMTL_OWN`` names, or
-else the current one where that is laid out so. Worker processes are told by the same variable.
+It has the layout of ``conf/`` (``algorithm/my_learner.yaml``, ``dataset/my_data.yaml``), with the
+learners' modules at its top. It is the folder named by the environment variable ``OMTL_OWN``, or
+else the current one if it has this layout. Worker processes learn it from the same variable.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from omtl.util.paths import CONF
 VARIABLE = "OMTL_OWN"
 
 GROUPS = ("algorithm", "dataset", "experiments")
-"""Folders of which a folder of one's own has at least one."""
+"""Folders, at least one of which a user's own folder has."""
 
 
 def own() -> Path | None:
-    """Return the user's own folder, absolute; None where there is none."""
+    """Return the absolute path of the user's own folder, or None."""
     named = os.environ.get(VARIABLE)
     return Path(named).expanduser().absolute() if named else None
 
 
 def refuse_missing() -> None:
-    """Tell that the folder is not there, as commands do before anything else.
+    """Report that the folder is missing, before a command does anything else.
 
     Raises
     ------
     UserError
-        If the environment names one that is none.
+        If the environment names a folder that does not exist.
     """
     folder = own()
     if folder is not None and not folder.is_dir():
@@ -40,15 +40,15 @@ def refuse_missing() -> None:
 
 
 def use(folder: Path) -> None:
-    """Make a folder the user's own one, in this process and those that it starts."""
+    """Set the user's own folder, in this process and those that it starts."""
     os.environ[VARIABLE] = str(folder.absolute())
     make_importable()
 
 
 def find() -> None:
-    """Use the folder that the environment names, or the current one where it is laid out so.
+    """Use the folder named by the environment, or the current one if it has the layout.
 
-    Commands begin with it, and what does in Python what they do.
+    Commands and their Python equivalents start with this.
     """
     folder = own()
     if folder is None:
@@ -85,7 +85,7 @@ def sources() -> list[Path]:
 
 
 def make_importable() -> None:
-    """Let modules be imported from the user's own folder, after all that are found elsewhere."""
+    """Let modules be imported from the user's own folder, after all other places."""
     folder = own()
     if folder is not None and str(folder) not in sys.path:
         sys.path.append(str(folder))
