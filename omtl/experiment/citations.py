@@ -17,11 +17,11 @@ BIBLIOGRAPHY = Path(__file__).with_name("references.bib")
 PAPERS = {
     path.parent.name: read_yaml(path)["cites"] for path in sorted(EXPERIMENTS.glob("*/paper.yaml"))
 }
-"""The papers that are reproduced, by the names of their folders in ``experiments/``."""
+"""The reproduced papers, by the names of their folders in ``experiments/``."""
 
 
 def entries(text: str) -> dict[str, str]:
-    """Return the entries of a bibliography by their keys."""
+    """Return the entries of a bibliography by key."""
     found = re.findall(r"^(@\w+\{([^,]+),\n.*?^\})", text, flags=re.DOTALL | re.MULTILINE)
     return {key: entry for entry, key in found}
 
@@ -31,7 +31,7 @@ def bibtex(
     datasets: Iterable[dict[str, Any]],
     papers: Iterable[str] = (),
 ) -> str:
-    """Return the BibTeX of all that a run uses, by keys sorted.
+    """Return the BibTeX entries for everything that a run uses, sorted by key.
 
     Parameters
     ----------

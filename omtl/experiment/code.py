@@ -1,4 +1,4 @@
-"""Versions of code: a hash of the modules that make a result."""
+"""Versions of code: a hash of the modules that produce a result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNHASHED = {
     "omtl.util.paths": "where files are",
     "omtl.util.raised": "how faults of learners are worded",
 }
-"""Modules that units load and that make no number, each with what it is for."""
+"""Modules that units load but that affect no number, each with its purpose."""
 
 PACKAGES = {
     "llvmlite": "llvmlite",
@@ -37,18 +37,18 @@ PACKAGES = {
     "sklearn": "scikit-learn",
     "torch": "torch",
 }
-"""Packages of others that make numbers, by the names that they are imported by."""
+"""Third-party packages that affect numbers, by import name."""
 
 
 class Code(NamedTuple):
-    """A module with all that it imports of the project and of the user.
+    """A module with everything that it imports from the project and the user.
 
     Parameters
     ----------
     version : str
         Hash of the code.
     modules, packages : frozenset of str
-        The modules that count, and the packages of others that they import.
+        The modules that count, and the third-party packages that they import.
     """
 
     version: str
@@ -57,14 +57,14 @@ class Code(NamedTuple):
 
 
 def code_of(module: str) -> Code:
-    """Return a module's code with the project's and the user's code that it imports.
+    """Return a module's code, with the project's and the user's code that it imports.
 
     Comments, docstrings and layout do not count: a unit stays valid when only they change.
 
     Raises
     ------
     SyntaxError
-        If it is no Python.
+        If it is not valid Python.
     """
     return _code_of(module, own())
 
@@ -95,14 +95,14 @@ def _code_of(module: str, own_folder: Path | None) -> Code:  # noqa: ARG001 - mo
 
 
 def code_version(module: str) -> str:
-    """Return the hash of a module's code and of what it imports (`code_of`)."""
+    """Return the hash of a module's code and its imports (`code_of`)."""
     return code_of(module).version
 
 
 def package_versions(modules: Iterable[str]) -> str:
-    """Return a hash of the versions of Python and of the packages that modules make numbers by.
+    """Return a hash of the versions of Python and of the packages that affect numbers.
 
-    Random generators, sums and compilers are theirs: another version may give other bits.
+    They provide random generators, sums and compilers: another version may give different bits.
     """
     folder = own()
     return _versions(frozenset().union(*(_code_of(name, folder).packages for name in modules)))
@@ -120,7 +120,7 @@ def _versions(packages: frozenset[str]) -> str:
 
 
 def _source_of(module: str) -> Path | None:
-    """Return the file of a module of the project or the user whose code makes results."""
+    """Return the file of a project or user module whose code affects results."""
     if module in UNHASHED:
         return None
     ours = module.split(".")[0] in ("omtl", "data_fetchers")

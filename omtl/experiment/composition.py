@@ -35,7 +35,7 @@ from omtl.util.paths import CONF, kept
 OmegaConf.register_new_resolver("omtl_home", lambda: str(kept()), replace=True)
 
 FAULTS = (HydraException, OmegaConfBaseException, yaml.YAMLError)
-"""What Hydra raises where an override or a config is wrong."""
+"""The errors that Hydra raises for a wrong override or config."""
 
 GROUPS = (
     "algorithm",
@@ -46,7 +46,7 @@ GROUPS = (
     "selection",
     "parallel",
 )
-"""The groups that an experiment is composed of."""
+"""The groups of an experiment."""
 
 
 def mistake(fault: Exception) -> UserError:
@@ -55,10 +55,10 @@ def mistake(fault: Exception) -> UserError:
 
 
 def spelt_out(words: Sequence[str]) -> list[str]:
-    """Return a command line with each ``algorithm.NAME=VALUE`` as an override of its place.
+    """Return a command line with each ``algorithm.NAME=VALUE`` as an override of the right key.
 
     NAME is a hyper-parameter of the algorithm, whether its config fixes it or searches it; a list
-    of values is a grid for the selection rule to choose from. Other words stay as they are.
+    of values is a grid for the selection rule. Other words are unchanged.
 
     Raises
     ------
@@ -90,12 +90,12 @@ def spelt_out(words: Sequence[str]) -> list[str]:
 
 
 def readings_of(words: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the readings that a command line names, with the answers that are typed in it.
+    """Return the readings named on a command line, with the answers given there.
 
     Raises
     ------
     UserError
-        If a word cannot be read, a reading is not there, or answers are swept.
+        If a word cannot be parsed, a reading does not exist, or answers are swept.
     """
     parser = OverridesParser.create()
     mine = [word for word in words if word.lstrip("+~").startswith(("reading=", "reading."))]
@@ -124,13 +124,13 @@ def readings_of(words: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def _default(group: str) -> str:
-    """Return the option of a group that an experiment has by default."""
+    """Return the default option of a group."""
     defaults = read_yaml(CONF / "config.yaml")["defaults"]
     return next(each[group] for each in defaults if isinstance(each, dict) and group in each)
 
 
 def _in_place(override: Override, name: str, algorithms: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the overrides that give a hyper-parameter of algorithms the values of one."""
+    """Return the overrides that set a hyper-parameter of algorithms."""
     places = set()
     for config in algorithms:
         place = next((part for part in ("fixed", "grid") if name in config[part]), "")
@@ -151,14 +151,14 @@ def _in_place(override: Override, name: str, algorithms: Sequence[Mapping[str, A
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:
-    """Return overrides as Hydra reads them, once it is sure that they name what there is.
+    """Return overrides as parsed by Hydra, after checking that they name existing options.
 
-    The configs of the readings that they name are Hydra's from then on.
+    Hydra then knows the configs of the readings that they name.
 
     Raises
     ------
     UserError
-        If one cannot be read, or names an option that its group has not or that cannot be read.
+        If one cannot be parsed, or names an option that does not exist or cannot be read.
     """
     try:
         found = OverridesParser.create().parse_overrides(overrides=list(overrides))
@@ -189,19 +189,19 @@ FREE = (
     "reading.answers",
     "selection.point",
 )
-"""Mappings to which ``+`` may add what it likes: who reads them refuses what is wrong."""
+"""Mappings to which ``+`` may add any key: their readers refuse wrong ones."""
 
 READ_TOO = {"algorithm": {"only", TARGET}, "protocol": {"share"}}
-"""Keys of a group that are read, and that no option in ``conf/`` has."""
+"""Valid keys of a group that no option in ``conf/`` has."""
 
 
 def _check_keys(overrides: Sequence[Override]) -> None:
-    """Refuse values that nothing reads, also those that Hydra would add with ``+``.
+    """Refuse values that nothing reads, including those that Hydra would add with ``+``.
 
     Raises
     ------
     UserError
-        If a key is not there, with those that are.
+        If a key does not exist; the error lists the valid ones.
     """
     groups = [o for o in overrides if o.key_or_group in GROUPS]
     values = [o for o in overrides if o not in groups and not o.key_or_group.startswith("hydra")]
@@ -229,7 +229,7 @@ def _check_keys(overrides: Sequence[Override]) -> None:
 
 
 def _read_too(group: str) -> list[str]:
-    """Return keys of a group that are read, and that only some of our options have."""
+    """Return valid keys of a group that only some of our options have."""
     if group not in GROUPS:
         return []
     files = [path for path in option_files(group).values() if path.is_relative_to(CONF)]
@@ -254,7 +254,7 @@ CHECKED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "repeats": (lambda n: type(n) is int and n > 0, "a positive whole number"),
     "seed": (lambda n: type(n) is int and n >= 0, "a whole number that is not negative"),
 }
-"""What values of a composed config must be, each with the words for it."""
+"""The types of values of a composed config, with their descriptions."""
 
 
 def plain(config: DictConfig) -> dict[str, Any]:
@@ -263,7 +263,7 @@ def plain(config: DictConfig) -> dict[str, Any]:
     Raises
     ------
     UserError
-        If a value is not what it must be, or was deleted.
+        If a value has the wrong type or was deleted.
     """
     try:
         content = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
@@ -283,12 +283,12 @@ def plain(config: DictConfig) -> dict[str, Any]:
 
 
 def composed(overrides: Sequence[str]) -> dict[str, Any]:
-    """Return the config that overrides make of ``conf/config.yaml``, as Hydra composes it.
+    """Return the config that Hydra composes from ``conf/config.yaml`` and overrides.
 
     Raises
     ------
     UserError
-        If an override is wrong, or a sweep.
+        If an override is wrong or is a sweep.
     """
     overrides = spelt_out(overrides)
     sweep = next((o for o in parsed(overrides) if o.is_sweep_override()), None)
@@ -298,7 +298,7 @@ def composed(overrides: Sequence[str]) -> dict[str, Any]:
 
 
 def _composed(overrides: Sequence[str]) -> DictConfig:
-    """Return what Hydra composes, mistakes told as ours."""
+    """Return Hydra's composition, with errors reported as ours."""
     try:
         with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
             return compose("config", overrides=list(overrides))

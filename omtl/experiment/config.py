@@ -1,4 +1,4 @@
-"""Reading the configs: groups of `conf/`, readings, and the experiment that they make together."""
+"""Reading the configs: groups of `conf/`, readings, and the experiments composed of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from omtl.util.user_folder import own
 
 
 def text_of(path: Path) -> str:
-    """Return a config's text; raise UserError where it cannot be read."""
+    """Return a config's text; raise UserError if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as fault:
@@ -31,14 +31,14 @@ def text_of(path: Path) -> str:
 
 
 def copied(value: Any) -> Any:
-    """Return a config's value with mappings and lists of its own."""
+    """Return a deep copy of a config's value."""
     if isinstance(value, dict):
         return {key: copied(one) for key, one in value.items()}
     return [copied(one) for one in value] if isinstance(value, list) else value
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Return a YAML file's mapping; raise UserError where it cannot be read."""
+    """Return a YAML file's mapping; raise UserError if it cannot be read."""
     try:
         content = copied(_parsed(text_of(path)))
     except yaml.YAMLError as fault:
@@ -49,7 +49,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Refuses a key that stands twice in a mapping, of which YAML would silently take the last."""
+    """Refuses a duplicate key in a mapping; YAML would silently use the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Return a mapping's keys and values."""
@@ -64,12 +64,12 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 @lru_cache(maxsize=512)
 def _parsed(text: str) -> Any:
-    """Return what a YAML text says; a table asks for the same few files a thousand times."""
+    """Return a parsed YAML text, cached: a table reads the same few files a thousand times."""
     return yaml.load(text, _Loader)
 
 
 def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """Return a question that names the closest of what is known, whatever its case, or nothing."""
+    """Return a "did you mean" with the closest known name, ignoring case, or nothing."""
     by_lower = {one.lower(): one for one in known}
     close = get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)
     return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
@@ -89,7 +89,7 @@ def option_files(group: str) -> dict[str, Path]:
     Raises
     ------
     UserError
-        If one of the user's has the name of one of ours.
+        If one of the user's files has the same name as one of ours.
     """
     found: dict[str, Path] = {}
     for home in filter(None, (CONF, own())):
@@ -108,7 +108,7 @@ def options(group: str) -> list[str]:
 
 
 TARGET = "_target_"
-"""The key by which an algorithm names a class of another package, as in Hydra."""
+"""The key with which an algorithm names a class of another package, as in Hydra."""
 
 FOREIGN = "omtl.learners.foreign.Foreign"
 """The learner that plays such a class."""
@@ -131,7 +131,7 @@ NEEDED: Mapping[str, Mapping[str, tuple[type, ...]]] = {
     },
     "protocol": {"name": (str,), "module": (str,), "draw": (str,)},
 }
-"""Values that configs of a group must have, and their kinds."""
+"""Required values of each group's configs, and their types."""
 
 
 RANGES: Mapping[str, Mapping[str, tuple[Callable[[Any], bool], str]]] = {
@@ -145,18 +145,18 @@ RANGES: Mapping[str, Mapping[str, tuple[Callable[[Any], bool], str]]] = {
         "fraction": (lambda x: type(x) in (int, float) and 0 < x <= 1, "above 0 and at most 1"),
     },
 }
-"""What values of a group must be where a config has them, each with the words for it."""
+"""Checks of optional values of a group, with their descriptions."""
 
 
 def whole(group: str, config: dict[str, Any]) -> dict[str, Any]:
-    """Return a config once it is sure that it has all that those of its group must have.
+    """Return a config after checking that it has all required values of its group.
 
     An algorithm that names a class of another package, by ``_target_``, is a `Foreign` learner.
 
     Raises
     ------
     UserError
-        If a value is lacking, of another kind or out of range.
+        If a value is missing, of the wrong type or out of range.
     """
     where = f"{group} {config.get('name', '')}".strip()
     if group == "algorithm" and (target := config.pop(TARGET, None)):
@@ -176,24 +176,24 @@ def whole(group: str, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def load_option(group: str, name: str) -> dict[str, Any]:
-    """Return the config of a name in a group.
+    """Return a group's config by name.
 
     Raises
     ------
     UserError
-        If there is none, or it lacks what it must have.
+        If there is none, or it lacks a required value.
     """
     files = option_files(group)
     return whole(group, read_yaml(files[choose(group, name, list(files))]))
 
 
 def questions(paper: str) -> dict[str, Any]:
-    """Return what a paper leaves open: the questions of its ``readings.yaml``.
+    """Return a paper's open questions, from its ``readings.yaml``.
 
     Raises
     ------
     UserError
-        If an option that is not the literal one has no label of `SUPPORT`, or another has one.
+        If a non-literal option has no label from `SUPPORT`, or another option has one.
     """
     path = paper_file(paper, "readings.yaml")
     asked = read_yaml(path)["questions"]
@@ -218,7 +218,7 @@ def questions(paper: str) -> dict[str, Any]:
 
 
 def support_of(question: Mapping[str, Any], option: Any) -> str | None:
-    """Return what the paper's text makes of an option; None for the literal one."""
+    """Return an option's support in the paper's text; None for the literal one."""
     labels = {str(name): label for name, label in question.get("support", {}).items()}
     return labels.get(str(option))
 
@@ -232,7 +232,7 @@ def named_reading(paper: str, name: str) -> dict[str, Any]:
 
 
 def for_column(reading: Mapping[str, Any], column: str) -> dict[str, Any]:
-    """Return a reading with only its answers to questions that can move a column of a table."""
+    """Return a reading with only its answers that can affect a column of a table."""
     if not reading["answers"]:
         return dict(reading)
     asked = questions(reading["paper"])
@@ -252,7 +252,7 @@ def patch_of(reading: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     UserError
-        If an answer is to no question, or not one of its options.
+        If an answer belongs to no question, or is not one of its options.
     """
     patch: dict[str, Any] = {}
     if not reading["answers"]:
@@ -267,7 +267,7 @@ def patch_of(reading: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def apply_reading(parts: Mapping[str, Any], reading: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of an experiment with a reading's answers set in them.
+    """Return the parts of an experiment with a reading's answers applied.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def apply_reading(parts: Mapping[str, Any], reading: Mapping[str, Any]) -> dict[
 
 
 def patched(parts: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Return configs with values set in them, by ``group.name.path.to.value``."""
+    """Return configs with values set by ``group.name.path.to.value``."""
     changed = copied(dict(parts))
     for key, value in patch.items():
         group, name, *path = key.split(".")
@@ -290,7 +290,7 @@ def patched(parts: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any
         for step in path[:-1]:
             target = target[step]
         target[path[-1]] = copied(value)
-        if group == "algorithm" and path[0] == "grid":  # what is searched is not fixed any more
+        if group == "algorithm" and path[0] == "grid":  # searched, so not fixed
             config = changed[group]
             config["fixed"] = {k: v for k, v in config["fixed"].items() if k not in config["grid"]}
     return changed
@@ -299,7 +299,7 @@ def patched(parts: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any
 def grid_points(algorithm: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the hyper-parameters of each point of an algorithm's grid, last name fastest.
 
-    Where the algorithm says `only`, it is the points of these numbers.
+    If the algorithm has `only`, these are the points with the given numbers.
     """
     grid = algorithm["grid"]
     for name, values in grid.items():
@@ -318,11 +318,11 @@ def grid_points(algorithm: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 LIMITS: Mapping[str, tuple[type, ...]] = {"unit_seconds": (int, float), "unit_mib": (int,)}
-"""Limits that a unit may have, and kinds of their numbers."""
+"""Limits of a unit, and the types of their numbers."""
 
 
 def resolve_jobs(parallel: Mapping[str, Any], jobs: int | None = None) -> dict[str, Any]:
-    """Return how to run in parallel, with the number of jobs asked for (−1: one per core)."""
+    """Return the parallel config with the requested number of jobs (−1: one per core)."""
     asked = parallel["jobs"] if jobs is None else jobs
     if not isinstance(asked, int) or (asked < 1 and asked != -1):
         raise UserError(f"parallel.jobs={asked!r} must be a positive number, or -1 for all cores")

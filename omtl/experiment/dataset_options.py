@@ -20,21 +20,21 @@ KINDS: Mapping[type, tuple[Callable[[Any], bool], str]] = {
     str: (lambda value: isinstance(value, str), "a text"),
     NoneType: (lambda value: value is None, "null"),
 }
-"""What values of these kinds of options must be, each with the words for it."""
+"""Checks of option values by type, with their descriptions."""
 
 SIZES = ("n_tasks", "n_examples", "n_features")
-"""Options of which there is at least 1."""
+"""Options that must be at least 1."""
 
 
 def check_options(load: Callable[..., Any], options: Mapping[str, Any], name: str) -> None:
-    """Make sure that a data set takes these options, and that their values are of their kinds.
+    """Check that a data set takes these options, and that their values have the right types.
 
-    Lists, whose items each data set checks, are let through.
+    Lists are accepted; each data set checks their items.
 
     Raises
     ------
     UserError
-        If it does not.
+        If a check fails.
     """
     kinds = get_type_hints(load)
     taken = sorted(set(signature(load).parameters) - {"home", "rng"})

@@ -14,19 +14,19 @@ from omtl.util.errors import UserError
 from omtl.util.user_folder import own, own_module
 
 STAND_IN = 0.5
-"""A hyper-parameter that has neither a config nor a default."""
+"""Value of a hyper-parameter without a config or a default."""
 
 
 def learners_in(file: Path) -> Iterator[tuple[str, Any]]:
-    """Yield each learner of a file, or that of a config: what to call it, and an instance.
+    """Yield each learner of a file, or that of a config: its name and an instance.
 
-    It has the first and the last point of the grid of each config that names it; without a config,
-    its defaults.
+    Instances use the first and the last point of the grid of each config that names the learner;
+    without a config, its defaults.
 
     Raises
     ------
     UserError
-        If the file is none of Python, cannot be imported, or has no learner.
+        If the file is not a Python file, cannot be imported, or has no learner.
     """
     if file.suffix == ".yaml":
         yield from _of_config(load_option("algorithm", file.stem))
@@ -69,7 +69,7 @@ def _imported(file: Path) -> Any:
         module = import_module(file.stem)
     except UserError:
         raise
-    except Exception as fault:  # whatever the file raises when it is read
+    except Exception as fault:  # any error that the file raises on import
         raise import_fault(str(file), fault) from fault
     if own_module(file.stem) is None or Path(str(module.__file__)).resolve() != file.resolve():
         raise UserError(f"{file}: there is another module {file.stem!r}; give it another name")

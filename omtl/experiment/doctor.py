@@ -1,4 +1,4 @@
-"""What is installed, what is kept between runs, which data are there, and what is missing."""
+"""What is installed, cached and missing."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from omtl.util.files import IN_WORK
 from omtl.util.paths import ROOT, kept
 
 GOOD, BAD, NOTE = "ok", "missing", "note"
-"""`BAD` is what keeps something from working; a `NOTE` is what you may add when you need it."""
+"""`BAD` prevents something from working; a `NOTE` is something to add when needed."""
 
 OLDEST_PYTHON = (3, 11)
 
 EXTRAS = {"": BAD, "harness": BAD, "report": BAD, "engines": NOTE, "dev": NOTE}
-"""Extras of the package, each with what it means where one of its packages is lacking."""
+"""The package's extras, each with the consequence if one of its packages is missing."""
 
 LOCKS = {"engines": "engines", "dev": "test"}
-"""Which lock a checkout pins an extra in; the others are in ``run.lock``."""
+"""The lock file that pins an extra; the others are in ``run.lock``."""
 
 KEPT = {
     "store": "finished units",
@@ -36,13 +36,13 @@ KEPT = {
     "compiled": "compiled code",
     "compiled_own": "compiled code of learners of your own",
 }
-"""Folders of what is kept, each with what is in it."""
+"""Cache folders and their contents."""
 
 VARIABLES = ("OMTL_HOME", "OMTL_DATA", "OMTL_DATA_MIRROR", "OMTL_OFFLINE", "OMTL_OWN")
 
 
 def finding(part: str, name: str, state: str, detail: str) -> dict[str, str]:
-    """Return one finding: of which part, of what, how it is, and what there is to tell."""
+    """Return one finding: part, subject, state and details."""
     return {"part": part, "name": name, "state": state, "detail": detail}
 
 
@@ -88,7 +88,7 @@ def _package(package: str, locked: set[str], mend: str, lacking: str) -> dict[st
 
 
 def _asked(extra: str) -> list[str]:
-    """Return the packages that an extra names itself and this machine is to have."""
+    """Return the packages that an extra names directly and that this machine needs."""
     asked = [Requirement(line) for line in requires("omtl") or []]
     return [
         _called(one.name)
@@ -100,7 +100,7 @@ def _asked(extra: str) -> list[str]:
 
 
 def _locked(path: Path) -> dict[str, set[str]]:
-    """Return the versions of each package of a lock: one for each Python that it is for."""
+    """Return the versions of each package in a lock file, one for each Python version."""
     locked: dict[str, set[str]] = {}
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     for name, number in re.findall(r"^([\w.\[\]-]+)==([^\s;\\]+)", text, re.M):
@@ -125,11 +125,11 @@ def _kept() -> list[dict[str, str]]:
 
 
 def _sizes(folder: Path) -> dict[Path, int]:
-    """Return the bytes of each file in a folder and those in it, as a run leaves them."""
+    """Return the sizes of all files in and below a folder, possibly during a run."""
     sizes = {}
-    for here, _, names in os.walk(folder):  # which passes over folders that go meanwhile
+    for here, _, names in os.walk(folder):  # ignores folders that disappear meanwhile
         for path in (Path(here, name) for name in names if not name.startswith(IN_WORK)):
-            with suppress(OSError):  # it is gone
+            with suppress(OSError):  # the file is gone
                 sizes[path] = path.stat().st_size
     return sizes
 

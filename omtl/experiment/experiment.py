@@ -13,7 +13,7 @@ from omtl.experiment.unit import Unit
 from omtl.util.errors import UserError
 
 FRESH_DRAWS, ONE_DATA_SET = "fresh draws", "one data set"
-"""What repeats are of."""
+"""What the repeats vary."""
 
 CONDITIONAL = (
     "Intervals and tests are over shuffles of one data set, and conditional on it: another sample "
@@ -25,8 +25,9 @@ CONDITIONAL = (
 class Experiment:
     """An algorithm on a data set under a reading: resolved configs of the groups.
 
-    `plays` is how many of our repeats stand for each of the paper's. `drawn` says whether each has
-    a draw of synthetic data and hyper-parameters of its own; else all shuffle the same data.
+    `plays` is the number of our repeats for each repeat of the paper. `drawn` says whether each
+    repeat has its own draw of synthetic data and its own hyper-parameters; otherwise all shuffle
+    the same data.
     """
 
     algorithm: dict[str, Any]
@@ -46,10 +47,10 @@ class Experiment:
         patch: Mapping[str, Any] | None = None,
         plays: int = 0,
     ) -> Experiment:
-        """Load the configs by name, and set a table's own values and a reading's answers in them.
+        """Load the configs by name, and apply a table's own values and a reading's answers.
 
-        `plays` is 0 where synthetic data are drawn once, and as many repeats are played as the
-        paper's.
+        `plays` is 0 if synthetic data are drawn once; then there are as many repeats as in the
+        paper.
 
         Raises
         ------
@@ -82,27 +83,27 @@ class Experiment:
         return grid_points(self.algorithm)
 
     def only(self, points: list[int]) -> Experiment:
-        """Return the experiment with some points of its grid, by their numbers in it."""
+        """Return the experiment with some points of its grid, by number."""
         mine = self.algorithm.get("only", range(len(self.points)))
         return replace(self, algorithm={**self.algorithm, "only": [mine[p] for p in points]})
 
     def unit(self, seed: int, repeat: int, draw: int = 0) -> Unit:
         """Return the unit of a repeat."""
         if draw == 0 and (self.drawn or self.protocol["draw"] == "each_repeat"):
-            draw = -1 - repeat  # draws of their own, apart from the one that repeats share
+            draw = -1 - repeat  # separate draws, distinct from the one that repeats share
         return Unit(self.algorithm, self.dataset, self.protocol, self.network, seed, repeat, draw)
 
     def repeats(self, seed: int, n_repeats: int) -> list[Unit]:
-        """Return the units that stand for so many repeats of the paper."""
+        """Return our units for a number of repeats of the paper."""
         return [self.unit(seed, repeat) for repeat in range(n_repeats * self.plays)]
 
     def of_one_draw(self) -> Experiment:
-        """Return the experiment as the paper has it: its own number of repeats on one draw."""
+        """Return the experiment as in the paper: its own number of repeats on one draw."""
         return replace(self, plays=1, drawn=False)
 
     def shuffles(self, seed: int, n_repeats: int) -> list[Unit]:
-        """Return the units of so many shuffles of one draw, which tell what the paper's ± tells.
+        """Return the units for shuffles of one draw, whose spread corresponds to the paper's ±.
 
-        There are none where the repeats are shuffles of one draw themselves.
+        There are none if the repeats are themselves shuffles of one draw.
         """
         return self.of_one_draw().repeats(seed, n_repeats) if self.drawn else []

@@ -17,7 +17,7 @@ PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "pandas", "joblib")
 
 @lru_cache
 def host() -> dict[str, Any]:
-    """Return what the results were made on: versions, commit, machine."""
+    """Return the environment of the results: versions, commit, machine."""
 
     def installed(package: str) -> str:
         try:
@@ -54,7 +54,7 @@ def commit() -> str:
 
 
 def cpu_name() -> str:
-    """Return the CPU's name where the system tells it."""
+    """Return the CPU's name if the system provides it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

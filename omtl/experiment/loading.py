@@ -1,4 +1,4 @@
-"""Loading data sets, each one once, prepared for learners."""
+"""Loading data sets, each once, prepared for learners."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from omtl.util.seeds import generator
 
 
 def module_of(dataset: dict[str, Any]) -> Any:
-    """Return the module of a data set: of its own name, or the one that it names."""
+    """Return the module of a data set: the one that it names, or that of its own name."""
     return data_fetchers.data_set(dataset.get("module", dataset["name"]))
 
 
 def files_of(dataset: dict[str, Any]) -> dict[str, str]:
     """Return the hash of each file of a data set, by its path.
 
-    A module has ``FILES``, or a function ``hashes`` of the options where the files are the user's.
+    A module has ``FILES`` or, for a user's files, a function ``hashes`` of the options.
     """
     module = module_of(dataset)
     if hasattr(module, "hashes"):
@@ -35,15 +35,15 @@ _LOADED: dict[str, Future[Fed | UserError]] = {}
 _LOOKING = Lock()
 
 ROOM = 2**28
-"""Bytes of data sets that stay in memory: more than the largest of the papers' tables asks for."""
+"""Size of the cache of data sets, in bytes: more than any of the papers' tables needs."""
 
 _LOADS: list[str] = []
 
 
 def load_fed(dataset: dict[str, Any], seed: int, draw: int, is_lean: bool = True) -> Fed:
-    """Return a data set as learners are fed it; those last asked for stay in memory.
+    """Return a data set prepared for learners; recently used ones stay in memory.
 
-    Where it is not to be lean, it has all features, also those of one example alone.
+    If it is not lean, it has all features, including those of a single example.
 
     Raises
     ------
@@ -60,8 +60,8 @@ def load_fed(dataset: dict[str, Any], seed: int, draw: int, is_lean: bool = True
     with _LOOKING:
         entry = _LOADED.pop(name, None)
         is_new = entry is None
-        _LOADED[name] = entry = entry or Future()  # the last to go
-    if is_new:  # who asks for another data set meanwhile does not wait
+        _LOADED[name] = entry = entry or Future()  # most recently used
+    if is_new:  # requests for other data sets do not wait
         _LOADS.append(dataset["name"])
         try:
             entry.set_result(_load(module, options, dataset, is_lean))
@@ -83,7 +83,7 @@ def times_loaded() -> int:
 
 
 def _make_room() -> None:
-    """Let go of what has not been asked for longest, as far as there is too much."""
+    """Drop the least recently used data sets until the cache fits."""
     with _LOOKING:
         entries = [(name, entry.result()) for name, entry in _LOADED.items() if entry.done()]
         size = {name: one.nbytes for name, one in entries if isinstance(one, Fed)}
@@ -96,7 +96,7 @@ def _make_room() -> None:
 def _load(
     module: Any, options: dict[str, Any], dataset: dict[str, Any], is_lean: bool
 ) -> Fed | UserError:
-    """Load and prepare; return a fault, so that it is met once and not in each unit."""
+    """Load and prepare; return an error, so that it occurs once and not in each unit."""
     try:
         check_options(module.load, options, dataset["name"])
         tasks = prepare(module.load(**options), dataset["normalise"], dataset["bias"])
@@ -109,5 +109,5 @@ def _load(
 
 
 def is_synthetic(dataset: dict[str, Any]) -> bool:
-    """Whether the data set is drawn by us, so that the authors' draw is another one."""
+    """Whether the data set is our own draw, which differs from the authors'."""
     return getattr(module_of(dataset), "SYNTHETIC", False)

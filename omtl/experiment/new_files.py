@@ -1,4 +1,4 @@
-"""The files of a new learner, data set or paper, made from templates."""
+"""Creating the files of a new learner, data set or paper from templates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IN_CHECKOUT = {
         "dataset/checkout_NAME.yaml": "conf/dataset/{name}.yaml",
     },
 }
-"""The files of each kind in the project's own folder: templates, and where they go."""
+"""The files of each kind in the project's own folder: templates and destinations."""
 
 IN_OWN = {
     "learner": {
@@ -35,7 +35,7 @@ IN_OWN = {
         "dataset/own_NAME.csv": "{name}.csv",
     },
 }
-"""The files of each kind in a folder of the user's own."""
+"""The files of each kind in a user's own folder."""
 
 PAPER = {
     "paper/README.md": "experiments/{name}/README.md",
@@ -47,13 +47,13 @@ PAPER = {
     "paper/as_published.yaml": "{readings}/{name}/as_published.yaml",
     "paper/as_read.yaml": "{readings}/{name}/as_read.yaml",
 }
-"""The files of a paper, which are the same in both."""
+"""The files of a paper, the same in both places."""
 
 KINDS = ("learner", "dataset", "paper")
 
 
 def make(kind: str, name: str, folder: Path) -> list[Path]:
-    """Write the files of a new learner, data set or paper, which work as they are.
+    """Write the files of a new learner, data set or paper, ready to run.
 
     Parameters
     ----------
@@ -61,17 +61,17 @@ def make(kind: str, name: str, folder: Path) -> list[Path]:
     name : str
         Lower-case letters, digits and underscores.
     folder : Path
-        The project's checkout, or a folder of the user's own.
+        The project's checkout, or the user's own folder.
 
     Returns
     -------
     list of Path
-        What was written.
+        The files that were written.
 
     Raises
     ------
     UserError
-        If the name cannot be one, or a file is there already; nothing is written then.
+        If the name is invalid, or a file already exists; nothing is written then.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise UserError(

@@ -15,7 +15,7 @@ def paper_files(pattern: str) -> list[Path]:
     Raises
     ------
     UserError
-        If a paper of the user's has the name of one of ours.
+        If a user's paper has the same name as one of ours.
     """
     found = list(EXPERIMENTS.glob(f"*/{pattern}"))
     folder = own()
@@ -31,7 +31,7 @@ def paper_files(pattern: str) -> list[Path]:
 
 
 def paper_file(paper: str, name: str) -> Path:
-    """Return the place of a paper's file, which need not be there."""
+    """Return the path of a paper's file, which need not exist."""
     folder = own()
     if folder is not None and (mine := folder / "experiments" / paper).is_dir():
         return mine / name
@@ -39,7 +39,7 @@ def paper_file(paper: str, name: str) -> Path:
 
 
 def published_file(table: str) -> Path:
-    """Return the place of a table's published numbers."""
+    """Return the path of a table's published numbers."""
     folder = own()
     if folder is not None:
         mine = folder / "results" / "published" / f"{table}.csv"

@@ -1,8 +1,8 @@
 """Readings in Hydra's defaults list: the options of each group under a reading's answers.
 
-``conf/config.yaml`` merges ``read/GROUP/READING/OPTION`` into an option wherever there is such a
-config. They are made here from the questions of the papers, so that a reading is part of what Hydra
-composes and values that are typed stand above it.
+``conf/config.yaml`` merges ``read/GROUP/READING/OPTION`` into an option if there is such a config.
+This module creates these from the papers' questions, so that a reading is part of what Hydra
+composes, and typed values override it.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ ROOT = "read"
 
 
 def store_readings(readings: Mapping[str, Mapping[str, Any]]) -> None:
-    """Give Hydra the configs of readings, in place of those that it was given before.
+    """Give Hydra the configs of readings, replacing earlier ones.
 
     Parameters
     ----------
     readings : mapping of str to mapping
-        The readings' configs by the name of their option.
+        The readings' configs by option name.
     """
     store = ConfigStore.instance()
     store.repo.pop(ROOT, None)
     for name, reading in readings.items():
         for (group, option), values in values_set_by(reading).items():
             place = f"{ROOT}/{group}/{name}"
-            # Hydra merges mappings; what stood in them goes only where they are emptied first.
+            # Hydra merges mappings; old content disappears only if they are emptied first.
             store.store(group=place, name=f"{option}_emptied", node=dict.fromkeys(values))
             node = {"defaults": [f"{name}/{option}_emptied@_here_", "_self_"], **values}
             store.store(group=place, name=option, node=node)

@@ -1,4 +1,4 @@
-"""The selection rules: how a point of a grid is chosen."""
+"""The selection rules: how to choose a point of a grid."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from omtl.util.errors import UserError
 
 
 def costs(results: Sequence[Result], rule: Mapping[str, Any]) -> np.ndarray:
-    """Return what each point costs in hindsight: its mistakes over all repeats, shape (n_points,).
+    """Return each point's cost in hindsight: its mistakes over all repeats, shape (n_points,).
 
-    The rule may name the `tasks` whose mistakes count, from 1; a `target` ``worst_task``, so that
-    it is the highest error rate of a task that counts; under `least`, an array to be summed in
-    place of the mistakes; or, under `most`, one by point and task whose mean is to be the highest
-    instead. A point that diverged costs infinitely much.
+    The rule may name the `tasks` whose mistakes count, from 1; the `target` ``worst_task``, for the
+    highest error rate of a counted task; under `least`, an array to sum instead of the mistakes;
+    or, under `most`, an array by point and task whose mean should be highest. A point that diverged
+    has infinite cost.
     """
     if "most" in rule:
         gains = np.array([r.arrays[rule["most"]][:, _tasks(rule)] for r in results])
@@ -28,11 +28,11 @@ def costs(results: Sequence[Result], rule: Mapping[str, Any]) -> np.ndarray:
 
 
 def early_costs(result: Result, rule: Mapping[str, Any]) -> np.ndarray:
-    """Return what each point costs on the first part of one repeat's stream, shape (n_points,).
+    """Return each point's cost on the first part of one repeat's stream, shape (n_points,).
 
-    The part ends with the first checkpoint that has the rule's `fraction` of the examples. What
-    counts is as in `costs`, but that a point which diverges costs what it did up to there: a score
-    that is no number is a mistake, and what comes later is not known yet.
+    The part ends at the first checkpoint with at least the rule's `fraction` of the examples. Costs
+    are as in `costs`, except that a point that diverges costs what it did up to there: a score of
+    NaN is a mistake, and later scores are not known yet.
     """
     seen = result.arrays["seen"]
     early = int(np.searchsorted(seen, rule["fraction"] * seen[-1]))
@@ -45,7 +45,7 @@ def early_costs(result: Result, rule: Mapping[str, Any]) -> np.ndarray:
 
 
 def _tasks(rule: Mapping[str, Any]) -> Any:
-    """Return the index of the tasks that count."""
+    """Return the index of the counted tasks."""
     return [task - 1 for task in rule.get("tasks", [])] or slice(None)
 
 
@@ -62,7 +62,7 @@ def oracle(
     points: Sequence[Mapping[str, Any]],  # noqa: ARG001
     rule: Mapping[str, Any],
 ) -> np.ndarray:
-    """Choose the first point that costs least over all repeats, in hindsight (`costs`)."""
+    """Choose the first point with the least cost over all repeats, in hindsight (`costs`)."""
     return np.full(len(results), int(np.argmin(costs(results, rule))))
 
 
@@ -71,9 +71,9 @@ def cross_validation(
     points: Sequence[Mapping[str, Any]],  # noqa: ARG001
     rule: Mapping[str, Any],
 ) -> np.ndarray:
-    """Choose for each repeat the point that is best on held-out parts of its training examples.
+    """For each repeat, choose the point that is best on held-out parts of its training examples.
 
-    Where the rule says ``for: all``, the point that is best over the repeats, for all of them.
+    If the rule says ``for: all``, choose the point that is best over all repeats for all of them.
     """
     if rule["for"] == "all":
         mean = np.mean([result.arrays["validation"] for result in results], axis=0)
@@ -86,9 +86,9 @@ def prefix(
     points: Sequence[Mapping[str, Any]],  # noqa: ARG001
     rule: Mapping[str, Any],
 ) -> np.ndarray:
-    """Choose for each repeat the first point that costs least on the first part of its stream.
+    """For each repeat, choose the first point with the least cost on the first part of its stream.
 
-    The repeat's number is still of the whole stream, as the published one is.
+    The repeat's number still covers the whole stream, like the published one.
     """
     return np.array([int(np.argmin(early_costs(result, rule))) for result in results])
 
@@ -96,7 +96,7 @@ def prefix(
 def fixed(
     results: Sequence[Result], points: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]
 ) -> np.ndarray:
-    """Choose the point that the rule names."""
+    """Choose the point named by the rule."""
     wanted = dict(rule["point"])
     hits = [i for i, point in enumerate(points) if all(point.get(k) == wanted[k] for k in wanted)]
     if len(hits) != 1:
@@ -109,7 +109,7 @@ def fixed(
 
 
 def _barred(cost: np.ndarray, results: Sequence[Result]) -> np.ndarray:
-    """Return what each point costs, infinitely much where it ever diverged or is no number."""
+    """Return each point's cost, infinite if it ever diverged or is NaN."""
     diverged = sum(result.arrays["diverged"] for result in results)
     return np.where((diverged > 0) | np.isnan(cost), np.inf, cost)
 
@@ -134,30 +134,30 @@ LOOKS_AT = {
     "prefix_absolute": "checkpoint_absolute",
     "cv5": "validation",
 }
-"""What rules of the group ``selection`` look at first."""
+"""The first array that each rule of the group ``selection`` uses."""
 
 IN_HINDSIGHT = ("oracle",)
-"""Rules that look at the very numbers that they choose for."""
+"""Rules that use the same numbers for which they choose."""
 
 HONEST = "prefix"
-"""The rule, in the group ``selection``, that tables chosen in hindsight are also made by."""
+"""The rule, in the group ``selection``, also applied to tables chosen in hindsight."""
 
 
 HONEST_OF = {"cross_validation": "cv5_each"}
-"""For a kind of rule, another option than `HONEST`."""
+"""The honest option for some kinds of rule, instead of `HONEST`."""
 
 
 def is_honest(rule: Mapping[str, Any]) -> bool:
-    """Whether a rule chooses without the numbers that it chooses for.
+    """Whether a rule chooses without using the numbers for which it chooses.
 
-    Cross-validation ``for: all`` repeats does not: the examples that one shuffle trains on are test
+    Cross-validation ``for: all`` repeats does not: training examples of one shuffle are test
     examples of others.
     """
     return rule["rule"] not in IN_HINDSIGHT and rule.get("for") != "all"
 
 
 def by_repeat(rule: Mapping[str, Any]) -> bool:
-    """Whether a rule chooses for each repeat by that repeat alone."""
+    """Whether a rule's choice for each repeat depends only on that repeat."""
     return rule["rule"] == "prefix" or rule.get("for") == "each"
 
 
@@ -169,7 +169,7 @@ def select(
     Parameters
     ----------
     results : sequence of Result
-        One a repeat, all with the same grid.
+        One per repeat, all with the same grid.
     points : sequence of mapping
         The grid's points.
     rule : mapping
@@ -178,7 +178,7 @@ def select(
     Raises
     ------
     UserError
-        If the rule is unknown, or needs what the results do not have.
+        If the rule is unknown, or needs an array that the results do not have.
     """
     name = choose("selection rule", rule["rule"], list(RULES))
     try:

@@ -1,4 +1,4 @@
-"""A unit: one learner with its whole grid on one repeat of a stream, the smallest piece of work.
+"""A unit, the smallest piece of work: one learner with its whole grid on one repeat of a stream.
 
 A unit is identified by everything that determines its result, so it can be computed anywhere, at
 any time, in any order.
@@ -31,15 +31,15 @@ from omtl.util.seeds import generator
 from omtl.util.user_folder import own_module
 
 FORMAT = 2
-"""Version of what a unit's result holds; part of its key."""
+"""Version of the format of a unit's result; part of its key."""
 
 PARTS = ("learner", "data", "protocol", "harness", "packages")
-"""The parts of the code that a unit's identity has."""
+"""The parts of the code in a unit's identity."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One learner, its grid, a data set as it is read, a network, and a repeat.
+    """One learner, its grid, a data set under a reading, a network, and a repeat.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Unit:
     network : dict or None
         Resolved config of the network; None for a centralised learner.
     seed, repeat, draw : int
-        The run's seed, the repeat's number, and which draw of synthetic data it is played on.
+        The run's seed, the repeat's number, and the number of its draw of synthetic data.
     """
 
     algorithm: dict[str, Any]
@@ -61,13 +61,13 @@ class Unit:
 
     @property
     def name(self) -> str:
-        """What to call the unit when it is shown."""
+        """The unit's display name."""
         network = f" ({self.network['name']})" if self.network else ""
         return f"{self.algorithm['name']}{network} on {self.dataset['name']}, repeat {self.repeat}"
 
     @property
     def modules(self) -> dict[str, str]:
-        """The modules that, with all that they import, make the result."""
+        """The modules that, with their imports, determine the result."""
         return {
             "learner": self.algorithm["learner"].rpartition(".")[0],
             "data": module_of(self.dataset).__name__,
@@ -77,7 +77,7 @@ class Unit:
 
     @property
     def foreign(self) -> tuple[str, ...]:
-        """The modules of the classes of other packages that the algorithm's values name."""
+        """The modules of other packages' classes named in the algorithm's values."""
         if self.algorithm["learner"] != FOREIGN:
             return ()
         values = [self.algorithm["fixed"], *self.algorithm["grid"].values()]
@@ -90,7 +90,7 @@ class Unit:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """All that determines the result, without the labels that only people read."""
+        """Everything that determines the result, without labels, which only people read."""
         made_of = ("learner", "fixed", "grid", "only")
         algorithm = {k: self.algorithm[k] for k in made_of if k in self.algorithm}
         dataset = {k: v for k, v in self.dataset.items() if k != "label"}
@@ -107,7 +107,7 @@ class Unit:
             ) from fault
         return {
             "algorithm": algorithm,
-            "order": list(self.algorithm["grid"]),  # points are numbered by it; keys are sorted
+            "order": list(self.algorithm["grid"]),  # the order numbers the points; keys are sorted
             "dataset": dataset,
             "protocol": self.protocol,
             "network": network,
@@ -120,18 +120,18 @@ class Unit:
         }
 
     def is_same_here(self) -> bool:
-        """Whether this process has the code and files that the unit was named by elsewhere."""
+        """Whether this process has the code and files with which the unit was named elsewhere."""
         here = replace(self).identity
         return all(here[part] == self.identity[part] for part in ("code", "files"))
 
     @cached_property
     def question(self) -> bytes:
-        """Hash of what is asked, whatever the code that answers."""
+        """Hash of the question, whatever the code that answers it."""
         return question_of(self.identity)
 
     @cached_property
     def code(self) -> bytes:
-        """Hashes of the parts of the code, `PARTS`, eight bytes each."""
+        """Hashes of the code's `PARTS`, eight bytes each."""
         return code_of_parts(self.identity)
 
     @cached_property
@@ -141,26 +141,26 @@ class Unit:
 
 
 def question_of(identity: dict[str, Any]) -> bytes:
-    """Return a hash of all of an identity but the code."""
+    """Return a hash of an identity without its code."""
     asked = {name: value for name, value in identity.items() if name != "code"}
     text = json.dumps(asked, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).digest()[:16]
 
 
 def code_of_parts(identity: dict[str, Any]) -> bytes:
-    """Return hashes of the parts of an identity's code, `PARTS`, eight bytes each."""
+    """Return hashes of the `PARTS` of an identity's code, eight bytes each."""
     return b"".join(bytes.fromhex(identity["code"][part][:16]) for part in PARTS)
 
 
 def key_of(identity: dict[str, Any], question: bytes) -> str:
-    """Return the hash of an identity, whose question is known."""
+    """Return the hash of an identity, given its question's hash."""
     code = "".join(identity["code"][part] for part in PARTS)
     return hashlib.sha256(question + code.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a unit leaves: its protocol's arrays by name, and facts about the run.
+    """The result of a unit: its protocol's arrays by name, and facts about the run.
 
     All protocols have ``diverged`` (P,): for each point of the grid, the number of scores that were
     not finite.
@@ -171,7 +171,7 @@ class Result:
 
 
 def import_fault(what: str, fault: Exception) -> UserError:
-    """Return why something cannot be imported, in one line."""
+    """Return why an import failed, in one line."""
     kind = "" if isinstance(fault, ImportError | AttributeError) else f"{type(fault).__name__}: "
     place = place_in_own(fault)
     at = f" ({place})" if place else ""
@@ -179,7 +179,7 @@ def import_fault(what: str, fault: Exception) -> UserError:
 
 
 def _targets(value: Any) -> Iterator[str]:
-    """Yield the paths of all classes that a config's values name."""
+    """Yield the paths of all classes named in a config's values."""
     if isinstance(value, dict):
         yield from filter(None, [value.get(TARGET)])
         value = list(value.values())
@@ -200,12 +200,12 @@ def learner_class(path: str) -> type:
         return getattr(import_module(module), name)
     except UserError:
         raise
-    except Exception as fault:  # whatever a learner's own file raises when it is read
+    except Exception as fault:  # any error that a learner's file raises on import
         raise import_fault(f"algorithm.learner: {path!r}", fault) from fault
 
 
 def hyper_parameters(algorithm: Mapping[str, Any]) -> list[str]:
-    """Return the names that a learner takes; none where it takes any name."""
+    """Return the names that a learner accepts; none if it accepts any name."""
     learner = learner_class(algorithm["learner"])
     if algorithm["learner"] == FOREIGN:
         return learner.names_in(algorithm["fixed"])  # type: ignore[attr-defined]
@@ -218,7 +218,7 @@ def new_learner(algorithm: dict[str, Any], point: dict[str, Any]) -> Any:
     Raises
     ------
     UserError
-        If a name or a value is not one that the learner takes.
+        If the learner does not accept a name or a value.
     """
     learner = learner_class(algorithm["learner"])
     if algorithm["learner"] == FOREIGN:
@@ -251,7 +251,7 @@ def new_learner(algorithm: dict[str, Any], point: dict[str, Any]) -> Any:
 
 
 def setting_of(unit: Unit) -> Setting:
-    """Return what a unit's protocol is given: its data, network and random generators.
+    """Return the input of a unit's protocol: its data, network and random generators.
 
     Raises
     ------

@@ -104,7 +104,7 @@ def minimise(
     model : Model
     tasks : list of Neighbours
     mu : float
-        As of `MTLMNN`, as are the next.
+        As in `MTLMNN`, like the following.
     max_iter : int
     tol : float
     """

@@ -1,7 +1,7 @@
 """The learners as scikit-learn estimators, by name.
 
-``omtl.sklearn.ROMPGD`` follows the rules of ``omtl.learners.rom.ROMPGD``. It and scikit-learn are
-imported when it is first asked for.
+``omtl.sklearn.ROMPGD`` uses the rules of ``omtl.learners.rom.ROMPGD``. Estimators and scikit-learn
+are imported on first use.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What estimators make of their arguments: classes, tasks, networks."""
+"""Processing of estimators' arguments: classes, tasks, networks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def labels_of(task: Any, what: str) -> list[Hashable]:
 
 
 def names_of(tasks: Any) -> tuple[Hashable, ...]:
-    """Return the names of declared tasks; raise ValueError where one comes twice, or none."""
+    """Return the names of declared tasks; raise ValueError if one is repeated or there is none."""
     if isinstance(tasks, set | frozenset):
         raise ValueError("tasks must have an order, which a set has not: give a list")
     names = labels_of(tasks, "tasks")
@@ -51,7 +51,7 @@ def names_of(tasks: Any) -> tuple[Hashable, ...]:
 
 
 def names_in(task: Any) -> tuple[Hashable, ...]:
-    """Return the tasks that occur: sorted if they can be, else in the order of appearance."""
+    """Return the tasks that occur, sorted if possible, otherwise in order of appearance."""
     known = arrays.whole_numbers(task)
     if known is not None:
         return known
@@ -89,7 +89,7 @@ def unknown_task(task: Any, names: tuple[Hashable, ...]) -> str:
 
 
 def mixing_of(network: Any, n_tasks: int) -> np.ndarray:
-    """Return the combination weights of a network; raise ValueError where it is none."""
+    """Return the combination weights of a network; raise ValueError if it is invalid."""
     try:
         if isinstance(network, str):
             return mixing_matrix(n_tasks, network)
@@ -124,7 +124,7 @@ def count_rounds(numbers: list[int], n_tasks: int, by_task: bool) -> int:
 def counts_of(
     given: Any, names: tuple[Hashable, ...], counted: list[int] | None
 ) -> tuple[int, ...]:
-    """Return how many examples of each task come, as far as it is known."""
+    """Return the number of examples of each task, as far as known."""
     if given is not None:
         if not isinstance(given, Mapping) or set(given) != set(names):
             raise ValueError(f"n_examples must give a number to each of the tasks {names}")

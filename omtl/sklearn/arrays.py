@@ -1,9 +1,9 @@
 """Arrays used without a copy, and without a pass over them before learning.
 
-An array of numbers in C order, or a sparse matrix in canonical form, goes to compiled code at once,
-which checks its rows and takes their norms block by block, while they are in the processor's cache.
-A row that does not pass sends the whole call back to where it began, and from there through
-scikit-learn's validation, which converts what can be converted and names what cannot.
+A numeric array in C order, or a sparse matrix in canonical form, goes directly to compiled code,
+which checks its rows and computes their norms block by block, while they are in the processor's
+cache. If a row does not pass, the whole call starts again through scikit-learn's validation, which
+converts what it can and reports what it cannot.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ INT32 = np.dtype(np.int32)
 INTEGERS = (INT32, np.dtype(np.int64))
 
 FEW = 1024
-"""Rows that are all checked before any is learnt from. Of more, some are checked and learnt from at
-a time, while they are in the processor's cache, and a copy of the state is kept until all are."""
+"""Up to this many rows are all checked before learning begins. More rows are checked and learnt
+from in parts, while they are in the processor's cache, and a copy of the state is kept until the
+end."""
 
 STEP = 16
-"""Rows that are then checked at a time."""
+"""Number of rows in such a part."""
 
 NARROWED = 2**16
-"""Indices of 64 bits that are narrowed to 32 at a time."""
+"""Number of 64-bit indices converted to 32 bits at a time."""
 
 MOST_NAMES = 4096
-"""Tasks that are whole numbers in a range of this size are looked up in a table."""
+"""Integer tasks in a range up to this size are looked up in a table."""
 
 
 def plain_rows(X: Any) -> Rows | None:
-    """Return rows as compiled code reads them if they are so already, else None.
+    """Return rows for compiled code if they need no conversion, else None.
 
-    The values of the rows, and a sparse matrix's indices, are not looked at here.
+    The values of the rows, and a sparse matrix's indices, are not checked here.
     """
     if isinstance(X, np.ndarray):
         plain = X.dtype is FLOAT and X.ndim == 2 and X.flags.c_contiguous and X.size > 0
@@ -93,7 +94,7 @@ def _look_up(task, first, table, out):
 
 
 def two_labels(y: Any) -> np.ndarray | None:
-    """Return the two whole numbers between which all labels are, else None; without sorting."""
+    """Return the two integers that occur as labels, else None; without sorting."""
     if not isinstance(y, np.ndarray) or y.ndim != 1 or y.dtype.kind not in "biuf" or not y.size:
         return None
     low, high = y.min(), y.max()
@@ -122,7 +123,7 @@ def whole_numbers(task: Any) -> tuple[int, ...] | None:
 
 
 def table_of(names: tuple[Any, ...]) -> tuple[int, np.ndarray] | None:
-    """Return where tasks begin, and the number of each; None if they are no whole numbers."""
+    """Return the lowest task and the number of each; None if tasks are not integers."""
     if not all(type(name) is int for name in names):
         return None
     first = min(names)

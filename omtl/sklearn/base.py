@@ -1,8 +1,8 @@
-"""The base class of all estimators: a learner fed in pieces of any size, for scikit-learn.
+"""The base class of all estimators: a learner for scikit-learn, fed in pieces of any size.
 
-The rules of a learner are a tuple of hyper-parameters (`omtl.kernel.rules`). Its estimator takes
-the same hyper-parameters under the same names, and keeps the state of a stream
-(`omtl.sklearn.stream`). What each of the estimators adds is in `omtl.sklearn.parameters`.
+A learner is a tuple of hyper-parameters with rules (`omtl.kernel.rules`). Its estimator takes the
+same hyper-parameters under the same names, and keeps the state of a stream (`omtl.sklearn.stream`).
+`omtl.sklearn.parameters` has what each estimator adds.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ from omtl.sklearn.states import each_array
 from omtl.sklearn.stream import COMPILED_PARTS, TaskStream
 
 TAKEN: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
-"""What scikit-learn is to make of examples."""
+"""Options of scikit-learn's validation of examples."""
 
 FLOAT = np.dtype(np.float64)
 
 NOT_QUICK = (AttributeError, KeyError, TypeError, ValueError)
-"""What the quick way raises, before it learns, from an example that it does not take as it is."""
+"""Errors of the fast path, before learning, for an example that needs conversion."""
 
 
 class MultiTaskClassifier(ClassifierMixin, TaskStream):
     """An online learner of many binary classification tasks, as a scikit-learn estimator.
 
-    The classes of `omtl.sklearn` are made of this one. Examples are learnt from in the order in
-    which they come, each once; whether they come one by one or in arrays changes no bit.
+    All classes of `omtl.sklearn` derive from this one. Each example is learnt from once, in the
+    given order; passing examples one by one or in arrays gives identical bits.
 
-    A task is any hashable label. All tasks are declared when learning begins, as the classes are:
-    by `tasks`, or by the tasks of the first call. With one task, `task` may be left out. The
-    hyper-parameters are those that are set then, too.
+    A task is any hashable label. All tasks, like the classes, are declared when learning begins: by
+    `tasks`, or by the tasks in the first call. With a single task, `task` may be omitted. The
+    hyper-parameters are fixed at the same time.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
         The two classes; the second is the positive one.
     tasks_ : tuple
-        The tasks' labels, in the order of their numbers.
+        The tasks' labels, by index.
     n_features_in_ : int
     coef_ : ndarray of shape (n_tasks, n_features)
-        The weights of each task as they are now, where the score is w·x; computed when it is asked
-        for (`omtl.sklearn.coefficients`).
+        The current weights of each task, if the score is w·x; computed on access
+        (`omtl.sklearn.coefficients`).
     """
 
     # Learning
@@ -70,7 +70,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         node: Any = None,
         tasks: Iterable[Hashable] | None = None,
     ) -> Self:
-        """Learn from examples in their order, once, forgetting what was learnt before.
+        """Learn from examples once, in order, forgetting everything learnt before.
 
         Parameters
         ----------
@@ -80,10 +80,10 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         task : array-like of shape (n_examples,), optional
             The task of each example.
         node : array-like of int of shape (n_examples,), optional
-            The node that each example is dealt to, for a learner on a network: by default that
-            with the number of the task.
+            The node of each example, for a learner on a network; by default the one with the task's
+            index.
         tasks : iterable, optional
-            All tasks, where `task` does not name them all or another order is meant.
+            All tasks, if `task` does not contain them all or for another order.
 
         Raises
         ------
@@ -107,16 +107,16 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         classes: Any = None,
         tasks: Iterable[Hashable] | None = None,
     ) -> Self:
-        """Go on learning from examples in their order.
+        """Continue learning from examples, in order.
 
-        A round may go on from call to call (`end_round`).
+        A round may continue across calls (`end_round`).
 
         Parameters
         ----------
         X, y, task, node
             As in `fit`.
         classes : array-like of shape (2,), optional
-            The two classes, in the first call; they may be left out if `y` has both.
+            The two classes, in the first call; optional if `y` has both.
         tasks : iterable, optional
             All tasks, in the first call.
 
@@ -146,16 +146,16 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         tasks: Iterable[Hashable] | None = None,
         sparse: bool = False,
     ) -> Self:
-        """Begin a stream, before its first example, forgetting what was learnt before.
+        """Begin a stream, before its first example, forgetting everything learnt before.
 
         Parameters
         ----------
         n_features : int
         classes : array-like of shape (2,)
         tasks : iterable, optional
-            All tasks; one, if left out.
+            All tasks; by default a single one.
         sparse : bool
-            Whether examples are sparse. Those that are not as told are converted.
+            Whether examples are sparse. Examples of the other kind are converted.
 
         Raises
         ------
@@ -172,7 +172,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         return self
 
     def learn_one(self, x: Any, y: Any, task: Hashable = None, node: int | None = None) -> float:
-        """Learn from one example; return the score that it had before.
+        """Learn from one example; return its score before learning.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         return self._one(x, task, node, sign=self._sign_of(y))
 
     def end_round(self) -> Self:
-        """End the round that is open: what comes next is of another round, whatever its task."""
+        """End the current round: the next example starts a new one, whatever its task."""
         check_is_fitted(self)
         rows = rows_of(
             sparse.csr_array(np.zeros((0, self.n_features_in_)))
@@ -216,7 +216,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
     def decision_function(self, X: Any, task: Any = None, node: Any = None) -> np.ndarray:
         """Return the signed scores of examples, shape (n_examples,).
 
-        Each is scored as if it came next, in the round that is open.
+        Each is scored as if it came next, in the current round.
 
         Parameters
         ----------
@@ -249,7 +249,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
     def score(
         self, X: Any, y: Any, task: Any = None, node: Any = None, sample_weight: Any = None
     ) -> float:
-        """Return the share of examples that are predicted rightly.
+        """Return the share of examples that are predicted correctly.
 
         Parameters
         ----------
@@ -283,7 +283,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         return coefficients(self)
 
     def findings(self) -> dict[str, np.ndarray]:
-        """Return what is learnt besides weights, by name: relations of tasks, which are outliers.
+        """Return what is learnt besides weights, by name: task relations, outlier tasks.
 
         Empty for learners that learn nothing else.
         """
@@ -293,7 +293,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
     # Keeping
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the estimator to a file that holds numbers and names only, no code.
+        """Write the estimator to a file with only numbers and names, no code.
 
         Parameters
         ----------
@@ -318,19 +318,19 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         Raises
         ------
         UserError
-            If the file is none of these, or of another learner.
+            If the file is not such a file, or of another learner.
         """
         from omtl.sklearn.model_file import load
 
         return load(cls, path)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: all but compiled code and its addresses."""
+        """Return the state for pickling: everything except compiled code and its addresses."""
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name not in COMPILED_PARTS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over a pickled state; arrays that were mapped into memory become our own."""
+        """Restore a pickled state; memory-mapped arrays are copied."""
         super().__setstate__(state)
         if self.__sklearn_is_fitted__():
             self._state, self._clock, self._window = (
@@ -343,7 +343,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         return hasattr(self, "_state")
 
     def __sklearn_tags__(self) -> Any:
-        """Return what scikit-learn's tools ask: two classes only, and sparse rows."""
+        """Return scikit-learn's tags: only two classes, and sparse rows."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True

@@ -1,4 +1,4 @@
-"""The estimators: a class for each entry of the table, named as its rules are."""
+"""The estimators: a class for each entry of the table, with the name of its rules."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.parameters import TABLE, TOLD, Entry
 
 PLACE = "omtl.sklearn"
-"""The module that the classes are found in, by pickle too."""
+"""The module that contains the classes, also for pickle."""
 
 
 def constructor(parameters: Iterable[inspect.Parameter]) -> Callable[..., None]:
-    """Return an ``__init__`` that keeps its parameters, as scikit-learn asks of it."""
+    """Return an ``__init__`` that stores its parameters, as scikit-learn requires."""
     this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     signature = inspect.Signature([this, *parameters], return_annotation=None)
 

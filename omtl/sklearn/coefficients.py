@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from omtl.sklearn.base import MultiTaskClassifier
 
 PROBED_AT_ONCE = 256
-"""Unit vectors that are scored in one call."""
+"""Number of unit vectors scored in one call."""
 
 
 def coefficients(estimator: MultiTaskClassifier) -> np.ndarray:
-    """Return the weights of each task, or of each node of a network that has other nodes.
+    """Return the weights of each task, or of each node if nodes and tasks differ.
 
-    A learner may keep its weights in parts, behind scales, or not at all; what it answers to a
-    unit vector is its weight whatever it keeps.
+    A learner may store its weights in parts, behind scales, or not at all; its score of a unit
+    vector is the weight in any case.
 
     Cost: O(n_tasks · n_features) for a stream of sparse rows, n_features times that for dense
     rows.
@@ -26,7 +26,7 @@ def coefficients(estimator: MultiTaskClassifier) -> np.ndarray:
     Parameters
     ----------
     estimator : MultiTaskClassifier
-        One that has begun, with `entry.linear`.
+        An estimator that has begun, with `entry.linear`.
 
     Returns
     -------

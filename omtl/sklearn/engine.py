@@ -1,7 +1,7 @@
 """The compiled code of one estimator: its stream in a box, its loop called with flat arguments.
 
-Three calls do all: `one_dense` and `one_sparse` for an example at a time, and `many` for arrays,
-which checks rows and takes their norms, and learns from them.
+There are three calls: `one_dense` and `one_sparse` for one example at a time, and `many` for
+arrays, which checks rows, computes their norms and learns from them.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ COMPILED = True
 """Whether estimators run compiled code; tests of the rules as plain Python set it to False."""
 
 SOUND, UNSOUND, RUNAWAY = 0, 1, 2
-"""What `many` returns: all is well; a row that it does not take, and what was learnt before it is
-to be forgotten; scores that are not finite."""
+"""Results of `many`: success; an invalid row, after which the updates must be undone; scores that
+are not finite."""
 
 
 class Stream(NamedTuple):
-    """All that compiled code needs to go on with a stream."""
+    """Everything that compiled code needs to continue a stream."""
 
     learner: Any
     state: Any
@@ -81,7 +81,7 @@ def _one_sparse(box, indices, order, values, label, task, node):
         one.rows.indices[k] = indices[k]
         one.rows.values[k] = values[order[k]]
     one.rows.indptr[1] = n
-    # A zero is not summed up: this, in the order of the others.
+    # Zeros are skipped: the same sum, in the order of the others.
     kept = 0
     for k in range(n):
         value = one.rows.values[k]
@@ -113,7 +113,7 @@ def _sound_sparse(stream, rows, begin, end, n_features, square_norm):
 
 @by_rows(dense=_sound, sparse=_sound_sparse)
 def sound(stream: Any, rows: Any, begin: int, end: int, n_features: int, square_norm: Any) -> bool:
-    """Take the norms of rows; return whether all rows are sound. Compiled code alone calls it."""
+    """Compute norms of rows; return whether all are valid. Only compiled code calls this."""
     raise NotImplementedError
 
 
@@ -151,7 +151,7 @@ def _many_sparse(
     return _many(stream, batch, manner, d, step, scores)
 
 
-# For an example or two, giving Python's lock away takes longer than learning.
+# For an example or two, releasing Python's lock takes longer than learning.
 one_dense = njit(cache=True, **OPTIONS)(_one_dense)
 one_sparse = njit(cache=True, **OPTIONS)(_one_sparse)
 many_dense = loop(_many_dense)
@@ -173,9 +173,9 @@ def arrays_in(parts: tuple[Any, ...]) -> list[np.ndarray]:
 
 
 class Engine:
-    """The box of one stream, and the compiled functions that go on with it.
+    """The box of one stream, and the compiled functions that continue it.
 
-    It belongs to the arrays that it is made of: where a stream gets others, it gets a new engine.
+    It belongs to its arrays: a stream with new arrays gets a new engine.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class Engine:
         `by_task` and `holds` of `Manner`.
     n_features : int
     room : int, optional
-        Nonzeros of one sparse example; None for dense rows.
+        Maximum nonzeros of one sparse example; None for dense rows.
     """
 
     def __init__(
@@ -209,36 +209,36 @@ class Engine:
         self._arrays = arrays_in((state, window, clock))
 
     def one(self) -> Callable:
-        """Return the function of one example, compiled when it is first asked for.
+        """Return the function for one example, compiled on first use.
 
-        It takes the address, then a dense row, or of a sparse one the ascending columns, the places
-        of their values, and the values; the label or 0; the numbers of task and node.
+        It takes the address; a dense row, or a sparse row's ascending columns, positions of their
+        values, and values; the label or 0; and the indices of task and node.
         """
         if self.room is None:
             return self._box.entry(one_dense, VECTOR, *EXAMPLE)
         return self._box.entry(one_sparse, INDICES, NUMBERS, VECTOR, *EXAMPLE)
 
     def arrays(self) -> list[np.ndarray]:
-        """Return the arrays that learning changes for good."""
+        """Return the arrays that learning changes permanently."""
         return self._arrays
 
     def knows_norms(self) -> bool:
-        """Whether norms taken here are those of the harness, to the bit."""
+        """Whether norms computed here are bit-identical to the harness's."""
         return same_as_numpy(self.n_features if self.room is None else 0, self.room is not None)
 
     def many(
         self, batch: Batch, scores: np.ndarray, part: tuple[int, int, int], flags: tuple[bool, bool]
     ) -> int:
-        """Go on with a part of a batch; return `SOUND`, `UNSOUND` or `RUNAWAY`.
+        """Process a part of a batch; return `SOUND`, `UNSOUND` or `RUNAWAY`.
 
         Parameters
         ----------
         batch : Batch
-            Its arrays C-ordered, of the types of `ARRAYS`.
+            With C-ordered arrays of the types in `ARRAYS`.
         scores : ndarray
         part : tuple of int
-            The first example, the one before which to stop, and how many rows are checked before
-            they are learnt from; 0 if they are checked already and their norms known.
+            The first example, the one before which to stop, and the number of rows to check before
+            learning from them; 0 if they are already checked and their norms known.
         flags : tuple of bool
             `learns` and `ends` of `Manner`.
         """

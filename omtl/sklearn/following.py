@@ -1,12 +1,13 @@
-"""Continuing a stream where it stopped: the loop for learners that are fed piece by piece.
+"""Continuing a stream where it stopped: the loop for learners fed piece by piece.
 
-`omtl.kernel.play` plays a whole stream from a new state. Here the state, the round that is open and
-the rows that a learner may still look at are kept between calls, so that examples may come one by
-one or in arrays of any size, with the same bits as a play of them all.
+`omtl.kernel.play` plays a whole stream from a new state. Here the state, the current round and the
+rows that a learner may still read are kept between calls, so that examples may arrive one by one or
+in arrays of any size, bit-identical to playing them all at once.
 
-A round has at most one example of each task. It is over when all tasks have come, or when a task
-comes again. A learner may keep numbers of rows until the next round is over; these rows are copied
-into a *window*: two slots per task, which rounds use by turns, and one for a row only scored.
+A round has at most one example of each task. It ends when all tasks have appeared, or when a task
+appears again. A learner may store indices of rows until the end of the next round; these rows are
+copied into a *window*: two slots per task, which rounds use alternately, and one for a row that is
+only scored.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from omtl.kernel.rules import Event, close_round, open_round, score, update
 
 
 class Batch(NamedTuple):
-    """Examples in the order in which they come.
+    """Examples in stream order.
 
     Shapes: `y` (labels, -1 or +1), `task`, `node` and `square_norm` (n_examples,).
     """
@@ -34,17 +35,17 @@ class Batch(NamedTuple):
 
 
 class Clock(NamedTuple):
-    """How far a stream has come.
+    """The position in a stream.
 
     Parameters
     ----------
     round : ndarray of shape (1,), int64
-        Number of the round that is open, or of the next one.
+        Number of the current round, or of the next one.
     is_open : ndarray of shape (1,), bool
     n_met : ndarray of shape (1,), int64
-        Tasks that have come in the open round.
+        Number of tasks that have appeared in the current round.
     last_met : ndarray of shape (n_tasks,), int64
-        The round in which each task came last; -1 for none.
+        The last round of each task; -1 for none.
     """
 
     round: np.ndarray
@@ -54,21 +55,21 @@ class Clock(NamedTuple):
 
 
 class Manner(NamedTuple):
-    """What is done with examples.
+    """How to process examples.
 
     Parameters
     ----------
     by_task : bool
-        Whether a round has an example of each task; else every example is a round of its own.
+        Whether a round has an example of each task; otherwise every example is a round.
     holds : bool
-        Whether the learner looks at rows again after their update.
+        Whether the learner reads rows again after their update.
     learns : bool
-        Whether to learn. If not, each example is scored as one of the round that is open, or of
-        the next one, which is opened: that changes nothing of what is learnt later.
+        Whether to learn. If not, each example is scored as part of the current round, or of the
+        next one, which is opened; this does not affect later learning.
     begin, end : int
         The first example, and the one before which to stop.
     ends : bool
-        Whether the round is over after these examples.
+        Whether the round ends after these examples.
     """
 
     by_task: bool
@@ -80,7 +81,7 @@ class Manner(NamedTuple):
 
 
 def new_clock(n_tasks: int) -> Clock:
-    """Return the clock of a stream that has not begun."""
+    """Return the clock of a new stream."""
     return Clock(
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.bool_),
@@ -92,14 +93,14 @@ def new_clock(n_tasks: int) -> Clock:
 def new_window(n_slots: int, n_features: int, sparse: bool, room: int = 0) -> Rows:
     """Return empty slots for rows.
 
-    A sparse slot is row 2 · slot, and the odd rows are what is left between the slots.
+    A sparse slot is row 2 · slot; odd rows are the gaps between slots.
 
     Parameters
     ----------
     n_slots, n_features : int
     sparse : bool
     room : int
-        Nonzeros that fit into a sparse slot.
+        Capacity of a sparse slot, in nonzeros.
     """
     if not sparse:
         return DenseRows(np.zeros((n_slots, n_features)))
@@ -108,7 +109,7 @@ def new_window(n_slots: int, n_features: int, sparse: bool, room: int = 0) -> Ro
 
 
 def with_room(window: Rows, room: int) -> Rows:
-    """Return a window of sparse slots with the same rows and room for this many nonzeros each."""
+    """Return a window of sparse slots with the same rows and this capacity in nonzeros."""
     assert isinstance(window, SparseRows)
     n_slots = window.indptr.size // 2
     wider = new_window(n_slots, 0, sparse=True, room=room)
@@ -140,7 +141,7 @@ def _hold_sparse(window, slot, rows, i):
 
 @by_rows(dense=_hold_dense, sparse=_hold_sparse)
 def hold(window: Rows, slot: int, rows: Rows, i: int) -> int:
-    """Copy row `i` into a slot of the window; return its number there."""
+    """Copy row `i` into a slot of the window; return its index there."""
     if isinstance(window, DenseRows):
         assert isinstance(rows, DenseRows)
         window.X[slot] = rows.X[i]
@@ -177,9 +178,9 @@ def follow_slowly(
     Parameters
     ----------
     learner, state
-        A learner (`omtl.kernel.rules`), and its state as it was left.
+        A learner (`omtl.kernel.rules`), and its current state.
     window : Rows
-        Two slots per task and one more (`new_window`), where the learner holds rows.
+        Two slots per task and one more (`new_window`), for rows that the learner holds.
     batch : Batch
     clock : Clock
     manner : Manner
@@ -205,7 +206,7 @@ def follow_slowly(
         scores[i] = value
         if not manner.learns:
             continue
-        # A row without features teaches nothing, and would divide by its norm.
+        # An empty row has nothing to learn from, and a norm of 0 to divide by.
         if event.square_norm > 0.0:
             update(learner, state, source, event, batch.y[i], value)
         clock.last_met[k] = t

@@ -1,8 +1,8 @@
 """Estimators in files: NumPy's archive of plain arrays, and a description in JSON; no code.
 
-A file has the format and its version, the learner's name and parameters, the labels, what the
-learner was told (`omtl.kernel.rules.Shape`), and every array of the state, under its path. Nothing
-in it is executed when it is read.
+A file contains the format and its version, the learner's name and parameters, the labels, the
+learner's `omtl.kernel.rules.Shape`, and every array of the state, under its path. Reading it
+executes nothing.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ FORMAT = "omtl model"
 VERSION = 2
 
 PLAIN = (str, bool, int, float, type(None))
-"""Types that JSON keeps as they are."""
+"""Types that JSON preserves."""
 
 Estimator = TypeVar("Estimator", bound=MultiTaskClassifier)
 
 
 def save(estimator: MultiTaskClassifier, path: str | PathLike[str]) -> None:
-    """Write an estimator to a file, whole or not at all.
+    """Write an estimator to a file, atomically.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def load(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:
     Raises
     ------
     UserError
-        If it cannot be read, is no such file or a later version's, or of no such learner.
+        If it cannot be read, is not such a file, or is from a later version or an unknown learner.
     """
     from omtl.sklearn.classes import ESTIMATORS
 
@@ -95,7 +95,7 @@ def load(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:
 
 
 def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-    """Return the estimator that is described, with its arrays."""
+    """Return the described estimator, with its arrays."""
     estimator = made(**{name: _read(value, arrays) for name, value in about["params"].items()})
     told = about["shape"] | {
         "mixing": arrays["shape/mixing"],
@@ -119,7 +119,7 @@ def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray
 
 
 def _state(estimator: MultiTaskClassifier) -> dict[str, np.ndarray]:
-    """Return all arrays in which an estimator keeps what it has learnt, by path."""
+    """Return all arrays of an estimator's learnt state, by path."""
     return {
         **arrays_of(estimator._state, "state/"),
         **arrays_of(estimator._clock, "clock/"),
@@ -128,7 +128,7 @@ def _state(estimator: MultiTaskClassifier) -> dict[str, np.ndarray]:
 
 
 def _written(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Return a label or parameter as JSON has it; an array goes to the arrays."""
+    """Return a label or parameter for JSON; an array goes to the arrays."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
@@ -148,7 +148,7 @@ def _written(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def _read(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Return a parameter as `_written` found it."""
+    """Return a parameter as before `_written`."""
     if isinstance(value, dict):
         if "array" in value:
             return arrays[value["array"]]

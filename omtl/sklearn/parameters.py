@@ -1,4 +1,4 @@
-"""What each estimator adds to its learner: defaults, ranges and information on the stream."""
+"""What each estimator adds to its learner: defaults, ranges and information about the stream."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 Values = tuple[str, Callable[[float], bool]]
-"""What a hyper-parameter must be, in words and as a test."""
+"""The valid values of a hyper-parameter, in words and as a test."""
 
 POSITIVE: Values = ("positive", lambda value: value > 0.0)
 FINITE: Values = ("positive and finite", lambda value: 0.0 < value < math.inf)
@@ -30,11 +30,11 @@ NUMBERS: dict[type, tuple[str, type | UnionType]] = {
     int: ("a whole number", Integral),
     bool: ("True or False", bool | np.bool_),
 }
-"""What the types of hyper-parameters are, in words and as types."""
+"""The types of hyper-parameters, in words and as types."""
 
 
 class Told(NamedTuple):
-    """A parameter of an estimator that its rules are told of in another way.
+    """A parameter of an estimator that reaches its rules in another way.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ TOLD = {
     Seed of what the learner draws.""",
     ),
 }
-"""Parameters of estimators beside the hyper-parameters."""
+"""Parameters of estimators in addition to the hyper-parameters."""
 
 
 class Entry(NamedTuple):
@@ -88,16 +88,16 @@ class Entry(NamedTuple):
     module : str
         The module of `omtl.learners` with the rules, which have the estimator's name.
     defaults : mapping of str to float
-        Values of the hyper-parameters that have none in the rules.
+        Values of the hyper-parameters without a default in the rules.
     values : mapping of str to Values
-        What hyper-parameters must be.
+        Valid values of hyper-parameters.
     told : tuple of str
         The parameters of `TOLD` that it has.
     drawn : tuple of str
-        Arrays of the state that scoring changes for good, which prediction puts back.
+        Arrays of the state that scoring changes permanently and prediction restores.
     row_lists : tuple of str
-        Arrays of the state that list rows for longer than the next round. They are kept empty:
-        what they would save the learner, it then finds in O(n_features).
+        Arrays of the state that list rows for longer than the next round. They are kept empty, so
+        the learner needs O(n_features) instead.
     linear : bool
         Whether the score of an example is a product w·x with weights that the example does not
         change.
@@ -203,4 +203,4 @@ TABLE = {
         linear=False,
     ),
 }
-"""The estimators by name. A default is a value that the grids of the papers have."""
+"""The estimators by name. Defaults are values from the papers' grids."""

@@ -1,4 +1,4 @@
-"""Test, then train, an example at a time, as a generator."""
+"""Test, then train, one example at a time, as a generator."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from omtl.sklearn.base import MultiTaskClassifier
 
 
 class Step(NamedTuple):
-    """What became of one example.
+    """The outcome for one example.
 
     Parameters
     ----------
     prediction : label or None
-        The class that was predicted before the label was seen; None for a score of 0.
+        The class predicted before seeing the label; None for a score of 0.
     truth : label
     cumulative_error : float
-        Wrong predictions so far, per hundred. As in the harness, no prediction is a wrong one.
+        Wrong predictions so far, per hundred. As in the harness, no prediction counts as wrong.
     """
 
     prediction: Any
@@ -28,10 +28,10 @@ class Step(NamedTuple):
 def progressive_validation(
     estimator: MultiTaskClassifier, stream: Iterable[tuple[Any, ...]]
 ) -> Iterator[Step]:
-    """Let an estimator predict, then learn from, each example of a stream.
+    """Let an estimator predict each example of a stream, then learn from it.
 
     The errors are those of the harness on the same stream. Nothing is read ahead: an example is
-    taken from the stream when its step is asked for.
+    taken from the stream when its step is requested.
 
     Parameters
     ----------

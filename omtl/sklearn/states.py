@@ -1,4 +1,4 @@
-"""Rows as compiled code reads them, and the arrays of states."""
+"""Rows for compiled code, and the arrays of states."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
 from omtl.sklearn.following import Batch
 
 SUMMED_AT_ONCE = 8192
-"""Where rows are longer, NumPy's sums over an array of rows depend on where a row begins in it."""
+"""For longer rows, NumPy's sums over an array depend on a row's position in it."""
 
 
 def rows_in(X: np.ndarray | sparse.csr_array) -> Rows:
-    """Return rows as compiled code reads them: writable, which it takes for a type.
+    """Return rows for compiled code: writable, because this is part of the type.
 
     Sparse ones must be canonical (`omtl.data.validation`).
     """
@@ -26,9 +26,9 @@ def rows_in(X: np.ndarray | sparse.csr_array) -> Rows:
 
 
 def norms_of(X: np.ndarray | sparse.csr_array) -> np.ndarray:
-    """Return the squared norm of each row, shape (n_rows,), the same bits alone and among others.
+    """Return each row's squared norm, shape (n_rows,), bit-identical alone and among others.
 
-    Dense rows that NumPy does not sum in one go are given to it one by one.
+    Dense rows that NumPy does not sum in one go are processed one by one.
     """
     if isinstance(X, sparse.csr_array) or X.shape[1] <= SUMMED_AT_ONCE:
         return square_norms(X)
@@ -45,11 +45,11 @@ def one_of(batch: Batch, i: int) -> Batch:
     return Batch(rows, *(each[i : i + 1] for each in batch[1:]))
 
 
-# Tuples of arrays, some of them of tuples in their turn
+# Tuples of arrays, possibly nested
 
 
 def arrays_of(parts: Any, prefix: str = "") -> dict[str, np.ndarray]:
-    """Return the arrays of a state by their paths."""
+    """Return the arrays of a state by path."""
     found: dict[str, np.ndarray] = {}
     for name, part in zip(parts._fields, parts, strict=True):
         path = f"{prefix}{name}"
@@ -60,7 +60,7 @@ def arrays_of(parts: Any, prefix: str = "") -> dict[str, np.ndarray]:
 def each_array(
     parts: Any, change: Callable[[str, np.ndarray], np.ndarray], prefix: str = ""
 ) -> Any:
-    """Return a state with each array changed; `change` is given its path and itself."""
+    """Return a state with each array changed by `change(path, array)`."""
     changed = {}
     for name, part in zip(parts._fields, parts, strict=True):
         path = f"{prefix}{name}"

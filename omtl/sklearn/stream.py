@@ -1,4 +1,4 @@
-"""The stream of an estimator: how it begins, and how it goes on with rows."""
+"""The stream of an estimator: how it begins and continues."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ from omtl.sklearn.states import arrays_of, each_array, norms_of, one_of, rows_in
 from omtl.util.errors import UserError
 
 COMPILED_PARTS = ("_engine", "_quick")
-"""Attributes that are made anew where they are missing."""
+"""Attributes that are recreated if missing."""
 
 
 class TaskStream(BaseEstimator):
-    """The state of a stream of examples of many tasks, and the rules that go on with it."""
+    """The state of a stream of examples of many tasks, and the rules that continue it."""
 
     rules: ClassVar[Any]
     entry: ClassVar[Entry]
@@ -76,7 +76,7 @@ class TaskStream(BaseEstimator):
     # How a stream begins
 
     def _begin(self, X: Any, classes: np.ndarray, task: Any, tasks: Any, whole: bool) -> None:
-        """Begin the stream of these examples; `whole` if no others come."""
+        """Begin the stream of these examples; `whole` if no others follow."""
         if tasks is not None:
             names = names_of(tasks)
         elif task is not None:
@@ -91,7 +91,7 @@ class TaskStream(BaseEstimator):
     def _shape_of(
         self, names: tuple[Hashable, ...], sparse: bool, counted: list[int] | None = None
     ) -> Shape:
-        """Return what the rules are told; `counted` are the tasks' numbers of a whole stream."""
+        """Return the rules' input; `counted` are the task indices of a whole stream."""
         m = len(names)
         shape = Shape(m, self.n_features_in_, np.eye(m), sparse=bool(sparse))
         if "network" in self.entry.told:
@@ -124,7 +124,7 @@ class TaskStream(BaseEstimator):
         return kinds[kind]
 
     def _start(self, shape: Shape, classes: np.ndarray, names: tuple[Hashable, ...]) -> None:
-        """Set the state of a stream that has not begun."""
+        """Set the state of a new stream."""
         learner = self._checked_rules()
         by_task = self._rounds_by_task()
         try:
@@ -151,7 +151,7 @@ class TaskStream(BaseEstimator):
         self._sign = dict(zip(classes.tolist(), (-1.0, 1.0), strict=True))
 
     def _checked_rules(self) -> Any:
-        """Return the rules with the hyper-parameters as they are now."""
+        """Return the rules with the current hyper-parameters."""
         kinds = get_type_hints(self.rules)
         values: dict[str, Any] = {}
         for name in self.rules._fields:
@@ -168,7 +168,7 @@ class TaskStream(BaseEstimator):
         return self.rules(**values)
 
     def _check_again(self, classes: Any, tasks: Any) -> None:
-        """Raise ValueError where classes or tasks are not what they were."""
+        """Raise ValueError if classes or tasks have changed."""
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
                 f"classes={classes!r} are not those of the first call: {self.classes_}"
@@ -176,10 +176,10 @@ class TaskStream(BaseEstimator):
         if tasks is not None and names_of(tasks) != self.tasks_:
             raise ValueError(f"tasks are not those of the first call: {self.tasks_}")
 
-    # How it goes on
+    # How it continues
 
     def _fit_quickly(self, X: Any, y: Any, task: Any, tasks: Any) -> bool:
-        """Fit arrays that need no conversion; return False, all as it was, if they do."""
+        """Fit arrays that need no conversion; otherwise return False, with nothing changed."""
         classes = arrays.two_labels(y) if engine.COMPILED else None
         drawn = not isinstance(getattr(self, "random_state", None), Integral | None)
         if classes is None or drawn or arrays.plain_rows(X) is None:
@@ -195,7 +195,8 @@ class TaskStream(BaseEstimator):
         return False
 
     def _learn_quickly(self, X: Any, y: Any, task: Any, ends: bool) -> bool:
-        """Learn from arrays that need no conversion; return False if they do, nothing learnt."""
+        """Learn from arrays that need no conversion; otherwise return False, with nothing
+        learnt."""
         if not self._place or not engine.COMPILED or hasattr(self, "feature_names_in_"):
             return False
         rows = arrays.plain_rows(X)
@@ -227,7 +228,7 @@ class TaskStream(BaseEstimator):
             self._warn()
 
     def _warn(self) -> None:
-        """Tell that the weights have run away."""
+        """Warn that the weights have diverged."""
         warnings.warn(
             f"{type(self).__name__}: scores are no longer finite; take a smaller learning rate",
             ConvergenceWarning,
@@ -235,7 +236,7 @@ class TaskStream(BaseEstimator):
         )
 
     def _batch(self, X: Any, y: np.ndarray, task: Any, node: Any) -> Batch:
-        """Return validated rows as compiled code reads them, in the layout of the stream."""
+        """Return validated rows for compiled code, in the layout of the stream."""
         n = X.shape[0]
         number = np.array(numbers_of(task, n, self._number), dtype=np.int64)
         nodes = self._nodes(number, node)
@@ -252,7 +253,7 @@ class TaskStream(BaseEstimator):
         return nodes_of(number, node, self._shape.mixing.shape[0], self._shape.n_tasks)
 
     def _follow(self, batch: Batch, learns: bool, ends: bool = False) -> np.ndarray:
-        """Let the rules go on with a batch; return its scores."""
+        """Process a batch with the rules; return its scores."""
         self._make_room(batch.rows)
         n = batch.task.size
         scores = np.empty(n)
@@ -265,7 +266,7 @@ class TaskStream(BaseEstimator):
         return scores
 
     def _make_room(self, rows: Rows) -> None:
-        """See to it that the window has room for each of these rows."""
+        """Ensure that the window has space for each of these rows."""
         if isinstance(rows, SparseRows) and self._holds:
             longest = int(np.diff(rows.indptr).max(initial=0))
             if longest > self._room:
@@ -274,7 +275,7 @@ class TaskStream(BaseEstimator):
                 self._forget_engine()
 
     def _compiled(self, room: int = 0) -> Engine:
-        """Return the compiled code of the stream, with room for a row of so many nonzeros."""
+        """Return the compiled code of the stream, for rows with up to this many nonzeros."""
         found: Engine | None = getattr(self, "_engine", None)
         if found is None or (found.room is not None and found.room < room):
             sizes = (self.n_features_in_, 2 * room if self._shape.sparse else None)
@@ -284,12 +285,12 @@ class TaskStream(BaseEstimator):
         return found
 
     def _forget_engine(self) -> None:
-        """Drop the compiled code of arrays that are no longer those of the stream."""
+        """Drop the compiled code for arrays that the stream no longer uses."""
         for name in COMPILED_PARTS:
             self.__dict__.pop(name, None)
 
     def _foresee(self, batch: Batch) -> np.ndarray:
-        """Return the scores of examples, each as if it came next, and learn nothing."""
+        """Return the scores of examples, each as if it came next, without learning."""
         if not self.entry.drawn:
             return self._follow(batch, learns=False)
         before = {name: getattr(self._state, name).copy() for name in self.entry.drawn}
@@ -319,7 +320,7 @@ class TaskStream(BaseEstimator):
     def _one_row(
         self, rows: Rows, square_norm: np.ndarray, task: Hashable, node: int | None, sign: float
     ) -> float:
-        """Go on with the only row of `rows`."""
+        """Process the only row of `rows`."""
         if not math.isfinite(square_norm[0]):
             raise ValueError("x contains NaN, infinity or a value too large for its square")
         number = np.array([self._number_of(task)])
@@ -338,7 +339,7 @@ class TaskStream(BaseEstimator):
         return score
 
     def _number_of(self, task: Hashable) -> int:
-        """Return the number of a task."""
+        """Return the index of a task."""
         if task is None and len(self.tasks_) == 1:
             return 0
         try:
@@ -362,7 +363,7 @@ class TaskStream(BaseEstimator):
         return array[:, :0].copy() if name in self.entry.row_lists else array
 
     def _widen(self, n_features: int) -> None:
-        """Make room for more features, of which no example had any; for sparse rows only."""
+        """Add features that no example has had yet; for sparse rows only."""
         self._shape = self._shape._replace(n_features=n_features)
         try:
             state = self._learner.new_state(self._shape)
@@ -383,7 +384,7 @@ class TaskStream(BaseEstimator):
 
 
 def check_begun(estimator: TaskStream) -> None:
-    """Raise NotFittedError, at little cost, where no stream has begun."""
+    """Raise NotFittedError, at little cost, if no stream has begun."""
     if not hasattr(estimator, "_state"):
         raise NotFittedError(
             f"this {type(estimator).__name__} has seen nothing yet: call fit, partial_fit or begin"
@@ -391,7 +392,7 @@ def check_begun(estimator: TaskStream) -> None:
 
 
 def too_large(estimator: TaskStream, shape: Shape) -> ValueError:
-    """Return the error for weights that do not fit into memory."""
+    """Return the error for weights that exceed the memory."""
     return ValueError(
         f"{type(estimator).__name__}: weights of {shape.n_tasks} tasks and {shape.n_features} "
         "features do not fit into the memory; hash the features to fewer"

@@ -1,4 +1,4 @@
-"""A classifier whose examples have their task in a column, for tools that know only X and y."""
+"""A classifier whose examples have their task in a column, for tools that only know X and y."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ def _has_weights(model: TaskColumn) -> bool:
 
 
 class TaskColumn(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """An estimator of many tasks whose examples have their task in a column of X.
+    """An estimator of many tasks that reads the task from a column of X.
 
-    Scikit-learn passes the task on as metadata to few of its tools, and to no scorer. Where the
-    task is a column, all of them work: named scorers, ``cross_val_predict``, calibration, stacking.
+    Scikit-learn passes the task as metadata to few of its tools, and not to scorers. If the task is
+    a column, all of them work: named scorers, ``cross_val_predict``, calibration, stacking.
 
     Parameters
     ----------
     estimator : MultiTaskClassifier
-        What learns; a clone of it does, from the other columns.
+        The estimator; a clone of it learns from the other columns.
     column : int or str
-        The place of the column, or its name in a data frame. By default the last one.
+        The position of the column, or its name in a data frame; by default the last one.
     tasks : iterable of hashable, optional
-        All tasks. If left out, those of the examples of `fit`, or of the first `partial_fit`: then
-        a fold must not leave out a whole task.
+        All tasks; by default those in `fit`, or in the first `partial_fit`. Then no fold may leave
+        out a whole task.
 
     Attributes
     ----------
     estimator_ : MultiTaskClassifier
-        The estimator that has learnt.
+        The fitted estimator.
     classes_ : ndarray of shape (2,)
     """
 
@@ -52,7 +52,7 @@ class TaskColumn(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.tasks = tasks
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from examples in their order, once.
+        """Learn from examples once, in order.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class TaskColumn(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Go on learning from examples in their order; `classes` as in the estimator."""
+        """Continue learning from examples, in order; `classes` as in the estimator."""
         features, task = self._split(X)
         if not hasattr(self, "estimator_"):
             self.estimator_ = clone(self.estimator)
@@ -97,14 +97,14 @@ class TaskColumn(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return hasattr(self, "estimator_")
 
     def __sklearn_tags__(self) -> Any:
-        """Return what scikit-learn's tools ask: those of the estimator."""
+        """Return scikit-learn's tags: those of the estimator."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
 
     def _split(self, X: Any) -> tuple[Any, Any]:
-        """Return the other columns, and that of the task."""
+        """Return the other columns, and the task column."""
         if hasattr(X, "columns") and hasattr(X, "drop"):
             if isinstance(self.column, int):
                 name = X.columns[self._place(len(X.columns))]
@@ -129,7 +129,7 @@ class TaskColumn(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return rest if rest.dtype != object else rest.astype(np.float64), X[:, place]
 
     def _place(self, n_columns: int) -> int:
-        """Return the number of the task's column, counted from the left."""
+        """Return the index of the task column, counted from the left."""
         place = int(self.column) + (n_columns if int(self.column) < 0 else 0)
         if not 0 <= place < n_columns:
             raise ValueError(f"column={self.column} is none of the {n_columns} columns of X")

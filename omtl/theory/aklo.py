@@ -1,45 +1,44 @@
-"""What is proved of AKLO's errors on one task, in numbers (AKLO paper, theoretical analysis).
+"""Bounds on AKLO's errors on one task, as printed and as proved (AKLO paper, theory).
 
 Theorems and corollaries are those of Shui, Hedhli, Gagné, "Accumulating knowledge for lifelong
 online learning" ("AKLO"). Task T + 1 has N examples with ‖x‖ ≤ X; T past classifiers w^(j) have the
 errors e_t(w) = (T_[−1,1](w·x) − y)² on it, and ℓ_t is the hinge loss. w** is the past classifier
-with the least Σ e_t, w* has the least Σ ℓ_t of all ‖w‖ ≤ R. The proofs are in a supplement that is
-not at hand; below is what can be proved, and why the print cannot be.
+with the least Σ e_t, w* has the least Σ ℓ_t of all ‖w‖ ≤ R. The proofs are in a supplement that we
+do not have; below is what can be proved, and why the printed version cannot.
 
 The printed bound of theorem 1 is Σ α_t e_t(w**) + Σ (1 − α_t) ℓ_t(w*) + 4 √(2 log T Σ α_t) +
 λ R² Σ (1 − α_t), for λ = (X + R)/R · √((log N + 1)/N) makes R (X + R) √((log N + 1)/N) = λ R². It
-is false in three ways, each of which alone suffices.
+fails for three reasons, each of which is sufficient.
 
-1. Eq. 2 clips the weighted sum. Then one past classifier with a large w·x outvotes the others for
-   as long as its weight p is above their sum of p w·x, though its e_t is 4 at most. It holds where
-   each past classifier is clipped before the sum, and for eq. 3.
-2. α e + (1 − α) ℓ may be less than 1 where the learner errs, as e is a square and ℓ is not. With a
-   base that is right with confidence u = (1 − α)/α and an own classifier that is wrong with
-   confidence 1 it is α (1 − u)² + 2 (1 − α), which is 2 √2 − 2 for α = 1/√2. With 3/2 ℓ in place of
-   ℓ it is 1 at least for every α, and with no less.
-3. 1 − α_t rises, and regret against w*, which is best for the whole task, may come all at its end.
-   The own classifier's regret weighed by b_t = 1 − α_t is no part of its regret; what holds, with
-   W the largest ‖w_t‖ and any u, is (`own_regret`)
-   Σ b_t (ℓ_t(w_t) − ℓ_t(u)) ≤ λ/2 ‖u‖² Σ b_t + λ/2 (‖u‖ + W)² Σ (b_t − b_{t−1}) (t − 1)
-   + X²/(2 λ) (b_1 + Σ_{t ≥ 2} b_t / (t − 1)).
-   It is the sum over t of b_t times the step's inequality for a λ-strongly convex loss, with
-   ‖g + λ w‖² ≤ X² + 2 λ X ‖w‖ + λ² ‖w‖² and λ/2 ‖w_t‖² of the loss set against its last two terms.
+1. Eq. 2 clips the weighted sum. Then one past classifier with a large w·x outvotes the others as
+   long as its weight p is above their sum of p w·x, although its e_t is at most 4. The bound holds
+   if each past classifier is clipped before the sum, and for eq. 3.
+2. α e + (1 − α) ℓ may be less than 1 for a mistake, because e is a square and ℓ is not. With a base
+   that is right with confidence u = (1 − α)/α and an own classifier that is wrong with confidence
+   1, it is α (1 − u)² + 2 (1 − α), which is 2 √2 − 2 for α = 1/√2. With 3/2 ℓ instead of ℓ it is at
+   least 1 for every α; no smaller factor suffices.
+3. 1 − α_t rises, and all the regret against w*, which is best for the whole task, may come at its
+   end. The own classifier's regret weighted by b_t = 1 − α_t is not a part of its regret. What
+   holds, with W the largest ‖w_t‖ and any u, is (`own_regret`) Σ b_t (ℓ_t(w_t) − ℓ_t(u)) ≤ λ/2 ‖u‖²
+   Σ b_t + λ/2 (‖u‖ + W)² Σ (b_t − b_{t−1}) (t − 1) + X²/(2 λ) (b_1 + Σ_{t ≥ 2} b_t / (t − 1)). It
+   is the sum over t of b_t times the step's inequality for a λ-strongly convex loss, with ‖g + λ
+   w‖² ≤ X² + 2 λ X ‖w‖ + λ² ‖w‖² and λ/2 ‖w_t‖² of the loss set against its last two terms.
 
-If "‖w‖ ≤ R" is to hold of all own classifiers for any data, R ≥ X/λ is needed, and then
-ℓ_t(w*) + λ R² ≥ 1 − R X + R X = 1: the own part of the bound is no less than counting each
-example, Σ (1 − α_t).
+If "‖w‖ ≤ R" is to hold for all own classifiers on any data, R ≥ X/λ is needed, and then
+ℓ_t(w*) + λ R² ≥ 1 − R X + R X = 1: the own classifier's part of the bound is at least Σ (1 − α_t),
+as if every example counted.
 
 The part of the base holds as printed, with room: from (log T)/ε + 2 ε s for the regret after any s
 examples (Hoeffding's lemma for losses in [0, 4]) follows (log T)/ε + 2 ε Σ α_t, as α_t falls. This
 is (5/√2) √(log T Σ α_t) at the printed ε, and 2 √2 √(log T Σ α_t) at twice that, for the printed
 4 √2 √(log T Σ α_t).
 
-Corollary 1 asks for K ≥ (1 + X R)/(γ ζ), ζ being a sum over N examples; what follows from its own
-reasoning is N/(γ ζ), Σ ℓ_t(w*) being N at most, and a factor √(log N + 1) is missing in its other
-condition. Where each past classifier is clipped, K ≥ 3 N/(γ ζ) alone will do: whatever the own
-classifier says, α e + 3 (1 − α) is 1 or more where the learner errs. Corollary 2's
-√(8 Σ α_t² log 1/δ) is right. Theorem 2 has log N for the number of the intervals, which is
-⌊log₂ N⌋ + 1: for N = 1 it has no regret at all.
+Corollary 1 requires K ≥ (1 + X R)/(γ ζ), where ζ is a sum over N examples. Its own reasoning gives
+N/(γ ζ), because Σ ℓ_t(w*) is at most N, and a factor √(log N + 1) is missing in its other
+condition. If each past classifier is clipped, K ≥ 3 N/(γ ζ) alone suffices: whatever the own
+classifier predicts, α e + 3 (1 − α) is at least 1 for a mistake. Corollary 2's √(8 Σ α_t² log 1/δ)
+is right. Theorem 2 has log N for the number of the intervals, which is ⌊log₂ N⌋ + 1: for N = 1 it
+has no regret at all.
 """
 
 from __future__ import annotations
@@ -53,23 +52,23 @@ from scipy import sparse
 from omtl.theory.comparators import hinge_minimiser
 
 MISTAKE = 1.5
-"""How often the own hinge loss counts so that a mistake is never worth less than 1."""
+"""Factor of the own hinge loss with which a mistake never counts less than 1."""
 
 RANGE = 4.0
-"""Of the errors e_t."""
+"""Largest error e_t."""
 
 EXCESS = 1e-4
-"""By how much more than the least loss w* may lose, relative to 1 + its loss."""
+"""Maximum excess of w*'s loss over the least loss, relative to 1 + its loss."""
 
 BESIDE = 0.99
-"""By what a ridge is multiplied at which the solver stalls."""
+"""Factor for a ridge at which the solver stalls."""
 
 MOST_STEPS = 100
-"""Ridges after which `best_within` gives up; 10 to 30 are usual."""
+"""Number of ridges after which `best_within` gives up; 10 to 30 are usual."""
 
 
 def rate(n: int, *, known: bool = True) -> float:
-    """Return √((log N + 1)/N), or 1 where the horizon is not known: what λ is (X + R)/R times.
+    """Return √((log N + 1)/N), or 1 for an unknown horizon; λ is (X + R)/R times this.
 
     Parameters
     ----------
@@ -82,12 +81,12 @@ def rate(n: int, *, known: bool = True) -> float:
 
 
 def theorem_lam(n: int, *, radius: float, largest_norm: float, known: bool = True) -> float:
-    """Return λ as theorem 1 or 2 sets it.
+    """Return λ as set by theorem 1 or 2.
 
     Parameters
     ----------
     n, known
-        As of `rate`.
+        As in `rate`.
     radius, largest_norm : float
         R and X.
     """
@@ -95,29 +94,29 @@ def theorem_lam(n: int, *, radius: float, largest_norm: float, known: bool = Tru
 
 
 def radius_of(lam: float, n: int, *, largest_norm: float, known: bool = True) -> float:
-    """Return the R for which a theorem sets λ to `lam`; infinity where it does for none.
+    """Return the R for which a theorem sets λ to `lam`; infinity if there is none.
 
     Parameters
     ----------
     lam : float
-        λ that was played. The theorems only ever set it above `rate`.
+        λ of the play. The theorems always set it above `rate`.
     n, largest_norm, known
-        As of `theorem_lam`.
+        As in `theorem_lam`.
     """
     least = rate(n, known=known)
     return largest_norm * least / (lam - least) if lam > least else math.inf
 
 
 class Bound(NamedTuple):
-    """A bound on the errors of a task, in parts.
+    """A bound on the errors of a task, by parts.
 
     Parameters
     ----------
     base, own : float
-        What w** loses, Σ α_t e_t(w**), and w*, Σ (1 − α_t) ℓ_t(w*), as often as it counts.
+        The losses of w**, Σ α_t e_t(w**), and of w*, Σ (1 − α_t) ℓ_t(w*) times its factor.
     base_regret, own_regret : float
     deviation : float
-        What sampling adds with probability 1 − δ (corollary 2).
+        The addition for sampling, with probability 1 − δ (corollary 2).
     """
 
     base: float
@@ -145,7 +144,7 @@ def base_regret_printed(shares: np.ndarray, n_experts: int, *, known: bool = Tru
     n_experts : int
         T, 1 or more.
     known : bool
-        As of `rate`.
+        As in `rate`.
     """
     regret = 4.0 * math.sqrt(2.0 * math.log(n_experts) * float(shares.sum()))
     return regret if known else regret * math.log(shares.size)
@@ -173,14 +172,14 @@ def base_regret(shares: np.ndarray, n_experts: int, *, known: bool = True) -> fl
 
 
 def deviation(shares: np.ndarray, delta: float) -> float:
-    """Return √(8 Σ α_t² log(1/δ)), by which the drawn errors exceed their mean (corollary 2).
+    """Return √(8 Σ α_t² log(1/δ)), the excess of sampled errors over their mean (corollary 2).
 
     Parameters
     ----------
     shares : ndarray of shape (N,)
         α_t.
     delta : float
-        δ, the probability with which it may be more.
+        δ, the probability of a larger excess.
     """
     return math.sqrt(8.0 * float(np.sum(shares**2)) * math.log(1.0 / delta))
 
@@ -205,14 +204,14 @@ def own_regret_printed(shares: np.ndarray, *, lam: float, radius: float) -> floa
 def own_regret(
     shares: np.ndarray, *, lam: float, norm: float, longest: float, largest_norm: float
 ) -> float:
-    """Return what bounds Σ (1 − α_t) (ℓ_t(w_t) − ℓ_t(u)) for any λ, η_t = 1/(λ t) and w_1 = 0.
+    """Return a bound on Σ (1 − α_t) (ℓ_t(w_t) − ℓ_t(u)) for any λ, η_t = 1/(λ t) and w_1 = 0.
 
     Parameters
     ----------
     shares : ndarray of shape (N,)
         α_t, which must not rise.
     lam : float
-        λ that was played.
+        λ of the play.
     norm : float
         ‖u‖.
     longest : float
@@ -281,7 +280,7 @@ def corollary1(base: float, shares: np.ndarray, n_experts: int, gamma: float) ->
     base : float
         Σ α_t e_t(w**).
     shares, n_experts
-        As of `base_regret_printed`.
+        As in `base_regret_printed`.
     gamma : float
         γ.
     """
@@ -294,11 +293,11 @@ def corollary1(base: float, shares: np.ndarray, n_experts: int, gamma: float) ->
 def best_within(
     X: np.ndarray | sparse.csr_array, y: np.ndarray, radius: float
 ) -> tuple[np.ndarray, float]:
-    """Return w* = argmin Σ max(0, 1 − y w·x) of all ‖w‖ ≤ R, and by how much others may lose less.
+    """Return w* = argmin Σ max(0, 1 − y w·x) over ‖w‖ ≤ R, and its maximum excess loss.
 
-    The ridge μ of `hinge_minimiser` is lowered until ‖w_μ‖ is R, or the loss is least; w* is taken
-    from between those on both sides of R. As Σ ℓ + μ/2 ‖w‖² is nowhere less than at w_μ, up to the
-    duality gap, no w within R loses less than that minimum − μ/2 R².
+    The ridge μ of `hinge_minimiser` is lowered until ‖w_μ‖ is R, or the loss is least; w* is
+    interpolated between points on both sides of R. Because Σ ℓ + μ/2 ‖w‖² is minimal at w_μ, up to
+    the duality gap, no w within R loses less than that minimum − μ/2 R².
 
     Parameters
     ----------
@@ -311,20 +310,20 @@ def best_within(
     Raises
     ------
     ArithmeticError
-        If that stays above `EXCESS`.
+        If the excess stays above `EXCESS`.
     """
 
     def lost(w: np.ndarray) -> float:
         return float(np.maximum(0.0, 1.0 - y * (X @ w)).sum())
 
     norms = np.sqrt(np.asarray((X * X).sum(axis=1)).ravel())
-    least, most = 0.0, float(norms.sum()) / radius or 1.0  # of which ‖w‖ is R at most
+    least, most = 0.0, float(norms.sum()) / radius or 1.0  # with ‖w‖ at most R
     ridge, floor = most, 0.0
     inside = outside = np.zeros(X.shape[1])
     for _ in range(MOST_STEPS):
         try:
             w, gap = hinge_minimiser(X, y, ridge)
-        except ArithmeticError:  # it may stall at a ridge, and not at one beside it
+        except ArithmeticError:  # it may stall at one ridge but not at a nearby one
             ridge *= BESIDE
             continue
         over = float(w @ w) - radius**2
@@ -342,7 +341,7 @@ def best_within(
 
 
 def _towards(inside: np.ndarray, outside: np.ndarray, radius: float) -> np.ndarray:
-    """Return the point of length R on the way from a point within R to one that is longer."""
+    """Return the point of length R between a point within R and a longer one."""
     step = outside - inside
     a, half, c = step @ step, inside @ step, inside @ inside - radius**2
     return inside + (math.sqrt(half**2 - a * c) - half) / a * step

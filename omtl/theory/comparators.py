@@ -1,4 +1,4 @@
-"""The best fixed weights in hindsight, which regret is measured against: computed, not guessed."""
+"""The best fixed weights in hindsight, the comparator of regret: computed, not guessed."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ VANISHING = 1e-6
 """Default ridge of `best_fixed`, in units of the examples' mean squared norm."""
 
 GAP = 1e-10
-"""Duality gap at which a comparator counts as found, relative to 1 + its objective."""
+"""Duality gap at which a comparator is accepted, relative to 1 + its objective."""
 
 MOST_STEPS = 200
-"""Newton steps after which `hinge_minimiser` gives up; 15 to 40 are usual."""
+"""Number of Newton steps after which `hinge_minimiser` gives up; 15 to 40 are usual."""
 
 
 @dataclass(frozen=True)
 class Comparator:
-    """Fixed weights of all tasks that a learner is compared with.
+    """Fixed weights of all tasks, with which a learner is compared.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Comparator:
     ridge : ndarray of shape (n_tasks,)
         λ of the objective that the weights minimise, hinge loss + λ/2 ‖u‖².
     gap : ndarray of shape (n_tasks,)
-        Duality gap of that objective: by no more than this can other weights do better.
+        Duality gap of that objective: other weights can be better by at most this.
     """
 
     weights: np.ndarray
@@ -59,9 +59,9 @@ def at_checkpoints(losses: np.ndarray, stream: Stream) -> np.ndarray:
     Parameters
     ----------
     losses : ndarray of shape (n_examples,)
-        Of each example, such as `Comparator.losses`.
+        Loss of each example, such as `Comparator.losses`.
     stream : Stream
-        The order in which the examples come.
+        The order of the examples.
     """
     lost = np.concatenate([[0.0], np.cumsum(losses[stream.example])])
     return lost[stream.start[stream.checkpoint]]
@@ -70,15 +70,14 @@ def at_checkpoints(losses: np.ndarray, stream: Stream) -> np.ndarray:
 def best_fixed(tasks: Tasks, ridge: float = VANISHING) -> Comparator:
     """Return for each task the best fixed weights in hindsight, u_* of theorem 4.
 
-    The weights with the least hinge loss need not be unique: on separable data all of a cone have
-    none, and the bound grows with the norm. Asked for is therefore the minimum of
-    hinge loss + λ/2 ‖u‖², λ being `ridge` times the task's mean squared norm of an example, small
-    enough to matter only among weights of (nearly) equal loss. For λ → 0 its solution goes to the
-    shortest of the minimisers of the hinge loss; for any λ no vector of the same norm or less has a
-    smaller hinge loss, up to the duality gap. Larger ridges give a path of comparators, and the
-    bounds hold for each of them.
+    The weights with the least hinge loss need not be unique: on separable data a whole cone has
+    zero loss, and the bound grows with the norm. So we minimise hinge loss + λ/2 ‖u‖², where λ is
+    `ridge` times the task's mean squared norm of an example, small enough to matter only among
+    weights of (nearly) equal loss. For λ → 0 the solution tends to the shortest minimiser of the
+    hinge loss; for any λ no vector of the same norm or less has a smaller hinge loss, up to the
+    duality gap. Larger ridges give a path of comparators, and the bounds hold for each of them.
 
-    Cost: O(steps · (nonzeros · d + d³)) a task for d features.
+    Cost: O(steps · (nonzeros · d + d³)) per task for d features.
 
     Parameters
     ----------
@@ -113,9 +112,9 @@ def hinge_minimiser(
 
     A primal-dual interior point method with Mehrotra's predictor and corrector (Nocedal, Wright
     2006, section 16.6) on the constraints y_i x_i·w + ξ_i − s_i = 1, ξ, s ≥ 0, whose multipliers
-    are 0 ≤ α ≤ 1; each step solves d linear equations. It needs as many steps for a vanishing ridge
-    as for a large one, and the gap to the dual objective Σα − ‖Σ α_i y_i x_i‖²/(2 ridge) certifies
-    the solution.
+    are 0 ≤ α ≤ 1; each step solves d linear equations. It needs no more steps for a vanishing ridge
+    than for a large one, and the gap to the dual objective Σα − ‖Σ α_i y_i x_i‖²/(2 ridge)
+    certifies the solution.
 
     Parameters
     ----------
@@ -167,7 +166,7 @@ class _Point(NamedTuple):
         return _Point(*(x + length * dx for x, dx in zip(self, step, strict=True)))
 
     def longest(self, step: _Point) -> float:
-        """Return which part of a step keeps all but the weights non-negative."""
+        """Return the part of a step that keeps everything except the weights non-negative."""
         return min(
             float(np.min(-x[dx < 0.0] / dx[dx < 0.0], initial=math.inf))
             for x, dx in zip(self[1:], step[1:], strict=True)

@@ -1,8 +1,8 @@
-"""What is proved of learning many tasks on a network, in numbers (DOM paper, section 3).
+"""Bounds for learning many tasks on a network, as printed and as proved (DOM paper, section 3).
 
 Equations, lemmas and remarks are those of Zhang et al., Machine Learning 2018 ("DOM"). With m
 tasks and m nodes, B = (1 + b) I − (b/m) 1 1ᵀ is the inverse of eq. 10; its eigenvalues are 1, for
-what the tasks have in common, and 1 + b. ‖u‖_B is the norm of all tasks' weights under B ⊗ I.
+the tasks' common part, and 1 + b. ‖u‖_B is the norm of all tasks' weights under B ⊗ I.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 NO_SPREAD = 1e-12
-"""Square norm of the differences between tasks, relative to that of the tasks, that counts as 0."""
+"""Relative square norm of the differences between tasks that counts as 0."""
 
 NEGLIGIBLE = 1e-15
-"""Deviation from the mean below which further powers of a network are not added."""
+"""Deviation from the mean below which further powers of a network are ignored."""
 
 
 # Relations between the tasks
@@ -57,8 +57,8 @@ def b_minimiser(U: np.ndarray) -> float:
     Returns
     -------
     b : float
-        Infinite where all tasks have the same vector; 0 where there is one task, or none has
-        weights, and b does not matter.
+        Infinite if all tasks have the same vector; 0 if there is one task or all weights are zero,
+        so that b does not matter.
     """
     m = U.shape[0]
     norm, spread = float(np.sum(U**2)), float(np.sum((U - U.mean(axis=0)) ** 2))
@@ -73,10 +73,9 @@ def b_star(U: np.ndarray) -> float:
     """Return b* as remark 2 after theorem 4 prints it: √((m − 1)(N − V)/V), or 0.
 
     It is 1 more than the minimiser of L ‖u‖_B (`b_minimiser`). Its condition is printed as
-    ‖u_k‖² < m/(m − 1) ‖u_k − ū‖², which asks for the formula where tasks are unrelated and for
-    b = 0 where they are alike; it is taken the other way round here, N > m/(m − 1) · V, which is
-    where the derivative of L ‖u‖_B at b = 0 is negative. The printed formula then jumps from 0 to
-    more than 1, the minimiser does not.
+    ‖u_k‖² < m/(m − 1) ‖u_k − ū‖², which uses the formula if tasks are unrelated and b = 0 if they
+    are alike. Here it is reversed, N > m/(m − 1) · V, which is where the derivative of L ‖u‖_B at b
+    = 0 is negative. The printed formula then jumps from 0 to more than 1; the minimiser does not.
 
     Parameters
     ----------
@@ -124,9 +123,9 @@ class Mixing(NamedTuple):
     theta, beta : float
         θ = (1 − ε/(4m²))⁻², β = (1 − ε/(4m²))^(1/Q).
     smallest_weight : float
-        ε: the smallest weight that a node gives to a neighbour.
+        ε: the smallest weight of a node for a neighbour.
     period : int
-        Q: in how many rounds all links have been used at least once.
+        Q: the number of rounds in which all links are used at least once.
     """
 
     theta: float
@@ -145,8 +144,8 @@ def lemma1(mixing: np.ndarray, period: int = 1) -> Mixing:
 
     The paper does not say what Q is. In the lemma that it cites (Sundhar Ram, Nedić, Veeravalli
     2010, lemma 3.2) any Q consecutive rounds together link all nodes; every link is used in every
-    round here, so Q = 1, its least value. That lemma also asks that every node keeps a weight for
-    itself, where assumption 3 asks it of one node only.
+    round here, so Q = 1, its least value. That lemma also requires every node to keep a weight for
+    itself; assumption 3 requires it of one node only.
 
     Parameters
     ----------
@@ -173,7 +172,7 @@ def delta_of(mixing: Mixing, n_nodes: int) -> float:
 
 
 def exact_delta(mixing: np.ndarray) -> float:
-    """Return Δ of lemma 2 with the network's own powers in the place of lemma 1's bound on them.
+    """Return Δ of lemma 2 with the network's own powers instead of lemma 1's bound on them.
 
     Δ = max_j Σ_{k ≥ 1} Σ_i |(Aᵏ)_ji − 1/m| + 2, which is what the proof of lemma 2 bounds.
 
@@ -185,7 +184,7 @@ def exact_delta(mixing: np.ndarray) -> float:
     Returns
     -------
     delta : float
-        Infinite where Aᵏ does not go to 1/m: A is not doubly stochastic, or has a period.
+        Infinite if Aᵏ does not converge to 1/m: A is not doubly stochastic, or is periodic.
     """
     m = mixing.shape[0]
     rest = mixing - 1.0 / m
@@ -214,15 +213,15 @@ def theorem4_bound(
 ) -> np.ndarray:
     """Return theorem 4's bound on the regret: m ‖u‖²_B/(2η) + η m T L² (½ + 2 C Δ).
 
-    It holds for every fixed u, of one learning rate η for all rounds, and supposes a doubly
+    It holds for every fixed u, with one learning rate η for all rounds, and assumes a doubly
     stochastic A (assumption 2). Nodes without an example in a round count as if they had one.
 
     The theorem is about f(u_{i,t}), the losses of the vectors before they are combined. The
-    algorithm predicts by v_{i,t} = Σ_j a_ij u_{j,t}, and of the losses f(v_{i,t}) that it suffers
-    the proof of lemma 3 shows more on its way: summing its display for ‖v_{i,t+1} − u‖²_B over t,
-    before f(v) is replaced by f(z), gives m ‖u‖²_B/(2η) + η m T L²/2, on every doubly stochastic
-    network alike. That is this bound with ``delta=0``, which stands for no vector of the network,
-    and is the one to hold against a measured regret. With any Δ ≥ 0 the bound only grows.
+    algorithm predicts with v_{i,t} = Σ_j a_ij u_{j,t}, and for the losses f(v_{i,t}) that it
+    suffers, the proof of lemma 3 shows more along the way: summing its display for ‖v_{i,t+1} −
+    u‖²_B over t, before f(v) is replaced by f(z), gives m ‖u‖²_B/(2η) + η m T L²/2, on every doubly
+    stochastic network. That is this bound with ``delta=0``, which corresponds to no vector of the
+    network, and is the one to compare with a measured regret. Any Δ ≥ 0 only increases the bound.
 
     Remark 1 prints the bound at the best η, ‖u‖_B / (L √(T (1 + 4 C Δ))), as
     m L √((T + 4 C Δ) ‖u‖²_B); inserting that η gives m L √(T (1 + 4 C Δ) ‖u‖²_B).
@@ -230,17 +229,17 @@ def theorem4_bound(
     Parameters
     ----------
     n_rounds : ndarray or float
-        T, the rounds that were played; m examples each.
+        T, the number of rounds, with m examples each.
     square_norm : float
         ‖u‖²_B (`square_norm_B`).
     eta : float
-        The learning rate η that was played.
+        The learning rate η of the play.
     gradient : float
         L (`gradient_bound`).
     ratio : float
         C (`norm_ratio`).
     delta : float
-        Δ (`delta_of`, `exact_delta`), or 0 for the bound on the losses that were suffered.
+        Δ (`delta_of`, `exact_delta`), or 0 for the bound on the losses suffered.
     n_tasks : int
         m.
     """

@@ -1,13 +1,14 @@
-"""What is proved of learning similarities of many tasks, in numbers (OMTRSL paper, section 3.4).
+"""Bounds for learning similarities of many tasks, as printed and as proved (OMTRSL, section 3.4).
 
 ‖M‖²_A = Σ_k ‖M^k‖² + b Σ_k ‖M^k - mean‖² (Frobenius norms) is the norm under A ⊗ I, A the inverse
 of section 3.2's A⁻¹; it is `omtl.theory.dom.square_norm_B` of the matrices as vectors. K is the
 number of tasks and R the largest norm of an example.
 
-As printed, Theorem 1 has two slips. Its proof, that of Crammer et al. (JMLR 2006, theorem 4), which
-the authors leave out, gives twice the losses, as Theorem 2 has them too (with δ = 1 and all labels
-queried it is Theorem 1 with twice the losses). And it bounds the distance of M from where learning
-starts: ‖M - I‖_A, as M_0^k = I (algorithm 1), not ‖M‖_A. The bounds here take both as arguments.
+As printed, Theorem 1 has two errors. Its proof, which the authors omit, is that of Crammer et al.
+(JMLR 2006, theorem 4). It gives twice the losses, as in Theorem 2 (which with δ = 1 and all labels
+queried is Theorem 1 with twice the losses). And it involves the distance of M from the start of
+learning: ‖M - I‖_A, because M_0^k = I (algorithm 1), not ‖M‖_A. The bounds here take both as
+arguments.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from omtl.data.triplets import Triplets
 from omtl.theory.dom import square_norm_B
 
 PRINTED, PROVED = 1.0, 2.0
-"""How often the losses come into Theorem 1: as printed, and as its proof gives it."""
+"""Factor of the losses in Theorem 1: as printed, and as proved."""
 
 
 def steepness(R: float, b: float, n_tasks: int, plain_step: bool = False) -> float:
-    """Return the most that ‖φ‖² can be, 4 (b + K) R⁴ / ((1 + b) K).
+    """Return the maximum of ‖φ‖², 4 (b + K) R⁴ / ((1 + b) K).
 
-    Where steps are measured by ‖X‖² alone, it is 4 R⁴.
+    If steps are measured by ‖X‖² alone, it is 4 R⁴.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def theorem2(
     Parameters
     ----------
     losses, square_norm, steep, C
-        As of `theorem1`.
+        As in `theorem1`.
     delta : float
     """
     norms = ((delta + 1.0) / 2.0) ** 2 * square_norm

@@ -1,29 +1,30 @@
-"""What is proved of smoothed online multi-task learning, in numbers (OSMTL paper, section 2.5).
+"""Bounds for smoothed online multi-task learning, as proved (OSMTL paper, section 2.5).
 
 Theorem 1, corollary 2 and equations are those of Murugesan et al., NIPS 2016 ("OSMTL"), and its
-supplement. What the proof proves, for every task k and any fixed w*_k, of weights that start at 0
-and take the steps of eq. 9 with the same C and α in every round:
+supplement. The proof shows, for every task k and any fixed w*_k, for weights that start at 0 and
+take the steps of eq. 9 with the same C and α in every round:
 
 Σ_t (ℓ_kk − ℓ*_kk) ≤ ‖w*_k‖²/(2Cα) + (1 − α)/α Σ_t (ℓ*_kk + max_{j≠k} ℓ*_kj) + C R² T/(2α).
 
-Where this differs from the print:
+Differences from the printed version:
 
 1. Eq. 12 has T (ℓ*_kk^(t) + max ℓ*_kj^(t)) with a t that nothing binds; summing eq. 22 gives the
    sum over t. Corollary 2 has the same slip: there it is the mean over t.
 2. Eq. 21 takes (1 − α) out of Σ_{j≠k} η_kj ℓ*_kj and leaves η_kj in it; what stays is p_kj, as
    η_kj = (1 − α) p_kj for j ≠ k. Eq. 22 follows from p_kj: Σ p_kj ℓ*_kj is at most the largest.
-3. It needs ‖x_j‖ ≤ R of all tasks j, as task k learns from all of them.
-4. A round without a step is left out ("any non-zero Δ"). That is right where it has no own loss:
-   with steps where the margin is below 1 (algorithm 2), or where any task's is. A learner of
-   mistakes only ("passive", section 2.4) skips rounds of a loss between 0 and 1, and its regret is
-   not bounded so: with one x and one label, w = C η x after the first round is right ever after,
+3. It requires ‖x_j‖ ≤ R for all tasks j, because task k learns from all of them.
+4. A round without a step is left out ("any non-zero Δ"). That is right if it has no own loss: with
+   steps if the margin is below 1 (algorithm 2), or if any task's is. A learner that learns from
+   mistakes only ("passive", section 2.4) skips rounds with a loss between 0 and 1, so this does not
+   bound its regret: with one x and one label, w = C η x after the first round is right ever after,
    and suffers 1 − C η_kk ‖x‖² each round. For it the sum on the left is over rounds with a step.
-5. The proof needs no k in the active set: where ℓ_kk = 0 and other tasks' losses call for a step,
-   the left side is at most 0, and −η_kk ℓ*_kk only lowers the right side of eq. 19.
-6. Eq. 9 is no minimiser of eq. 8: that would be half the step, C/2. The theorem is of eq. 9.
+5. The proof does not require k to be in the active set: if ℓ_kk = 0 and other tasks' losses cause a
+   step, the left side is at most 0, and −η_kk ℓ*_kk only lowers the right side of eq. 19.
+6. Eq. 9 is not the minimiser of eq. 8: that would be half the step, C/2. The theorem is about eq.
+   9.
 
-How p is learnt plays no part, only that η_kk ≥ α and that rows of P sum to 1: OSMTL-t has the same
-bound. So have tasks of which some sit out a round, with sums over the rounds and tasks there are.
+It does not matter how p is learnt, only that η_kk ≥ α and that rows of P sum to 1: OSMTL-t has the
+same bound. So do tasks that sit out some rounds, with sums over the existing rounds and tasks.
 """
 
 from __future__ import annotations
@@ -94,8 +95,8 @@ def theorem1_bound(
 ) -> np.ndarray:
     """Return theorem 1's bound on each task's regret, as proved, after numbers of rounds.
 
-    It holds where tasks learn whenever their margin is below 1, or more often, and not where they
-    learn from mistakes only.
+    It holds if tasks learn whenever their margin is below 1, or more often, but not if they learn
+    from mistakes only.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ def theorem1_bound(
     fixed : FixedLosses
         Of these weights.
     C, alpha : float
-        C > 0 and α of all rounds, however many are looked at.
+        C > 0 and α of all rounds, for any number of rounds considered.
     largest_norm : float
         R, the largest norm of an example of any task.
 

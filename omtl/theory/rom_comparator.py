@@ -1,9 +1,9 @@
 """The best fixed weights in hindsight for ROM's objective, W_* of eq. 1: computed, not guessed.
 
-Over T rounds they minimise Σ hinge(y x·(u + p^i + q^i)) + T r_1(u, P, Q). What p^i and q^i add up
-to, v^i, can be split at best into q^i = max(0, 1 − γ/(β ‖v^i‖)) v^i and the rest, so that the
-problem is one of u and v^i alone. With the hinge losses' multipliers 0 ≤ a ≤ 1 and the sums
-s^i = Σ a y x over task i's examples, its dual is
+Over T rounds they minimise Σ hinge(y x·(u + p^i + q^i)) + T r_1(u, P, Q). The sum v^i of p^i and
+q^i is best split into q^i = max(0, 1 − γ/(β ‖v^i‖)) v^i and the rest, so the problem depends only
+on u and v^i. With the hinge losses' multipliers 0 ≤ a ≤ 1 and the sums s^i = Σ a y x over task i's
+examples, its dual is
 
     maximise Σ a − ‖Σ s^i‖²/(2 T α) − Σ ‖s^i‖²/(2 T β)  where ‖s^i‖ ≤ T γ,
 
@@ -24,16 +24,16 @@ from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 
 GAP = 1e-8
-"""Duality gap at which the weights count as found, relative to 1 + the objective."""
+"""Duality gap at which the weights are accepted, relative to 1 + the objective."""
 
 START = 0.5
-"""Products of the pairs at the first point."""
+"""Products of the pairs at the initial point."""
 
 FLOOR = 1e-15
-"""Added to the linear equations, relative to their trace: rounding may cost them their sign."""
+"""Added to the linear equations, relative to their trace, so that rounding cannot change signs."""
 
 MOST_STEPS = 200
-"""Newton steps after which the solver gives up; 15 to 40 are usual."""
+"""Number of Newton steps after which the solver gives up; 15 to 40 are usual."""
 
 
 class Weights(NamedTuple):
@@ -57,13 +57,13 @@ class Regulariser(NamedTuple):
     gamma: float
 
     def of(self, weights: Weights) -> float:
-        """Return r_1 of weights."""
+        """Return r_1 of these weights."""
         u, p, _ = weights.squares
         lasso = float(np.linalg.norm(weights.Q, axis=1).sum())
         return 0.5 * self.alpha * u + 0.5 * self.beta * p + self.gamma * lasso
 
     def split(self, u: np.ndarray, V: np.ndarray) -> Weights:
-        """Return the weights of least r_1 whose p^i + q^i are given, one row per task."""
+        """Return the weights with the least r_1 for given p^i + q^i, one row per task."""
         norm = np.linalg.norm(V, axis=1, keepdims=True)
         bound = self.gamma / self.beta
         left = np.where(norm > bound, 1.0 - bound / np.where(norm > 0.0, norm, 1.0), 0.0)
@@ -78,11 +78,11 @@ class Best:
     ----------
     weights : Weights
     loss, penalty : float
-        The sum of their hinge losses, and r_1 of them (of one round).
+        The sum of their hinge losses, and their r_1 (for one round).
     objective : float
         Loss plus T times penalty.
     gap : float
-        Duality gap: by no more than this can other weights do better.
+        Duality gap: other weights can be better by at most this.
     """
 
     weights: Weights
@@ -104,7 +104,7 @@ def best_fixed(tasks: Tasks, n_rounds: int, r: Regulariser) -> Best:
     Parameters
     ----------
     tasks : Tasks
-        The examples of the rounds. A task may have none.
+        The examples of the rounds; a task may have none.
     n_rounds : int
         T.
     r : Regulariser
@@ -112,7 +112,7 @@ def best_fixed(tasks: Tasks, n_rounds: int, r: Regulariser) -> Best:
     Raises
     ------
     UserError
-        If α, β or γ is not positive: the weights are then not unique or have no bound.
+        If α, β or γ is not positive, because the weights are then not unique or unbounded.
     ArithmeticError
         If the gap stays above `GAP`.
     """
@@ -136,7 +136,7 @@ def best_fixed(tasks: Tasks, n_rounds: int, r: Regulariser) -> Best:
             break
         try:
             at = problem.next(at)
-        except (linalg.LinAlgError, OverflowError):  # rounding, with next to no regulariser
+        except (linalg.LinAlgError, OverflowError):  # rounding errors, with almost no regulariser
             break
     raise ArithmeticError(f"the duality gap of the comparator stays at {gap:.3g}")
 
@@ -179,7 +179,7 @@ class _Point(NamedTuple):
         return _Point(*(x + length * dx for x, dx in zip(self, step, strict=True)))
 
     def longest(self, step: _Point) -> float:
-        """Return which part of a step keeps all but the weights non-negative."""
+        """Return the part of a step that keeps everything except the weights non-negative."""
         return min(
             float(np.min(-x[dx < 0.0] / dx[dx < 0.0], initial=math.inf))
             for x, dx in zip(self[2:], step[2:], strict=True)
@@ -195,7 +195,7 @@ class _Problem(NamedTuple):
     gamma: float
 
     def start(self, d: int) -> _Point:
-        """Return a first point, inside of every ball."""
+        """Return an initial point, inside every ball."""
         n, m = sum(part.shape[0] for part in self.Z), len(self.Z)
         norm = np.linalg.norm(self.pulls(np.ones(n)), axis=1)
         level = 0.5 * np.minimum(1.0, self.gamma / np.maximum(norm, self.gamma))
@@ -216,7 +216,7 @@ class _Problem(NamedTuple):
         return np.array([part.T @ value for part, value in parts])
 
     def dual(self, a: np.ndarray) -> float:
-        """Return the dual objective of multipliers, shortened to where it is finite."""
+        """Return the dual objective of multipliers, scaled down to where it is finite."""
         S = self.pulls(a)
         norm = np.linalg.norm(S, axis=1)
         left = np.minimum(1.0, self.gamma / np.where(norm > 0.0, norm, 1.0))
