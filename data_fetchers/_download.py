@@ -13,7 +13,7 @@ import urllib3
 CONNECT_TIMEOUT = 10.0
 """Seconds to wait for a connection."""
 READ_TIMEOUT = 30.0
-"""Seconds a server may stay silent before it counts as stalled."""
+"""Seconds of silence after which a server counts as stalled."""
 RETRY_DELAYS = (0.5, 2.0)
 """Seconds to wait before each further try of an address after a transient fault."""
 CHUNK = 1 << 16
@@ -21,14 +21,14 @@ CHUNK = 1 << 16
 
 
 class SourceError(Exception):
-    """A place does not yield the file; the text says why in a few words."""
+    """A source does not yield the file; the text says why in a few words."""
 
 
 class WrongBytesError(SourceError):
-    """A place yields other bytes than the file's."""
+    """A source yields the wrong bytes."""
 
 
-# What is wrong with an address, and whether another try may mend it. The first match counts.
+# Faults of an address, and whether a retry may help. The first match counts.
 _NETWORK_FAULTS: tuple[tuple[type[Exception], str, bool], ...] = (
     (urllib3.exceptions.NewConnectionError, "cannot be reached", False),
     (urllib3.exceptions.SSLError, "its certificate is not accepted", False),
@@ -41,7 +41,7 @@ _TRANSIENT_STATUSES = frozenset({408, 425, 429, *range(500, 600)})
 
 
 def _diagnosis(fault: Exception) -> tuple[str, bool]:
-    """Say in a few words why a request failed, and whether it may be tried again."""
+    """Return in a few words why a request failed, and whether to retry it."""
     if isinstance(fault, requests.HTTPError) and fault.response is not None:
         status = fault.response.status_code
         return f"{status} {fault.response.reason or ''}".rstrip(), status in _TRANSIENT_STATUSES
@@ -57,12 +57,12 @@ def _diagnosis(fault: Exception) -> tuple[str, bool]:
 
 
 class Download(io.RawIOBase):
-    """The bytes at an address as one stream, taken up again where a connection breaks.
+    """The bytes at an address as one stream, resumed when a connection breaks.
 
     Attributes
     ----------
     resumed : bool
-        Whether the bytes came over more than one connection.
+        Whether more than one connection was used.
     """
 
     def __init__(self, url: str) -> None:
@@ -109,7 +109,7 @@ class Download(io.RawIOBase):
         return chunk
 
     def _call(self) -> requests.Response:
-        # An encoding of the server's own choice would make the positions those of other bytes.
+        # A content encoding chosen by the server would change the positions of the bytes.
         headers = {"Accept-Encoding": "identity"}
         if self._position:
             headers["Range"] = f"bytes={self._position}-"

@@ -358,7 +358,7 @@ def test_parameters(variant: str) -> None:
     ]
     for name in params:
         assert (
-            f"\n{name}" in model.__doc__ or "As of" in model.__doc__ or f", {name}" in model.__doc__
+            f"\n{name}" in model.__doc__ or "As in" in model.__doc__ or f", {name}" in model.__doc__
         )
     with pytest.raises(TypeError, match="nonsense"):
         type(model)(nonsense=1)
