@@ -1,7 +1,7 @@
 """Archives of finished units, and pruning of the store.
 
-An archive is a file of the store: records with hashes of their contents. A unit is found by its key
-only, so those of other code, which an archive may have, are never taken for ours.
+An archive is a file of the store: records with hashes of their contents. Units are found only by
+key, so units made by other code, which an archive may contain, are never mistaken for ours.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from omtl.util.files import write_whole
 
 
 class Pulled(NamedTuple):
-    """How many units an archive has, of the code that is here, and how many were new."""
+    """The number of units in an archive, of the installed code, and of new ones."""
 
     units: int
     ours: int
@@ -30,12 +30,12 @@ class Pulled(NamedTuple):
 
 
 def push(units: Iterable[Unit] | None, store: Store, path: Path) -> int:
-    """Write stored units to an archive; return how many.
+    """Write stored units to an archive; return their number.
 
     Parameters
     ----------
     units : iterable of Unit, or None
-        Which; None for all that are of the code that is here.
+        The units; None for all that belong to the installed code.
     store : Store
     path : Path
         The file.
@@ -61,12 +61,12 @@ def push(units: Iterable[Unit] | None, store: Store, path: Path) -> int:
 
 @contextmanager
 def fetched(place: str) -> Iterator[Path]:
-    """Give the file at a path or an address; what is fetched is removed in the end.
+    """Provide the file at a path or an address; a downloaded file is removed at the end.
 
     Raises
     ------
     UserError
-        If nobody answers there.
+        If there is no answer.
     """
     if "://" not in place:
         yield Path(place)
@@ -86,7 +86,7 @@ def fetched(place: str) -> Iterator[Path]:
 
 
 def pull(path: Path, store: Store) -> Pulled:
-    """Take the units of an archive into the store.
+    """Import the units of an archive into the store.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def pull(path: Path, store: Store) -> Pulled:
     Raises
     ------
     UserError
-        If it is no archive, or damaged, or cannot be read; the store is then as it was.
+        If it is not an archive, damaged or unreadable; the store is then unchanged.
     """
     try:
         found = [_checked(record, path) for record in scan(path)]
@@ -119,7 +119,7 @@ def pull(path: Path, store: Store) -> Pulled:
 
 
 def _checked(record: object, path: Path) -> Record:
-    """Return a record whose content is what its key says."""
+    """Return a record after checking that its content matches its key."""
     if not isinstance(record, Record) or (identity := _identity(record)) is None:
         raise _damaged(path)
     try:
@@ -137,7 +137,7 @@ def _damaged(path: Path) -> UserError:
 
 
 def _identity(record: Record) -> dict[str, Any] | None:
-    """Return the identity of a stored unit; None where it is damaged."""
+    """Return the identity of a stored unit; None if it is damaged."""
     payload = record.payload()
     try:
         return None if payload is None else json.loads(payload[: payload.index(b"\n")])["unit"]
@@ -146,7 +146,7 @@ def _identity(record: Record) -> dict[str, Any] | None:
 
 
 class Current:
-    """Whether stored units are of the code that is here."""
+    """Whether stored units belong to the installed code."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, bool] = {}
@@ -172,12 +172,12 @@ def prune(store: Store, only_tell: bool = False) -> tuple[int, int]:
     ----------
     store : Store
     only_tell : bool
-        Whether nothing is removed.
+        Whether to only count, without removing anything.
 
     Returns
     -------
     tuple of int
-        How many units go, and how many stay.
+        The numbers of removed and remaining units.
     """
     is_current = Current()
     records = list(store.records())

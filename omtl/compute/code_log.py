@@ -1,8 +1,8 @@
 """The log of code changes since a unit was stored.
 
-A unit's key depends on the code that makes its result, so units of changed code are not found and
-are computed again, and no others. The store has of each unit what was asked, and by which code it
-was answered. So a run can say which code it was that changed.
+A unit's key depends on the code that makes its result, so exactly the units of changed code are not
+found and are recomputed. For each unit the store records the question and the code that answered
+it, so a run can say which code has changed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from omtl.experiment.unit import PARTS, Unit
 
 
 def changed(store: Store, missing: Sequence[Unit]) -> list[str]:
-    """Return which code changed since missing units were last stored, a sentence for each.
+    """Return which code has changed since missing units were last stored, one sentence for each.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def changed(store: Store, missing: Sequence[Unit]) -> list[str]:
 
 
 def _differing(unit: Unit, earlier: bytes) -> Iterable[str]:
-    """Yield what to call each part of the code that was another one."""
+    """Yield the name of each part of the code that has changed."""
     called = {
         "learner": f"learner {unit.algorithm['learner']}",
         "data": f"data set {unit.dataset['name']}",

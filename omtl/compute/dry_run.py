@@ -10,7 +10,7 @@ VARIABLE = "OMTL_DRY_RUN"
 
 
 def is_dry() -> bool:
-    """Whether nothing is to be computed."""
+    """Whether this is a dry run."""
     return VARIABLE in os.environ
 
 
@@ -20,11 +20,11 @@ class Planned(Exception):  # noqa: N818 - it is no fault
     Parameters
     ----------
     n_units, n_missing : int
-        Units that it needs, and those that the store lacks.
+        Number of units needed, and number missing from the store.
     seconds : float or None
-        How long one takes; None where none like it is stored.
+        Duration of a unit; None if no similar one is stored.
     jobs : int
-        How many are computed at once; -1 for one on each core.
+        Number of units computed at once; -1 for one per core.
     """
 
     def __init__(self, n_units: int, n_missing: int, seconds: float | None, jobs: int) -> None:
@@ -38,7 +38,7 @@ class Planned(Exception):  # noqa: N818 - it is no fault
         Parameters
         ----------
         seconds : float, optional
-            How long a unit takes, where that is known from elsewhere.
+            Duration of a unit, if known from elsewhere.
         """
         each = self.seconds if self.seconds is not None else seconds
         text = f"{self.n_units} units, {self.n_missing} of them to compute"

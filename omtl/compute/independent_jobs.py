@@ -14,7 +14,7 @@ from omtl.util.errors import UserError, WriteError
 
 @dataclass(frozen=True)
 class Job:
-    """What is done, in words; and the function that does it, with its arguments."""
+    """A job: a description, and a function with its arguments."""
 
     what: str
     function: Callable[..., Any]
@@ -23,7 +23,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Ended:
-    """What a job returned, or None and why it failed; `fault` is empty where it did not."""
+    """The result of a job, or None and the reason why it failed (`fault`)."""
 
     what: str
     returned: Any
@@ -31,12 +31,12 @@ class Ended:
 
 
 def attempt(job: Job) -> Ended:
-    """Do a job.
+    """Run a job.
 
     Raises
     ------
     WriteError
-        If what it made cannot be kept, as that of others could not be either.
+        If its results cannot be written, which would affect other jobs too.
     """
     try:
         return Ended(job.what, job.function(*job.arguments))
@@ -44,7 +44,7 @@ def attempt(job: Job) -> Ended:
         raise
     except UserError as fault:
         return Ended(job.what, None, str(fault))
-    except Exception as fault:  # the fault of one must leave the others alone
+    except Exception as fault:  # one failure must not affect other jobs
         return Ended(job.what, None, f"{type(fault).__name__}: {fault}")
 
 
@@ -54,12 +54,12 @@ def _attempt_numbered(numbered: tuple[int, Job]) -> tuple[int, Ended]:
 
 
 def side_by_side(jobs: Sequence[Job], parallel: Mapping[str, Any]) -> list[Ended]:
-    """Do all jobs, by as many processes of this machine as the engine has jobs; return their ends.
+    """Run all jobs in as many local processes as the engine has jobs; return their outcomes.
 
     Parameters
     ----------
     jobs : sequence of Job
-        Their functions are of modules of the package.
+        Their functions must be in modules of the package.
     parallel : mapping
         An option of ``conf/parallel``.
     """

@@ -17,7 +17,7 @@ except ImportError:  # Windows
 MIB = 1024.0**2
 
 RESET_PEAK = "5"
-"""What, written to ``/proc/self/clear_refs``, makes Linux measure the peak from now on."""
+"""Written to ``/proc/self/clear_refs``, this resets Linux's peak measurement."""
 
 _BEGINNING = Lock()
 _begun: list[str] = []
@@ -25,10 +25,11 @@ _known = True
 
 
 def peak_mib() -> float:
-    """Return the most memory that this process has held at a time, in MiB.
+    """Return the peak memory of this process, in MiB.
 
-    On Linux it is since `begin`. Linux also counts in ``getrusage`` what the process held before it
-    became this program, by which a small worker of a large parent looks large; ``/proc`` does not.
+    On Linux the peak is measured since `begin`. Linux's ``getrusage`` includes memory from before
+    the process became this program, which makes a small worker of a large parent look large;
+    ``/proc`` does not.
     """
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
@@ -44,34 +45,34 @@ def peak_mib() -> float:
 
 
 def begin() -> None:
-    """Measure the peak of this process from now on, and of its workers when they `follow`."""
+    """Reset the peak of this process, and of its workers when they `follow`."""
     follow(uuid4().hex)
 
 
 def mark() -> str:
-    """Return what workers are to `follow`; empty where nothing was begun."""
+    """Return the mark for workers to `follow`; empty before the first `begin`."""
     return _begun[-1] if _begun else ""
 
 
 def follow(mark: str) -> None:
-    """Measure the peak of this process anew, unless that has been done for this mark.
+    """Reset the peak of this process, once per mark.
 
-    What is free is given back first, as the peak begins with what the process holds.
+    Free memory is released first, because the new peak starts at the current size.
     """
     global _known
     with _BEGINNING:
         if not mark or mark in _begun:
             return
-        with suppress(AttributeError, OSError, TypeError):  # of other systems than Linux
+        with suppress(AttributeError, OSError, TypeError):  # on systems other than Linux
             ctypes.CDLL(None).malloc_trim(0)
         try:
             Path("/proc/self/clear_refs").write_text(RESET_PEAK, encoding="ascii")
             _known = True
         except OSError:
-            _known = not _begun  # what this process held before was to begin
+            _known = not _begun  # the mark before the first `begin`
         _begun[:] = [mark]
 
 
 def peak_since() -> float | None:
-    """Return the most memory held since the last mark, in MiB; None where no one can tell."""
+    """Return the peak memory since the last mark, in MiB; None if unknown."""
     return peak_mib() if _known else None

@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController
 
 _LOCK = Lock()
 _LIMITS: list[Any] = []
-"""What restores the process's own numbers of threads, once for each unit that runs in it."""
+"""Restores the process's own numbers of threads; one entry per running unit."""
 
 
 @lru_cache
@@ -28,11 +28,11 @@ def _controller() -> ThreadpoolController:
 def one_thread() -> Iterator[None]:
     """Limit linear algebra to one thread; the last unit of the process that ends lifts the limit.
 
-    The number of threads is the process's, and bits of sums depend on it: no unit may see it lifted
-    because another one that ran beside it has ended.
+    The number of threads belongs to the process, and the bits of sums depend on it: the limit must
+    not be lifted for a unit because a concurrent one has ended.
     """
     with _LOCK:
-        # Of several, the first limit knows the process's own numbers.
+        # The first of several limits knows the process's own numbers.
         _LIMITS.append(None if _LIMITS else _controller().limit(limits=1, user_api="blas"))
     try:
         yield

@@ -1,4 +1,4 @@
-"""Workers that end with the process that started them, however it ends."""
+"""Making workers end with the process that started them, however it ends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PR_SET_PDEATHSIG = 1
 """Linux's request for a signal when the parent ends (prctl(2))."""
 
 LOOK_EVERY = 1.0
-"""Seconds between two looks at the parent where the system does not tell."""
+"""Seconds between checks of the parent on systems without notification."""
 
 
 def end_with(parent: int) -> None:
@@ -22,7 +22,7 @@ def end_with(parent: int) -> None:
     Parameters
     ----------
     parent : int
-        The number of the process that started this one.
+        The id of the process that started this one.
     """
     try:
         asked = sys.platform == "linux" and not ctypes.CDLL(None).prctl(
@@ -32,7 +32,7 @@ def end_with(parent: int) -> None:
         asked = False
     if not asked:
         threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-    if os.getppid() != parent:  # it ended before it could be asked
+    if os.getppid() != parent:  # the parent ended before the request
         os._exit(1)
 
 

@@ -1,7 +1,7 @@
-"""Units computed apart: in a process of its own, which may hang, die or be killed alone.
+"""Isolated units: computed in a separate process, which may hang, die or be killed alone.
 
-Learners of a user's own are computed so, and all learners where a unit has a limit of time or
-memory. A worker keeps its process from unit to unit and starts another one where it was lost.
+This is used for a user's own learners, and for all learners if units have a limit of time or
+memory. A worker keeps its process from unit to unit and starts another one if it was lost.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from omtl.compute.orphans import end_with
 from omtl.util.paths import PACKAGE
 
 LOOK_EVERY = 1.0
-"""Seconds between two looks whether a process still runs whose pipe others may hold open."""
+"""Seconds between checks that a process is alive, because others may keep its pipe open."""
 
 
 class Lost(Exception):  # noqa: N818 - it reads as what is the matter
@@ -30,12 +30,12 @@ class Lost(Exception):  # noqa: N818 - it reads as what is the matter
 
 
 class Apart:
-    """A process that calls a function of this package for whoever started it.
+    """A process that calls a function of this package for its parent.
 
     Parameters
     ----------
     mib : int, optional
-        Memory that it may have; else as much as the machine has.
+        Its memory limit; by default that of the machine.
     """
 
     def __init__(self, mib: int | None = None) -> None:
@@ -59,14 +59,15 @@ class Apart:
             )
 
     def ask(self, function: Callable[..., Any], *given: Any, seconds: float | None = None) -> Any:
-        """Return what a function returns there.
+        """Call a function in the process and return its result.
 
         Raises
         ------
         Lost
-            If it dies or does not answer in time, and is gone then, or raises no `Exception`.
+            If the process dies or does not answer in time, after which it is gone, or raises
+            something other than an `Exception`.
         Exception
-            What the function raises.
+            Any exception that the function raises.
         """
         until = None if seconds is None else time.monotonic() + seconds
         try:
@@ -84,7 +85,7 @@ class Apart:
             raise
         if isinstance(raised, Exception):
             raise raised
-        if raised is not None:  # such as KeyboardInterrupt, which is not that of this process
+        if raised is not None:  # such as KeyboardInterrupt, which does not concern this process
             raise Lost(f"it raised {type(raised).__name__}")
         return returned
 
@@ -100,7 +101,7 @@ class Apart:
         self._ours.close()
 
     def _end(self) -> str:
-        """Return how the process ended; make sure that it has."""
+        """End the process if necessary, and return how it ended."""
         try:
             status = self._process.wait(LOOK_EVERY)
         except subprocess.TimeoutExpired:
@@ -115,7 +116,7 @@ class Apart:
 
 
 def _limit_memory(mib: int) -> None:
-    """Bound this process's memory; where all is used up, let the system end this one first."""
+    """Limit this process's memory; if the machine runs out, let the system end this one first."""
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_DATA, (mib * 2**20 or whole,) * 2)
@@ -124,7 +125,7 @@ def _limit_memory(mib: int) -> None:
 
 
 def answer(place: int, parent: int, mib: int) -> None:
-    """Call what is asked for, until nobody asks."""
+    """Answer calls until the pipe closes."""
     end_with(parent)
     _limit_memory(mib)
     me = os.getpid()
@@ -136,9 +137,9 @@ def answer(place: int, parent: int, mib: int) -> None:
                 return
             try:
                 answered: tuple[Any, BaseException | None] = function(*given), None
-            except BaseException as fault:  # whatever it is, the one who asks is to know
+            except BaseException as fault:  # report any error to the caller
                 answered = None, fault
-            if os.getpid() != me:  # what was called has forked: one answer is enough
+            if os.getpid() != me:  # the function has forked: one answer is enough
                 os._exit(1)
             connection.send(answered)
 

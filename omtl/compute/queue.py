@@ -1,10 +1,10 @@
 """The queue of units: the first of each new kind, then the longest.
 
-The first unit of a kind compiles its learner, or loads what was compiled, and loads its data. While
-it does, others of its kind would only wait for it, and so would another kind that must be compiled,
-as threads compile one at a time. So the others meanwhile go on with kinds that have been met. Of
-these the kind whose units take longest comes first: were it last, one worker would end with it
-while the others have nothing left.
+The first unit of a kind compiles its learner, or loads compiled code, and loads its data.
+Meanwhile, other units of its kind would only wait, and so would another kind that must be compiled,
+because threads compile one at a time. So other workers continue with known kinds. Among these, the
+kind with the longest units comes first; otherwise one worker would finish it at the end while the
+others are idle.
 
 Short units are handed out several at a time, so that one process can keep many workers busy.
 """
@@ -19,27 +19,27 @@ from omtl.experiment.unit import Unit
 Kind = tuple[str, str, str]
 
 TASKS_A_SECOND = 200
-"""How many tasks a second are handed out at most, as far as the units' times are foreseen."""
+"""Maximum number of tasks handed out per second, as far as the units' times are known."""
 
 MOST = 256
-"""Units of a task, at most."""
+"""Maximum number of units per task."""
 
 TURNS = 4
-"""How many tasks each worker is to be given yet, at least: so all end at about the same time."""
+"""Minimum number of remaining tasks per worker, so that all end at about the same time."""
 
 
 def kind_of(unit: Unit) -> Kind:
-    """Return what decides which code runs, and on what data."""
+    """Return a unit's kind: what determines its code and data."""
     return unit.algorithm["learner"], unit.protocol["module"], unit.dataset["name"]
 
 
 class Dispatch:
-    """Units on their way to workers, by the order that they come in and the kinds that are met.
+    """Units waiting for workers, ordered by arrival and by known kinds.
 
     Parameters
     ----------
     units : iterable of Unit
-        In the order that they are wanted in.
+        In the desired order.
     """
 
     def __init__(self, units: Iterable[Unit]) -> None:
@@ -53,12 +53,12 @@ class Dispatch:
             self._left += 1
 
     def take(self, workers: int) -> list[Unit]:
-        """Return the units of the next task; none where all have been handed out.
+        """Return the units of the next task; none if all have been handed out.
 
         Parameters
         ----------
         workers : int
-            How many there are.
+            Number of workers.
         """
         scout = next((kind for kind in self._new if kind not in self._scouts), None)
         if scout is not None and not (self._scouts and self._met):
@@ -77,7 +77,7 @@ class Dispatch:
         return taken
 
     def _of_a_task(self, kind: Kind, workers: int) -> int:
-        """Return how many units of a kind make a task that so many workers can be given."""
+        """Return the number of units per task for a kind and a number of workers."""
         seconds = self._seconds[kind]
         if seconds is None or workers < 1:
             return 1
@@ -85,13 +85,13 @@ class Dispatch:
         return int(max(1, min(enough, self._left / (TURNS * workers), MOST)))
 
     def meet(self, unit: Unit, seconds: float | None = None) -> None:
-        """Let the others of a unit's kind go to any worker, as it has been done.
+        """Release the other units of a finished unit's kind to any worker.
 
         Parameters
         ----------
         unit : Unit
         seconds : float, optional
-            How long it took, if that is known.
+            Its duration, if known.
         """
         kind = kind_of(unit)
         earlier = self._seconds.get(kind)

@@ -1,9 +1,9 @@
 """Append-only files of records, so that many small results need few files.
 
-A record is a header of fixed size and a payload. The header has the payload's hash and a checksum
-of its own: what is torn or damaged is never taken for a record, and those after it are still found.
-Whoever appends holds a lock; where there are no locks, a process appends only to files that it has
-made. Nothing else is shared, so this also works on the file systems of clusters.
+A record is a header of fixed size and a payload. The header contains the payload's hash and its own
+checksum: torn or damaged data are never mistaken for a record, and later records are still found.
+A process that appends holds a lock; without locks, it appends only to files that it has created.
+Nothing else is shared, so this also works on the file systems of clusters.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ HEADER = struct.Struct("<8sQ32s32s16s40sI")
 BINARY = getattr(os, "O_BINARY", 0)  # Windows
 
 LARGE = 2**28
-"""Bytes above which a file is not appended to."""
+"""Size in bytes above which no more is appended to a file."""
 
 
 class Record(NamedTuple):
-    """Where a record is, and what its header says.
+    """The place of a record, and its header.
 
     Parameters
     ----------
     path : Path
         The file.
     begin, end : int
-        Of the payload, in bytes.
+        Start and end of the payload, in bytes.
     key, hash : bytes
-        Of a unit, and of the payload.
+        The unit's key, and the payload's hash.
     question, code : bytes
-        Hashes of what the unit asks, whatever the code, and of the parts of its code.
+        Hashes of the unit's question, without its code, and of the parts of its code.
     """
 
     path: Path
@@ -56,7 +56,7 @@ class Record(NamedTuple):
     code: bytes
 
     def payload(self) -> bytes | None:
-        """Return the payload; None where it is not what was written.
+        """Return the payload; None if it is damaged.
 
         Raises
         ------
@@ -69,7 +69,7 @@ class Record(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """Bytes of a file that are no record."""
+    """Bytes of a file that are not part of a record."""
 
     path: Path
     begin: int
@@ -77,27 +77,27 @@ class Damage(NamedTuple):
 
 
 def packed(key: bytes, question: bytes, code: bytes, payload: bytes) -> bytes:
-    """Return a record as it is written."""
+    """Return a record in its file format."""
     digest = hashlib.sha256(payload).digest()
     header = HEADER.pack(MAGIC, len(payload), key, digest, question, code, 0)
     return header[:-4] + zlib.crc32(header[:-4]).to_bytes(4, "little") + payload
 
 
 def record_of(content: bytes, path: Path, begin: int) -> Record:
-    """Return the record that `packed` made, which begins at a place of a file."""
+    """Return the record made by `packed` at a position in a file."""
     header = _header(content[: HEADER.size])
     assert header is not None
     return Record(path, begin + HEADER.size, begin + len(content), *header[1:])
 
 
 def scan(path: Path, begin: int = 0) -> Iterator[Record | Damage]:
-    """Yield the records of a file, in order; a part of one that stands at its end is left out.
+    """Yield the records of a file, in order, without an incomplete one at the end.
 
     Parameters
     ----------
     path : Path
     begin : int
-        Where a record begins.
+        The position of a record.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def scan(path: Path, begin: int = 0) -> Iterator[Record | Damage]:
 
 
 def _header(content: bytes) -> tuple[int, bytes, bytes, bytes, bytes] | None:
-    """Return what a header says after the magic; None where it is none."""
+    """Return the fields of a header after the magic; None if it is invalid."""
     if len(content) < HEADER.size:
         return None
     magic, *facts, checksum = HEADER.unpack(content)
@@ -131,7 +131,7 @@ def _header(content: bytes) -> tuple[int, bytes, bytes, bytes, bytes] | None:
 
 
 def _next_header(file: FileIO, at: int, size: int) -> int:
-    """Return where the next header is; the end of the file where there is none."""
+    """Return the position of the next header, or the end of the file."""
     while at < size:
         content = _read(file, at, 2**20)
         place = content.find(MAGIC)
@@ -145,7 +145,7 @@ def _next_header(file: FileIO, at: int, size: int) -> int:
 
 
 def _read(file: FileIO, at: int, count: int) -> bytes:
-    """Return so many bytes of a file, fewer where it ends before."""
+    """Return this many bytes of a file, or fewer at its end."""
     file.seek(at)
     parts = []
     while count > 0 and (part := file.read(count)):
@@ -155,12 +155,12 @@ def _read(file: FileIO, at: int, count: int) -> bytes:
 
 
 class Writer:
-    """Appends records to a file of a folder that nobody else appends to.
+    """Appends records to a file to which no other process appends.
 
     Parameters
     ----------
     folder : Path
-        Made where there is none.
+        Created if it does not exist.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -172,19 +172,19 @@ class Writer:
         self._close()
 
     def append(self, content: bytes, whole: Callable[[Path], int]) -> tuple[Path, int]:
-        """Append a record; return the file, and where in it the record begins.
+        """Append a record; return the file and the record's position.
 
         Parameters
         ----------
         content : bytes
-            As `packed` makes it.
+            As made by `packed`.
         whole : callable
-            Tells up to where a file is known to be whole.
+            Returns the position up to which a file is known to be intact.
 
         Raises
         ------
         WriteError
-            If it cannot be written; the file is as it was.
+            If it cannot be written; the file is unchanged.
         """
         try:
             if self._handle is None:
@@ -206,12 +206,12 @@ class Writer:
         return self._path, begin
 
     def sync(self) -> None:
-        """Bring what was appended to the disk, and let others append.
+        """Flush appended records to disk, and let others append.
 
         Raises
         ------
         WriteError
-            If it cannot be brought there.
+            If flushing fails.
         """
         if self._handle is None:
             return
@@ -229,7 +229,7 @@ class Writer:
         self._handle = None
 
     def _open(self, whole: Callable[[Path], int]) -> None:
-        """Open the file that was appended to last, or another one, or a new one."""
+        """Open the file last appended to, or another one, or a new one."""
         self._folder.mkdir(parents=True, exist_ok=True)
         last = [self._path] if self._path else []
         for path in [*last, *sorted(self._folder.glob(f"*{SUFFIX}"))]:
@@ -244,7 +244,7 @@ class Writer:
         _sync_folder(self._folder)
 
     def _holds(self, path: Path, how: int) -> bool:
-        """Open a file to which nobody else appends meanwhile; return whether it is one."""
+        """Try to open a file to which no other process appends; return whether it worked."""
         self._handle = os.open(path, os.O_WRONLY | BINARY | how, 0o644)
         new = bool(how & os.O_CREAT)
         lock = _locked(self._handle)
@@ -257,7 +257,7 @@ class Writer:
 
 
 def _locked(handle: int) -> bool | None:
-    """Lock an open file until it is closed; return whether it is, None where there are no locks."""
+    """Lock an open file until it is closed; return the success, or None without locks."""
     if fcntl is None:
         return None
     try:
@@ -272,7 +272,7 @@ def _locked(handle: int) -> bool | None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring the name of a new file to the disk, where the system can."""
+    """Flush the name of a new file to disk, if the system can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -282,17 +282,17 @@ def _sync_folder(folder: Path) -> None:
 
 
 def rewrite(path: Path, keep: Callable[[Record], bool], aside: Path | None = None) -> bool:
-    """Replace a file by one that has only some of its records, all of them whole.
+    """Replace a file by one with only some of its records, all intact.
 
-    Returns whether it was: not where all its records stay, nor where someone may append to it.
+    Returns whether it was replaced: not if all its records stay, nor if another process may append.
 
     Parameters
     ----------
     path : Path
     keep : callable
-        Says of each record whether it stays.
+        Returns whether a record stays.
     aside : Path, optional
-        Where the file is moved to; else it is removed.
+        Where to move the old file; by default it is removed.
 
     Raises
     ------
@@ -314,7 +314,7 @@ def rewrite(path: Path, keep: Callable[[Record], bool], aside: Path | None = Non
             if len(kept) == len(found) and found:
                 return False
             if fcntl is None:
-                file.close()  # Windows moves no open file
+                file.close()  # Windows cannot move an open file
             if kept:
                 write_whole(path.with_name(f"{uuid4().hex[:16]}{SUFFIX}"), b"".join(kept))
             path.unlink() if aside is None else path.replace(aside)

@@ -1,10 +1,10 @@
 """The store: finished units, found by their keys.
 
-A unit is a record of a file that is only appended to (`omtl.compute.segments`). Its payload is a
-line of JSON with the facts, then one NumPy record that has all arrays as its fields: a table reads
-thousands of units, and an archive of single arrays takes twice as long to read. A damaged record is
-never taken for a result: its file is set aside, the others of it are kept, and the unit is computed
-again.
+A unit is a record of an append-only file (`omtl.compute.segments`). Its payload is a line of JSON
+with facts about the run, then one NumPy record with all arrays as fields: a table reads thousands
+of units, and an archive of single arrays takes twice as long to read. A damaged record is never
+mistaken for a result: its file is set aside, its other units are kept, and the damaged unit is
+recomputed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from omtl.util.errors import UserError
 from omtl.util.paths import kept
 
 OLD_LOG = "code.log"
-"""A file of stores of an earlier format, which had one file for each unit."""
+"""Name pattern of an earlier store format, which had one file per unit."""
 
 _told: set[Path] = set()
 
@@ -47,7 +47,7 @@ class Store:
     Parameters
     ----------
     folder : Path
-        Where the files are; made when the first unit is written.
+        The folder of the files; created with the first unit.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -65,9 +65,9 @@ class Store:
         return Writer(self.folder)
 
     def save(self, unit: Unit, result: Result) -> None:
-        """Append a unit's result; the first one stays where another run was faster.
+        """Append a unit's result, unless another run has already stored it.
 
-        It survives the end of this process at once, and that of the machine after `sync`.
+        It survives the end of this process immediately, and a power cut after `sync`.
 
         Raises
         ------
@@ -95,17 +95,17 @@ class Store:
             self._scanned[path.name] = record.end
 
     def sync(self) -> None:
-        """Bring all that was saved to the disk.
+        """Flush everything saved to disk.
 
         Raises
         ------
         WriteError
-            If it cannot be brought there.
+            If flushing fails.
         """
         self._writer.sync()
 
     def load(self, unit: Unit) -> Result | None:
-        """Return a unit's result, or None if it is not stored whole."""
+        """Return a unit's result, or None if it is not stored intact."""
         payload = self._payload(unit)
         if payload is None:
             return None
@@ -115,12 +115,12 @@ class Store:
         return Result({name: record[name] for name in record.dtype.names or ()}, facts)
 
     def facts(self, unit: Unit) -> dict[str, Any] | None:
-        """Return the facts of a unit's result, or None if it is not stored whole."""
+        """Return the facts of a unit's result, or None if it is not stored intact."""
         payload = self._payload(unit)
         return None if payload is None else json.loads(payload[: payload.index(b"\n")])
 
     def has(self, unit: Unit) -> bool:
-        """Whether the unit is stored whole."""
+        """Whether the unit is stored intact."""
         return self._payload(unit) is not None
 
     def knows(self, unit: Unit) -> bool:
@@ -128,12 +128,12 @@ class Store:
         return bytes.fromhex(unit.key) in self._records
 
     def records(self) -> Iterator[Record]:
-        """Yield what is stored, of each unit what was found last."""
+        """Yield the latest stored record of each unit."""
         self.refresh()
         yield from list(self._records.values())
 
     def _payload(self, unit: Unit) -> bytes | None:
-        """Return what is stored of a unit, or None where nothing whole is.
+        """Return a unit's stored record, or None if there is no intact one.
 
         Raises
         ------
@@ -156,13 +156,13 @@ class Store:
         return None
 
     def _found(self, key: bytes) -> Record | None:
-        """Return where a unit is; where it is not known yet, look at what others have written."""
+        """Return the place of a unit; if unknown, read what other processes have written."""
         if key not in self._records:
             self.refresh()
         return self._records.get(key)
 
     def refresh(self) -> None:
-        """Read what was appended since, and forget files that are gone.
+        """Read newly appended records, and forget removed files.
 
         Raises
         ------
@@ -199,7 +199,7 @@ class Store:
                 self._read(self.folder / name, begin)
 
     def _read(self, path: Path, begin: int) -> None:
-        """Note the records of a file from a place on."""
+        """Index the records of a file from a position on."""
         damages = []
         try:
             for found in scan(path, begin):
@@ -218,14 +218,14 @@ class Store:
                 self._scanned[path.name] = damage.begin  # another process may be writing it
 
     def _whole(self, path: Path) -> int:
-        """Return up to where a file is known to be whole."""
+        """Return the position up to which a file is known to be intact."""
         self._read(path, self._scanned.get(path.name, 0))
         return self._scanned.get(path.name, 0)
 
     def _set_aside(self, damage: Damage, told: bool = True) -> bool:
-        """Move a damaged file out of the way if nobody appends to it, and keep its other units.
+        """Set a damaged file aside unless another process appends to it, and keep its other units.
 
-        Returns whether it is out of the way; where it is not, it is told of if `told`.
+        Returns whether it was set aside; if not, this is reported if `told`.
         """
         aside = damage.path.with_suffix(".damaged")
         done = rewrite(damage.path, bool, aside)
@@ -244,7 +244,7 @@ def _unreadable(path: Path, fault: OSError) -> UserError:
 
 
 def _payload_of(result: Result) -> bytes:
-    """Return what is stored of a result."""
+    """Return the stored form of a result."""
     fields = [(name, array.dtype, array.shape) for name, array in result.arrays.items()]
     record = np.zeros((), dtype=np.dtype(fields, align=True))
     for name, array in result.arrays.items():
@@ -254,7 +254,7 @@ def _payload_of(result: Result) -> bytes:
 
 @lru_cache(256)
 def _header(kind: np.dtype) -> bytes:
-    """Return how a NumPy file begins that has one record of a kind."""
+    """Return the header of a NumPy file with one record of a type."""
     content = io.BytesIO()
     record = np.zeros((), kind)
     np.save(content, record, allow_pickle=False)
@@ -262,7 +262,7 @@ def _header(kind: np.dtype) -> bytes:
 
 
 class Loaded:
-    """What the store has, each unit read once: cells of one experiment share their units."""
+    """A cache of the store that reads each unit once: cells of an experiment share units."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

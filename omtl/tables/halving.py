@@ -1,8 +1,8 @@
-"""Searching a grid that is too large to be played in full: successive halving, from the store.
+"""Searching a grid that is too large to play in full: successive halving, from the store.
 
-Each rung plays the points that are left on the first part of the stream, of a few repeats, and
-keeps the best; what is left after the last rung is played as any grid is. Which points are left
-follows from stored units alone, so a search is resumed as everything is, and always ends the same.
+Each rung plays the remaining points on the first part of the stream, in a few repeats, and keeps
+the best; the points remaining after the last rung are played like any grid. The remaining points
+follow from stored units alone, so an interrupted search resumes, and always ends the same way.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ RECORD = (
 """Columns of the record of a search."""
 
 Load = Callable[[list[Unit]], list[Result]]
-"""Returns those of the units' results that are stored."""
+"""Returns the stored results among those of the units."""
 
 
 def is_searched(experiment: Experiment, search: Mapping[str, Any] | None) -> bool:
-    """Whether an experiment's grid is large enough to be searched."""
+    """Whether an experiment's grid is large enough to search."""
     return search is not None and len(experiment.points) >= search["from_points"]
 
 
 def stages(
     cell: Cell, load: Load, rule: Mapping[str, Any], seed: int, n_repeats: int
 ) -> list[tuple[Experiment, int]]:
-    """Return the experiments that a cell is played in, each with its number of repeats.
+    """Return the experiments that a cell needs, each with its number of repeats.
 
     The first are the rungs of the search as far as the store has them; the last is the first that
     the store lacks, or the one that the cell's number comes from.
@@ -56,7 +56,7 @@ def stages(
     found = []
     for rung in search["rungs"]:
         repeats = min(rung["repeats"], n_repeats)
-        share = min(rung["share"], rule.get("fraction", 1.0))  # no more than the rule may look at
+        share = min(rung["share"], rule.get("fraction", 1.0))  # no more than the rule may use
         part = replace(experiment, protocol={**experiment.protocol, "share": share})
         found.append((part, repeats))
         units = part.repeats(seed, repeats)
@@ -71,7 +71,7 @@ def stages(
 def searched(
     cell: Cell, load: Load, rule: Mapping[str, Any], seed: int, n_repeats: int
 ) -> Cell | None:
-    """Return the cell with the points that its search has left; None while rungs are lacking."""
+    """Return the cell with the remaining points of its search; None while rungs are missing."""
     found = stages(cell, load, rule, seed, n_repeats)
     if is_searched(cell.experiment, cell.search):
         assert cell.search is not None
@@ -81,7 +81,7 @@ def searched(
 
 
 def record(table: Table, request: Request) -> pd.DataFrame:
-    """Return which points of searched grids were run, a row for each rung.
+    """Return the points of searched grids that were run, one row per rung.
 
     `points` numbers the points of the whole grid, last hyper-parameter fastest; it is empty where
     all of them were run.

@@ -18,7 +18,7 @@ def play(table: Table, request: Request) -> Outcome:
     ----------
     table : Table
     request : Request
-        Which repeats, and the rule by which points of a search are kept.
+        The repeats, and the rule by which a search keeps points.
     """
     seed, n_repeats = request.seed, request.n_repeats(table.description)
     large = [cell for cell in table.cells if is_searched(cell.experiment, cell.search)]
@@ -34,7 +34,7 @@ def play(table: Table, request: Request) -> Outcome:
             units += experiment.repeats(seed, repeats)
             if repeats == n_repeats and "share" not in experiment.protocol:
                 units += experiment.shuffles(seed, repeats)
-        # What was asked for is there now, or has failed and would fail again.
+        # Requested units are stored now, or have failed and would fail again.
         units = [unit for unit in units if unit.key not in asked]
         if not units:
             return outcome

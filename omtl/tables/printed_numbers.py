@@ -1,4 +1,4 @@
-"""Which means and spreads so many runs can have, to the digits that are printed."""
+"""Whether a printed mean and spread are possible for a number of runs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ def unit_of(number: str) -> float:
 
 
 def count_is_possible(mean: str, std: str, runs: int, most: int, errors: bool = False) -> bool:
-    """Return whether counts of so many runs, each from 0 to `most`, can have a mean and a spread.
+    """Return whether counts from 0 to `most` over a number of runs can have this mean and spread.
 
-    Exact but for two conditions that are necessary and not sufficient: the sum of squares has the
-    parity of the sum, and lies between those of the most even and the most uneven counts
-    (GRIM and GRIMMER: Brown and Heathers 2017, Anaya 2016).
+    This is exact except for two conditions that are necessary but not sufficient: the sum of
+    squares has the parity of the sum, and lies between those of the most even and the most uneven
+    counts (GRIM and GRIMMER: Brown and Heathers 2017, Anaya 2016).
 
     Parameters
     ----------
     mean, std : str
-        As printed; an empty spread is not looked at.
+        As printed; an empty spread is ignored.
     runs : int
     most : int
     errors : bool
@@ -35,7 +35,7 @@ def count_is_possible(mean: str, std: str, runs: int, most: int, errors: bool = 
     for total in range(least, floor(runs * (Fraction(mean) + half)) + 1):
         if not std:
             return True
-        lacking = runs * most - total  # counted from the top: many learners nearly reach it
+        lacking = runs * most - total  # counted from the maximum, which many learners nearly reach
         bounds = []
         for side in (-1, 1):
             spread = Fraction(std) + side * Fraction(unit_of(std)).limit_denominator() / 2
@@ -58,7 +58,7 @@ def share_is_possible(mean: str, std: str, runs: int, errors: bool = False) -> b
 
 
 def at_least(chances: Sequence[float], needed: int) -> float:
-    """Return the probability that at least so many of independent events happen."""
+    """Return the probability that at least this many independent events happen."""
     counts = np.ones(1)
     for chance in chances:
         counts = np.convolve(counts, [1.0 - chance, chance])

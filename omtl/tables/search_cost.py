@@ -1,4 +1,4 @@
-"""What searching large grids, rather than playing them in full, costs a table in accuracy."""
+"""The accuracy that a table loses if large grids are searched instead of played in full."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ COST = (
     "chosen_full",
     "chosen_search",
 )
-"""Columns of what a search costs."""
+"""Columns of the cost of a search."""
 
 
 def cost_of(table: Table, search: Mapping[str, Any], request: Request) -> pd.DataFrame:
-    """Return what a search would cost a table whose large grids are played in full.
+    """Return the cost of a search for a table whose large grids are played in full.
 
-    A row for each data set and algorithm with a large grid: how many plays of the whole stream the
-    full grid takes and how many the search, and the error rates that they end at: over all tasks,
-    or of the worst one where that is what the rule minimises.
+    There is one row per data set and algorithm with a large grid: the number of plays of the whole
+    stream for the full grid and for the search, and the resulting error rates: over all tasks, or
+    of the worst one if the rule minimises that.
     """
     rows = []
     seed, n_repeats = request.seed, request.n_repeats(table.description)

@@ -1,7 +1,7 @@
-"""Whether a whole row or column of a table lies above or below print, and what its printed ± is.
+"""Whether a whole row or column of a table lies above or below the printed numbers.
 
-A row whose cells all match can still lie below the printed numbers in nearly each of them, which no
-verdict on a cell tells.
+A row whose cells all match can still lie below the printed numbers in nearly every cell, which no
+verdict on a single cell shows. The printed ± is compared too.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from omtl.tables.scoring import Scored
 from omtl.tables.verdict import JUDGED
 
 ABOVE, BELOW, LEVEL = "above", "below", "level"
-"""Where the cells of a row or column lie: above print, below it, or neither for sure."""
+"""Where the cells of a row or column lie: above or below the printed numbers, or undecided."""
 
 LEVEL_OF_TEST = 0.05
 
 FEWEST = 3
-"""A row or column with fewer judged cells is not tested."""
+"""Minimum number of judged cells for testing a row or column."""
 
 COLUMNS = (
     "table",
@@ -63,8 +63,8 @@ F_LEVEL = 0.01
 class Trend:
     """A row or column with the differences of its judged cells as shares of the printed numbers.
 
-    `ratios` and `p_spreads` are of those cells that print a ±: our deviation over it, and the p of
-    the F test.
+    `ratios` and `p_spreads` belong to cells with a printed ±: the ratio of our standard deviation
+    to it, and the p value of the F test.
     """
 
     part: str
@@ -77,12 +77,12 @@ class Trend:
 
     @property
     def above(self) -> int:
-        """How many cells lie above print."""
+        """Number of cells above the printed number."""
         return int(np.sum(self.shares > 0.0))
 
     @property
     def below(self) -> int:
-        """How many cells lie below print."""
+        """Number of cells below the printed number."""
         return int(np.sum(self.shares < 0.0))
 
     @property
@@ -92,7 +92,7 @@ class Trend:
 
     @property
     def p(self) -> float:
-        """p of Student's t test that the mean share is 0."""
+        """p value of the t test that the mean share is 0."""
         spread = stats.sem(self.shares)
         if spread == 0.0:
             return float(self.mean == 0.0)
@@ -100,13 +100,13 @@ class Trend:
 
     @property
     def p_sign(self) -> float:
-        """p of the sign test."""
+        """p value of the sign test."""
         n = self.above + self.below
         return float(stats.binomtest(self.above, n).pvalue) if n else 1.0
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Interval of the mean share."""
+        """Confidence interval of the mean share."""
         quantile = stats.t.ppf(1.0 - LEVEL_OF_TEST / 2.0, self.shares.size - 1)
         half = float(quantile * stats.sem(self.shares))
         return self.mean - half, self.mean + half
@@ -128,7 +128,7 @@ class Trend:
 
 
 def trends(scored: Sequence[Scored]) -> list[Trend]:
-    """Return the rows and columns of a table that have enough judged cells, tested together."""
+    """Return the tests of all rows and columns of a table with enough judged cells."""
     parts: dict[tuple[str, str, str], list[Scored]] = {}
     for s in scored:
         if s.verdict not in JUDGED or s.difference is None or s.diverged:

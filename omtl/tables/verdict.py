@@ -11,24 +11,24 @@ from scipy import stats
 MATCH, NEAR, COMPATIBLE, OFF = "match", "near", "compatible", "off"
 MISSING, SUBSTITUTE, TIMING = "missing", "substitute", "timing"
 JUDGED = (MATCH, NEAR, COMPATIBLE, OFF)
-"""Of cells whose numbers are compared, best to worst."""
+"""Verdicts on compared cells, best to worst."""
 
 VERDICTS = (*JUDGED, SUBSTITUTE, TIMING, MISSING)
-"""Of cells that the paper has."""
+"""Verdicts on cells of the paper."""
 
 OURS = "ours"
-"""Of a cell that the paper does not have: there is nothing to compare it with."""
+"""Verdict on a cell that the paper does not have: there is nothing to compare it with."""
 
 CLOSE = 0.10
 """A difference of at most this share of the published number is small."""
 
 CONFIDENCE = 0.999
-"""Level of the interval of the difference: of the 250 or so cells that are judged, less than one
-whose true difference is 0 is then called off by chance. At 95 % it would be a dozen."""
+"""Level of the interval of the difference: with about 250 judged cells, fewer than one with a true
+difference of 0 is then called off by chance. At 95 % it would be a dozen."""
 
 STD, STANDARD_ERROR = "std", "standard_error"
 SPREADS = (STD, STANDARD_ERROR)
-"""What a table's printed ± can be: the deviation of single runs, or the error of their mean."""
+"""Meanings of a printed ±: the standard deviation of single runs, or the error of their mean."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Printed:
     Parameters
     ----------
     mean, std : str
-        As printed; `std` is empty where there is no ±.
+        As printed; `std` is empty if there is no ±.
     spread : {"std", "standard_error"}
-        What the ± is.
+        The meaning of the ±.
     repeats : int
-        Of how many runs the mean is.
+        Number of runs in the mean.
     """
 
     mean: str
@@ -52,24 +52,24 @@ class Printed:
 
     @property
     def deviation(self) -> float | None:
-        """The deviation of single runs that the ± stands for; None where none is printed."""
+        """The standard deviation of single runs implied by the ±; None if none is printed."""
         if not self.std:
             return None
         return float(self.std) * (math.sqrt(self.repeats) if self.spread == STANDARD_ERROR else 1.0)
 
     @property
     def rounding(self) -> float:
-        """Standard deviation of what rounding to the printed digits did to the mean."""
+        """Standard deviation of the rounding error of the printed mean."""
         return 10.0 ** int(Decimal(self.mean).as_tuple().exponent) / math.sqrt(12.0)
 
 
 FAR = 5.0
-"""Standard errors beyond which a difference within 10 % needs an explanation too."""
+"""Number of standard errors beyond which a difference within 10 % also needs an explanation."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Our mean less the published one, with the interval in which the true difference lies.
+    """Our mean minus the published one, with a confidence interval of the true difference.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Difference:
 
 
 def difference(printed: Printed, mean: float, std: float, count: int, drawn: bool) -> Difference:
-    """Return how far our mean is from a published one.
+    """Return the difference between our mean and a published one.
 
     Parameters
     ----------
@@ -134,15 +134,15 @@ def difference(printed: Printed, mean: float, std: float, count: int, drawn: boo
     mean, std : float
         Mean and standard deviation of our numbers.
     count : int
-        How many they are: repeats, or draws of synthetic data.
+        Number of repeats, or of draws of synthetic data.
     drawn : bool
-        Whether each is of another draw of the data. The authors' data are then one more draw, so
-        their mean deviates as one of our numbers does, whatever ± they print.
+        Whether each number has its own draw of the data. The authors' data then count as one more
+        draw, so their mean varies like one of our numbers, whatever ± they print.
 
     Returns
     -------
     Difference
-        Of Welch's interval; where no ± is printed, single runs are taken to deviate as ours do.
+        With Welch's interval; if no ± is printed, we assume that single runs vary as much as ours.
     """
     ours = std**2 / count
     if drawn:
@@ -158,7 +158,7 @@ def difference(printed: Printed, mean: float, std: float, count: int, drawn: boo
 
 
 def spreads(printed: Printed, std: float, count: int) -> tuple[float, float] | None:
-    """Return how our deviation compares with the printed ±.
+    """Compare our standard deviation with the printed ±.
 
     Parameters
     ----------
@@ -166,14 +166,14 @@ def spreads(printed: Printed, std: float, count: int) -> tuple[float, float] | N
     std : float
         Standard deviation of our numbers over shuffles of the same data.
     count : int
-        How many they are.
+        The number of these shuffles.
 
     Returns
     -------
     tuple of float or None
-        Our deviation over the ±, and the two-sided p of the F test that single runs of the authors
-        deviate as ours do, if the ± is what it is taken to be. None where one of them is lacking or
-        0.
+        The ratio of our standard deviation to the ±, and the two-sided p value of the F test that
+        the authors' single runs vary as much as ours, given the assumed meaning of the ±. None if
+        one of them is missing or 0.
     """
     theirs = printed.deviation
     if not theirs or not std or count < 2:
@@ -188,10 +188,10 @@ def judge(found: Difference | None, kind: str = "value") -> str:
     Parameters
     ----------
     found : Difference or None
-        How far our number is from the published one; None where one of them is lacking.
+        The difference from the published number; None if either number is missing.
     kind : {"value", "substitute", "timing", "ours"}
-        ``substitute`` where stand-in data were used, ``timing`` for seconds, ``ours`` for a learner
-        that the paper does not have.
+        ``substitute`` for stand-in data, ``timing`` for seconds, ``ours`` for a learner that the
+        paper does not have.
 
     Returns
     -------
