@@ -1,8 +1,8 @@
 """Battles of learners, repeat by repeat, and the ratings that follow from them.
 
-Two learners that are played on the same repeat of a data set have a battle, which the one with the
-better number wins; equal numbers are half a win for each. Averages are never compared: a data set
-on which all are bad has no more weight than another.
+Two learners played on the same repeat of a data set fight a battle, and the one with the better
+number wins; equal numbers are half a win for each. Averages are never compared, so a data set on
+which all are bad has no more weight than another.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from dataclasses import dataclass
 import numpy as np
 
 SCALE, CENTRE = 400.0, 1000.0
-"""Of Elo's scale: 400 points are odds of ten to one, and the mean of all entrants is 1000."""
+"""The Elo scale: 400 points mean odds of ten to one, and the mean of all entrants is 1000."""
 
 PRIOR = 0.5
-"""Wins and losses against a player of mean strength that each entrant has beforehand: without
-them, who has won all battles would be infinitely strong."""
+"""Initial wins and losses of each entrant against a player of mean strength: without them, a
+learner that wins all battles would be infinitely strong."""
 
 STEPS, LONGEST, TOLERANCE = 100, 2.0, 1e-10
-"""Of Newton's method: how many steps, how long one may be, and when it ends."""
+"""Newton's method: number of steps, maximum step length, and tolerance."""
 
 
 def won(values: np.ndarray, region: float = 0.0) -> np.ndarray:
-    """Return who has won each battle.
+    """Return the winner of each battle.
 
     Parameters
     ----------
     values : ndarray of shape (n_learners, n_repeats)
-        Numbers of which the lower is the better; NaN where a learner has none.
+        Numbers, lower is better; NaN if a learner has none.
     region : float
         Numbers within this share of each other are equal.
 
     Returns
     -------
     ndarray of shape (n_repeats, n_learners, n_learners)
-        1 where the learner of the row has won against that of the column, ½ for a tie, 0 where it
-        has lost, and NaN where there was no battle.
+        1 if the row's learner beat the column's, ½ for a tie, 0 if it lost, and NaN without a
+        battle.
     """
     mine, other = values.T[:, :, None], values.T[:, None, :]
     border = 1.0 + region
@@ -47,7 +47,7 @@ def won(values: np.ndarray, region: float = 0.0) -> np.ndarray:
 
 
 def total(battles: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the wins of each learner over each other one, each data set counting as one battle.
+    """Return each learner's wins over each other, with each data set counting as one battle.
 
     Parameters
     ----------
@@ -64,13 +64,13 @@ def total(battles: Sequence[np.ndarray]) -> np.ndarray:
 def elo(wins: np.ndarray) -> np.ndarray:
     """Return the ratings of the Bradley-Terry model, on Elo's scale.
 
-    The chance that i wins against j is p_i / (p_i + p_j); strengths of the highest likelihood are
-    found by Newton's method.
+    The probability that i beats j is p_i / (p_i + p_j); Newton's method finds the strengths of
+    maximum likelihood.
 
     Parameters
     ----------
     wins : ndarray of shape (..., n_learners, n_learners)
-        How often, in battles, the row's learner won against the column's; a tie is half a win.
+        Number of the row's learner's wins against the column's; a tie is half a win.
 
     Returns
     -------
@@ -95,14 +95,14 @@ def elo(wins: np.ndarray) -> np.ndarray:
 
 
 def resampled(battles: Sequence[np.ndarray], n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return ratings of data sets and of their repeats drawn again with replacement.
+    """Return bootstrap ratings: data sets and their repeats are resampled with replacement.
 
     Parameters
     ----------
     battles : sequence of ndarray of shape (n_repeats, n_learners, n_learners)
         Those of each data set.
     n : int
-        How often.
+        Number of resamples.
     rng : numpy.random.Generator
 
     Returns
@@ -119,14 +119,14 @@ def resampled(battles: Sequence[np.ndarray], n: int, rng: np.random.Generator) -
 
 @dataclass(frozen=True)
 class Ratings:
-    """How learners stand among those that competed.
+    """The ratings of the learners that competed.
 
     Parameters
     ----------
     elo, low, high : ndarray of shape (n_learners,)
-        Ratings, and the ends of their bootstrap intervals of 95 %.
+        Ratings, and the ends of their 95 % bootstrap intervals.
     win, tie, loss : ndarray of shape (n_learners,)
-        Shares of battles, where numbers within the region of practical equivalence are a tie.
+        Shares of battles; numbers within the region of practical equivalence are a tie.
     """
 
     elo: np.ndarray
@@ -143,11 +143,11 @@ def rate(values: Sequence[np.ndarray], region: float, n: int, rng: np.random.Gen
     Parameters
     ----------
     values : sequence of ndarray of shape (n_learners, n_repeats)
-        Numbers on each data set, of which the lower is the better; NaN where there is none.
+        Numbers on each data set, lower is better; NaN if there is none.
     region : float
-        Numbers within this share of each other are a tie of the shares (not of the ratings).
+        Numbers within this share of each other are a tie in the shares (not in the ratings).
     n : int
-        Resamples of the bootstrap.
+        Number of bootstrap resamples.
     rng : numpy.random.Generator
     """
     battles = [won(each) for each in values]

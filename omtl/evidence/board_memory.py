@@ -1,4 +1,4 @@
-"""How much memory learners take: the bytes of a state before the first round, of one point."""
+"""Memory of learners: the size of one point's state before the first round."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from omtl.kernel.rules import Shape
 
 
 def state_bytes(board: Board, found: pd.DataFrame) -> list[int | None]:
-    """Return the bytes of the state of each cell that has numbers."""
+    """Return the size in bytes of the state of each cell that has numbers."""
     cells = zip(found["dataset"], found["algorithm"], found["values"], strict=True)
     return [
         _bytes_of_unit(board.units[str(dataset), str(name)][0]) if values else None
@@ -26,7 +26,7 @@ def state_bytes(board: Board, found: pd.DataFrame) -> list[int | None]:
 
 
 def _bytes_of_unit(unit: Unit) -> int:
-    """Return the bytes of the state of the first point of a unit's grid."""
+    """Return the size in bytes of the state of the first point of a unit's grid."""
     setting = setting_of(unit)
     counts = np.bincount(setting.tasks.task, minlength=len(setting.tasks.names))
     shape = Shape(
@@ -44,7 +44,7 @@ def _bytes_of_unit(unit: Unit) -> int:
 
 
 def bytes_of(state: Any) -> int:
-    """Return the bytes of all arrays of a state."""
+    """Return the size in bytes of all arrays of a state."""
     if isinstance(state, np.ndarray):
         return state.nbytes
     if isinstance(state, Mapping):

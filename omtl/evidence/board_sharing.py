@@ -1,4 +1,4 @@
-"""What sharing between tasks gains and where it harms: learners that differ in that alone."""
+"""Gains and harms of sharing between tasks, from learners that differ only in that."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ RIVALS = ("alone", "pooled")
 
 
 def sharing(cells: pd.DataFrame, families: Mapping[str, Mapping[str, str]]) -> pd.DataFrame:
-    """Return what sharing gains in each family on each data set.
+    """Return the gain from sharing in each family on each data set.
 
     Parameters
     ----------
     cells : DataFrame
         Rows of `omtl.evidence.board.CELLS`.
     families : mapping
-        Names of learners that are ``alone``, ``pooled`` and ``shared``, by family.
+        Names of the ``alone``, ``pooled`` and ``shared`` learners, by family.
     """
     learners, values = numbers(cells)
     at = {name: i for i, name in enumerate(learners)}

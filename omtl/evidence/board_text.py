@@ -1,4 +1,4 @@
-"""What the board says of a learner in three lines, as far as paired tests decide it."""
+"""The board's three-line summary of a learner, from significant paired tests."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
 
 NAMED = 4
-"""Data sets or rivals that a line names at most."""
+"""Maximum number of data sets or rivals named in a line."""
 
 MOST = 0.5
-"""Share of the others that must be beaten on a data set for it to be named."""
+"""Share of the other learners to beat on a data set for it to be named."""
 
 
 def decided(values: np.ndarray) -> np.ndarray:
-    """Return who is better than whom by paired tests.
+    """Return which learners are better than which, by paired tests.
 
     Parameters
     ----------
@@ -30,9 +30,8 @@ def decided(values: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_learners, n_learners)
-        1 where the learner of the row is better than that of the column, -1 where it is worse, 0
-        where Student's paired t test, corrected by Holm for all comparisons of the row's learner,
-        does not decide it.
+        1 if the row's learner is better than the column's, -1 if it is worse, 0 if the paired t
+        test, with Holm's correction over all comparisons of the row's learner, does not decide.
     """
     difference = values[:, None, :] - values[None, :, :]
     mean, p = difference.mean(axis=2), p_of(difference)
@@ -45,7 +44,7 @@ def decided(values: np.ndarray) -> np.ndarray:
 
 
 def lines(found: pd.DataFrame, metric: str, names: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return three sentences on each learner: where it wins, where it loses, against which.
+    """Return three sentences about each learner: where it wins, where it loses, and against which.
 
     Parameters
     ----------
@@ -53,7 +52,7 @@ def lines(found: pd.DataFrame, metric: str, names: Mapping[str, str]) -> dict[st
         Rows of `omtl.evidence.board.CELLS`.
     metric : str
     names : mapping
-        What data sets are called.
+        The display names of data sets.
     """
     learners, values = numbers(found)
     labels = found.drop_duplicates("algorithm").set_index("algorithm")["label"]

@@ -15,14 +15,14 @@ HEADS = ("paper", "reading", "cells", "claims", "figures")
 
 @dataclass
 class Account:
-    """What a run did for a paper under a reading.
+    """The results of a run for a paper under a reading.
 
     Parameters
     ----------
     verdicts, claims : Counter
         Cells by verdict, and claims by outcome.
     drawn, figures : int
-        Figures that were drawn, of how many.
+        Number of figures drawn, and in total.
     """
 
     verdicts: Counter[str] = field(default_factory=Counter)
@@ -33,7 +33,7 @@ class Account:
 
 @dataclass
 class Summary:
-    """The accounts of a run by paper and reading, what failed in it, and what it left out."""
+    """The accounts of a run by paper and reading, its failures, and what it skipped."""
 
     accounts: dict[tuple[str, str], Account] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)

@@ -42,15 +42,15 @@ OWN = {
     "Unif Sum": ORANGE,
     "mtLMNN": BLACK,
 }
-"""Colours of learners. A label that goes on after a learner's name, as "PA-global" does, has its
+"""Colours of learners. A label that starts with a learner's name, such as "PA-global", has its
 colour."""
 
 FIRST_FREE = (ORANGE, SKY, PINK, GREEN, BLACK, GREY, BLUE, VERMILION)
-"""In this order other lines take what no learner of their figure has."""
+"""The order in which other lines take colours that no learner of their figure has."""
 
 
 def own_colour(label: str) -> int | None:
-    """Return the colour of the learner that a label names; None where it names none."""
+    """Return the colour of the learner that a label names, or None."""
     for name in sorted(OWN, key=len, reverse=True):
         rest = label.removeprefix("mistakes of ").removeprefix(name)
         if rest != label.removeprefix("mistakes of ") and not rest[:1].isalnum():
@@ -61,9 +61,9 @@ def own_colour(label: str) -> int | None:
 def colours_of(labels: Sequence[str]) -> dict[str, int]:
     """Return the colour of each line of a figure, by its label.
 
-    Learners have their own, but for one whose colour another line of the figure has already; it,
-    like lines of no learner, takes one that is free. A number of 8 or more is a colour that is used
-    again: it differs by its dash.
+    Learners have their own colours, unless another line of the figure already has the same one;
+    such a line, and lines without a learner, take a free colour. A number of 8 or more repeats a
+    colour with a different dash.
     """
     found: dict[str, int] = {}
     for label in dict.fromkeys(labels):

@@ -17,7 +17,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
     "pdf": {"CreationDate": None},
 }
-"""The forms that a picture can have, each with what keeps the time of drawing out of it."""
+"""The formats of a picture, each with the option that omits the time of drawing."""
 
 SMALL = 7.0
 """Size of the smallest text, in points."""
@@ -49,7 +49,7 @@ LOOK: dict[str, Any] = {
 def render(
     drawing: Callable[[], Canvas], salt: str, forms: Sequence[str] = ("svg",)
 ) -> dict[str, bytes]:
-    """Return a drawing in some `FORMS`, in the project's look, whatever the user's own settings.
+    """Return a drawing in some `FORMS`, in the project's style, whatever the user's settings.
 
     The same drawing gives the same bytes; `salt` names it, for the ids within the svg.
     """
@@ -81,10 +81,10 @@ NAMED = re.compile(r'<g id="[^"]*"')
 
 
 def shorter(svg: str) -> str:
-    """Return an svg as it looks in half the bytes.
+    """Return an SVG with the same look at half the size.
 
-    Places are told to a tenth of a point, one font stands in for another, and names of groups,
-    indents and what drew it are left out.
+    Positions are rounded to a tenth of a point, there is one font, and names of groups, indentation
+    and metadata are left out.
     """
     svg = PATHS.sub(lambda path: f' d="{one_line(path[1].split())}"', METADATA.sub("", svg))
     svg = PLACES.sub(lambda place: ZERO.sub("", FINER.sub(r"\1", place[0])), svg)
@@ -92,7 +92,7 @@ def shorter(svg: str) -> str:
 
 
 def one_line(words: Sequence[str]) -> str:
-    """Return the commands of a path; a line after a line, or a move, needs no word."""
+    """Return the commands of a path; a line after a line or a move needs no letter."""
     told, command = [], ""
     for word in words:
         if word == "L" and command in ("M", "L"):

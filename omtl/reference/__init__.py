@@ -2,10 +2,10 @@
 
 They are written from the papers' equations and share no code with `omtl.learners`: a dense vector
 for every node and task, the combination ``A @ u`` in every round, explicit Kronecker products. The
-learners are compared with them example by example (`omtl.reference.conformance`, and the tests). A
-learner of one's own has one too if its class has an attribute ``reference``: a function of the
-rounds, the numbers of tasks and of features, and the hyper-parameters by name, that yields a `Step`
-for each example.
+learners are compared with them example by example (`omtl.reference.conformance`, and the tests).
+Your own learner has a transcription too if its class has an attribute ``reference``: a function of
+the rounds, the numbers of tasks and features, and the hyper-parameters by name, which yields a
+`Step` for each example.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 
 class Given(NamedTuple):
-    """One example as a transcription meets it: its row, label, task and node."""
+    """One example for a transcription: its row, label, task and node."""
 
     x: np.ndarray
     y: float
@@ -26,16 +26,16 @@ class Given(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a transcription did on one example.
+    """The action of a transcription on one example.
 
     Parameters
     ----------
     score : float
-        The signed score it predicted with.
+        The signed score of the prediction.
     fired : bool
         Whether its update rule applied.
     gap : float
-        How far it was from deciding otherwise.
+        Distance from a different decision.
     """
 
     score: float

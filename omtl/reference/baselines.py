@@ -21,9 +21,9 @@ def gradient_descent(
     n_tasks, n_features : int
     eta : float
     pooled : bool
-        One vector for all tasks.
+        Whether to use one vector for all tasks.
     loss : int
-        As of `omtl.reference.vocabulary.slope_of`.
+        As in `omtl.reference.vocabulary.slope_of`.
     """
     w = np.zeros((n_tasks, n_features))
     t = [0] * n_tasks
@@ -47,7 +47,7 @@ def adagrad(rounds: Rounds, n_tasks: int, n_features: int, eta: float, pooled: b
     n_tasks, n_features : int
     eta : float
     pooled : bool
-        One vector for all tasks.
+        Whether to use one vector for all tasks.
     """
     w = np.zeros((n_tasks, n_features))
     G = np.zeros((n_tasks, n_features, n_features))
@@ -71,7 +71,7 @@ def arow(rounds: Rounds, n_tasks: int, n_features: int, r: float, pooled: bool) 
     n_tasks, n_features : int
     r : float
     pooled : bool
-        One vector for all tasks.
+        Whether to use one vector for all tasks.
     """
     mu = np.zeros((n_tasks, n_features))
     sigma = np.stack([np.eye(n_features)] * n_tasks)

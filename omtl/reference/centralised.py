@@ -19,7 +19,7 @@ def perceptron(
     n_tasks, n_features : int
     eta, margin : float
     pooled : bool
-        One vector for all tasks.
+        Whether to use one vector for all tasks.
     """
     w = [np.zeros(n_features) for _ in range(n_tasks)]
     for x, y, task, _ in examples(rounds):
@@ -43,7 +43,7 @@ def passive_aggressive(
     C : float
         Aggressiveness; infinite for the hard form.
     pooled : bool
-        One vector for all tasks.
+        Whether to use one vector for all tasks.
     """
     w = [np.zeros(n_features) for _ in range(n_tasks)]
     for x, y, task, _ in examples(rounds):

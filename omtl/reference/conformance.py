@@ -1,4 +1,4 @@
-"""The conformance suite: checks that every learner of streams must pass.
+"""The conformance suite: checks that every online learner must pass.
 
 The tests of this package run them on all of its learners, and ``omtl check`` on a user's own.
 """
@@ -27,20 +27,20 @@ from omtl.util.raised import describe
 PASS, FAIL, WARNING = "pass", "fail", "warning"
 
 TOLERANCE = 1e-9
-"""Of scores that two ways of playing must agree on, relative to the largest of the play."""
+"""Tolerance of scores from two ways of playing, relative to the largest score."""
 
 RULES = ("new_state", "score", "update")
 """The methods that a learner must have."""
 
 SOURCED = r"\b(paper|section|et al|own|made up|baseline)\b|\b(19|20)\d\d\b"
-"""What the docstring of a learner has that says where the algorithm is from."""
+"""Phrases in a learner's docstring that state the source of the algorithm."""
 
 HUGE = 1e200
 """A feature of this size overflows once it is squared."""
 
 
 class BrokenRule(Exception):  # noqa: N818 - it reads as what is the matter
-    """A learner does not keep to a rule; the text says how."""
+    """A learner breaks a rule; the text says how."""
 
 
 def _demand(kept: bool, otherwise: str) -> None:
@@ -49,12 +49,12 @@ def _demand(kept: bool, otherwise: str) -> None:
 
 
 def _equal(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return where scores are the same; NaN is the same as NaN."""
+    """Return where scores are equal; NaN equals NaN."""
     return (one == other) | (np.isnan(one) & np.isnan(other))
 
 
 def _same_scores(one: np.ndarray, other: np.ndarray, otherwise: str) -> None:
-    """Demand that scores agree, but for rounding; those that are not finite, in what they are."""
+    """Require that scores agree up to rounding; scores that are not finite must be identical."""
     finite = np.where(np.isfinite(one), np.abs(one), 1.0)
     size = np.maximum.accumulate(np.maximum(1.0, finite))
     apart = ~(_equal(one, other) | (np.abs(one - other) <= TOLERANCE * size))
@@ -64,7 +64,7 @@ def _same_scores(one: np.ndarray, other: np.ndarray, otherwise: str) -> None:
 
 
 SIZES = (7, 5, 6)
-"""Examples of each task in most checks."""
+"""Number of examples per task in most checks."""
 
 
 def has_the_rules(learner: Any) -> None:
@@ -273,7 +273,7 @@ def divergence_is_reported(learner: Any) -> None:
 
 def says_cost_and_source(learner: Any) -> None:
     """Its docstring says what an example costs, and where the algorithm is from."""
-    text = type(learner).__doc__ or ""  # its own, not that of a class above it
+    text = type(learner).__doc__ or ""  # its own, not that of a base class
     _demand(bool(text), "it has no docstring")
     _demand("cost per example" in text.lower(), "its docstring does not say its cost per example")
     _demand(
@@ -284,9 +284,9 @@ def says_cost_and_source(learner: Any) -> None:
 
 @dataclass(frozen=True)
 class Check:
-    """A check: what is demanded, what looks whether it is so, and whether it only warns.
+    """A check: its demand, the function that checks it, and whether it only warns.
 
-    What looks raises `BrokenRule`, or returns what is to be told of a pass.
+    The function raises `BrokenRule`, or returns a comment on a pass.
     """
 
     demands: str
@@ -315,15 +315,15 @@ CHECKS = tuple(
         (says_cost_and_source, True),
     )
 )
-"""All checks, in the order in which they are made."""
+"""All checks, in order."""
 
 NEEDED_FIRST = 3
-"""So many of them must pass before the others can be made."""
+"""Number of checks that must pass before the others can run."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found: ``pass``, ``fail`` or ``warning``, and why."""
+    """The result of a check: ``pass``, ``fail`` or ``warning``, and why."""
 
     check: Check
     result: str
@@ -331,9 +331,9 @@ class Finding:
 
 
 def look_at(learner: Any) -> Iterator[Finding]:
-    """Make all checks of a learner and yield what each finds.
+    """Run all checks on a learner and yield their results.
 
-    Where it lacks what the others need, they are not made.
+    If it lacks what later checks need, they are skipped.
 
     Parameters
     ----------
@@ -356,14 +356,14 @@ def _looked(check: Check, learner: Any) -> Finding:
         return Finding(check, broken, str(fault))
     except REFUSALS as fault:
         return Finding(check, FAIL, f"it cannot be compiled: {why(fault)}")
-    except Exception as fault:  # whatever the learner's own code raises
+    except Exception as fault:  # any error in the learner's own code
         return Finding(check, FAIL, describe(fault))
     return Finding(check, PASS, note or "")
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Leave numpy's warnings out: what they warn of is looked at."""
+    """Silence NumPy's warnings: the checks cover their causes."""
     with np.errstate(all="ignore"):
         yield
 
@@ -377,7 +377,7 @@ def _values(learner: Any) -> Any:
 
 
 def _same_values(one: Any, other: Any, otherwise: str) -> None:
-    """Demand that hyper-parameters are the same, arrays and NaN among them."""
+    """Require equal hyper-parameters, including arrays and NaN."""
     try:
         np.testing.assert_equal(one, other)
     except AssertionError as fault:

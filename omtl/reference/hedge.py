@@ -1,4 +1,4 @@
-"""Oracle of the Hedge over strengths of sharing, with a vector over all tasks for each strength."""
+"""Oracle of Hedge over strengths of sharing, with a vector over all tasks for each strength."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from omtl.reference.vocabulary import compound, examples, exponential_weights
 def hedged_multi_task(
     rounds: Rounds, n_tasks: int, n_features: int, eta: float, n_experts: int
 ) -> Steps:
-    """Yield the steps of MT-OGD for each of the strengths, weighed by Hedge.
+    """Yield the steps of MT-OGD for each of the strengths, weighted by Hedge.
 
     Parameters
     ----------

@@ -12,10 +12,10 @@ from omtl.reference.network import inverse_relation
 from omtl.reference.vocabulary import compound, uniforms
 
 Learn = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
-"""From A⁻¹ and the weights, shape (n_tasks, n_features), to the next A⁻¹; None to keep the last."""
+"""Maps A⁻¹ and the weights, shape (n_tasks, n_features), to the next A⁻¹; None keeps the last."""
 
 ILL = 1e6
-"""Condition number of a matrix from which on its inverse is not compared."""
+"""Condition number above which inverses are not compared."""
 
 
 def multi_perceptron(
@@ -149,7 +149,7 @@ def omtl_von_neumann(
         del last
         log_A = log_A - eta * W @ W.T
         values, vectors = np.linalg.eigh(-log_A)
-        # Any factor is taken out by the trace: without the largest, nothing overflows.
+        # The trace removes any factor: without the largest one, nothing overflows.
         return vectors @ np.diag(np.exp(values - values.max())) @ vectors.T
 
     alone = n_tasks * np.eye(n_tasks)
@@ -173,7 +173,7 @@ def _perceptrons(
     active: bool = False,
     seed: int = 0,
 ) -> Steps:
-    """Yield the steps of w ← w + y (A ⊗ I)⁻¹ φ, after which A is learnt from the w before."""
+    """Yield the steps of w ← w + y (A ⊗ I)⁻¹ φ, followed by learning A from the previous w."""
     n_tasks = len(inverse)
     draws = uniforms(seed)
     w = np.zeros(n_tasks * n_features)
@@ -201,7 +201,7 @@ def _perceptrons(
                     new = learn(inverse, before)
                     inverse = inverse if new is None else new
                     if np.linalg.cond(inverse) > ILL:
-                        gap = 0.0  # what follows may be of rounding errors
+                        gap = 0.0  # later steps may consist of rounding errors
                     if new is not None and not normalise:
                         used = new
                     elif new is not None and np.trace(new) > 0.0:

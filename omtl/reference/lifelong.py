@@ -1,4 +1,4 @@
-"""Oracles of ITOL, TOL and AKLO, with every past classifier a vector and every loss kept."""
+"""Oracles of ITOL, TOL and AKLO, with all past classifiers as vectors and all losses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ogd(
     n_tasks, n_features : int
     lam : float
     pooled : bool
-        One vector for all tasks.
+        Whether to use one vector for all tasks.
     shift : int
     margin : float
     """
@@ -64,14 +64,14 @@ def aklo(
 ) -> Steps:
     """Yield the steps of algorithms 1 and 2, and of the variant of theorem 2.
 
-    The base of a task are the tasks that began before it.
+    The base of a task consists of the tasks that began before it.
 
     Parameters
     ----------
     rounds : sequence of sequences of Given
     n_tasks, n_features : int
     n_examples : tuple of int
-        N of each task; empty if it is not known.
+        N of each task; empty if unknown.
     seed : int
     lam : float
     sample, uniform, doubling : bool
@@ -121,10 +121,10 @@ def aklo(
 
 
 def _due(margin_of_own: float, margin: float) -> tuple[bool, float]:
-    """Return whether a step is due, and how far that is from being otherwise."""
+    """Return whether a step is due, and the distance from a different decision."""
     fired = margin_of_own < margin or margin_of_own <= 0.0
     edges = {margin, 0.0} if margin < 0.0 else {margin}
-    sure = margin_of_own == 0.0  # exactly: no product has any term
+    sure = margin_of_own == 0.0  # exactly, because all products are empty
     return fired, np.inf if sure else min(abs(margin_of_own - edge) for edge in edges)
 
 

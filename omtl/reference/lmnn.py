@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 CLOSE = 1e-12
-"""Relative change at which the sums and the shared part, best for each other, are at rest."""
+"""Relative change below which the alternation of sums and shared part has converged."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Problem:
     n_tasks, n_neighbors : int
     mu, gamma, gamma0 : float
     cone : {"one", "each", "sum"}
-        "one": a single task with the metric M and the cost gamma0 ‖M - I‖²; else as of `MTLMNN`.
+        "one": a single task with the metric M and the cost gamma0 ‖M - I‖²; otherwise as in
+        `MTLMNN`.
     """
 
     X: np.ndarray
@@ -72,7 +73,7 @@ class Problem:
         return parts[0] + parts[1:] if self.cone == "each" else parts
 
     def shared(self, sums: np.ndarray) -> np.ndarray:
-        """Return the best M_0 of given sums M_0 + M_t."""
+        """Return the best M_0 for given sums M_0 + M_t."""
         whole = self.gamma0 * np.eye(self.X.shape[1]) + self.gamma * sums.sum(axis=0)
         return whole / (self.gamma0 + self.gamma * self.n_tasks)
 
@@ -119,7 +120,7 @@ class Problem:
             sums = new
 
     def bound(self) -> float:
-        """Return the dual's maximum: what no metrics' objective is below."""
+        """Return the dual's maximum, a lower bound on the objective of any metrics."""
         triples = self.triples()
         shape = (self.n_tasks, self.X.shape[1], self.X.shape[1])
         pull = np.zeros(shape)

@@ -1,4 +1,4 @@
-"""Oracle of AROW of many tasks, with the whole Σ of a row beside all tasks' rows."""
+"""Oracle of multi-task AROW, with the whole Σ over all tasks' rows and a shared row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Oracle of multi-task learning of neighbours, with what every agent tells every other."""
+"""Oracle of multi-task learning among neighbours, with every message between agents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from omtl.reference.vocabulary import examples
 def neighbourhood_mt(
     rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, b: float
 ) -> Steps:
-    """Yield the steps of neighbourhoods that run MT-OGD each, with weights of its own.
+    """Yield the steps of neighbourhoods that each run MT-OGD, with separate weights.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def neighbourhood_mt(
         Combination weights a_ij.
     eta, b : float
     """
-    X = np.zeros((n_tasks, n_tasks, n_features))  # X[j, i]: what neighbourhood j tells agent i
+    X = np.zeros((n_tasks, n_tasks, n_features))  # X[j, i]: what j sends to agent i
     seen = np.zeros(n_tasks)
     inverses = []
     for j in range(n_tasks):

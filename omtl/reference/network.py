@@ -1,7 +1,7 @@
 """Oracles of the learners on a network (DOM paper), with every node's vectors written out.
 
-All nodes work at the same time: what a node predicts in a round rests on what was known before the
-round (eq. 14), and never on what another node learns in that round.
+All nodes work at the same time: a node's prediction depends on the state before the round (eq. 14),
+never on another node's update in the same round.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def ns(
 
 
 def dst(rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float) -> Steps:
-    """Yield the steps of DST: every node learns all tasks, which share nothing (B = I).
+    """Yield the steps of DST: every node learns all tasks, without sharing between tasks (B = I).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Oracles of OSGL and OSMTL: every weight vector in every round, from the papers' equations.
 
-All losses of a round are of the weights from before it, so each round is worked out whole before
-its steps are told. An empty row teaches nothing, and is left out.
+All losses of a round use the weights from before it, so each round is computed completely before
+its steps are yielded. Empty rows have nothing to learn from and are left out.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def osmtl_e(
     rounds : sequence of sequences of Given
     n_tasks, n_features : int
     C, alpha, lam, margin, any_task, by_horizon
-        As of the learner.
+        As in the learner.
     """
 
     def attend(p: np.ndarray, losses: np.ndarray, weight: float) -> np.ndarray:
@@ -179,7 +179,7 @@ def osmtl_t(
     rounds : sequence of sequences of Given
     n_tasks, n_features : int
     C, alpha, lam, margin, any_task, by_horizon, multiplied, uniform
-        As of the learner.
+        As in the learner.
     """
 
     def attend(p: np.ndarray, losses: np.ndarray, weight: float) -> np.ndarray:  # noqa: ARG001

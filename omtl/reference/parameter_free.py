@@ -1,4 +1,4 @@
-"""Oracles of the learners of a bias without a parameter, with every bet a vector."""
+"""Oracles of the parameter-free learners of a bias, with every bet as a vector."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def parameter_free(
     n_tasks, n_features : int
     lipschitz, wealth : float
     loss : int
-        As of `omtl.reference.vocabulary.slope_of`.
+        As in `omtl.reference.vocabulary.slope_of`.
     shared, refined : bool
     """
     bias, *own = (Bet(n_features, wealth, refined) for _ in range(1 + n_tasks))
@@ -85,7 +85,7 @@ def parameter_free_lazy(
     n_tasks, n_features : int
     lipschitz, wealth : float
     loss : int
-        As of `omtl.reference.vocabulary.slope_of`.
+        As in `omtl.reference.vocabulary.slope_of`.
     refined : bool
     """
     bias, *own = (Bet(n_features, wealth, refined) for _ in range(1 + n_tasks))

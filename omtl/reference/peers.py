@@ -49,7 +49,7 @@ def peer(
                 answer = float(p[others[int(np.argmax(trusts))]])
                 best = np.sort(trusts)[::-1]
                 if len(best) > 1 and 0.0 < best[0] - best[1] <= 1e-12:
-                    gap = 0.0  # rounding says who is trusted most
+                    gap = 0.0  # rounding decides who is trusted most
             elif others:
                 answer = float(tau[k, others] @ p[others])
             chance, u = b2 / (b2 + abs(answer)), next(draws)

@@ -1,4 +1,4 @@
-"""Small problems that learners are played on, event by event, to be looked at."""
+"""Small problems for playing learners event by event and inspecting the results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from omtl.kernel.rules import Event, Shape
 
 
 class Case(NamedTuple):
-    """A small problem: labelled examples, the order they come in, and a network."""
+    """A small problem: labelled examples, their order, and a network."""
 
     tasks: Tasks
     stream: Stream
@@ -24,7 +24,7 @@ class Case(NamedTuple):
 
     @property
     def shape(self) -> Shape:
-        """What a learner is told."""
+        """What a learner knows in advance."""
         X = self.tasks.X
         counts = np.bincount(self.tasks.task[self.stream.example], minlength=len(self.tasks.names))
         return Shape(
@@ -46,7 +46,7 @@ class Case(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """By event: the score, and whether the learner learnt from it; and the learner's last state."""
+    """The score of each event, whether the learner learnt from it, and the last state."""
 
     scores: np.ndarray
     fired: np.ndarray
@@ -54,13 +54,13 @@ class Recorded(NamedTuple):
 
 
 class Record(NamedTuple):
-    """The recorder (`omtl.kernel.loop`) of events: their scores, and which were learnt from."""
+    """The recorder (`omtl.kernel.loop`) of events: their scores, and which caused updates."""
 
     scores: np.ndarray
     fired: np.ndarray
 
     def begin(self) -> int:
-        """Return that no event has been."""
+        """Return the number of events so far: none."""
         return 0
 
     def scored(
@@ -84,7 +84,7 @@ class Record(NamedTuple):
 
 
 def problem(sizes: tuple[int, ...], n_features: int = 33, seed: int = 0) -> Case:
-    """Return a fixed problem with learnable labels, one node per task, many features zero.
+    """Return a fixed problem with learnable labels, one node per task, and many zero features.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def problem(sizes: tuple[int, ...], n_features: int = 33, seed: int = 0) -> Case
     stream = rounds(
         tasks, np.random.default_rng(seed + 1), np.random.default_rng(seed + 2), n_tasks
     )
-    # A ring that loses no mode whatever its size.
+    # A ring that has all modes at any size.
     return Case(tasks, stream, 0.7 * np.eye(n_tasks) + 0.3 * mixing_matrix(n_tasks, "ring"))
 
 
@@ -113,7 +113,7 @@ def recorded(learner: Any, case: Case, compiled: bool = True) -> Recorded:
     Parameters
     ----------
     learner
-        One that is no tuple is played as plain Python.
+        A learner that is not a tuple is played as plain Python.
     case : Case
     compiled : bool
         Whether to run in the compiled loop.
@@ -131,7 +131,7 @@ def traced(learner: Any, case: Case, compiled: bool = True) -> Trace:
 
 
 def problem_of(sizes: tuple[int, ...]) -> Case:
-    """Return a problem of so many examples a task, of which there may be none at all."""
+    """Return a problem with these numbers of examples per task, possibly zero."""
     case = problem(tuple(max(size, 1) for size in sizes))
     kept = np.concatenate(
         [np.flatnonzero(case.tasks.task == k)[:size] for k, size in enumerate(sizes)]

@@ -20,7 +20,7 @@ def pa_ii(rounds: Rounds, n_tasks: int, n_features: int, C: float, pooled: bool)
     n_tasks, n_features : int
     C : float
     pooled : bool
-        One vector for all tasks.
+        Whether to use one vector for all tasks.
     """
     w = np.zeros((n_tasks, n_features))
     for x, y, task, _ in examples(rounds):
@@ -41,7 +41,7 @@ def alma(rounds: Rounds, n_tasks: int, n_features: int, alpha: float, pooled: bo
     n_tasks, n_features : int
     alpha : float
     pooled : bool
-        One vector for all tasks.
+        Whether to use one vector for all tasks.
     """
     B, C = 1.0 / alpha, math.sqrt(2.0)
     w = np.zeros((n_tasks, n_features))
@@ -59,7 +59,7 @@ def alma(rounds: Rounds, n_tasks: int, n_features: int, alpha: float, pooled: bo
             moved = w[k] + C / math.sqrt(step[k]) * y * unit
             w[k] = moved / max(1.0, float(np.linalg.norm(moved)))
             step[k] += 1
-        # No rounding turns a margin of 0 weights.
+        # Rounding cannot change a margin of zero weights.
         gap = 1.0 if nothing_yet else abs(margin - wanted)
         yield Step(score, margin <= wanted, gap)
 
@@ -73,7 +73,7 @@ def scw(rounds: Rounds, n_tasks: int, n_features: int, C: float, eta: float, poo
     n_tasks, n_features : int
     C, eta : float
     pooled : bool
-        One vector for all tasks.
+        Whether to use one vector for all tasks.
     """
     phi = float(ndtri(eta))
     psi, zeta = 1.0 + phi**2 / 2.0, 1.0 + phi**2
@@ -104,7 +104,7 @@ def second_order(rounds: Rounds, n_tasks: int, n_features: int, a: float, pooled
     n_tasks, n_features : int
     a : float
     pooled : bool
-        One vector for all tasks.
+        Whether to use one vector for all tasks.
     """
     v = np.zeros((n_tasks, n_features))
     S = np.zeros((n_tasks, n_features, n_features))
@@ -112,7 +112,7 @@ def second_order(rounds: Rounds, n_tasks: int, n_features: int, a: float, pooled
         k = 0 if pooled else task
         now = np.diag(np.diag(a * np.eye(n_features) + S[k] + np.outer(x, x)))
         score = float(v[k] @ np.linalg.inv(now) @ x)
-        gap = abs(score) if v[k].any() else 1.0  # no rounding turns a score of 0 weights
+        gap = abs(score) if v[k].any() else 1.0  # rounding cannot change a score of zero weights
         fired = y * score <= 0.0 and bool(x.any())
         if fired:
             v[k] = v[k] + y * x

@@ -1,6 +1,6 @@
 """Oracles of ROM-PGD and ROM-RDA, with every part of the weights written out in every round.
 
-They return, when all steps are taken, the outlier matrix Q, shape (n_tasks, n_features).
+After all steps they return the outlier matrix Q, shape (n_tasks, n_features).
 """
 
 from __future__ import annotations

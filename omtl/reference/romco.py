@@ -29,6 +29,6 @@ def romco(
                 V[k] += eta * y * x
         left, sigma, right = np.linalg.svd(U, full_matrices=False)
         U = left @ np.diag(np.maximum(0.0, sigma - eta * lam1)) @ right
-        U[np.abs(U) <= 1e-15 * sigma.max()] = 0.0  # what the decomposition rounds
+        U[np.abs(U) <= 1e-15 * sigma.max()] = 0.0  # the decomposition's rounding error
         norms = np.linalg.norm(V, axis=1)
         V *= (np.maximum(0.0, norms - eta * lam2) / np.where(norms > 0.0, norms, 1.0))[:, None]

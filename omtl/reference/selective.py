@@ -1,4 +1,4 @@
-"""Oracle of the multi-task perceptron that asks for labels, with explicit Kronecker products."""
+"""Oracle of the multi-task perceptron that queries labels, with explicit Kronecker products."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def selective_perceptron(
     at_random: bool,
     seed: int = 0,
 ) -> Steps:
-    """Yield the steps of the multi-task perceptron that asks with probability a / (a + |r|).
+    """Yield the steps of the multi-task perceptron that queries with probability a / (a + |r|).
 
     Parameters
     ----------

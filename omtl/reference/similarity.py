@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Round(NamedTuple):
-    """What a round gives: the score p, whether the label was queried, and the step τ taken."""
+    """The result of a round: the score p, whether the label was queried, and the step τ."""
 
     p: float
     queried: bool
@@ -34,7 +34,7 @@ def omtrsl(
     rate: float | None = None,
     plain_step: bool = False,
 ) -> tuple[list[Round], np.ndarray]:
-    """Run algorithm 1; algorithm 2 where there is a delta; random queries where there is a rate.
+    """Run algorithm 1; algorithm 2 if there is a delta; random queries if there is a rate.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def omtrsl(
     C, b : float
     delta, rate : float, optional
     plain_step : bool
-        Leave A⁻¹ out of the norm that the step is divided by.
+        Whether to leave A⁻¹ out of the norm by which the step is divided.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The transcription of each learner, and playing it on a stream."""
+"""The transcription of each learner, and how to play it on a stream."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ TRANSCRIPTIONS: dict[type, Callable[..., Steps]] = {
 
 
 def transcription_of(learner: Any) -> Callable[..., Steps] | None:
-    """Return a learner's plain transcription: what its class names, or this package's; or None."""
+    """Return a learner's plain transcription, named by its class or in this package, or None."""
     return getattr(type(learner), "reference", None) or TRANSCRIPTIONS.get(type(learner))
 
 
 def rounds_of(tasks: Tasks, stream: Stream) -> Rounds:
-    """Return a stream as a transcription reads it."""
+    """Return a stream in the form for transcriptions."""
     X = tasks.X.toarray() if isinstance(tasks.X, sparse.csr_array) else tasks.X
     events = [
         Given(X[i], float(tasks.y[i]), int(tasks.task[i]), int(node))
@@ -117,14 +117,14 @@ def rounds_of(tasks: Tasks, stream: Stream) -> Rounds:
 
 
 def steps_of(learner: Any, rounds: Rounds, shape: Shape) -> Steps:
-    """Return what the transcription of a learner does on a stream, example by example.
+    """Return the steps of a learner's transcription on a stream, example by example.
 
     Parameters
     ----------
     learner
-        One that has a transcription; its hyper-parameters are its fields.
+        A learner with a transcription; its fields are its hyper-parameters.
     rounds, shape
-        The stream (`rounds_of`), and what the learner is told of it.
+        The stream (`rounds_of`), and what the learner knows about it in advance.
     """
     transcription = transcription_of(learner)
     assert transcription is not None, f"{type(learner).__name__} has no transcription"

@@ -1,4 +1,4 @@
-"""Words that the transcriptions share."""
+"""Functions shared by the transcriptions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MASK = 2**64 - 1
 
 
 def examples(rounds: Rounds) -> Iterator[Given]:
-    """Return the examples of a stream one by one, for rules to which rounds mean nothing."""
+    """Return the examples of a stream one by one, for rules without rounds."""
     return chain.from_iterable(rounds)
 
 
@@ -25,7 +25,7 @@ def compound(x: np.ndarray, task: int, n_tasks: int) -> np.ndarray:
 
 
 def slope_of(loss: int, y: float, z: float) -> tuple[float, float]:
-    """Return a subgradient of a loss by the score z, and how far z is from where it changes.
+    """Return a subgradient of a loss in the score z, and the distance of z from its next change.
 
     The losses are 0, 1 or 2: max(0, 1 − y z), |z − y| or (z − y)² / 2.
     """
@@ -35,7 +35,7 @@ def slope_of(loss: int, y: float, z: float) -> tuple[float, float]:
 
 
 def exponential_weights(losses: np.ndarray, rate: float = 1.0) -> np.ndarray:
-    """Return p with p_i ∝ exp(−rate · losses_i); the largest term is divided out of all."""
+    """Return p with p_i ∝ exp(−rate · losses_i), with the largest term divided out."""
     p = np.exp(-rate * (losses - losses.min()))
     return p / p.sum()
 

@@ -1,4 +1,4 @@
-"""Oracle of online within online: a vector about a bias for every task."""
+"""Oracle of online-within-online: a vector around a bias for every task."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from omtl.reference.vocabulary import examples, slope_of
 def within_online(
     rounds: Rounds, n_tasks: int, n_features: int, lam: float, eta: float, loss: int
 ) -> Steps:
-    """Yield the steps of subgradients within tasks about a bias, which moves where a task ends.
+    """Yield the subgradient steps within tasks around a bias, which moves when a task ends.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ def within_online(
     n_tasks, n_features : int
     lam, eta : float
     loss : int
-        As of `omtl.reference.vocabulary.slope_of`.
+        As in `omtl.reference.vocabulary.slope_of`.
     """
     v, theta = np.zeros((n_tasks, n_features)), np.zeros(n_features)
     gradients: list[np.ndarray] = []

@@ -1,4 +1,4 @@
-"""The board end to end: play what the store lacks, rank, write; or rank what is written."""
+"""The board end to end: play missing units, rank, write; or rank existing results."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Made:
     cells, ranking, seconds, data : DataFrame
         A row for each cell, learner, cell and data set (`omtl.evidence.board`).
     notes : list of str
-        What a reader must know, a sentence each.
+        Notes for the reader, one sentence each.
     broken : bool
-        Whether a cell failed, and not for missing data.
+        Whether a cell failed for a reason other than missing data.
     """
 
     board: Board
@@ -54,12 +54,12 @@ class Made:
 
     @property
     def ratios(self) -> dict[str, float]:
-        """The time of each learner beside the median learner's."""
+        """The time of each learner relative to the median learner."""
         return beside_median(self.seconds, "seconds")
 
 
 def make(board: Board, parallel: Mapping[str, Any], store: Store | None = None) -> Made:
-    """Play what the store lacks, and rank.
+    """Play missing units, and rank the learners.
 
     Raises
     ------
@@ -102,18 +102,18 @@ def _ranked(found: pd.DataFrame, board: Board) -> pd.DataFrame:
 
 
 def from_results(board: Board, results: Path | None = None) -> Made:
-    """Rank what ``results/board`` has of the learners and data sets that are asked for.
+    """Rank the requested learners and data sets from ``results/board``.
 
     Parameters
     ----------
     board : Board
     results : Path, optional
-        The folder of results; those written here by default, or else the package's.
+        The folder of results; by default the one written here, or else the package's.
 
     Raises
     ------
     UserError
-        If there is no board, or it has none of them.
+        If there is no board, or it has none of these.
     """
     folder = (results or results_to_read()) / "board"
     if not (folder / "cells.csv").is_file():
@@ -139,7 +139,7 @@ def _refuse_unknown(column: str, asked: Sequence[str], found: pd.DataFrame) -> N
 
 
 def write(made: Made, folder: Path, with_times: bool = False) -> list[Path]:
-    """Write the files of a board; times that are there stay unless `with_times`."""
+    """Write the files of a board; existing times stay unless `with_times`."""
     about = {
         "board": made.board.config,
         "seed": made.board.asked.seed,

@@ -1,6 +1,6 @@
 """A data set as Parquet, with a description in Croissant, the JSON-LD format of MLCommons.
 
-The description is written here and not by mlcroissant, which brings 30 packages; a program with it
+The description is written here, not by mlcroissant, which brings 30 packages; a program with it
 reads the examples: ``mlcroissant.Dataset("landmine.croissant.json").records("examples")``.
 """
 
@@ -53,14 +53,14 @@ COLUMNS = {
     "indices": ("sc:Integer", "The numbers of the features that are not 0, from 0 on."),
     "values": ("sc:Float", "The features; those of `indices`, where there are indices."),
 }
-"""The columns of the Parquet file: their types, and what is in them."""
+"""The columns of the Parquet file: their types and descriptions."""
 
 
 def croissant(name: str) -> dict[str, str | bytes]:
-    """Return a data set's files by their endings: its examples, and their description.
+    """Return a data set's files by suffix: its examples, and their description.
 
-    The examples are as learners are fed them: normalised, and with a bias feature, where the data
-    set's config says so. The description names the files that they are made from, too.
+    The examples are prepared for learners: normalised and with a bias feature if the data set's
+    config says so. The description also names the source files.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def _table(data: DataSet) -> pa.Table:
 
 
 def _raw(file: RemoteFile) -> dict[str, Any]:
-    """Return one of the files that the data set is made from."""
+    """Return one of the data set's source files."""
     source = file.sources[0] if file.sources else None
     url = source.url if isinstance(source, Archive) else source
     where = f", in it {source.member}" if isinstance(source, Archive) else ""

@@ -1,4 +1,4 @@
-"""The provenance of a number: config, seeds, data, code, host, and the command that makes it."""
+"""The provenance of a number: config, seeds, data, code, host, and the command to reproduce it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from omtl.util.errors import UserError
 
 
 def names_of(table: Table) -> dict[str, Cell]:
-    """Return the cells of a table by what they are called.
+    """Return the cells of a table by name.
 
     A name is ``<algorithm> on <data set>``, with the task where it is of one, and with the metric
     where the table has several: ``OSMTL-e on Landmine Detection, auc``.
@@ -44,7 +44,7 @@ def only(table: Table, name: str) -> Table:
     Raises
     ------
     UserError
-        If it has none of that name.
+        If there is no cell of that name.
     """
     named = names_of(table)
     if name not in named:
@@ -56,7 +56,7 @@ def only(table: Table, name: str) -> Table:
 
 
 def command_of(table: Table, name: str, request: Request) -> str:
-    """Return the command line that makes a cell alone."""
+    """Return the command line that makes just this cell."""
     words = ["omtl", "table", table.id, "--cell", name, "--reading", request.reading]
     words += ["--repeats", str(request.n_repeats(table.description)), "--seed", str(request.seed)]
     if request.one_draw:
@@ -67,12 +67,12 @@ def command_of(table: Table, name: str, request: Request) -> str:
 
 
 def make_cell(table: str, name: str, request: Request, console: Console) -> Mapping[str, Failure]:
-    """Compute what one cell of a table lacks and print it; write no file of results.
+    """Compute one cell's missing units and print it; write no result files.
 
     Returns
     -------
     mapping of str to Failure
-        Why units failed, by key.
+        The failures of units, by key.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def make_cell(table: str, name: str, request: Request, console: Console) -> Mapp
 
 
 def explain(table: str, name: str, request: Request, full: bool = False) -> dict[str, Any]:
-    """Return what is known of a cell: the verdict and why, the numbers, what they come from.
+    """Return what is known about a cell: the verdict, the reason, the numbers and their sources.
 
     They are those of the store, or of the kept results where it lacks them; nothing is computed.
     Of rivals, a chooser and the rungs of a search, which a cell may have besides, only what came of
@@ -99,7 +99,8 @@ def explain(table: str, name: str, request: Request, full: bool = False) -> dict
     request : Request
         Reading, repeats, seed and selection rule; the store.
     full : bool
-        Also all that determines the number: configs, seeds, hashes of data and code, machines.
+        Whether to add everything that determines the number: configs, seeds, hashes of data and
+        code, machines.
 
     Raises
     ------
