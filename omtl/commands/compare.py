@@ -126,7 +126,7 @@ def _print_one(found: Compared, config: dict[str, Any]) -> None:
 
 
 def _print_study(study: Study) -> None:
-    """Print a column for each data set, with ranks, and wins, ties and losses."""
+    """Print one column per data set, with ranks, and wins, ties and losses."""
     from omtl.evidence.many_data_sets import spread
 
     metric, mine = study.first.metric, study.first.mine.algorithm

@@ -78,7 +78,7 @@ def typed(kind: Any, value: Any, where: str, key: str = "") -> Any:
     value : object
         As YAML gives it.
     where : str
-        What to call its place.
+        The name of its place, for the message.
     key : str
         Its own name there.
 

@@ -98,7 +98,7 @@ class Peer(NamedTuple):
     on_mistakes : bool
         Whether to update τ only if the prediction was wrong, as in the program.
     single : bool
-        Whether the most trusted peer answers alone (the first of the most trusted).
+        Whether the most trusted peer answers alone (the first in a tie).
     budget : float
         Labels that may be asked for, by all tasks together.
     stops : bool

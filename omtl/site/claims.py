@@ -39,7 +39,7 @@ class Claim:
 
     @property
     def taken_as(self) -> str:
-        """What follows the paper's own words, or the whole sentence where it is ours."""
+        """The text after the quotation, or the whole sentence if it is ours."""
         return self.row["sentence"].removeprefix(self.quote).strip()
 
 

@@ -65,7 +65,7 @@ def bounds(sources: Sources) -> list[Bound]:
 
 
 def _notes(row: dict[str, str], sources: Sources) -> list[str]:
-    """Return the notes of a bound as its figure keeps them, one by one."""
+    """Return the notes of a bound, as stored with its figure."""
     panels = sources.figures[row["figure"]].panels
     labels = {panel.label for panel in panels if panel.title == row["dataset"]}
     return [
