@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import io
 import json
 import os
 import random
@@ -29,15 +28,14 @@ from pathlib import Path
 from typing import Any
 
 from omtl.compute.parallel_jobs import SYNC_SECONDS
-from omtl.compute.segments import Record, scan
 from omtl.compute.store import Store
 from omtl.experiment.unit import compute
-from omtl.util.files import write_whole
+from omtl.util.paths import ROOT
+from scripts.demands import BrokenError, demand, stored
 from scripts.elastic_client import UNITS, client, dask_worker, start, units
-from scripts.in_page import fill, table
+from scripts.records import TRUST, fill, table, write_csv
 
-ROOT = Path(__file__).resolve().parents[1]
-RECORD = ROOT / "results" / "trust" / "elastic.csv"
+RECORD = TRUST / "elastic.csv"
 PATIENCE = 300.0
 """Seconds after which a run counts as hanging."""
 
@@ -175,26 +173,6 @@ class Run:
         return self.process.exitcode
 
 
-def stored(folder: Path) -> dict[str, tuple[str, int]]:
-    """Return where each stored unit is."""
-    found = {}
-    for path in sorted((folder / "store").glob("*.units")):
-        for part in scan(path):
-            demand(isinstance(part, Record), f"{path.name} is damaged at byte {part.begin}")
-            found[part.key.hex()] = path.name, part.begin
-    return found
-
-
-class BrokenError(Exception):
-    """Something that must hold does not."""
-
-
-def demand(holds: bool, what: str) -> None:
-    """Raise `BrokenError` if something does not hold."""
-    if not holds:
-        raise BrokenError(what)
-
-
 def events_of(engine: str) -> list[str]:
     """Return what may happen to a run by an engine."""
     return [*(EVENTS if engine in CLUSTERS else ()), *(stop.name for stop in STOPS)]
@@ -241,7 +219,7 @@ def moment(event: str, engine: str, cluster: Any, drawn: random.Random, folder: 
         with suppress(ProcessLookupError):  # it has ended
             os.kill(run.process.pid, signal.Signals[event])
     status = run.wait()
-    kept, told = stored(folder), run.told()
+    kept, told = stored(folder / "store"), run.told()
     demand(len(kept) >= told, f"{told} were reported as done, {len(kept)} are stored")
     demand("Traceback" not in run.err, f"said {run.err!r}")
     if event == "the scheduler is killed":
@@ -256,7 +234,7 @@ def moment(event: str, engine: str, cluster: Any, drawn: random.Random, folder: 
     demand(again.wait() == 0, f"went on with status {again.process.exitcode}: {again.err}")
     computed = json.loads((folder / "outcome").read_text())["computed"]
     demand(computed == UNITS - len(kept), f"computed {computed}, {len(kept)} were stored")
-    now = stored(folder)
+    now = stored(folder / "store")
     demand(len(now) == UNITS, f"{len(now)} units are stored")
     demand(all(now[key] == place for key, place in kept.items()), "stored units were written again")
     return left
@@ -314,9 +292,7 @@ def record(engine: str, event: str, counts: tuple[int, ...], add: bool) -> None:
         (*key, *map(str, known[key]))
         for key in sorted(known, key=lambda key: (ENGINES.index(key[0]), key[1]))
     ]
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *rows])
-    write_whole(RECORD, text.getvalue())
+    write_csv(RECORD, COLUMNS, rows)
     moments = Counter[str]()
     for (name, _), (times, *_) in known.items():
         moments[name] += times

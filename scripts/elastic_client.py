@@ -21,8 +21,8 @@ from omtl.compute import parallel_jobs
 from omtl.compute.progress import Progress
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, resolve_jobs
+from omtl.experiment.experiment import Experiment
 from omtl.experiment.unit import Unit
-from omtl.tables.plan import Experiment
 from omtl.util.signals import ended
 
 UNITS = 60

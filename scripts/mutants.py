@@ -28,7 +28,7 @@ from pathlib import Path
 import yaml
 
 from omtl.util.paths import ROOT
-from scripts.in_page import record
+from scripts.records import record
 
 TARGETS = {
     "data_fetchers/_download.py": "test_fetch.py",

@@ -10,9 +10,7 @@ the cluster's own scheduler, which is given 200 tasks a second at most, cost not
 from __future__ import annotations
 
 import argparse
-import csv
 import heapq
-import io
 import pickle
 import shutil
 import tempfile
@@ -27,14 +25,12 @@ import numpy as np
 
 from omtl.compute import engines, parallel_jobs
 from omtl.compute.store import Store
+from omtl.experiment.experiment import Experiment
 from omtl.experiment.host import host
 from omtl.experiment.unit import Result, Unit
-from omtl.tables.plan import Experiment
-from omtl.util.files import write_whole
-from scripts.in_page import fill, table
+from omtl.util.paths import ROOT
+from scripts.records import TRUST, fill, table, write_csv
 
-ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "results" / "trust"
 RUNS = ((300, 0.1), (1000, 0.5))
 """Workers, and seconds of a unit, that are simulated."""
 
@@ -200,9 +196,7 @@ def main() -> int:
                 shutil.rmtree(Path(name) / "run")
             rows.append(simulated(given, workers, seconds, Path(name) / "run"))
             print(*rows[-1], flush=True)
-    content = io.StringIO()
-    csv.writer(content, lineterminator="\n").writerows([COLUMNS, *rows])
-    write_whole(FOLDER / "simulation.csv", content.getvalue())
+    write_csv(TRUST / "simulation.csv", COLUMNS, rows)
     fill(ROOT / "docs" / "cluster.md", "simulation", [text, "", *table(COLUMNS, rows)])
     return 0
 
