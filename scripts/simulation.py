@@ -112,7 +112,7 @@ class Simulated:
         self.tasks += 1
         self._since = time.thread_time()
 
-    def ended(self) -> list[Any]:
+    def ended(self) -> tuple[list[Any], None]:
         """Return what has ended by now; where nothing has, wait for the next."""
         self._count()
         self._since = time.thread_time()
@@ -120,7 +120,7 @@ class Simulated:
         ended = []
         while self._under_way and self._under_way[0][0] <= self.now:
             ended.append(pickle.loads(heapq.heappop(self._under_way)[2]))
-        return ended
+        return ended, None
 
     def close(self) -> None:
         """Count what was computed last."""

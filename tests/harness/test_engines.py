@@ -18,7 +18,7 @@ import pytest
 from miniature import small
 
 from omtl.compute import engines, parallel_jobs
-from omtl.compute.engines import ENGINES, results
+from omtl.compute.engines import ENGINES, dask_cluster, ray_cluster, results
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, options, resolve_jobs
 from omtl.experiment.unit import Unit, compute
@@ -131,8 +131,8 @@ def test_an_engine_that_is_not_installed_is_told(
     """With the command that installs it."""
     for name, package in (("dask", "distributed"), ("ray", "ray")):
         monkeypatch.setitem(sys.modules, package, None)
-        engines.open_dask.cache_clear()
-        engines.open_ray.cache_clear()
+        dask_cluster.open_dask.cache_clear()
+        ray_cluster.open_ray.cache_clear()
         with pytest.raises(UserError, match=f"parallel={name} needs .*engines"):
             parallel_jobs.run(UNITS[:1], store, parallel(name), quiet=True)
 
@@ -146,7 +146,7 @@ def test_an_engine_needs_no_address(
     def opened(address: str, jobs: int) -> None:
         raise UserError(f"address {address!r}, {jobs} workers")
 
-    monkeypatch.setattr(engines, f"open_{name}", opened)
+    monkeypatch.setattr(f"omtl.compute.engines.{name}_cluster.open_{name}", opened)
     with pytest.raises(UserError, match="address '', 2 workers"):
         parallel_jobs.run(UNITS[:1], store, {**parallel("threads"), "backend": name}, quiet=True)
 
