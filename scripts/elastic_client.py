@@ -21,7 +21,7 @@ from omtl.compute import parallel_jobs
 from omtl.compute.progress import Progress
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, resolve_jobs
-from omtl.experiment.experiment import Experiment
+from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.unit import Unit
 from omtl.util.signals import ended
 
@@ -31,7 +31,7 @@ UNITS = 60
 def units() -> list[Unit]:
     """Return units that take some milliseconds each."""
     reading: dict[str, Any] = {"name": "as_written", "answers": {}}
-    experiment = Experiment.compose("pm", "random_walk", "rounds", None, reading)
+    experiment = Experiment.compose(Names("pm", "random_walk", "rounds"), reading)
     experiment.dataset["options"] |= {"n_examples": 3000, "n_features": 50, "n_tasks": 8}
     return experiment.repeats(0, UNITS)
 

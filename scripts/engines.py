@@ -21,7 +21,7 @@ import numpy as np
 from omtl.compute.engines import results
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, options, resolve_jobs
-from omtl.experiment.experiment import Experiment
+from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.unit import Result, Unit
 from omtl.util.paths import ROOT
 from scripts.records import TRUST, fill, table, write_csv
@@ -53,7 +53,7 @@ def nothing(unit: Unit) -> Result:  # noqa: ARG001
 def units(count: int, first: int = 0) -> Iterator[Unit]:
     """Yield units that differ in their repeat."""
     reading: dict[str, Any] = {"name": "as_written", "answers": {}}
-    experiment = Experiment.compose("pm", "random_walk", "rounds", None, reading)
+    experiment = Experiment.compose(Names("pm", "random_walk", "rounds"), reading)
     for repeat in range(first, first + count):
         yield experiment.unit(0, repeat)
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from omtl.compute import engines, parallel_jobs
 from omtl.compute.store import Store
-from omtl.experiment.experiment import Experiment
+from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.host import host
 from omtl.experiment.unit import Result, Unit
 from omtl.util.paths import ROOT
@@ -54,7 +54,7 @@ COLUMNS = (
 def units(count: int) -> list[Unit]:
     """Return units that differ in their repeat."""
     reading: dict[str, Any] = {"name": "as_written", "answers": {}}
-    experiment = Experiment.compose("pm", "random_walk", "rounds", None, reading)
+    experiment = Experiment.compose(Names("pm", "random_walk", "rounds"), reading)
     return [experiment.unit(0, repeat) for repeat in range(count)]
 
 
