@@ -10,7 +10,6 @@ import argparse
 import os
 import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,9 @@ import numpy as np
 from omtl.compute.engines import results
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, options, resolve_jobs
-from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.unit import Result, Unit
 from omtl.util.paths import ROOT
+from scripts.perceptrons import perceptrons
 from scripts.records import TRUST, fill, table, write_csv
 
 WORKERS = 2
@@ -50,17 +49,9 @@ def nothing(unit: Unit) -> Result:  # noqa: ARG001
     return Result({"numbers": np.ones(NUMBERS)}, {})
 
 
-def units(count: int, first: int = 0) -> Iterator[Unit]:
-    """Yield units that differ in their repeat."""
-    reading: dict[str, Any] = {"name": "as_written", "answers": {}}
-    experiment = Experiment.compose(Names("pm", "random_walk", "rounds"), reading)
-    for repeat in range(first, first + count):
-        yield experiment.unit(0, repeat)
-
-
 def seconds_of(parallel: dict[str, Any], count: int) -> float:
     """Return the time that so many units take, in seconds."""
-    given = list(units(count))
+    given = perceptrons(count)
     started = time.perf_counter()
     waiting = iter(given)
     with closing(results(nothing, lambda _: next(waiting, None), parallel, count)) as stream:
@@ -71,7 +62,7 @@ def seconds_of(parallel: dict[str, Any], count: int) -> float:
 
 def storing(count: int) -> float:
     """Return the time that storing takes a unit, in seconds."""
-    given = list(units(count))
+    given = perceptrons(count)
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder))
         started = time.perf_counter()

@@ -25,10 +25,10 @@ import numpy as np
 
 from omtl.compute import engines, parallel_jobs
 from omtl.compute.store import Store
-from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.host import host
 from omtl.experiment.unit import Result, Unit
 from omtl.util.paths import ROOT
+from scripts.perceptrons import perceptrons
 from scripts.records import TRUST, fill, table, write_csv
 
 RUNS = ((300, 0.1), (1000, 0.5))
@@ -49,13 +49,6 @@ COLUMNS = (
     "workers busy, %",
     "units a second",
 )
-
-
-def units(count: int) -> list[Unit]:
-    """Return units that differ in their repeat."""
-    reading: dict[str, Any] = {"name": "as_written", "answers": {}}
-    experiment = Experiment.compose(Names("pm", "random_walk", "rounds"), reading)
-    return [experiment.unit(0, repeat) for repeat in range(count)]
 
 
 def tiny(unit: Unit, seconds: float = 1e-6) -> Result:
@@ -178,7 +171,7 @@ def main() -> int:
     top.add_argument("--units", type=int, default=100_000, help="default: 100,000")
     top.add_argument("--only-threads", action="store_true", help="compare with joblib only")
     chosen = top.parse_args()
-    given = units(chosen.units)
+    given = perceptrons(chosen.units)
     rows = []
     with tempfile.TemporaryDirectory() as name:
         ours, alone, wall = by_threads(given, Path(name) / "threads")
