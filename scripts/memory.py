@@ -8,6 +8,7 @@ than their own, as their units are those of the table's own.
 from __future__ import annotations
 
 import json
+import sys
 
 from omtl.tables.plan import describe
 from omtl.util.paths import RESULTS, ROOT
@@ -35,8 +36,11 @@ def rows() -> list[tuple[str, ...]]:
 
 
 def main() -> int:
-    """Write the table."""
+    """Write the table; fail where there is nothing to write."""
     found = rows()
+    if not found:
+        print("memory: no table of results/reproduced was computed here", file=sys.stderr)
+        return 1
     write_csv(TRUST / "memory.csv", COLUMNS, found)
     fill(ROOT / "docs" / "trust.md", "memory", table(COLUMNS, found))
     print(*table(COLUMNS, found), sep="\n")

@@ -19,6 +19,7 @@ from miniature import small
 
 from omtl.compute import engines, parallel_jobs
 from omtl.compute.engines import ENGINES, dask_cluster, ray_cluster, results
+from omtl.compute.engines.local import Threads
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, options, resolve_jobs
 from omtl.experiment.unit import Unit, compute
@@ -89,6 +90,33 @@ def test_units_are_done_by_workers_of_which_one_is_killed(
     assert len(workers) == len(UNITS)
     assert workers[4] not in workers[-10:]
     assert bits(store, UNITS) == alone
+
+
+def test_a_fault_comes_after_what_others_returned() -> None:
+    """What ended with the task that failed is not lost; the fault itself is raised as it is."""
+
+    def work(number: int) -> int:
+        if number == 1:
+            raise KeyError(number)
+        return number
+
+    pool = Threads(work, 1)
+    for number in range(3):
+        pool.submit(number)
+    ended, fault = pool.ended()
+    while fault is None:
+        more, fault = pool.ended()
+        ended += more
+    pool.close()
+    assert ended == [0]
+    assert isinstance(fault, KeyError)
+
+    taken, how = iter([0, 1]), {**parallel("threads"), "jobs": 1}
+    returned: list[int] = []
+    with pytest.raises(KeyError, match="1"):
+        for done in results(work, lambda _: next(taken, None), how, 2):
+            returned += done
+    assert returned == [0]
 
 
 def test_processes_are_not_killed_while_a_task_is_on_its_way_to_them() -> None:
