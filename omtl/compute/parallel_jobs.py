@@ -146,12 +146,14 @@ def why_lacking(units: Sequence[Unit], n_stored: int, failed: Mapping[str, Failu
     return reasons[0] if reasons else f"{n_stored} of {len(units)} repeats are stored"
 
 
-def worker(unit: Unit, is_last: bool = True, before: Unit | None = None) -> Done:
+def worker(unit: Unit, mark: str = "", is_last: bool = True, before: Unit | None = None) -> Done:
     """Compute a unit; return its result, or the reason if it failed.
 
     Parameters
     ----------
     unit : Unit
+    mark : str
+        Since when this process's memory is measured (`omtl.compute.memory`).
     is_last : bool
         Whether it is the last one of its task, which reports the peak of them all.
     before : Unit, optional
@@ -162,6 +164,7 @@ def worker(unit: Unit, is_last: bool = True, before: Unit | None = None) -> Done
     WriteError
         If the disk is full, which no other unit would mend.
     """
+    memory.follow(mark)
     result, failure = None, None
     try:
         if not (before and _made_of_the_same(unit, before)) and not unit.is_same_here():
@@ -225,21 +228,15 @@ def asked(work: Asked) -> list[Done]:
 def one(unit: Unit, work: Asked, before: Unit | None) -> Done:
     """Compute a unit; apart, where its learner is the user's or it has a limit."""
     if work.seconds is None and work.mib is None and not unit.is_own:
-        return here(unit, work.mark, unit is work.units[-1], before)
+        return worker(unit, work.mark, unit is work.units[-1], before)
     kind = work.mib, os.environ.get(VARIABLE)
     if getattr(_local, "kind", None) != kind or _local.apart.is_lost():
         _local.kind, _local.apart = kind, Apart(work.mib)
     try:
-        return _local.apart.ask(here, unit, work.mark, seconds=work.seconds)
+        return _local.apart.ask(worker, unit, work.mark, seconds=work.seconds)
     except Lost as fault:
         failure = Failure(f"{unit.name}: {fault}")
         return Done(unit, None, failure, this_process(), memory.peak_since(), 0)
-
-
-def here(unit: Unit, mark: str, is_last: bool = True, before: Unit | None = None) -> Done:
-    """Compute a unit in this process, whose peak is measured since the mark that comes with it."""
-    memory.follow(mark)
-    return worker(unit, is_last, before)
 
 
 def _deaths() -> tuple[type[Exception], ...]:
