@@ -23,7 +23,7 @@ from typing import Any
 import joblib
 import numpy as np
 
-from omtl.compute import engines, parallel_jobs
+from omtl.compute import engines, parallel_jobs, worker
 from omtl.compute.store import Store
 from omtl.experiment.host import host
 from omtl.experiment.unit import Result, Unit
@@ -97,7 +97,7 @@ class Simulated:
         self.busy += lasts
         given = pickle.loads(sent)
         done = [
-            parallel_jobs.Done(unit, tiny(unit, self._seconds), None, "simulated", None, 1)
+            worker.Done(unit, tiny(unit, self._seconds), None, "simulated", None, 1)
             for unit in given.units
         ]
         end = begin + lasts + LATENCY / 2
@@ -147,7 +147,7 @@ def by_threads(given: list[Unit], folder: Path) -> tuple[float, float, float]:
     assert all(unit.identity for unit in given)
     alone, ours, walls = [], [], []
     parallel: Mapping[str, Any] = {"name": "threads", "backend": "threading", "jobs": 2}
-    honest, parallel_jobs.compute = parallel_jobs.compute, tiny
+    honest, worker.compute = worker.compute, tiny
     try:
         for number in range(TIMES):
             started = time.process_time()
@@ -161,7 +161,7 @@ def by_threads(given: list[Unit], folder: Path) -> tuple[float, float, float]:
             ours.append(time.process_time() - started)
             walls.append(time.monotonic() - wall)
     finally:
-        parallel_jobs.compute = honest
+        worker.compute = honest
     return min(ours) / len(given), min(alone) / len(given), min(walls) / len(given)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from miniature import small
 
-from omtl.compute import engines, parallel_jobs
+from omtl.compute import engines, parallel_jobs, worker
 from omtl.compute.engines import ENGINES, dask_cluster, ray_cluster, results
 from omtl.compute.engines.local import Threads
 from omtl.compute.store import Store
@@ -70,7 +70,7 @@ def test_units_are_done_by_workers_of_which_one_is_killed(
         taken.extend(unit := [*islice(given, 1)])
         return unit[0] if unit else None
 
-    with closing(results(parallel_jobs.worker, take, parallel(name), len(UNITS))) as stream:
+    with closing(results(worker.compute_one, take, parallel(name), len(UNITS))) as stream:
         while not next(stream):
             pass
     assert len(taken) < len(UNITS)
@@ -85,7 +85,7 @@ def test_units_are_done_by_workers_of_which_one_is_killed(
             workers.append(done.worker)
             if len(workers) == 5:
                 os.kill(int(done.worker.rpartition(":")[2]), signal.SIGKILL)
-    assert parallel_jobs.this_process() not in workers
+    assert worker.this_process() not in workers
     assert len(set(workers)) >= WORKERS
     assert len(workers) == len(UNITS)
     assert workers[4] not in workers[-10:]
@@ -147,7 +147,7 @@ def test_ray_is_never_asked_to_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
     for n_taken in (1, 2, 3):
         given = iter(UNITS)
         take = lambda _, given=given: next(given, None)  # noqa: E731
-        with closing(results(parallel_jobs.worker, take, parallel("ray"), len(UNITS))) as stream:
+        with closing(results(worker.compute_one, take, parallel("ray"), len(UNITS))) as stream:
             done = [*islice((each for ended in stream for each in ended), n_taken)]
         assert len({each.unit.key for each in done}) == n_taken
     assert not cancelled

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from miniature import small
 
-from omtl.compute import parallel_jobs
+from omtl.compute import parallel_jobs, worker
 from omtl.compute.store import Store
 from omtl.experiment.unit import compute
 from omtl.util.errors import UserError, WriteError
@@ -152,7 +152,7 @@ def test_a_full_disk_under_a_unit_ends_the_run(
             raise OSError(errno.ENOSPC, "No space left on device", "/some/cache")
         return compute(unit)
 
-    monkeypatch.setattr(parallel_jobs, "compute", fill)
+    monkeypatch.setattr(worker, "compute", fill)
     with pytest.raises(WriteError, match="/some/cache cannot be written"):
         parallel_jobs.run(units, store, SERIAL, quiet=True)
     assert [store.has(unit) for unit in units] == [True, False, False, False]
