@@ -74,7 +74,7 @@ simulation: $(VENV)/test ## measure what handing out 100,000 units costs, with s
 slurm: $(VENV)/test ## compute units by workers that are jobs of a Slurm on this machine (Debian, root)
 	@bash scripts/slurm.sh
 
-mutants: $(VENV)/test ## make 66 small changes to the code and check that quick tests notice
+mutants: $(VENV)/test ## make small changes to the code and check that quick tests notice
 	@$(PYTHON) -m scripts.mutants
 
 fuzz: $(VENV)/test ## try 10,000 malformed matrices, files and configs

@@ -7,12 +7,9 @@ two workers of each engine of ``conf/parallel``; clusters are started on this ma
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import os
 import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -23,13 +20,11 @@ import numpy as np
 from omtl.compute.engines import results
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, options, resolve_jobs
-from omtl.experiment.experiment import Experiment
 from omtl.experiment.unit import Result, Unit
-from omtl.util.files import write_whole
-from scripts.in_page import fill, table
+from omtl.util.paths import ROOT
+from scripts.perceptrons import perceptrons
+from scripts.records import TRUST, fill, table, write_csv
 
-ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "results" / "trust"
 WORKERS = 2
 SWEEP = 10_000
 UNIT_SECONDS = (0.1, 1.0, 10.0)
@@ -54,17 +49,9 @@ def nothing(unit: Unit) -> Result:  # noqa: ARG001
     return Result({"numbers": np.ones(NUMBERS)}, {})
 
 
-def units(count: int, first: int = 0) -> Iterator[Unit]:
-    """Yield units that differ in their repeat."""
-    reading: dict[str, Any] = {"name": "as_written", "answers": {}}
-    experiment = Experiment.compose("pm", "random_walk", "rounds", None, reading)
-    for repeat in range(first, first + count):
-        yield experiment.unit(0, repeat)
-
-
 def seconds_of(parallel: dict[str, Any], count: int) -> float:
     """Return the time that so many units take, in seconds."""
-    given = list(units(count))
+    given = perceptrons(count)
     started = time.perf_counter()
     waiting = iter(given)
     with closing(results(nothing, lambda _: next(waiting, None), parallel, count)) as stream:
@@ -75,7 +62,7 @@ def seconds_of(parallel: dict[str, Any], count: int) -> float:
 
 def storing(count: int) -> float:
     """Return the time that storing takes a unit, in seconds."""
-    given = list(units(count))
+    given = perceptrons(count)
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder))
         started = time.perf_counter()
@@ -109,7 +96,7 @@ def main() -> int:
     top = argparse.ArgumentParser(description="Measure what each engine adds to a unit.")
     top.add_argument("--units", type=int, default=300, help="how many; default: 300")
     top.add_argument("--times", type=int, default=3, help="of which the best counts; default: 3")
-    top.add_argument("--folder", type=Path, default=FOLDER, help="where the results go")
+    top.add_argument("--folder", type=Path, default=TRUST, help="where the results go")
     chosen = top.parse_args()
     stored = min(storing(chosen.units) for _ in range(chosen.times))
     order = ["serial", "threads", "processes"]
@@ -118,10 +105,8 @@ def main() -> int:
     for name in names:
         rows.append(row_of(name, chosen.units, chosen.times, stored))
         print(": ".join(rows[-1][:1]), *rows[-1][1:], flush=True)
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *rows])
-    write_whole(chosen.folder / "engines.csv", text.getvalue())
-    if chosen.folder == FOLDER:
+    write_csv(chosen.folder / "engines.csv", COLUMNS, rows)
+    if chosen.folder == TRUST:
         head = (
             f"{chosen.units} units that do nothing and return {NUMBERS * 8 // 1000} kB, "
             f"{WORKERS} workers on one machine ({joblib.cpu_count()} cores, load "

@@ -24,7 +24,7 @@ import yaml
 from scipy import sparse
 
 from omtl.util.errors import UserError
-from scripts.in_page import record
+from scripts.records import record
 
 CASES = 10_000
 COLUMNS = ("kind", "cases", "ended with a sentence", "taken as sound", "neither")
@@ -109,11 +109,7 @@ def arrays(rng: Rng, folder: Path) -> None:  # noqa: ARG001
     ]
     X = changed[change]()
     if rng.random() < 0.2:
-        y = (
-            rng.choice([np.arange(N), np.zeros(N), np.append(Y, 1)], axis=0)
-            if change < 0
-            else Y[1:]
-        )
+        y = Y[1:]
     if rng.random() < 0.2:
         task = [["a"], None, np.nan][int(rng.integers(3))]
     learner = [PassiveAggressive(C=1.0), COML()][int(rng.integers(2))]

@@ -7,16 +7,13 @@ than their own, as their units are those of the table's own.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from pathlib import Path
+import sys
 
 from omtl.tables.plan import describe
-from omtl.util.files import write_whole
-from scripts.in_page import fill, table
+from omtl.util.paths import RESULTS, ROOT
+from scripts.records import TRUST, fill, table, write_csv
 
-ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = ("table", "reading", "units", "computed by that run", "jobs", "peak, MiB")
 UNKNOWN = "not known"
 
@@ -24,7 +21,7 @@ UNKNOWN = "not known"
 def rows() -> list[tuple[str, ...]]:
     """Return a row for each table and reading of which a run that computed is known."""
     found = []
-    for path in sorted((ROOT / "results" / "reproduced").glob("*.meta.json")):
+    for path in sorted((RESULTS / "reproduced").glob("*.meta.json")):
         facts = json.loads(path.read_text(encoding="utf-8"))
         taken = path.with_name(path.name.replace(".meta.", ".machine."))
         if not taken.exists():
@@ -39,10 +36,12 @@ def rows() -> list[tuple[str, ...]]:
 
 
 def main() -> int:
-    """Write the table."""
-    found, text = rows(), io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *found])
-    write_whole(ROOT / "results" / "trust" / "memory.csv", text.getvalue())
+    """Write the table; fail where there is nothing to write."""
+    found = rows()
+    if not found:
+        print("memory: no table of results/reproduced was computed here", file=sys.stderr)
+        return 1
+    write_csv(TRUST / "memory.csv", COLUMNS, found)
     fill(ROOT / "docs" / "trust.md", "memory", table(COLUMNS, found))
     print(*table(COLUMNS, found), sep="\n")
     return 0

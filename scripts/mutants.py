@@ -28,7 +28,7 @@ from pathlib import Path
 import yaml
 
 from omtl.util.paths import ROOT
-from scripts.in_page import record
+from scripts.records import record
 
 TARGETS = {
     "data_fetchers/_download.py": "test_fetch.py",
@@ -36,8 +36,11 @@ TARGETS = {
     "omtl/util/archives.py": "test_archives.py",
     "omtl/util/files.py": "test_survivors.py test_faults.py -k 'survivors or file or lock or left'",
     "omtl/experiment/code.py": "test_keys.py test_harness.py test_survivors.py -k 'not loads'",
-    "omtl/compute/parallel_jobs.py": "test_store.py test_survivors.py test_faults.py "
-    "-k 'not killed and not moments and not runs_at_once and not otherwise and not memory'",
+    **dict.fromkeys(
+        ("omtl/compute/parallel_jobs.py", "omtl/compute/worker.py"),
+        "test_store.py test_survivors.py test_faults.py "
+        "-k 'not killed and not moments and not runs_at_once and not otherwise and not memory'",
+    ),
     "omtl/experiment/selection.py": "test_harness.py test_hindsight_gap.py "
     "-k 'selection or oracle or targets or honest or validation or diverged'",
     "omtl/evidence/paired_tests.py": "test_statistics.py",

@@ -10,9 +10,7 @@ the cluster's own scheduler, which is given 200 tasks a second at most, cost not
 from __future__ import annotations
 
 import argparse
-import csv
 import heapq
-import io
 import pickle
 import shutil
 import tempfile
@@ -25,16 +23,14 @@ from typing import Any
 import joblib
 import numpy as np
 
-from omtl.compute import engines, parallel_jobs
+from omtl.compute import engines, parallel_jobs, worker
 from omtl.compute.store import Store
 from omtl.experiment.host import host
 from omtl.experiment.unit import Result, Unit
-from omtl.tables.plan import Experiment
-from omtl.util.files import write_whole
-from scripts.in_page import fill, table
+from omtl.util.paths import ROOT
+from scripts.perceptrons import perceptrons
+from scripts.records import TRUST, fill, table, write_csv
 
-ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "results" / "trust"
 RUNS = ((300, 0.1), (1000, 0.5))
 """Workers, and seconds of a unit, that are simulated."""
 
@@ -53,13 +49,6 @@ COLUMNS = (
     "workers busy, %",
     "units a second",
 )
-
-
-def units(count: int) -> list[Unit]:
-    """Return units that differ in their repeat."""
-    reading: dict[str, Any] = {"name": "as_written", "answers": {}}
-    experiment = Experiment.compose("pm", "random_walk", "rounds", None, reading)
-    return [experiment.unit(0, repeat) for repeat in range(count)]
 
 
 def tiny(unit: Unit, seconds: float = 1e-6) -> Result:
@@ -108,7 +97,7 @@ class Simulated:
         self.busy += lasts
         given = pickle.loads(sent)
         done = [
-            parallel_jobs.Done(unit, tiny(unit, self._seconds), None, "simulated", None, 1)
+            worker.Done(unit, tiny(unit, self._seconds), None, "simulated", None, 1)
             for unit in given.units
         ]
         end = begin + lasts + LATENCY / 2
@@ -116,7 +105,7 @@ class Simulated:
         self.tasks += 1
         self._since = time.thread_time()
 
-    def ended(self) -> list[Any]:
+    def ended(self) -> tuple[list[Any], None]:
         """Return what has ended by now; where nothing has, wait for the next."""
         self._count()
         self._since = time.thread_time()
@@ -124,7 +113,7 @@ class Simulated:
         ended = []
         while self._under_way and self._under_way[0][0] <= self.now:
             ended.append(pickle.loads(heapq.heappop(self._under_way)[2]))
-        return ended
+        return ended, None
 
     def close(self) -> None:
         """Count what was computed last."""
@@ -158,7 +147,7 @@ def by_threads(given: list[Unit], folder: Path) -> tuple[float, float, float]:
     assert all(unit.identity for unit in given)
     alone, ours, walls = [], [], []
     parallel: Mapping[str, Any] = {"name": "threads", "backend": "threading", "jobs": 2}
-    honest, parallel_jobs.compute = parallel_jobs.compute, tiny
+    honest, worker.compute = worker.compute, tiny
     try:
         for number in range(TIMES):
             started = time.process_time()
@@ -172,7 +161,7 @@ def by_threads(given: list[Unit], folder: Path) -> tuple[float, float, float]:
             ours.append(time.process_time() - started)
             walls.append(time.monotonic() - wall)
     finally:
-        parallel_jobs.compute = honest
+        worker.compute = honest
     return min(ours) / len(given), min(alone) / len(given), min(walls) / len(given)
 
 
@@ -182,7 +171,7 @@ def main() -> int:
     top.add_argument("--units", type=int, default=100_000, help="default: 100,000")
     top.add_argument("--only-threads", action="store_true", help="compare with joblib only")
     chosen = top.parse_args()
-    given = units(chosen.units)
+    given = perceptrons(chosen.units)
     rows = []
     with tempfile.TemporaryDirectory() as name:
         ours, alone, wall = by_threads(given, Path(name) / "threads")
@@ -200,9 +189,7 @@ def main() -> int:
                 shutil.rmtree(Path(name) / "run")
             rows.append(simulated(given, workers, seconds, Path(name) / "run"))
             print(*rows[-1], flush=True)
-    content = io.StringIO()
-    csv.writer(content, lineterminator="\n").writerows([COLUMNS, *rows])
-    write_whole(FOLDER / "simulation.csv", content.getvalue())
+    write_csv(TRUST / "simulation.csv", COLUMNS, rows)
     fill(ROOT / "docs" / "cluster.md", "simulation", [text, "", *table(COLUMNS, rows)])
     return 0
 

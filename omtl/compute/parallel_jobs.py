@@ -6,34 +6,23 @@ it at once. So the same code serves threads, processes, and clusters whose machi
 
 from __future__ import annotations
 
-import errno
-import os
-import socket
 import sys
-import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
-from data_fetchers.fetch import DataMissing
 from omtl.compute import code_log, memory
 from omtl.compute.dry_run import Planned, is_dry
 from omtl.compute.engines import results
-from omtl.compute.one_thread import one_thread
-from omtl.compute.own_process import Apart, Lost
 from omtl.compute.progress import Progress
 from omtl.compute.queue import Dispatch
 from omtl.compute.store import Store
-from omtl.experiment import loading
-from omtl.experiment.unit import Result, Unit, compute
+from omtl.compute.worker import Done, Failure, Work, compute_all, this_process
+from omtl.experiment.unit import Unit
 from omtl.util.errors import UserError
-from omtl.util.files import cannot_write
-from omtl.util.paths import kept
-from omtl.util.raised import describe
-from omtl.util.user_folder import VARIABLE, make_importable
 
 DEAD = {
     "builtins": ("ConnectionError", "TimeoutError"),
@@ -58,16 +47,6 @@ ATTEMPTS = 3
 
 SYNC_SECONDS = 0.2
 """Seconds after which what was saved is brought to the disk, and reported."""
-
-FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why a unit has no result; `missing_data` where its data set is unavailable."""
-
-    reason: str
-    missing_data: bool = False
 
 
 @dataclass
@@ -122,124 +101,10 @@ class Outcome:
         return sum(known) if len(known) == len(self.peaks) else None
 
 
-@dataclass(frozen=True)
-class Done:
-    """What a worker returns: a unit's result or why it has none, and how the worker fares."""
-
-    unit: Unit
-    result: Result | None
-    failure: Failure | None
-    worker: str
-    peak_mib: float | None
-    loads: int
-
-
-@lru_cache
-def this_process() -> str:
-    """Return a name of this process that no other has."""
-    return f"{socket.gethostname()}:{os.getpid()}"
-
-
 def why_lacking(units: Sequence[Unit], n_stored: int, failed: Mapping[str, Failure]) -> str:
     """Return why not all of these units are stored: the first one's failure, or how many are."""
     reasons = [failed[unit.key].reason for unit in units if unit.key in failed]
     return reasons[0] if reasons else f"{n_stored} of {len(units)} repeats are stored"
-
-
-def worker(unit: Unit, is_last: bool = True, before: Unit | None = None) -> Done:
-    """Compute a unit; return its result, or the reason if it failed.
-
-    Parameters
-    ----------
-    unit : Unit
-    is_last : bool
-        Whether it is the last one of its task, which reports the peak of them all.
-    before : Unit, optional
-        One of the same task that this process had the code and the files for.
-
-    Raises
-    ------
-    WriteError
-        If the disk is full, which no other unit would mend.
-    """
-    result, failure = None, None
-    try:
-        if not (before and _made_of_the_same(unit, before)) and not unit.is_same_here():
-            raise UserError(
-                f"{this_process()} has other code or files than the process that asks it for "
-                f"{unit.name}; bring its checkout and its data to the same state"
-            )
-        make_importable()
-        with one_thread():
-            result = compute(unit)
-    except UserError as fault:
-        failure = Failure(str(fault), missing_data=isinstance(fault, DataMissing))
-    except SystemExit as end:
-        failure = Failure(f"{unit.name}: its code asked Python to exit (status {end.code})")
-    except Exception as fault:  # any fault of one unit must leave the others alone
-        if isinstance(fault, OSError) and fault.errno in FULL:
-            raise cannot_write(fault.filename or kept(), fault) from fault
-        failure = Failure(f"{unit.name}: {describe(fault)}")
-    peak = memory.peak_since() if is_last else 0.0
-    return Done(unit, result, failure, this_process(), peak, loading.times_loaded())
-
-
-def _made_of_the_same(unit: Unit, other: Unit) -> bool:
-    """Whether two units differ in their repeat only, as far as that can be told at once."""
-    parts = ("algorithm", "dataset", "protocol")
-    return all(getattr(unit, part) is getattr(other, part) for part in parts)
-
-
-class Asked(NamedTuple):
-    """What a worker is asked to compute.
-
-    Parameters
-    ----------
-    units : list of Unit
-    mark : str
-        Since when the worker's memory is measured (`omtl.compute.memory`).
-    seconds : float or None
-    mib : int or None
-        Limits of each unit.
-    """
-
-    units: list[Unit]
-    mark: str
-    seconds: float | None
-    mib: int | None
-
-
-_local = threading.local()
-
-
-def asked(work: Asked) -> list[Done]:
-    """Compute units in a worker, one after the other."""
-    dones: list[Done] = []
-    with one_thread():
-        for unit in work.units:
-            before = dones[-1].unit if dones and dones[-1].result else None
-            dones.append(one(unit, work, before))
-    return dones
-
-
-def one(unit: Unit, work: Asked, before: Unit | None) -> Done:
-    """Compute a unit; apart, where its learner is the user's or it has a limit."""
-    if work.seconds is None and work.mib is None and not unit.is_own:
-        return here(unit, work.mark, unit is work.units[-1], before)
-    kind = work.mib, os.environ.get(VARIABLE)
-    if getattr(_local, "kind", None) != kind or _local.apart.is_lost():
-        _local.kind, _local.apart = kind, Apart(work.mib)
-    try:
-        return _local.apart.ask(here, unit, work.mark, seconds=work.seconds)
-    except Lost as fault:
-        failure = Failure(f"{unit.name}: {fault}")
-        return Done(unit, None, failure, this_process(), memory.peak_since(), 0)
-
-
-def here(unit: Unit, mark: str, is_last: bool = True, before: Unit | None = None) -> Done:
-    """Compute a unit in this process, whose peak is measured since the mark that comes with it."""
-    memory.follow(mark)
-    return worker(unit, is_last, before)
 
 
 def _deaths() -> tuple[type[Exception], ...]:
@@ -270,7 +135,7 @@ def as_done(
     limits = {name: parallel.get(f"unit_{name}") for name in ("seconds", "mib")}
     elsewhere: list[str] = []
 
-    def still_wanted(dispatch: Dispatch, workers: int) -> Asked | None:
+    def still_wanted(dispatch: Dispatch, workers: int) -> Work | None:
         while given := dispatch.take(workers):
             store.refresh()
             stored = [unit for unit in given if store.knows(unit) and store.has(unit)]
@@ -278,7 +143,7 @@ def as_done(
                 elsewhere.append(unit.key)
                 dispatch.meet(unit)
             if wanted := [unit for unit in given if unit not in stored] if stored else given:
-                return Asked(wanted, memory.mark(), **limits)
+                return Work(wanted, memory.mark(), **limits)
         return None
 
     attempts = 0
@@ -286,7 +151,7 @@ def as_done(
         dispatch = Dispatch(left.values())
         take = partial(still_wanted, dispatch)
         try:
-            with closing(results(asked, take, parallel, len(left))) as stream:
+            with closing(results(compute_all, take, parallel, len(left))) as stream:
                 for ended in stream:
                     dones = [done for task in ended for done in task]
                     for done in dones:
@@ -295,7 +160,7 @@ def as_done(
                         took = done.result.facts["seconds"] if done.result else None
                         dispatch.meet(done.unit, took)
                     yield dones
-        except Exception as fault:  # `worker` catches those of units: this is the engine's
+        except Exception as fault:  # `compute_one` catches those of units: this is the engine's
             if not isinstance(fault, _deaths()):
                 raise
             attempts += 1
@@ -311,6 +176,49 @@ def as_done(
             del left[key]
         yield [None] * len(elsewhere)
         elsewhere.clear()
+
+
+class _Saving:
+    """Results on their way into the store: several are brought to the disk at a time.
+
+    Only then are they counted and reported as done.
+    """
+
+    def __init__(self, store: Store, bar: Progress, outcome: Outcome) -> None:
+        self._store, self._bar, self._outcome = store, bar, outcome
+        self._saved: list[Done] = []
+        self._synced = time.monotonic()
+
+    def take(self, done: Done | None) -> None:
+        """Save a result, or count a unit that failed; None is one that another run stored."""
+        if done is None:
+            self._outcome.reused += 1
+            self._bar.done()
+            return
+        self._outcome.note_peak(done.worker, done.peak_mib)
+        self._outcome.loads[done.worker] = done.loads
+        if done.result is None:
+            assert done.failure is not None
+            self._outcome.failed[done.unit.key] = done.failure
+            self._bar.done()
+        else:
+            self._store.save(done.unit, done.result)
+            self._saved.append(done)
+
+    def is_due(self, idle: bool) -> bool:
+        """Whether to bring what was saved to the disk: nothing else is to do, or it is time."""
+        return bool(self._saved) and (idle or time.monotonic() - self._synced > SYNC_SECONDS)
+
+    def sync(self) -> None:
+        """Bring what was saved to the disk, and report it."""
+        self._store.sync()
+        for done in self._saved:
+            assert done.result is not None
+            self._outcome.seconds[done.unit.key] = done.result.facts["seconds"]
+        self._outcome.computed += len(self._saved)
+        self._bar.done(len(self._saved), self._saved[-1].unit.name if self._saved else "")
+        self._saved.clear()
+        self._synced = time.monotonic()
 
 
 def run(
@@ -339,58 +247,30 @@ def run(
     """
     wanted = list({unit.key: unit for unit in units}.values())
     store.refresh()
-    stored = {
-        unit.key: facts
+    seconds = {
+        unit.key: facts["seconds"]
         for unit in wanted
         if store.knows(unit) and (facts := store.facts(unit)) is not None
     }
-    missing = [unit for unit in wanted if unit.key not in stored]
-    outcome = Outcome(reused=len(stored))
+    missing = [unit for unit in wanted if unit.key not in seconds]
     for told in code_log.changed(store, missing) if missing else []:
         print(f"omtl: {told}", file=sys.stderr)
     if is_dry():
-        times = [facts["seconds"] for facts in stored.values() if facts]
-        each = sum(times) / len(times) if times else None
+        each = sum(seconds.values()) / len(seconds) if seconds else None
         raise Planned(len(wanted), len(missing), each, int(parallel["jobs"]))
-    bar = Progress(len(missing), quiet)
-    saved: list[Done] = []
-    synced = time.monotonic()
-
-    def report() -> None:
-        """Count what was saved, when it is on the disk."""
-        nonlocal synced
-        store.sync()
-        for done in saved:
-            assert done.result is not None
-            stored[done.unit.key] = done.result.facts
-        outcome.computed += len(saved)
-        bar.done(len(saved), saved[-1].unit.name if saved else "")
-        saved.clear()
-        synced = time.monotonic()
-
-    with bar, closing(as_done(missing, store, parallel)) as stream:
+    outcome = Outcome(reused=len(seconds), seconds=seconds)
+    with Progress(len(missing), quiet) as bar, closing(as_done(missing, store, parallel)) as stream:
+        saving = _Saving(store, bar, outcome)
         try:
             for ended in stream:
                 for done in ended:
-                    if done is None:
-                        outcome.reused += 1
-                    elif done.result is None:
-                        assert done.failure is not None
-                        outcome.failed[done.unit.key] = done.failure
-                    else:
-                        store.save(done.unit, done.result)
-                        saved.append(done)
-                    if done is not None:
-                        outcome.note_peak(done.worker, done.peak_mib)
-                        outcome.loads[done.worker] = done.loads
-                    if done is None or done.result is None:
-                        bar.done()
-                if saved and (not ended or time.monotonic() - synced > SYNC_SECONDS):
-                    report()
+                    saving.take(done)
+                if saving.is_due(idle=not ended):
+                    saving.sync()
         finally:
-            report()
-    for unit in missing:
-        if unit.key not in stored and unit.key not in outcome.failed:  # another run was faster
-            stored[unit.key] = store.facts(unit) or {}
-    outcome.seconds = {key: facts["seconds"] for key, facts in stored.items() if facts}
+            saving.sync()
+    for unit in missing:  # some may be another run's, which was faster
+        known = unit.key in outcome.seconds or unit.key in outcome.failed
+        if not known and (facts := store.facts(unit)) is not None:
+            outcome.seconds[unit.key] = facts["seconds"]
     return outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from omtl.experiment.config import apply_reading, grid_points, load_option, patched
 from omtl.experiment.loading import is_synthetic
@@ -19,6 +19,15 @@ CONDITIONAL = (
     "Intervals and tests are over shuffles of one data set, and conditional on it: another sample "
     "of the same kind may differ by more."
 )
+
+
+class Names(NamedTuple):
+    """The names of the configs that an experiment is composed of."""
+
+    algorithm: str
+    dataset: str
+    protocol: str
+    network: str | None = None
 
 
 @dataclass(frozen=True)
@@ -39,18 +48,11 @@ class Experiment:
 
     @staticmethod
     def compose(
-        algorithm: str,
-        dataset: str,
-        protocol: str,
-        network: str | None,
-        reading: Mapping[str, Any],
-        patch: Mapping[str, Any] | None = None,
-        plays: int = 0,
+        names: Names, reading: Mapping[str, Any], patch: Mapping[str, Any] | None = None
     ) -> Experiment:
         """Load the configs by name, and apply a table's own values and a reading's answers.
 
-        `plays` is 0 if synthetic data are drawn once; then there are as many repeats as in the
-        paper.
+        Synthetic data are drawn once, and as many repeats are played as in the paper.
 
         Raises
         ------
@@ -58,17 +60,25 @@ class Experiment:
             On an unknown name or answer.
         """
         parts = {
-            "algorithm": load_option("algorithm", algorithm),
-            "dataset": load_option("dataset", dataset),
-            "protocol": load_option("protocol", protocol),
+            "algorithm": load_option("algorithm", names.algorithm),
+            "dataset": load_option("dataset", names.dataset),
+            "protocol": load_option("protocol", names.protocol),
         }
         if parts["algorithm"]["networked"]:
-            if network is None:
-                raise UserError(f"algorithm {algorithm} learns on a network; name one")
-            parts["network"] = load_option("network", network)
+            if names.network is None:
+                raise UserError(f"algorithm {names.algorithm} learns on a network; name one")
+            parts["network"] = load_option("network", names.network)
         changed = apply_reading(patched(parts, patch or {}), reading)
-        drawn = plays > 0 and is_synthetic(changed["dataset"])
-        return Experiment(**({"network": None} | changed), plays=max(1, plays), drawn=drawn)
+        return Experiment(**({"network": None} | changed))
+
+    def with_plays(self, plays: int) -> Experiment:
+        """Return the experiment with so many of our repeats for each of the paper's.
+
+        Those on synthetic data have a draw of their own each. 0 is one draw, and as many repeats as
+        the paper's.
+        """
+        drawn = plays > 0 and is_synthetic(self.dataset)
+        return replace(self, plays=max(1, plays), drawn=drawn)
 
     @property
     def repeats_are_of(self) -> str:
@@ -99,7 +109,7 @@ class Experiment:
 
     def of_one_draw(self) -> Experiment:
         """Return the experiment as in the paper: its own number of repeats on one draw."""
-        return replace(self, plays=1, drawn=False)
+        return self.with_plays(0)
 
     def shuffles(self, seed: int, n_repeats: int) -> list[Unit]:
         """Return the units for shuffles of one draw, whose spread corresponds to the paper's ±.

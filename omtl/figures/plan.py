@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from omtl.experiment.descriptions import FigureDescription
-from omtl.experiment.experiment import Experiment
+from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.unit import Unit
 from omtl.figures.panels import kind_of
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel
@@ -50,7 +50,9 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
             PlannedLine(
                 line,
                 Experiment.compose(
-                    line.algorithm, panel.dataset, protocol, line.network, reading, panel.patch
+                    Names(line.algorithm, panel.dataset, protocol, line.network),
+                    reading,
+                    panel.patch,
                 ),
             )
             for line in panel.lines

@@ -25,7 +25,7 @@ from omtl.experiment.descriptions import (
     TableDescription,
     check_questions,
 )
-from omtl.experiment.experiment import Experiment
+from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.loading import is_synthetic
 from omtl.experiment.papers import paper_file, paper_files, published_file
 from omtl.experiment.schema import typed
@@ -234,15 +234,9 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
         ) -> Experiment:
             name = algorithm, row.network, column.published
             if name not in made:  # tasks and metrics are of the same experiment
-                made[name] = Experiment.compose(
-                    algorithm,
-                    column.dataset,
-                    description.protocol,
-                    row.network,
-                    here,
-                    column.patch,
-                    description.plays,
-                )
+                configs = Names(algorithm, column.dataset, description.protocol, row.network)
+                one = Experiment.compose(configs, here, column.patch)
+                made[name] = one.with_plays(description.plays)
             return made[name]
 
         kind = TIMING if METRICS[number["metric"]].timing else column.kind

@@ -185,11 +185,11 @@ def learn_similarities(
 def rank_one_steps(learner: str, X: np.ndarray, triplets: Triplets) -> Go:
     """Return BLAS's rank-1 updates of the matrices that a learner keeps, and nothing else.
 
-    Each triplet updates its task's matrix, or the one of all tasks, or both.
+    Each triplet updates its task's matrix, and of OMTRSL the one of all tasks too.
     """
     left = X[triplets.query]
     right = X[triplets.first] - X[triplets.second]
-    n_own, n_shared = {"OGRSL": (0, 1), "OSTRSL": (TASKS, 0), "OMTRSL": (TASKS, 1)}[learner]
+    n_own, n_shared = {"OSTRSL": (TASKS, 0), "OMTRSL": (TASKS, 1)}[learner]
     own, shared = (
         [np.zeros((X.shape[1],) * 2, order="F") for _ in range(n)] for n in (n_own, n_shared)
     )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from omtl.util.paths import ROOT
+from scripts.bench.front import machine, targets
 from scripts.bench.grids import ALONE
 from scripts.bench.measure import read
 from scripts.bench.ours import SINGLE
-from scripts.bench.targets import IN_NUMPY, OF_PARSED, PUBLIC, Line, Results, place_of, size_of
+from scripts.bench.shown import cell, duration, figure, grouped, spread, table
+from scripts.bench.targets import PUBLIC, Results
 from scripts.bench.tried import TEXT, TRIED
 
 DOCS = ROOT / "docs"
@@ -56,11 +57,6 @@ line says so. Equal algorithms must make equal mistakes, up to ties and rounding
 fails.
 """
 
-MISSED_TEXT = """\
-`the limit itself` is what a bare loop of the learner's products and steps would measure in place of
-the learner ([every learner](performance/kernels.md#every-kernel)). Where it misses the target, no
-code that does this work can meet the target on this machine.
-"""
 
 KERNELS_TEXT = """\
 `NumPy` is the plain transcription of the paper's equations that the tests compare the learner with
@@ -91,6 +87,12 @@ The first repeat of each column: every algorithm at one point of its grid (on on
 with one vector for all tasks, which the public libraries offer too.
 """
 
+CALLS_TEXT = """\
+Alternating `learn_one` and `predict_one`, compared with river's PA and with Vowpal Wabbit's
+`learn`, which also predicts; `fit` and `partial_fit` on arrays, compared with the bare compiled
+loop, which is given the norms.
+"""
+
 GRIDS_TEXT = """\
 All points of a grid whose learners can share state are played together, bit-identical to playing
 them one by one (`omtl/kernel/grid_loop.py`). `ours` is the time per example and point for the whole
@@ -105,141 +107,6 @@ job kept a core busy. `beside` is the time the process needs for everything else
 importing, planning. Threads share the data sets of their process; each process loads its own. `MiB`
 is the sum of the processes' peak memory.
 """
-
-
-def figure(value: float) -> str:
-    """Return a number with about three digits."""
-    if value == 0.0 or value != value:
-        return f"{value:g}"
-    return f"{value:,.0f}" if abs(value) >= 100.0 else f"{value:.3g}"
-
-
-def duration(seconds: float) -> str:
-    """Return a time in the unit that suits it."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            return f"{figure(seconds / size)} {unit}"
-    return f"{figure(seconds / 1e-9)} ns"
-
-
-def spread(line: Line, kind: str = "ratio", low: str = "min", high: str = "max") -> str:
-    """Return a median with its extremes."""
-    median, least, most = (figure(float(line[f"{kind}_{part}"])) for part in ("median", low, high))
-    return f"{median} ({least} to {most})"
-
-
-def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return a Markdown table, numbers to the right."""
-    rule = ["---", *["---:"] * (len(titles) - 1)]
-    lines = [f"| {' | '.join(cells)} |" for cells in (titles, rule, *rows)]
-    return [*lines, ""] if len(lines) > 2 else ["No run is stored.", ""]
-
-
-def machine(results: Results) -> list[str]:
-    """Return where and how the runs were made."""
-    rows = [
-        [
-            run["part"],
-            run["effort"],
-            run["started"],
-            f"{float(run['seconds']):.0f}",
-            f"{run['load_before']} to {run['load_after']}",
-            run["commit"],
-        ]
-        for run in results["runs"]
-    ]
-    titles = ("part", "effort", "started (UTC)", "seconds", "load average", "commit")
-    hosts = dict.fromkeys(
-        f"{run['processor']}, {run['cores']} cores, Python {run['python']}, {run['packages']}."
-        for run in results["runs"]
-    )
-    notes = []
-    busy = [run["part"] for run in results["runs"] if float(run["load_before"]) > BUSY]
-    if busy:
-        notes = [
-            f"The machine was busy with other work when these parts began: {', '.join(busy)}. "
-            "Their times are too long, and their ratios vary more.",
-            "",
-        ]
-    if any(run["effort"] != "full" for run in results["runs"]):
-        notes += ["Parts of quick effort only show that all works; their times mean nothing.", ""]
-    return [
-        "## The machine",
-        "",
-        *(line for host in hosts for line in (host, "")),
-        *notes,
-        *table(titles, rows),
-    ]
-
-
-BUSY = 0.7
-"""Load average above which other work is likely to have troubled a run on one core."""
-
-
-def targets(results: Results) -> list[str]:
-    """Return the targets, and the numbers that miss them."""
-    lines = results["targets"]
-    rows, missed = [], []
-    for name in dict.fromkeys(line["target"] for line in lines):
-        mine = [line for line in lines if line["target"] == name]
-        kept = [line for line in mine if line["met"] == "yes"]
-        at_least = mine[0]["wanted"].startswith("at least")
-        worst = (min if at_least else max)(mine, key=lambda line: float(line["median"]))
-        middle = statistics.median(float(line["median"]) for line in mine)
-        verdict = "met" if len(kept) == len(mine) else "**not met**"
-        rows.append(
-            [
-                name,
-                mine[0]["wanted"],
-                figure(middle),
-                f"{figure(float(worst['median']))} ({worst['subject']})",
-                f"{verdict}: {len(kept)} of {len(mine)}",
-            ]
-        )
-        missed += [line for line in mine if line["met"] == "no"]
-    titles = ("target", "wanted", "middle", "worst", "verdict")
-    found = ["## Targets", "", *table(titles, rows)]
-    if missed:
-        bare = bare_loops(results)
-        cells = [
-            [
-                line["target"],
-                line["subject"],
-                line["wanted"],
-                f"{figure(float(line['median']))} "
-                f"({figure(float(line['low']))} to {figure(float(line['high']))})",
-                bare.get((line["target"], line["subject"]), "–"),
-            ]
-            for line in missed
-        ]
-        titles = ("target", "of", "wanted", "measured", "the limit itself")
-        found += ["### Not met", "", MISSED_TEXT, *table(titles, cells)]
-    return found
-
-
-def bare_loops(results: Results) -> dict[tuple[str, str], str]:
-    """Return how much faster than the targets' contenders a bare loop of the same work is."""
-    found = {}
-    for here in grouped(results["kernels"]).values():
-        for target, name in ((IN_NUMPY, "NumPy"), (OF_PARSED, "Vowpal Wabbit, Python")):
-            if "limit" in here and name in here:
-                slow, least = (float(here[way]["ratio_median"]) for way in (name, "limit"))
-                subject = f"{here['ours']['kernel']}, {size_of(here['ours'])}"
-                found[target, subject] = figure(slow / least)
-    return found
-
-
-def grouped(lines: Sequence[Line]) -> dict[tuple[str, ...], dict[str, Line]]:
-    """Return the lines of each benchmark by contender."""
-    found: dict[tuple[str, ...], dict[str, Line]] = {}
-    for line in lines:
-        found.setdefault(place_of(line), {})[line["contender"]] = line
-    return found
-
-
-def cell(contenders: dict[str, Line], name: str) -> str:
-    """Return a contender's ratio with its spread, or nothing where it was not run."""
-    return spread(contenders[name]) if name in contenders else "–"
 
 
 def rivals(results: Results) -> list[str]:
@@ -383,14 +250,7 @@ def calls(results: Results) -> list[str]:
         [line["kernel"], line["layout"], line["contender"], spread(line, "ratio")]
         for line in results["calls"]
     ]
-    return ["## Calls", "", CALLS, *table(("learner", "how", "contender", "times"), rows)]
-
-
-CALLS = """\
-Alternating `learn_one` and `predict_one`, compared with river's PA and with Vowpal Wabbit's
-`learn`, which also predicts; `fit` and `partial_fit` on arrays, compared with the bare compiled
-loop, which is given the norms.
-"""
+    return ["## Calls", "", CALLS_TEXT, *table(("learner", "how", "contender", "times"), rows)]
 
 
 def startup(results: Results) -> list[str]:

@@ -95,15 +95,35 @@ def faster(line: Line, subject: str, factor: float = 1.0) -> Measured:
     return Measured(subject, median, low, high)
 
 
-def beside(kernel: str, contender: str) -> Callable[[Results], Iterator[Measured]]:
-    """Return the number of times that a contender takes longer than a kernel at its size."""
+WIDE = 1000
+"""Features from which on dense rows are held beside the limit."""
+
+
+def ratios(
+    result: str,
+    measure: Callable[[Line, str], Measured],
+    least_features: int = 0,
+    **wanted: str,
+) -> Callable[[Results], Iterator[Measured]]:
+    """Return what is measured of the lines of a result that have the wanted values."""
 
     def measured(results: Results) -> Iterator[Measured]:
-        for line in results["kernels"]:
-            if (line["kernel"], line["contender"]) == (kernel, contender):
-                yield slower(line, f"{kernel}, {size_of(line)}")
+        for line in results[result]:
+            wide = int(line["n_features"]) >= least_features
+            if wide and all(line[name] == value for name, value in wanted.items()):
+                yield measure(line, f"{line['kernel']}, {size_of(line)}")
 
     return measured
+
+
+def beside(kernel: str, contender: str) -> Callable[[Results], Iterator[Measured]]:
+    """Return the number of times that a contender takes longer than a kernel at its size."""
+    return ratios("kernels", slower, kernel=kernel, contender=contender)
+
+
+def beside_limit(layout: str, least_features: int = 0) -> Callable[[Results], Iterator[Measured]]:
+    """Return how many times longer each learner takes than its limit."""
+    return ratios("growth", faster, least_features=least_features, contender="limit", layout=layout)
 
 
 def called(
@@ -126,31 +146,6 @@ def called(
     return measured
 
 
-def in_numpy(results: Results) -> Iterator[Measured]:
-    """Yield how many times longer each transcription takes."""
-    for line in results["kernels"]:
-        if line["contender"] == "NumPy" and line["layout"] == "dense":
-            yield slower(line, f"{line['kernel']}, {size_of(line)}")
-
-
-def above_limit(results: Results) -> Iterator[Measured]:
-    """Yield how many times longer each learner takes than its bare loop, on wide rows."""
-    for line in results["growth"]:
-        wide = line["layout"] == "dense" and int(line["n_features"]) >= WIDE
-        if line["contender"] == "limit" and wide:
-            yield faster(line, f"{line['kernel']}, {size_of(line)}")
-
-
-WIDE = 1000
-
-
-def above_sparse_limit(results: Results) -> Iterator[Measured]:
-    """Yield how many times longer each learner takes than its bare loop, on sparse rows."""
-    for line in results["growth"]:
-        if line["contender"] == "limit" and line["layout"] == "sparse":
-            yield faster(line, f"{line['kernel']}, {size_of(line)}")
-
-
 def above_single(results: Results) -> Iterator[Measured]:
     """Yield each learner's time a pass beside that of its single-task counterpart."""
     passes = {
@@ -169,13 +164,6 @@ def grids_together(results: Results) -> Iterator[Measured]:
     for line in results["grids"]:
         if line["contender"] != "ours":
             yield slower(line, f"{line['kernel']}, {line['layout']}")
-
-
-def above_rank_one(results: Results) -> Iterator[Measured]:
-    """Yield how many times longer a learner of similarities takes than BLAS's rank-1 updates."""
-    for line in results["growth"]:
-        if line["contender"] == "limit" and line["layout"] == "triplets":
-            yield faster(line, f"{line['kernel']}, {size_of(line)}")
 
 
 def public(results: Results) -> Iterator[Measured]:
@@ -230,12 +218,22 @@ TARGETS = (
         beside("PA", "Vowpal Wabbit, native, core"),
         at_least=1.0,
     ),
-    Target(IN_NUMPY, in_numpy, at_least=100.0),
-    Target("Each learner beside the machine's limit, dense", above_limit, at_most=2.0),
-    Target("Each learner beside the machine's limit, sparse", above_sparse_limit, at_most=2.0),
+    Target(
+        IN_NUMPY,
+        ratios("kernels", slower, contender="NumPy", layout="dense"),
+        at_least=100.0,
+    ),
+    Target(
+        "Each learner beside the machine's limit, dense", beside_limit("dense", WIDE), at_most=2.0
+    ),
+    Target("Each learner beside the machine's limit, sparse", beside_limit("sparse"), at_most=2.0),
     Target("Learners of many tasks beside those of one, at equal work", above_single, at_most=3.0),
-    Target("Similarities beside BLAS's rank-1 updates", above_rank_one, at_most=2.0),
-    Target("Whole grids together beside point by point", grids_together, at_least=3.0),
+    Target("Similarities beside BLAS's rank-1 updates", beside_limit("triplets"), at_most=2.0),
+    Target(
+        "Whole grids together beside point by point",
+        grids_together,
+        at_least=3.0,
+    ),
     Target("Every public implementation that was run beside ours", public, at_least=1.0),
     Target("learn_one and predict_one beside river's PA", called("one by one", "river"), 25.0),
     Target(

@@ -13,7 +13,7 @@ from described import a_line, a_panel
 from omtl.compute.store import Store
 from omtl.data.examples import examples_of
 from omtl.experiment.config import named_reading
-from omtl.experiment.experiment import Experiment
+from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.selection import costs
 from omtl.experiment.unit import compute, new_learner, setting_of
 from omtl.figures.panels import last_task, lifelong_error, task_bound
@@ -34,7 +34,7 @@ GRID: dict[str, list[float]] = {"lam": [0.001, 1.0, 30.0]}
 
 def experiment(name: str, protocol: str = "lifelong", **fixed: Any) -> Experiment:
     """Return an algorithm on a small syn1, with a small grid."""
-    found = Experiment.compose(name, "lifelong_syn1", protocol, None, READING)
+    found = Experiment.compose(Names(name, "lifelong_syn1", protocol), READING)
     found.dataset["options"].update(n_tasks=6, n_examples=20)
     found.algorithm["grid"] = GRID
     found.algorithm["fixed"].update(fixed)

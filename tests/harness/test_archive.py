@@ -10,7 +10,7 @@ import pytest
 from miniature import small
 
 from omtl.commands._main import main
-from omtl.compute import parallel_jobs
+from omtl.compute import parallel_jobs, worker
 from omtl.compute.archive import fetched, prune, pull, push
 from omtl.compute.segments import HEADER, scan
 from omtl.compute.store import Store
@@ -43,7 +43,7 @@ def test_a_stranger_need_not_compute(
     assert push(None, store, archive) == 3
     assert pull(archive, other) == (3, 3, 3)
     assert pull(archive, other) == (3, 3, 0)
-    monkeypatch.setattr(parallel_jobs, "compute", lambda _: pytest.fail("computed"))
+    monkeypatch.setattr(worker, "compute", lambda _: pytest.fail("computed"))
     assert parallel_jobs.run(units, other, SERIAL, quiet=True).reused == 3
     for unit in units:
         ours, theirs = other.load(unit), store.load(unit)

@@ -14,7 +14,10 @@ from omtl.compute.engines import results
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option
 from omtl.experiment.unit import compute
-from scripts import elastic, elastic_client
+from scripts.demands import BrokenError
+from scripts.elastic.client import nap, units
+from scripts.elastic.clusters import cluster_of
+from scripts.elastic.moments import moment
 
 pytestmark = pytest.mark.timeout(900)  # clusters start slowly where other tests run beside
 AFTER = 20
@@ -34,9 +37,9 @@ def test_workers_come_and_go(engine: str, capsys: pytest.CaptureFixture[str]) ->
         return 0.1 if left >= 0 else None
 
     killed = False
-    with elastic.cluster_of(engine) as cluster:
+    with cluster_of(engine) as cluster:
         how = {**load_option("parallel", engine), "address": cluster.address}
-        with closing(results(elastic_client.nap, take, how, 10**6)) as stream:
+        with closing(results(nap, take, how, 10**6)) as stream:
             assert next(stream) == []
             assert "has no workers now; waiting for one" in capsys.readouterr().err
             cluster.join()
@@ -62,18 +65,18 @@ def test_workers_join_and_schedulers_go_and_the_run_goes_on(engine: str, tmp_pat
     """
     for attempt in (1, 2):
         try:
-            with elastic.cluster_of(engine) as cluster:
+            with cluster_of(engine) as cluster:
                 for event in ("a worker joins", "the scheduler is killed"):
                     folder = tmp_path / f"{event} {attempt}"
                     folder.mkdir()
-                    elastic.moment(event, engine, cluster, random.Random(3), folder)
+                    moment(event, engine, cluster, random.Random(3), folder)
             break
-        except elastic.BrokenError as fault:
+        except BrokenError as fault:
             if attempt == 2:
                 raise
             warnings.warn(str(fault), stacklevel=1)
     store = Store(folder / "store")
-    for unit in elastic_client.units()[:2]:
+    for unit in units()[:2]:
         found = store.load(unit)
         assert found is not None
         assert {name: array.tobytes() for name, array in found.arrays.items()} == {
@@ -85,8 +88,8 @@ def test_workers_join_and_schedulers_go_and_the_run_goes_on(engine: str, tmp_pat
 def test_a_run_that_is_killed_has_what_it_reported(engine: str, tmp_path: Path) -> None:
     """All units that were counted as done are stored, and none of them is computed again."""
     moments = random.Random(7)
-    with elastic.cluster_of(engine) as none:
-        elastic.moment("SIGKILL", engine, none, moments, tmp_path)
+    with cluster_of(engine) as none:
+        moment("SIGKILL", engine, none, moments, tmp_path)
 
 
 def test_an_address_needs_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 from miniature import small
 
-from omtl.compute import engines, parallel_jobs
-from omtl.compute.engines import ENGINES, results
+from omtl.compute import engines, parallel_jobs, worker
+from omtl.compute.engines import ENGINES, dask_cluster, ray_cluster, results
+from omtl.compute.engines.local import Threads
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, options, resolve_jobs
 from omtl.experiment.unit import Unit, compute
@@ -69,7 +70,7 @@ def test_units_are_done_by_workers_of_which_one_is_killed(
         taken.extend(unit := [*islice(given, 1)])
         return unit[0] if unit else None
 
-    with closing(results(parallel_jobs.worker, take, parallel(name), len(UNITS))) as stream:
+    with closing(results(worker.compute_one, take, parallel(name), len(UNITS))) as stream:
         while not next(stream):
             pass
     assert len(taken) < len(UNITS)
@@ -84,11 +85,38 @@ def test_units_are_done_by_workers_of_which_one_is_killed(
             workers.append(done.worker)
             if len(workers) == 5:
                 os.kill(int(done.worker.rpartition(":")[2]), signal.SIGKILL)
-    assert parallel_jobs.this_process() not in workers
+    assert worker.this_process() not in workers
     assert len(set(workers)) >= WORKERS
     assert len(workers) == len(UNITS)
     assert workers[4] not in workers[-10:]
     assert bits(store, UNITS) == alone
+
+
+def test_a_fault_comes_after_what_others_returned() -> None:
+    """What ended with the task that failed is not lost; the fault itself is raised as it is."""
+
+    def work(number: int) -> int:
+        if number == 1:
+            raise KeyError(number)
+        return number
+
+    pool = Threads(work, 1)
+    for number in range(3):
+        pool.submit(number)
+    ended, fault = pool.ended()
+    while fault is None:
+        more, fault = pool.ended()
+        ended += more
+    pool.close()
+    assert ended == [0]
+    assert isinstance(fault, KeyError)
+
+    taken, how = iter([0, 1]), {**parallel("threads"), "jobs": 1}
+    returned: list[int] = []
+    with pytest.raises(KeyError, match="1"):
+        for done in results(work, lambda _: next(taken, None), how, 2):
+            returned += done
+    assert returned == [0]
 
 
 def test_processes_are_not_killed_while_a_task_is_on_its_way_to_them() -> None:
@@ -119,7 +147,7 @@ def test_ray_is_never_asked_to_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
     for n_taken in (1, 2, 3):
         given = iter(UNITS)
         take = lambda _, given=given: next(given, None)  # noqa: E731
-        with closing(results(parallel_jobs.worker, take, parallel("ray"), len(UNITS))) as stream:
+        with closing(results(worker.compute_one, take, parallel("ray"), len(UNITS))) as stream:
             done = [*islice((each for ended in stream for each in ended), n_taken)]
         assert len({each.unit.key for each in done}) == n_taken
     assert not cancelled
@@ -131,8 +159,8 @@ def test_an_engine_that_is_not_installed_is_told(
     """With the command that installs it."""
     for name, package in (("dask", "distributed"), ("ray", "ray")):
         monkeypatch.setitem(sys.modules, package, None)
-        engines.open_dask.cache_clear()
-        engines.open_ray.cache_clear()
+        dask_cluster.open_dask.cache_clear()
+        ray_cluster.open_ray.cache_clear()
         with pytest.raises(UserError, match=f"parallel={name} needs .*engines"):
             parallel_jobs.run(UNITS[:1], store, parallel(name), quiet=True)
 
@@ -146,7 +174,7 @@ def test_an_engine_needs_no_address(
     def opened(address: str, jobs: int) -> None:
         raise UserError(f"address {address!r}, {jobs} workers")
 
-    monkeypatch.setattr(engines, f"open_{name}", opened)
+    monkeypatch.setattr(f"omtl.compute.engines.{name}_cluster.open_{name}", opened)
     with pytest.raises(UserError, match="address '', 2 workers"):
         parallel_jobs.run(UNITS[:1], store, {**parallel("threads"), "backend": name}, quiet=True)
 

@@ -16,12 +16,14 @@ from typing import Any
 import pytest
 from miniature import small
 
-from omtl.compute import parallel_jobs
+from omtl.compute import parallel_jobs, worker
 from omtl.compute.store import Store
 from omtl.experiment.unit import compute
 from omtl.util.errors import UserError, WriteError
 from omtl.util.files import IN_WORK, write_whole
-from scripts import faults
+from scripts.faults import trials as faults
+from scripts.faults.kinds import FAULTS, TooLateError
+from scripts.faults.runs import UNITS, place_in
 
 MOMENTS = 10
 pytestmark = pytest.mark.timeout(900)  # many processes, which other tests run beside
@@ -48,8 +50,8 @@ def test_runs_broken_at_random_moments_go_on(ground: faults.Ground) -> None:
     told: list[str] = []
     trials = faults.suite(ground, MOMENTS, seed=1, tell=told.append)
     assert not told
-    assert {trial.kind for trial in trials} == set(faults.FAULTS)
-    assert any(0 < trial.kept < faults.UNITS for trial in trials)
+    assert {trial.kind for trial in trials} == set(FAULTS)
+    assert any(0 < trial.kept < UNITS for trial in trials)
 
 
 def test_a_fault_that_never_comes_in_time_is_told(
@@ -58,7 +60,7 @@ def test_a_fault_that_never_comes_in_time_is_told(
     """A suite whose runs have always ended before does not try for ever."""
 
     def too_late(*_: Any) -> faults.Trial:
-        raise faults.TooLateError
+        raise TooLateError
 
     monkeypatch.setattr(faults, "attempt", too_late)
     monkeypatch.setattr(faults, "TRIES", 2)
@@ -80,7 +82,7 @@ def test_a_run_that_ends_otherwise_is_noticed(ground: faults.Ground) -> None:
     """The suite can fail: a table of other bytes than the undisturbed one is told."""
     other = {name: content + b" " for name, content in ground.calm.results.items()}
     calm = replace(ground.calm, results=other, seconds=1e-3)
-    with faults.place_in(ground.folder, ground.servers[0]) as place:
+    with place_in(ground.folder, ground.servers[0]) as place:
         trial = faults.attempt("SIGKILL", place, random.Random(0), calm)
     assert trial.fault == "went on to other bytes"
 
@@ -150,7 +152,7 @@ def test_a_full_disk_under_a_unit_ends_the_run(
             raise OSError(errno.ENOSPC, "No space left on device", "/some/cache")
         return compute(unit)
 
-    monkeypatch.setattr(parallel_jobs, "compute", fill)
+    monkeypatch.setattr(worker, "compute", fill)
     with pytest.raises(WriteError, match="/some/cache cannot be written"):
         parallel_jobs.run(units, store, SERIAL, quiet=True)
     assert [store.has(unit) for unit in units] == [True, False, False, False]

@@ -11,7 +11,7 @@ import pytest
 from miniature import small
 from small_tables import small_table
 
-from omtl.compute import parallel_jobs
+from omtl.compute import parallel_jobs, worker
 from omtl.compute.store import Store
 from omtl.experiment.code import _code_of, code_version
 from omtl.experiment.experiment import Experiment
@@ -224,9 +224,9 @@ def test_a_worker_with_other_code_refuses(monkeypatch: pytest.MonkeyPatch) -> No
     """A unit is named by the code of who asks; where that differs, nothing is computed."""
     unit = small("pm").unit(0, 0)
     assert unit.key
-    assert parallel_jobs.worker(unit).result is not None
+    assert worker.compute_one(unit).result is not None
     monkeypatch.setattr("omtl.experiment.unit.code_version", lambda _module: "other")
-    done = parallel_jobs.worker(unit)
+    done = worker.compute_one(unit)
     assert done.result is None
     assert done.failure is not None
     assert "has other code or files than the process that asks" in done.failure.reason

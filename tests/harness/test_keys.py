@@ -16,7 +16,7 @@ from miniature import small
 from omtl.experiment import code
 from omtl.experiment.code import UNHASHED, _code_of, code_of
 from omtl.experiment.config import named_reading
-from omtl.experiment.experiment import Experiment
+from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.unit import Unit
 from omtl.util.paths import ROOT
 
@@ -35,7 +35,7 @@ print(json.dumps([loaded, sorted(set(imported))]))
 
 def _on_walk(algorithm: str, protocol: str, paper: str) -> Unit:
     experiment = Experiment.compose(
-        algorithm, "random_walk", protocol, None, named_reading(paper, "as_written")
+        Names(algorithm, "random_walk", protocol), named_reading(paper, "as_written")
     )
     experiment.dataset["options"].update(n_tasks=3, n_examples=240, n_features=5)
     return experiment.unit(0, 0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from small_tables import SEARCH, table_of
 
-from omtl.compute import parallel_jobs
+from omtl.compute import worker
 from omtl.compute.store import Loaded, Store
 from omtl.experiment.config import grid_points
 from omtl.experiment.unit import Result, Unit
@@ -121,7 +121,7 @@ def test_a_unit_that_fails_is_tried_once_and_its_reason_is_told(
         tried.append(unit.key)
         raise UserError("no such data")
 
-    monkeypatch.setattr(parallel_jobs, "compute", refuse)
+    monkeypatch.setattr(worker, "compute", refuse)
     large = table_of(SEARCH)
     table = replace(large, cells=[*large.cells, *table_of(None, "pm").cells])
     outcome = play(table, Request(repeats=2, parallel=SERIAL, store=store))

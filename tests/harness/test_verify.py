@@ -15,7 +15,7 @@ from small_tables import small_table
 
 from data_fetchers.fetch import DataMissing
 from omtl.commands import _main
-from omtl.compute import parallel_jobs
+from omtl.compute import parallel_jobs, worker
 from omtl.compute.store import Store
 from omtl.experiment import host
 from omtl.experiment.config import load_option, resolve_jobs
@@ -233,7 +233,7 @@ def test_what_cannot_be_compared(results: Path, monkeypatch: pytest.MonkeyPatch)
         raise DataMissing("no file")
 
     monkeypatch.setattr(verify, "compute", missing)
-    monkeypatch.setattr(parallel_jobs, "compute", missing)
+    monkeypatch.setattr(worker, "compute", missing)
     done = check(run, row, 0)
     assert (done.result, done.detail) == (NOT_COMPARABLE, "no file")
     (results / "reproduced" / "dom-table1.as_written.repeats.csv").unlink()

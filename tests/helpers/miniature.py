@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from omtl.experiment.config import load_option, named_reading
-from omtl.experiment.experiment import Experiment
+from omtl.experiment.experiment import Experiment, Names
 
 SMALL_WALK = {"n_tasks": 4, "n_examples": 30, "n_features": 12}
 
@@ -19,9 +19,8 @@ def small(algorithm: str, network: str | None = "ring", **answers: str) -> Exper
         else named_reading("dom", "as_written")
     )
     networked = load_option("algorithm", algorithm)["networked"]
-    experiment = Experiment.compose(
-        algorithm, "random_walk", "rounds", network if networked else None, reading
-    )
+    names = Names(algorithm, "random_walk", "rounds", network if networked else None)
+    experiment = Experiment.compose(names, reading)
     experiment.dataset["options"].update(SMALL_WALK)
     return experiment
 

@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score, roc_auc_score
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option
 from omtl.experiment.descriptions import FigureDescription
-from omtl.experiment.experiment import Experiment
+from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.selection import select
 from omtl.experiment.unit import compute, setting_of
 from omtl.figures import plan
@@ -52,7 +52,7 @@ Small = changed(_small)
 
 def small(algorithm: str, protocol: str = "batch_80") -> Experiment:
     """Return a small experiment."""
-    return Small.compose(algorithm, "random_walk", protocol, None, READING)
+    return Small.compose(Names(algorithm, "random_walk", protocol), READING)
 
 
 TINY = a_figure(

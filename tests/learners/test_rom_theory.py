@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 from omtl.data.examples import examples_of
 from omtl.data.preparation import Fed, fed
 from omtl.data.streams import Stream, Tasks
-from omtl.experiment.experiment import Experiment
+from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.unit import compute, setting_of
 from omtl.figures.panels import rom_regret
 from omtl.figures.panels.axes import Axes, PlannedLine, PlannedPanel, Played
@@ -471,7 +471,7 @@ def tiny_panel(algorithms: dict[str, dict[str, list[float]]], protocol: str) -> 
     """Return a panel of algorithms with their rates on a small outlier walk."""
     lines = []
     for name, grid in algorithms.items():
-        experiment = Experiment.compose(name, "outlier_walk_large", protocol, None, READING)
+        experiment = Experiment.compose(Names(name, "outlier_walk_large", protocol), READING)
         experiment.dataset["options"].update(n_examples=40, n_features=8)
         fixed = experiment.algorithm["fixed"]
         experiment.algorithm["fixed"] = {k: v for k, v in fixed.items() if k not in grid}

@@ -24,7 +24,7 @@ from omtl.experiment.config import (
     resolve_jobs,
     support_of,
 )
-from omtl.experiment.experiment import Experiment
+from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.naming import READINGS
 from omtl.experiment.unit import compute, learner_class
 from omtl.reproduction.record import line, play
@@ -161,7 +161,7 @@ def test_every_table_has_a_cell_for_each_published_number(table: str) -> None:
         (lambda: resolve_jobs({"jobs": 0}), ["parallel.jobs=0", "positive"]),
         (
             lambda: Experiment.compose(
-                "dom1", "random_walk", "rounds", None, named_reading("dom", "as_written")
+                Names("dom1", "random_walk", "rounds"), named_reading("dom", "as_written")
             ),
             ["dom1", "network"],
         ),

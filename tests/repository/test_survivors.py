@@ -19,7 +19,7 @@ from data_fetchers.fetch import (
     Archive,
     fetch,
 )
-from omtl.compute import parallel_jobs
+from omtl.compute import parallel_jobs, worker
 from omtl.compute.store import Store
 from omtl.data.rows import rows_of
 from omtl.experiment import loading
@@ -141,7 +141,7 @@ def test_a_damaged_unit_is_computed_though_it_is_known(
     monkeypatch.setattr(Store, "has", lambda *_: False)
     outcome = parallel_jobs.run(small("pm").repeats(0, 2), store, SERIAL, quiet=True)
     assert (outcome.computed, outcome.reused) == (2, 0)
-    assert list(outcome.peaks) == [parallel_jobs.this_process()]
+    assert list(outcome.peaks) == [worker.this_process()]
 
 
 def test_why_units_are_lacking_is_the_first_failure() -> None:
@@ -167,14 +167,14 @@ def test_a_process_apart_is_replaced_when_it_is_lost_or_its_limit_is_another(
 
         def ask(self, *_: Any, seconds: float | None) -> None:
             self.lost = seconds == 2.0
-            raise parallel_jobs.Lost("gone")
+            raise worker.Lost("gone")
 
     started: list[int] = []
-    monkeypatch.setattr(parallel_jobs, "Apart", Apart)
-    monkeypatch.setattr(parallel_jobs, "_local", threading.local())
+    monkeypatch.setattr(worker, "Apart", Apart)
+    monkeypatch.setattr(worker, "_local", threading.local())
     unit = small("pm").unit(0, 0)
     for seconds, mib in [(1.0, 10), (2.0, 10), (1.0, 10), (1.0, 20)]:
-        [done] = parallel_jobs.asked(parallel_jobs.Asked([unit], "", seconds, mib))
+        [done] = worker.compute_all(worker.Work([unit], "", seconds, mib))
         assert done.failure is not None
         assert done.loads == 0
     assert started == [10, 10, 20]
@@ -186,7 +186,7 @@ def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.Mon
     assert base.key
     monkeypatch.setattr("omtl.experiment.unit.files_of", lambda _: {"file": "0" * 64})
     assert small("pm").unit(0, 0).key != base.key
-    done = parallel_jobs.worker(base)
+    done = worker.compute_one(base)
     assert done.failure is not None
     assert "other code or files" in done.failure.reason
     monkeypatch.undo()
@@ -206,7 +206,7 @@ def test_a_task_is_computed_by_the_code_that_asks(
     looked: list[int] = []
     monkeypatch.setattr(Unit, "is_same_here", lambda unit: (looked.append(unit.repeat), same)[1])
     units = [*small("pm").repeats(0, 3), small("dom2").unit(0, 3)]
-    dones = parallel_jobs.asked(parallel_jobs.Asked(units, "", None, None))
+    dones = worker.compute_all(worker.Work(units, "", None, None))
     assert [done.result is not None for done in dones] == [same] * 4
     assert looked == ([0, 3] if same else [0, 1, 2, 3])
     assert [bool(done.peak_mib) for done in dones] == [False, False, False, True]
@@ -411,10 +411,8 @@ def test_units_asked_for_twice_are_computed_once(
 ) -> None:
     """Counted where they are computed."""
     calls = []
-    honest = parallel_jobs.compute
-    monkeypatch.setattr(
-        parallel_jobs, "compute", lambda unit: (calls.append(unit), honest(unit))[1]
-    )
+    honest = worker.compute
+    monkeypatch.setattr(worker, "compute", lambda unit: (calls.append(unit), honest(unit))[1])
     parallel_jobs.run(small("pm").repeats(0, 2) * 3, store, SERIAL, quiet=True)
     assert len(calls) == 2
 

@@ -24,7 +24,6 @@ SYMBOLS = {"reference", "theory", "data_fetchers"}
 LONG = {
     "omtl/data": "rounds",
     "omtl/evidence": "_printed",
-    "omtl/experiment": "compose",
     "omtl/learners": "pay",
     "omtl/protocols": "scored",
     "omtl/sklearn": (

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from omtl.experiment.unit import compute
-from scripts.elastic_client import units
+from scripts.elastic.client import units
 
 with suppress(ImportError):  # without engines, threads and processes remain
     import distributed.cli.dask_worker  # noqa: F401

@@ -1,4 +1,4 @@
-"""Putting what a script has measured into the records and a page of the documentation."""
+"""Writing what a script has measured: a file of results, and its place in a page of docs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,16 @@ from contextlib import suppress
 from pathlib import Path
 
 from omtl.util.files import write_whole
+from omtl.util.paths import RESULTS, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
+TRUST = RESULTS / "trust"
+
+
+def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write a file of rows under their columns."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([columns, *rows])
+    write_whole(path, text.getvalue())
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -38,13 +46,11 @@ def record(name: str, columns: Sequence[str], row: Sequence[str], order: Sequenc
 
     It replaces the one with the same first cell; the rows stand in the order of first cells.
     """
-    path = ROOT / "results" / "trust" / f"{name}.csv"
+    path = TRUST / f"{name}.csv"
     rows: dict[str, Sequence[str]] = {}
     with suppress(FileNotFoundError), path.open(encoding="utf-8", newline="") as file:
         rows = {known[0]: known for known in [*csv.reader(file)][1:]}
     rows[row[0]] = row
     every = [rows[first] for first in order if first in rows]
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([columns, *every])
-    write_whole(path, text.getvalue())
+    write_csv(path, columns, every)
     fill(ROOT / "docs" / "trust.md", name, table(columns, every))

@@ -1,7 +1,7 @@
 """What `scripts.elastic` breaks: runs, and workers of dask, forked from a process that is warm.
 
 That process has this module and all that it needs loaded, and the units' learner compiled
-(`scripts.elastic_warm`), so that a run begins at once. A fork ends as any program does.
+(`scripts.elastic.warm`), so that a run begins at once. A fork ends as any program does.
 """
 
 from __future__ import annotations
@@ -22,18 +22,15 @@ from omtl.compute.progress import Progress
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, resolve_jobs
 from omtl.experiment.unit import Unit
-from omtl.tables.plan import Experiment
 from omtl.util.signals import ended
+from scripts.perceptrons import perceptrons
 
 UNITS = 60
 
 
 def units() -> list[Unit]:
     """Return units that take some milliseconds each."""
-    reading: dict[str, Any] = {"name": "as_written", "answers": {}}
-    experiment = Experiment.compose("pm", "random_walk", "rounds", None, reading)
-    experiment.dataset["options"] |= {"n_examples": 3000, "n_features": 50, "n_tasks": 8}
-    return experiment.repeats(0, UNITS)
+    return perceptrons(UNITS, n_examples=3000, n_features=50, n_tasks=8)
 
 
 def nap(seconds: float) -> int:
@@ -45,7 +42,7 @@ def nap(seconds: float) -> int:
 def start(function: Callable[..., int], *given: Any, err: Path | None = None) -> Any:
     """Run a function in a fork of the warm process, which ends with the status it returns."""
     forks = multiprocessing.get_context("forkserver")
-    forks.set_forkserver_preload(["scripts.elastic_warm"])
+    forks.set_forkserver_preload(["scripts.elastic.warm"])
     process = forks.Process(target=_in_fork, args=(function, given, err))
     process.start()
     return process

@@ -1,11 +1,11 @@
 """Runs commands of ``omtl`` in forks of a process that has the package loaded and compiled.
 
-Started as ``python scripts/warm_server.py``, it takes orders on standard input, each a line of
-JSON: ``folder`` to run in, ``arguments`` of the command, the files ``out`` and ``err`` for what it
-prints, and ``limit``, the largest file in bytes that it may write (0 for any). The first is run in
-the process itself, which answers ``ready``; each other in a fork, answered by two lines: the fork's
-process id when it begins, and its exit status, or minus the signal that killed it. A fork ends as
-any program does. Experiments, results and the store are those of the folder.
+Started as a script (`scripts.faults.runs.Server`), it takes orders on standard input, each a line
+of JSON: ``folder`` to run in, ``arguments`` of the command, the files ``out`` and ``err`` for what
+it prints, and ``limit``, the largest file in bytes that it may write (0 for any). The first is run
+in the process itself, which answers ``ready``; each other in a fork, answered by two lines: the
+fork's process id when it begins, and its exit status, or minus the signal that killed it. A fork
+ends as any program does. Experiments, results and the store are those of the folder.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from omtl.util import paths, user_folder
 

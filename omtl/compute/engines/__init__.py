@@ -1,0 +1,102 @@
+"""The engines that compute tasks: threads, processes, and clusters of dask and ray.
+
+An engine is a pool: it says how many tasks it can work on, takes tasks, and returns what has ended.
+It is asked for its capacity at every turn, so workers may join and leave a cluster at any time.
+Clusters open once per process and close when it ends; without an address, they start workers on
+this machine that listen to nobody else.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing
+from typing import Any
+
+import joblib
+
+from omtl.compute.engines.dask_cluster import Dask
+from omtl.compute.engines.local import Alone, Processes, Threads
+from omtl.compute.engines.pool import Function, Pool
+from omtl.compute.engines.ray_cluster import Ray
+from omtl.experiment.config import choose
+from omtl.util.errors import UserError
+
+Take = Callable[[int], Any]
+Results = Generator[list[Any], None, None]
+
+
+def _jobs(parallel: Mapping[str, Any]) -> int:
+    jobs = int(parallel["jobs"])
+    return joblib.cpu_count() if jobs < 1 else jobs
+
+
+ENGINES: dict[str, Callable[[Function, Mapping[str, Any], int], Pool]] = {
+    "sequential": lambda function, _, __: Alone(function),
+    "threading": lambda function, how, most: Threads(function, min(_jobs(how), most)),
+    "loky": lambda function, how, most: Processes(function, min(_jobs(how), most)),
+    "dask": lambda function, how, _: Dask(function, how.get("address", ""), _jobs(how)),
+    "ray": lambda function, how, _: Ray(function, how.get("address", ""), _jobs(how)),
+}
+"""How each pool is opened: for a function, a config, and as many tasks as there are at most."""
+
+
+def results(function: Function, take: Take, parallel: Mapping[str, Any], most: int) -> Results:
+    """Yield what a function returns for tasks, in lists of what has ended, in whatever order.
+
+    A list is empty where nothing has ended for a moment.
+
+    Parameters
+    ----------
+    function : callable
+        Of a module of the package: workers import it.
+    take : callable
+        Given how many workers there are now, returns the next task; None where there is none left.
+    parallel : mapping
+        An option of ``conf/parallel``.
+    most : int
+        How many tasks there are at most: more threads or processes are not started.
+
+    Raises
+    ------
+    UserError
+        If the engine is unknown or not installed, or its cluster cannot be reached or is gone.
+    """
+    engine = ENGINES[choose("parallel.backend", parallel["backend"], list(ENGINES))]
+    try:
+        pool = engine(function, parallel, most)
+    except ImportError as fault:
+        raise UserError(
+            f"parallel={parallel['backend']} needs a package that is not installed ({fault}); "
+            "install it with: pip install 'omtl[engines]'"
+        ) from fault
+    with closing(pool):
+        yield from _turns(pool, take, parallel)
+
+
+def _turns(pool: Pool, take: Take, parallel: Mapping[str, Any]) -> Results:
+    """Hand out as much as there is room for now, yield what has ended, and begin again."""
+    under_way, more, told = 0, True, False
+    while True:
+        workers = pool.capacity()
+        while more and under_way < pool.backlog():
+            task = take(workers)
+            more = task is not None
+            if more:
+                pool.submit(task)
+                under_way += 1
+        if not under_way:
+            return
+        if not workers and not told:
+            where = f" at {parallel['address']}" if parallel.get("address") else ""
+            print(
+                f"omtl: {parallel['backend']}{where} has no workers now; waiting for one",
+                file=sys.stderr,
+            )
+        told = not workers
+        returned, fault = pool.ended()
+        if returned or fault is None:
+            yield returned
+        if fault is not None:
+            raise fault
+        under_way -= len(returned)

@@ -1,0 +1,159 @@
+"""The engines of this machine: this process alone, its threads, and processes by loky."""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any
+
+from omtl.compute.engines.pool import LOOK, Ends, Function
+from omtl.compute.orphans import end_with
+
+IDLE = 300
+"""Seconds after which worker processes without work end."""
+
+ONE_THREAD = {
+    f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
+}
+"""Environment of worker processes, whose number is that of the cores."""
+
+
+class Alone:
+    """This process itself, which works on one task at a time."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self._tasks: list[Any] = []
+
+    def capacity(self) -> int:
+        """One."""
+        return 1
+
+    def backlog(self) -> int:
+        """One: a task is chosen when the one before has ended."""
+        return 1
+
+    def submit(self, task: Any) -> None:
+        """Take a task."""
+        self._tasks.append(task)
+
+    def ended(self) -> Ends:
+        """Work on what was taken."""
+        tasks, self._tasks = self._tasks, []
+        return [self._function(task) for task in tasks], None
+
+    def close(self) -> None:
+        """Nothing is under way."""
+
+
+class _Local:
+    """Workers of this machine, each of which puts what has ended into a queue."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._ended: SimpleQueue[Any] = SimpleQueue()
+
+    def capacity(self) -> int:
+        """As many as there are workers."""
+        return self._jobs
+
+    def backlog(self) -> int:
+        """Two for each worker, so that none waits."""
+        return 2 * self._jobs
+
+    def _unpacked(self, end: Any) -> Any:
+        raise NotImplementedError
+
+    def ended(self) -> Ends:
+        """Return what has ended."""
+        returned: list[Any] = []
+        try:
+            returned.append(self._unpacked(self._ended.get(timeout=LOOK)))
+            while True:
+                returned.append(self._unpacked(self._ended.get_nowait()))
+        except Empty:
+            return returned, None
+        except Exception as fault:
+            return returned, fault
+
+
+class Threads(_Local):
+    """Threads of this process, which end with it."""
+
+    def __init__(self, function: Function, jobs: int) -> None:
+        super().__init__(jobs)
+        self._tasks: SimpleQueue[Any] = SimpleQueue()
+        for _ in range(jobs):
+            Thread(target=self._work, args=(function,), daemon=True).start()
+
+    def _work(self, function: Function) -> None:
+        while (given := self._tasks.get()) is not None:
+            try:
+                self._ended.put((function(given[0]), None))
+            except BaseException as fault:  # whoever waits for the task is to know
+                self._ended.put((None, fault))
+
+    def submit(self, task: Any) -> None:
+        """Take a task."""
+        self._tasks.put((task,))
+
+    def _unpacked(self, end: tuple[Any, BaseException | None]) -> Any:
+        if end[1] is not None:
+            raise end[1]
+        return end[0]
+
+    def close(self) -> None:
+        """Let threads end after the task that each works on."""
+        while not self._tasks.empty():
+            self._tasks.get()
+        for _ in range(self._jobs):
+            self._tasks.put(None)
+
+
+class Processes(_Local):
+    """Processes of this machine, by loky; they serve the next pool too, and end with this one."""
+
+    def __init__(self, function: Function, jobs: int) -> None:
+        from joblib.externals.loky import get_reusable_executor
+        from joblib.externals.loky.backend import get_context
+
+        super().__init__(jobs)
+        self._function = function
+        self._under_way: set[Future[Any]] = set()
+        self._executor = get_reusable_executor(
+            jobs,
+            context=get_context("loky"),  # which does not run the user's script again
+            timeout=IDLE,
+            initializer=end_with,
+            initargs=(os.getpid(),),
+            env=ONE_THREAD,
+        )
+
+    def submit(self, task: Any) -> None:
+        """Take a task."""
+        future = self._executor.submit(self._function, task)
+        self._under_way.add(future)
+        future.add_done_callback(self._ended.put)
+
+    def _unpacked(self, end: Any) -> Any:
+        self._under_way.discard(end)
+        return end.result()
+
+    def close(self) -> None:
+        """End the workers where they work on something.
+
+        Not before what was submitted last is on its way to them: a thread of loky (3.6.0) that
+        still looks for it then would print a `KeyError`.
+        """
+        until = time.monotonic() + LOOK
+        while self._waiting() and time.monotonic() < until:
+            time.sleep(0.001)
+        if self._under_way:
+            self._executor.shutdown(kill_workers=True)
+
+    def _waiting(self) -> bool:
+        """Whether some task has neither been handed to a worker nor ended."""
+        return not all(future.running() or future.done() for future in self._under_way)

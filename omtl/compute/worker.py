@@ -1,0 +1,146 @@
+"""What a worker does: it computes units, each of which has a result or the reason it has none."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from data_fetchers.fetch import DataMissing
+from omtl.compute import memory
+from omtl.compute.one_thread import one_thread
+from omtl.compute.own_process import Apart, Lost
+from omtl.experiment import loading
+from omtl.experiment.unit import Result, Unit, compute
+from omtl.util.errors import UserError
+from omtl.util.files import cannot_write
+from omtl.util.paths import kept
+from omtl.util.raised import describe
+from omtl.util.user_folder import VARIABLE, make_importable
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a unit has no result; `missing_data` where its data set is unavailable."""
+
+    reason: str
+    missing_data: bool = False
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a worker returns: a unit's result or why it has none, and how the worker fares."""
+
+    unit: Unit
+    result: Result | None
+    failure: Failure | None
+    worker: str
+    peak_mib: float | None
+    loads: int
+
+
+@lru_cache
+def this_process() -> str:
+    """Return a name of this process that no other has."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def compute_one(
+    unit: Unit, mark: str = "", is_last: bool = True, before: Unit | None = None
+) -> Done:
+    """Compute a unit; return its result, or the reason if it failed.
+
+    Parameters
+    ----------
+    unit : Unit
+    mark : str
+        Since when this process's memory is measured (`omtl.compute.memory`).
+    is_last : bool
+        Whether it is the last one of its task, which reports the peak of them all.
+    before : Unit, optional
+        One of the same task that this process had the code and the files for.
+
+    Raises
+    ------
+    WriteError
+        If the disk is full, which no other unit would mend.
+    """
+    memory.follow(mark)
+    result, failure = None, None
+    try:
+        if not (before and _made_of_the_same(unit, before)) and not unit.is_same_here():
+            raise UserError(
+                f"{this_process()} has other code or files than the process that asks it for "
+                f"{unit.name}; bring its checkout and its data to the same state"
+            )
+        make_importable()
+        with one_thread():
+            result = compute(unit)
+    except UserError as fault:
+        failure = Failure(str(fault), missing_data=isinstance(fault, DataMissing))
+    except SystemExit as end:
+        failure = Failure(f"{unit.name}: its code asked Python to exit (status {end.code})")
+    except Exception as fault:  # any fault of one unit must leave the others alone
+        if isinstance(fault, OSError) and fault.errno in FULL:
+            raise cannot_write(fault.filename or kept(), fault) from fault
+        failure = Failure(f"{unit.name}: {describe(fault)}")
+    peak = memory.peak_since() if is_last else 0.0
+    return Done(unit, result, failure, this_process(), peak, loading.times_loaded())
+
+
+def _made_of_the_same(unit: Unit, other: Unit) -> bool:
+    """Whether two units differ in their repeat only, as far as that can be told at once."""
+    parts = ("algorithm", "dataset", "protocol")
+    return all(getattr(unit, part) is getattr(other, part) for part in parts)
+
+
+class Work(NamedTuple):
+    """What a worker is asked to compute.
+
+    Parameters
+    ----------
+    units : list of Unit
+    mark : str
+        Since when the worker's memory is measured (`omtl.compute.memory`).
+    seconds : float or None
+    mib : int or None
+        Limits of each unit.
+    """
+
+    units: list[Unit]
+    mark: str
+    seconds: float | None
+    mib: int | None
+
+
+_local = threading.local()
+
+
+def compute_all(work: Work) -> list[Done]:
+    """Compute units in a worker, one after the other."""
+    dones: list[Done] = []
+    with one_thread():
+        for unit in work.units:
+            before = dones[-1].unit if dones and dones[-1].result else None
+            dones.append(_one(unit, work, before))
+    return dones
+
+
+def _one(unit: Unit, work: Work, before: Unit | None) -> Done:
+    """Compute a unit; apart, where its learner is the user's or it has a limit."""
+    if work.seconds is None and work.mib is None and not unit.is_own:
+        return compute_one(unit, work.mark, unit is work.units[-1], before)
+    kind = work.mib, os.environ.get(VARIABLE)
+    if getattr(_local, "kind", None) != kind or _local.apart.is_lost():
+        _local.kind, _local.apart = kind, Apart(work.mib)
+    try:
+        return _local.apart.ask(compute_one, unit, work.mark, seconds=work.seconds)
+    except Lost as fault:
+        failure = Failure(f"{unit.name}: {fault}")
+        return Done(unit, None, failure, this_process(), memory.peak_since(), 0)

@@ -1,0 +1,1 @@
+"""Breaking runs on clusters at random moments, and going on with them."""

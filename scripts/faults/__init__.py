@@ -1,0 +1,1 @@
+"""Breaking runs at random moments, and going on with them."""
