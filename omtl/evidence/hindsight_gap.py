@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pandas as pd
 
 from omtl.evidence.comparisons import CONFIDENCE, shown
 from omtl.evidence.paired_tests import FEWEST, RESAMPLES
-from omtl.experiment.config import for_column, named_reading, questions
+from omtl.experiment.config import for_column, load_option, named_reading, questions
 from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.naming import READINGS
 from omtl.experiment.selection import HONEST
@@ -67,8 +68,12 @@ Rows = dict[str, list[np.ndarray]]
 
 
 def compares(description: TableDescription) -> bool:
-    """Whether a table compares its paper's own algorithms with others by more than time."""
-    return bool(description.proposed)
+    """Whether a table's own algorithms can be compared with others by a rule without hindsight.
+
+    That takes more than times, and a protocol that notes mistakes along the stream.
+    """
+    protocol = import_module(load_option("protocol", description.protocol)["module"])
+    return bool(description.proposed) and getattr(protocol, "TRACED", True)
 
 
 def tables() -> list[str]:

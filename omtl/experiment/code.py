@@ -140,8 +140,15 @@ def _imports_of(tree: ast.Module, package: str) -> list[str]:
 
 
 def _without_docstrings(tree: ast.Module) -> ast.Module:
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    """Return code without strings that are statements, those below constants included."""
     for node in ast.walk(tree):
-        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
+        for field in ("body", "orelse", "finalbody"):
+            if isinstance(statements := getattr(node, field, None), list):
+                kept = [each for each in statements if not _is_docstring(each)]
+                setattr(node, field, kept or [ast.Pass() for _ in statements[:1]])
     return tree
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)

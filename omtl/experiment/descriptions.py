@@ -67,12 +67,14 @@ class Column:
 class Print:
     """What a paper's text says that can be held against its printed numbers.
 
-    `examples` has the number of examples by column, `bold` the rows that are bold there.
+    `examples` has the number of examples by column, `bold` the rows that are bold there. `repeats`
+    is of how many runs the numbers are, where these are not the table's; 0 where they are.
     """
 
     examples: Mapping[str, int] = field(default_factory=dict)
     bold: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     spread: Literal["standard deviation", "standard error"] = "standard deviation"
+    repeats: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +105,11 @@ class TableDescription(Description):
     findings: Mapping[str, str] = field(default_factory=dict)
     too_slow: Mapping[str, str] = field(default_factory=dict)
     searched_without: tuple[str, ...] = ()
+
+    @property
+    def printed_repeats(self) -> int:
+        """Of how many runs the printed numbers are."""
+        return self.print.repeats or self.repeats
 
     def digits_of(self, metric: str) -> int:
         """Return how many digits of a metric are shown after the point."""

@@ -27,6 +27,9 @@ from omtl.util.errors import UserError
 NEEDS = ("score", "update")
 """Methods that a learner must have."""
 
+TRACED = False
+"""Whether mistakes are noted along the stream; rules without hindsight look at them there."""
+
 
 def part_to_learn(setting: Setting) -> Part:
     """Return the training examples in order, and the held-out ones.

@@ -137,7 +137,7 @@ def repeated_rows(table: str, asked: TableDescription) -> Outcome:
         gaps = np.array([abs(float(a["mean"]) - float(b["mean"])) for a, b in twins])
         units = np.array([max(unit_of(a["mean"]), unit_of(b["mean"])) for a, b in twins])
         error = np.array([np.hypot(float(a["std"]), float(b["std"])) for a, b in twins])
-        error /= np.sqrt(asked.repeats)
+        error /= np.sqrt(asked.printed_repeats)
 
         def agree(away: np.ndarray, units: Any = units, error: Any = error) -> np.ndarray:
             reach = 1.5 * units  # rounding adds half a unit
@@ -187,7 +187,7 @@ def impossible(table: str, asked: TableDescription) -> Outcome:
     examples has steps of 100 / n over the number of runs: where they are finer than the last digit,
     any mean is possible, and it counts as not tested. So does a spread where any can be.
     """
-    runs, says = asked.repeats, asked.print
+    runs, says = asked.printed_repeats, asked.print
     errors = says.spread == "standard error"
     tested, findings = 0, []
     for cell in published(table):
@@ -244,7 +244,7 @@ def small_spreads(table: str, asked: TableDescription) -> Outcome:
     share = np.array(
         [relative[i] / np.median(relative[(column == column[i]) & (index != i)]) for i in index]
     )
-    chances = holm(stats.f.cdf(share**2, asked.repeats - 1, asked.repeats - 1))
+    chances = holm(stats.f.cdf(share**2, asked.printed_repeats - 1, asked.printed_repeats - 1))
     findings = []
     for cell, part, chance in zip(cells, share, chances, strict=True):
         if chance < LEVEL:

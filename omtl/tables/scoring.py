@@ -165,7 +165,7 @@ def found_by_task(results: list[Result], chosen: np.ndarray) -> dict[str, np.nda
 def printed(table: Table, cell: Cell) -> Printed:
     """Return a cell's published number."""
     asked = table.description
-    return Printed(cell.mean, cell.std, asked.spread, asked.repeats)
+    return Printed(cell.mean, cell.std, asked.spread, asked.printed_repeats)
 
 
 def compared(table: Table, cell: Cell, values: np.ndarray) -> Difference | None:
@@ -328,7 +328,7 @@ def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
             s.cell.mean,
             s.cell.std,
             table.description.spread if s.cell.std else "",
-            str(table.description.repeats) if s.cell.mean else "",
+            str(table.description.printed_repeats) if s.cell.mean else "",
             *numbers(s),
             s.verdict,
             *deviations(s),

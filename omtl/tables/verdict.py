@@ -147,9 +147,10 @@ def difference(printed: Printed, mean: float, std: float, count: int, drawn: boo
     ours = std**2 / count
     if drawn:
         theirs, df = std**2, count - 1.0
+    elif printed.deviation is None:
+        theirs, df = std**2 / printed.repeats, count - 1.0  # one deviation, and it is ours
     else:
-        deviation = std if printed.deviation is None else printed.deviation
-        theirs = deviation**2 / printed.repeats
+        theirs = printed.deviation**2 / printed.repeats
         parts = ours**2 / max(count - 1, 1) + theirs**2 / max(printed.repeats - 1, 1)
         df = (ours + theirs) ** 2 / parts if parts else math.inf
     error = math.hypot(math.sqrt(theirs), printed.rounding)

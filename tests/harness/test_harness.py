@@ -195,7 +195,7 @@ def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> No
 
     (package / "other.py").write_text("y = 1")
     base = version("from omtl.other import y\nx = y")
-    assert version('"""Doc."""\nfrom omtl.other import y\n# why\nx = y') == base
+    assert version('"""Doc."""\nfrom omtl.other import y\n# why\nx = y\n"""What x is."""\n') == base
     assert version("from omtl.other import y\nx = y + 1") != base
     (package / "other.py").write_text("y = 2")
     assert version("from omtl.other import y\nx = y") != base

@@ -123,6 +123,8 @@ def test_a_spread_that_is_not_printed_is_taken_to_be_ours() -> None:
     found = difference(Printed("10.00", "", STD, 4), 10.0, 0.5, 16, drawn=False)
     assert found.ours_se == pytest.approx(0.125)
     assert found.published_se == pytest.approx(0.25, rel=1e-3)
+    assert found.df == 15  # the one deviation is that of our 16 numbers
+    assert difference(Printed("10.00", "", STD, 1), 10.0, 0.5, 16, drawn=False).df == 15
 
 
 def test_numbers_without_any_spread_are_compared_by_their_digits() -> None:
