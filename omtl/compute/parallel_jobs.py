@@ -1,7 +1,7 @@
 """Computing units in parallel, each stored as it ends.
 
-Workers need no store: they return what they computed, and the one process that was started stores
-it at once. So the same code serves threads, processes, and clusters whose machines share no files.
+Workers need no store: they return their results, and the main process stores them at once. So the
+same code serves threads, processes, and clusters whose machines share no files.
 """
 
 from __future__ import annotations
@@ -40,32 +40,32 @@ DEAD = {
         "WorkerCrashedError",
     ),
 }
-"""What engines raise where a worker has died, by their modules."""
+"""Exceptions that engines raise when a worker has died, by module."""
 
 ATTEMPTS = 3
-"""How often in a row workers may die without any unit done in between."""
+"""Number of times in a row that workers may die without a finished unit in between."""
 
 SYNC_SECONDS = 0.2
-"""Seconds after which what was saved is brought to the disk, and reported."""
+"""Seconds after which saved results are flushed to disk and reported."""
 
 
 @dataclass
 class Outcome:
-    """What became of the units that were asked for.
+    """The outcome of the requested units.
 
     Parameters
     ----------
     computed, reused : int
-        How many were computed now, and how many were in the store.
+        Number of units computed now, and number found in the store.
     failed : dict of str to Failure
-        By the key of each unit that failed, why.
+        The failures, by the unit's key.
     seconds : dict of str to float
-        By the key of each unit that is stored, how long it took when it was computed.
+        The duration of each stored unit when it was computed, by key.
     peaks : dict of str to float or None
-        The most memory that each process that computed has held, in MiB, since the table was begun
-        (`omtl.compute.memory.begin`); None where that cannot be told.
+        Peak memory of each computing process, in MiB, since the start of the table
+        (`omtl.compute.memory.begin`); None if unknown.
     loads : dict of str to int
-        How many data sets each of them has loaded.
+        Number of data sets that each of them has loaded.
     """
 
     computed: int = 0
@@ -76,7 +76,7 @@ class Outcome:
     loads: dict[str, int] = field(default_factory=dict)
 
     def add(self, part: Outcome) -> None:
-        """Count what became of further units."""
+        """Add the outcomes of further units."""
         self.computed += part.computed
         self.reused += part.reused
         self.failed |= part.failed
@@ -86,15 +86,15 @@ class Outcome:
         self.loads |= part.loads
 
     def note_peak(self, process: str, peak: float | None) -> None:
-        """Keep the largest peak of a process; None where one is not known."""
+        """Keep the largest peak of a process; None if one is unknown."""
         earlier = self.peaks.get(process, 0.0)
         self.peaks[process] = None if peak is None or earlier is None else max(earlier, peak)
 
     @property
     def peak_mib(self) -> float | None:
-        """The sum of the most that each process has held: the run has held no more at any time.
+        """The sum of the processes' peaks: an upper bound on the run's memory.
 
-        None where that of a process is not known.
+        None if that of a process is unknown.
         """
         self.note_peak(this_process(), memory.peak_since())
         known = [peak for peak in self.peaks.values() if peak is not None]
@@ -102,17 +102,17 @@ class Outcome:
 
 
 def why_lacking(units: Sequence[Unit], n_stored: int, failed: Mapping[str, Failure]) -> str:
-    """Return why not all of these units are stored: the first one's failure, or how many are."""
+    """Return why not all of these units are stored: the first failure, or the number missing."""
     reasons = [failed[unit.key].reason for unit in units if unit.key in failed]
     return reasons[0] if reasons else f"{n_stored} of {len(units)} repeats are stored"
 
 
 def _deaths() -> tuple[type[Exception], ...]:
-    """Return the exceptions of `DEAD` that can be raised: those of modules that are in use."""
+    """Return the exceptions of `DEAD` from modules that are in use."""
     return tuple(
         getattr(sys.modules[module], name)
         for module, names in DEAD.items()
-        if sys.modules.get(module) is not None  # None where its import is forbidden
+        if sys.modules.get(module) is not None  # None if its import is blocked
         for name in names
     )
 
@@ -120,16 +120,16 @@ def _deaths() -> tuple[type[Exception], ...]:
 def as_done(
     units: Sequence[Unit], store: Store, parallel: Mapping[str, Any]
 ) -> Generator[list[Done | None], None, None]:
-    """Compute units and yield those that have ended since; None for one that another run stored.
+    """Compute units and yield finished ones; None for one stored by another run.
 
-    Where a worker dies, what it worked on is computed by another.
+    If a worker dies, another one computes its units.
 
     Raises
     ------
     UserError
         If workers die again and again, or the engine is unavailable.
     Exception
-        Whatever else the engine raises, as it is: computing again would not mend it.
+        Any other exception of the engine: computing again would not help.
     """
     left = {unit.key: unit for unit in units}
     limits = {name: parallel.get(f"unit_{name}") for name in ("seconds", "mib")}
@@ -179,7 +179,7 @@ def as_done(
 
 
 class _Saving:
-    """Results on their way into the store: several are brought to the disk at a time.
+    """Results on their way into the store: several are flushed to disk at a time.
 
     Only then are they counted and reported as done.
     """
@@ -190,7 +190,7 @@ class _Saving:
         self._synced = time.monotonic()
 
     def take(self, done: Done | None) -> None:
-        """Save a result, or count a unit that failed; None is one that another run stored."""
+        """Save a result, or count a failed unit; None means that another run has stored it."""
         if done is None:
             self._outcome.reused += 1
             self._bar.done()
@@ -206,11 +206,11 @@ class _Saving:
             self._saved.append(done)
 
     def is_due(self, idle: bool) -> bool:
-        """Whether to bring what was saved to the disk: nothing else is to do, or it is time."""
+        """Whether to flush saved results: nothing else to do, or it is time."""
         return bool(self._saved) and (idle or time.monotonic() - self._synced > SYNC_SECONDS)
 
     def sync(self) -> None:
-        """Bring what was saved to the disk, and report it."""
+        """Flush saved results to disk, and report them."""
         self._store.sync()
         for done in self._saved:
             assert done.result is not None
@@ -224,14 +224,14 @@ class _Saving:
 def run(
     units: Sequence[Unit], store: Store, parallel: Mapping[str, Any], quiet: bool = False
 ) -> Outcome:
-    """Compute the units that the store lacks.
+    """Compute the units that are missing from the store.
 
     Parameters
     ----------
     units : sequence of Unit
-        What is needed; a unit that is asked for twice is computed once.
+        The required units; a unit requested twice is computed once.
     store : Store
-        Where results are and go.
+        The store of results.
     parallel : mapping
         An option of ``conf/parallel``: its ``backend``, how many ``jobs`` (−1 for all cores), and
         the ``address`` of a cluster.
@@ -241,7 +241,7 @@ def run(
     Raises
     ------
     WriteError
-        If a result cannot be stored; those before it are.
+        If a result cannot be stored; earlier ones are.
     UserError
         If the engine is unavailable, or its workers die again and again.
     """
@@ -269,7 +269,7 @@ def run(
                     saving.sync()
         finally:
             saving.sync()
-    for unit in missing:  # some may be another run's, which was faster
+    for unit in missing:  # another run may have stored some first
         known = unit.key in outcome.seconds or unit.key in outcome.failed
         if not known and (facts := store.facts(unit)) is not None:
             outcome.seconds[unit.key] = facts["seconds"]

@@ -1,4 +1,4 @@
-"""What a worker does: it computes units, each of which has a result or the reason it has none."""
+"""Workers: computing units, each with a result or the reason for having none."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a unit has no result; `missing_data` where its data set is unavailable."""
+    """Why a unit has no result; `missing_data` if its data set is unavailable."""
 
     reason: str
     missing_data: bool = False
@@ -35,7 +35,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Done:
-    """What a worker returns: a unit's result or why it has none, and how the worker fares."""
+    """A worker's answer: a unit's result or failure, and facts about the worker."""
 
     unit: Unit
     result: Result | None
@@ -47,7 +47,7 @@ class Done:
 
 @lru_cache
 def this_process() -> str:
-    """Return a name of this process that no other has."""
+    """Return a unique name for this process."""
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
@@ -60,16 +60,16 @@ def compute_one(
     ----------
     unit : Unit
     mark : str
-        Since when this process's memory is measured (`omtl.compute.memory`).
+        The start of this process's memory measurement (`omtl.compute.memory`).
     is_last : bool
-        Whether it is the last one of its task, which reports the peak of them all.
+        Whether it is the last one of its task, which reports the peak.
     before : Unit, optional
-        One of the same task that this process had the code and the files for.
+        A unit of the same task whose code and files this process has.
 
     Raises
     ------
     WriteError
-        If the disk is full, which no other unit would mend.
+        If the disk is full, which affects all units.
     """
     memory.follow(mark)
     result, failure = None, None
@@ -86,7 +86,7 @@ def compute_one(
         failure = Failure(str(fault), missing_data=isinstance(fault, DataMissing))
     except SystemExit as end:
         failure = Failure(f"{unit.name}: its code asked Python to exit (status {end.code})")
-    except Exception as fault:  # any fault of one unit must leave the others alone
+    except Exception as fault:  # one failure must not affect other units
         if isinstance(fault, OSError) and fault.errno in FULL:
             raise cannot_write(fault.filename or kept(), fault) from fault
         failure = Failure(f"{unit.name}: {describe(fault)}")
@@ -95,19 +95,19 @@ def compute_one(
 
 
 def _made_of_the_same(unit: Unit, other: Unit) -> bool:
-    """Whether two units differ in their repeat only, as far as that can be told at once."""
+    """Whether two units differ only in their repeat, by a quick check."""
     parts = ("algorithm", "dataset", "protocol")
     return all(getattr(unit, part) is getattr(other, part) for part in parts)
 
 
 class Work(NamedTuple):
-    """What a worker is asked to compute.
+    """A task for a worker.
 
     Parameters
     ----------
     units : list of Unit
     mark : str
-        Since when the worker's memory is measured (`omtl.compute.memory`).
+        The start of the worker's memory measurement (`omtl.compute.memory`).
     seconds : float or None
     mib : int or None
         Limits of each unit.
@@ -123,7 +123,7 @@ _local = threading.local()
 
 
 def compute_all(work: Work) -> list[Done]:
-    """Compute units in a worker, one after the other."""
+    """Compute units in a worker, one by one."""
     dones: list[Done] = []
     with one_thread():
         for unit in work.units:
@@ -133,7 +133,7 @@ def compute_all(work: Work) -> list[Done]:
 
 
 def _one(unit: Unit, work: Work, before: Unit | None) -> Done:
-    """Compute a unit; apart, where its learner is the user's or it has a limit."""
+    """Compute a unit, isolated if its learner is the user's or it has a limit."""
     if work.seconds is None and work.mib is None and not unit.is_own:
         return compute_one(unit, work.mark, unit is work.units[-1], before)
     kind = work.mib, os.environ.get(VARIABLE)

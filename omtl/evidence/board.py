@@ -1,4 +1,4 @@
-"""The board: every learner on every data set by one rule without hindsight, and who beats whom."""
+"""The board: all learners on all data sets under one rule without hindsight, ranked."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ TEXTS = ("values", "chosen", "stream", "why")
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of a board.
+    """The request for a board.
 
     Parameters
     ----------
     board : str
         A name in ``conf/board``.
     learners, data : sequence of str
-        Those that compete, and on what; all for none.
+        The competing learners and their data sets; empty means all.
     repeats : int or None
         The board's own number for None.
     seed : int
@@ -79,7 +79,7 @@ class Asked:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is the board as its config says."""
+        """Whether it is the whole board of its config."""
         return self == Asked(self.board)
 
 
@@ -96,7 +96,7 @@ class Board:
 
     @property
     def n_repeats(self) -> int:
-        """How often each cell is played."""
+        """Number of repeats of each cell."""
         return self.asked.repeats or self.config["repeats"]
 
     @cached_property
@@ -151,7 +151,7 @@ class Board:
         return [f"'algorithm.{name}={_listed(values)}'" for name, values in grid.items()]
 
     def command(self, dataset: str, algorithm: str) -> str:
-        """Return what plays a cell alone."""
+        """Return the command that plays just this cell."""
         words = [f"algorithm={algorithm}", *self.overrides(dataset), *self.grid_words(algorithm)]
         return " ".join(["omtl run", *words])
 
@@ -167,7 +167,7 @@ class Board:
         }
 
     def play(self, store: Store, parallel: Mapping[str, Any]) -> Outcome:
-        """Compute what the store lacks."""
+        """Compute missing units."""
         return run([unit for units in self.units.values() for unit in units], store, parallel)
 
 
@@ -270,18 +270,18 @@ def numbers(found: pd.DataFrame) -> tuple[list[str], dict[str, np.ndarray]]:
 
 
 def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
-    """Return a row for each learner, the highest rating first.
+    """Return one row per learner, with the highest rating first.
 
-    The rating is relative to those that are in `found`.
+    Ratings are relative to the learners in `found`.
 
     Parameters
     ----------
     found : DataFrame
         Rows of `CELLS`.
     metric : str
-        Of which a lower or higher number wins.
+        The metric that decides battles.
     seed : int
-        Of the bootstrap.
+        Seed of the bootstrap.
     """
     learners, values = numbers(found)
     about = found.drop_duplicates("algorithm").set_index("algorithm")
@@ -347,7 +347,8 @@ def data_facts(board: Board, store: Store) -> pd.DataFrame:
 
 
 def beside_median(rows: pd.DataFrame, column: str) -> dict[str, float]:
-    """Return what each learner takes beside the median one: the geometric mean of data sets."""
+    """Return each learner's cost relative to the median learner, as a geometric mean over data
+    sets."""
     taken = rows.dropna(subset=column)
     if taken.empty:
         return {}
@@ -357,7 +358,7 @@ def beside_median(rows: pd.DataFrame, column: str) -> dict[str, float]:
 
 
 def csv(rows: pd.DataFrame) -> str:
-    """Return rows as they are kept."""
+    """Return rows in their stored form."""
     return rows.to_csv(index=False, lineterminator="\n", float_format="%.10g")
 
 

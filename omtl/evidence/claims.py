@@ -26,10 +26,10 @@ from omtl.tables.scoring import Scored
 from omtl.util.errors import UserError
 
 TRUE, FALSE, NO_NUMBERS = "true", "false", "no numbers"
-"""Whether a claim is true of the paper's own printed numbers; a figure prints none."""
+"""Whether a claim is true of the paper's printed numbers; figures have none."""
 
 ROUNDING = 1e-9
-"""By so much a difference of printed numbers may miss a margin that it just reaches."""
+"""Tolerance for a difference of printed numbers that just reaches a margin."""
 
 COLUMNS = ("paper", "claim", "place", "says", "in_print", "reading", "outcome")
 """Columns of ``<table or figure>.claims.csv``; its comparisons are in ``results/statistics``."""
@@ -42,7 +42,7 @@ Place = tuple[str, Callable[[str], np.ndarray]]
 """Where things are compared: what it is called, and the numbers there of what is named."""
 
 NOTHING = np.empty(0)
-"""The numbers of what was not run."""
+"""The numbers of something that was not run."""
 
 
 def claims_of(paper: str) -> tuple[Claim, ...]:
@@ -201,7 +201,7 @@ def in_print(claim: Claim) -> tuple[str, str]:
 
 
 def outcome_of(outcomes: Iterable[str]) -> str:
-    """Return a claim's outcome: it fails with any of its comparisons, and holds with all."""
+    """Return a claim's outcome: it fails if any of its comparisons fails, and holds if all hold."""
     found = set(outcomes)
     return next((one for one in (FAILS, UNDECIDED) if one in found), HOLDS)
 

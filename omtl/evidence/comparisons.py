@@ -1,4 +1,4 @@
-"""Comparisons: one learner beside another, paired over the repeats that both have.
+"""Comparisons of two learners, paired over the repeats that both have.
 
 All that the evidence says of two learners is a row of one table, of `Comparison`: whether a claim
 holds, practical equivalence, what `omtl compare` says, what sharing gains on the board. Its
@@ -17,16 +17,16 @@ import pandas as pd
 from scipy import stats
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
-"""Outcomes of what is said of two learners."""
+"""Outcomes of a statement about two learners."""
 
 BETTER, EQUIVALENT, WORSE = "better", "equivalent", "worse"
-"""How a learner stands beside another one, where that is decided."""
+"""The decided outcomes of comparing a learner with another one."""
 
 CONFIDENCE = 0.95
 """Level of the interval of a mean difference over shared repeats."""
 
 LEVEL = 1.0 - CONFIDENCE
-"""Chance of a wrong decision that is allowed: in one comparison, or in a whole family."""
+"""Allowed probability of a wrong decision, in one comparison or in a whole family."""
 
 REGION = 0.05
 """Numbers within this share of each other are practically equivalent."""
@@ -42,9 +42,9 @@ def interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def p_of(differences: np.ndarray) -> np.ndarray:
-    """Return the two-sided p of Student's t test that means are 0, over the last axis.
+    """Return the two-sided p value of the t test that means are 0, over the last axis.
 
-    It is 1 for fewer than two repeats and where a number is not finite.
+    It is 1 for fewer than two repeats, or if a number is not finite.
     """
     n, mean = differences.shape[-1], differences.mean(axis=-1)
     if n < 2:
@@ -58,24 +58,24 @@ def p_of(differences: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What is said of two learners, or of two points of lines, and how sure it is.
+    """A statement about two learners, or two points of lines, and its uncertainty.
 
     Parameters
     ----------
     place : str
-        Where they are compared.
+        The place of the comparison.
     one, other : str
-        Which is compared with which.
+        The two that are compared.
     numbers : tuple of ndarray of shape (n_repeats,)
-        Those of the one and of the other in the same repeats; empty where one was not run.
+        Their numbers in the same repeats; empty if one was not run.
     bounds : tuple of float
-        The mean of the paired differences, or the ratio, is said to be between them.
+        The statement says that the mean of the paired differences, or the ratio, lies between them.
     ratio : bool
-        Whether numbers are divided: differences and their bounds are of logarithms then, and the
-        mean is the geometric one of the ratios.
+        Whether numbers are divided: then differences and their bounds are logarithms, and the mean
+        is the geometric mean of the ratios.
     repeats_are_of : str
-        Where the repeats are of one data set, the interval is conditional on it: another sample of
-        the same kind may move the mean by more.
+        If the repeats share one data set, the interval is conditional on it: another sample of the
+        same kind may change the mean by more.
     """
 
     place: str
@@ -88,7 +88,7 @@ class Comparison:
 
     @property
     def relation(self) -> str:
-        """What is said, as text."""
+        """The statement as text."""
         least, most = self.bounds
         if self.ratio:
             return f"{self.place}: {self.one} / {self.other} in [{least:g}, {most:g}]"
@@ -97,7 +97,7 @@ class Comparison:
 
     @cached_property
     def differences(self) -> np.ndarray:
-        """The paired differences, of logarithms for a ratio; none where one was not run."""
+        """The paired differences, of logarithms for a ratio; empty if one was not run."""
         one, other = self.numbers
         if not one.size or not other.size:
             return np.empty(0)
@@ -106,7 +106,7 @@ class Comparison:
 
     @property
     def n_repeats(self) -> int:
-        """How many repeats both have."""
+        """Number of repeats that both have."""
         return self.differences.size
 
     @property
@@ -121,12 +121,12 @@ class Comparison:
 
     @property
     def mean(self) -> float:
-        """The mean difference, or the geometric mean of the ratios; NaN where one was not run."""
+        """The mean difference, or the geometric mean of the ratios; NaN if one was not run."""
         return self.of_numbers(self.differences.mean()) if self.n_repeats else np.nan
 
     @cached_property
     def interval(self) -> tuple[float, float]:
-        """The interval of the mean; NaN where one was not run."""
+        """The interval of the mean; NaN if one was not run."""
         if not self.n_repeats:
             return np.nan, np.nan
         low, high = interval(self.differences)
@@ -134,9 +134,9 @@ class Comparison:
 
     @property
     def away(self) -> np.ndarray:
-        """The differences from the finite bound nearest to their mean; NaN where there is none.
+        """The differences from the finite bound nearest to their mean; NaN if there is none.
 
-        Crossing that bound would turn the outcome.
+        Crossing that bound would reverse the outcome.
         """
         finite = [bound for bound in self.limits if np.isfinite(bound)]
         mean = float(self.differences.mean())
@@ -144,15 +144,15 @@ class Comparison:
 
     @cached_property
     def p(self) -> float:
-        """The two-sided p of Student's t test that the mean is the nearest bound.
+        """The two-sided p value of the t test that the mean equals the nearest bound.
 
-        It is below `LEVEL` exactly where the interval decides.
+        It is below `LEVEL` exactly if the interval decides.
         """
         return float(p_of(self.away))
 
     @property
     def effect(self) -> float:
-        """How far the mean difference is on the side of its bound that is said.
+        """How far the mean difference lies on the stated side of its bound.
 
         In standard deviations of the paired differences; negative on the other side. For a bound
         of 0 it is Cohen's d for paired samples, positive as is said.
@@ -168,7 +168,7 @@ class Comparison:
 
     @property
     def outcome(self) -> str:
-        """Whether what is said holds, by the interval alone."""
+        """Whether the statement holds, by the interval alone."""
         (low, high), (least, most) = self.interval, self.bounds
         if least < low and high < most:
             return HOLDS
@@ -192,10 +192,10 @@ class Comparison:
 
 
 def standing(low: float, high: float, lower_is_better: bool) -> str:
-    """Return what the interval of a ratio says about the region of practical equivalence.
+    """Return the outcome of a ratio's interval for the region of practical equivalence.
 
-    `equivalent` where it lies within the region, `better` or `worse` where it lies outside, and
-    `undecided` where it reaches over a border or there is none.
+    `equivalent` if it lies within the region, `better` or `worse` if it lies outside, and
+    `undecided` if it crosses a border or there is no interval.
     """
     border = 1.0 + REGION
     if 1.0 / border < low and high < border:
@@ -216,7 +216,7 @@ def beside(one: np.ndarray, other: np.ndarray, lower_is_better: bool) -> dict[st
 
 
 def shown(number: float) -> str:
-    """Return a number as text; nothing where there is none."""
+    """Return a number as text; empty if there is none."""
     return "" if np.isnan(number) else f"{number:.4g}"
 
 

@@ -1,9 +1,9 @@
 """How much of each table's margin comes from tuning in hindsight.
 
-The margin is that of one of the paper's own algorithms over one of its rivals, each at the
-hyper-parameters that the rule chooses. Both are picked once for the whole table: a composite of the
-best of each column would be attained by no learner. Both rules look at the same plays of the same
-repeats; the margin between the printed numbers, picked alike, stands before them.
+The margin is that of one of the paper's own algorithms over one of its rivals, each with the
+hyper-parameters chosen by the rule. Both are chosen once for the whole table, because no learner
+attains a composite of the best of each column. Both rules use the same plays of the same repeats;
+the margin between the printed numbers, chosen in the same way, comes first.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def whole_rows(
 
 
 def pick(means: np.ndarray, sign: float) -> np.ndarray:
-    """Return which of several rows is the best over all places: the number of the row.
+    """Return the index of the row that is best over all places.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def pick(means: np.ndarray, sign: float) -> np.ndarray:
 
 
 def drawn(rows: Rows, places: Sequence[Place], seed: int) -> list[np.ndarray]:
-    """Return which repeats are in each resample, drawn alike for all tasks of a data set."""
+    """Return the repeats in each resample, the same for all tasks of a data set."""
     found: dict[str, np.ndarray] = {}
     for (dataset, _), values in zip(places, next(iter(rows.values())), strict=True):
         rng = generator(seed, of="resampled repeats", dataset=dataset)
@@ -148,7 +148,7 @@ def drawn(rows: Rows, places: Sequence[Place], seed: int) -> list[np.ndarray]:
 
 @dataclass(frozen=True)
 class Margin:
-    """By how much one of several rows is better than one of several others, in each place.
+    """The margin of one of several rows over one of several others, in each place.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def _kind(cell: Cell, asked: TableDescription) -> str:
 
 
 def sentence(row: Mapping[Any, str]) -> str:
-    """Return what a row says: the margin in print and by both rules."""
+    """Return a row's text: the margin in print and under both rules."""
     ends = []
     for kind in ("", "honest_"):
         low, high = row[f"{kind}low"], row[f"{kind}high"]

@@ -1,11 +1,11 @@
 """Paired tests of the claims' comparisons, with correction, effect sizes and intervals.
 
-All comparisons that a table or figure decides under a reading are one family. A claim fails with
-any one of its comparisons, so what must be bounded is the chance of even one wrong decision in the
-family: Holm's correction does that whatever the comparisons share, and they share learners and
-repeats. Of a claim that holds it asks more than it must: all its comparisons have to be sure at
-once anyway. Benjamini and Yekutieli's q values, which bound the share of wrong decisions under any
-dependence, are written beside it.
+All comparisons that a table or figure decides under a reading are one family. A claim fails if any
+one of its comparisons fails, so the probability of even one wrong decision in the family must be
+bounded. Holm's correction does that under any dependence, and comparisons share learners and
+repeats. For a claim to hold it is stricter than necessary, because all its comparisons must be
+certain at once anyway. Benjamini and Yekutieli's q values, which bound the share of wrong decisions
+under any dependence, are given as well.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from omtl.measures.correction import holm
 from omtl.util.seeds import generator
 
 RESAMPLES = 9999
-"""Resamples of a bootstrap interval."""
+"""Number of resamples of a bootstrap interval."""
 
 FEWEST = 5
-"""A bootstrap interval needs so many repeats."""
+"""Minimum number of repeats for a bootstrap interval."""
 
 COMPARISONS = (
     "paper",
@@ -88,7 +88,7 @@ def as_family(
 ) -> pd.DataFrame:
     """Return the rows of a family of comparisons, those that were run corrected for being many.
 
-    What several claims compare alike counts once.
+    A comparison shared by several claims counts once.
 
     Parameters
     ----------
@@ -117,5 +117,5 @@ def as_family(
 
 
 def _same(comparison: Comparison) -> tuple[bytes, tuple[float, ...]]:
-    """Return what two comparisons share if they are one and the same."""
+    """Return the identity of a comparison, equal for equal comparisons."""
     return comparison.differences.tobytes(), tuple(comparison.limits)

@@ -1,4 +1,4 @@
-"""Average ranks of a table's algorithms over its data sets, and which of them can be told apart."""
+"""Average ranks of a table's algorithms over its data sets, and their critical difference."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RANKS = (
 
 
 WIDEST_SHARE = 0.8
-"""A critical difference of more than this share of all ranks decides nearly nothing."""
+"""A critical difference above this share of the range of ranks decides almost nothing."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Ranking:
     friedman, p : float
         Friedman's statistic with its p value; NaN for fewer than three algorithms.
     critical_difference : float
-        Average ranks that differ by less cannot be told apart (Nemenyi's test at `CONFIDENCE`).
+        Average ranks that differ by less are not distinguishable (Nemenyi's test at `CONFIDENCE`).
     """
 
     metric: str

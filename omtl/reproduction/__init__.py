@@ -1,1 +1,1 @@
-"""End to end: compute missing units, compare with the published numbers, show, write."""
+"""End-to-end runs: compute missing units, compare with the published numbers, show, write."""

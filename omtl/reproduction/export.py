@@ -32,24 +32,24 @@ from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS
 
 Contents = dict[str, str | bytes]
-"""What is written, by the endings of the files' names."""
+"""Writers by file suffix."""
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written, what it is of, and where the numbers are from."""
+    """The written files, their subject, and the source of the numbers."""
 
     paths: list[Path]
     content: str
     source: str
 
     def __str__(self) -> str:
-        """Return what was exported as text."""
+        """Return a description of the export."""
         return f"{self.content}; from {self.source}"
 
 
 def export(name: str, request: Request, folder: Path) -> Exported:
-    """Write a data set, or a table or figure as the store has it or the kept results.
+    """Write a data set, or a table or figure from the store or the kept results.
 
     Nothing is computed. All files carry the names of the reading and of the selection
     rule, but for the closest reading and the own rule (`omtl.experiment.naming`).
@@ -79,11 +79,11 @@ def export(name: str, request: Request, folder: Path) -> Exported:
 
 
 Parts = tuple[Contents, str, str, str]
-"""Files by their endings, what they are called before these, what they show, and their source."""
+"""Files by suffix, their common name, their subject, and their source."""
 
 
 def _table(name: str, request: Request) -> Parts:
-    """Return what is exported of a table."""
+    """Return the export of a table."""
     table = request.planned(name)
     description = table.description
     scored, run = stored_or_kept(table, request)
@@ -105,7 +105,7 @@ def _table(name: str, request: Request) -> Parts:
 
 
 def _figure(name: str, request: Request) -> Parts:
-    """Return what is exported of a figure: that in ``results/`` where it is of the full run."""
+    """Return the export of a figure: the one in ``results/`` if it is the full run's."""
     description = plan.describe("figure", name)
     request.check(description)
     reading, stem = named_reading(description.paper, request.reading), request.stem(description)
@@ -134,7 +134,7 @@ def _figure(name: str, request: Request) -> Parts:
 
 
 def _data_set(name: str, request: Request) -> Parts:  # noqa: ARG001 - as for tables
-    """Return what is exported of a data set."""
+    """Return the export of a data set."""
     contents = croissant(name)
     return contents, name, "its examples, and their description in Croissant", "its files"
 
@@ -166,7 +166,7 @@ COUNTED = ("published_repeats", "n_repeats", "n_draws")
 def typed(rows: pd.DataFrame) -> pd.DataFrame:
     """Return a table's rows, which are text as in the CSV, with numbers where they are numbers.
 
-    A number that is missing is null; what counts something is a whole number.
+    Missing numbers are null; counts are integers.
     """
     made = rows.copy()
     for name in (*MEASURED, *TESTED, *COUNTED):

@@ -23,7 +23,7 @@ from omtl.util.errors import UserError
 
 
 def run(*overrides: str, by_repeat: bool = False) -> pd.DataFrame:
-    """Run an experiment, or all of a sweep, as ``omtl run`` does.
+    """Run an experiment or a sweep, like ``omtl run``.
 
     Parameters
     ----------
@@ -31,12 +31,12 @@ def run(*overrides: str, by_repeat: bool = False) -> pd.DataFrame:
         As on the command line: ``"algorithm=dom1,coml"``, ``"repeats=5"``. Lists of values are
         swept, the last one fastest.
     by_repeat : bool
-        Whether each repeat has a row.
+        Whether to return one row per repeat.
 
     Returns
     -------
     DataFrame
-        A row per run: what it was composed of, the mean and standard deviation of each metric
+        One row per run: its options, the mean and standard deviation of each metric
         (``error``, ``error_std``, ...), the hyper-parameters. A run that failed has a row with the
         reason in ``failed``.
 
@@ -74,15 +74,15 @@ def table(
     seed: int = 0,
     selection: str | None = None,
 ) -> pd.DataFrame:
-    """Reproduce a table of a paper, as ``omtl table`` does, and write no file.
+    """Reproduce a table of a paper, like ``omtl table``, without writing files.
 
     Parameters
     ----------
     name : str
         The table's id, such as ``"dom-table1"``.
     reading : str
-        A standard one (`omtl.experiment.naming.READINGS`), by default that which comes closest to
-        what is published, or another of the paper's.
+        A standard one (`omtl.experiment.naming.READINGS`), by default the one closest to the
+        published numbers, or another reading of the paper.
     repeats : int, optional
         The number of repeats; as many as published by default.
     seed : int
@@ -92,7 +92,7 @@ def table(
     Returns
     -------
     DataFrame
-        A row per cell: what is published, ours, the verdict.
+        One row per cell: the published number, ours, the verdict.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def table(
     plan = request.planned(name)
     scored = scoring.score_table(plan, request, play_table(plan, request).failed)
     text = scoring.frame(plan, scored, request.rule(plan.description)).to_csv(index=False)
-    return pd.read_csv(io.StringIO(text))  # cells are texts; read again, they have their types
+    return pd.read_csv(io.StringIO(text))  # cells are text; reading them again restores their types
 
 
 def compare(
@@ -116,7 +116,7 @@ def compare(
     only: Sequence[str] = (),
     more: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Play a learner beside the baselines on the same streams, as ``omtl compare`` does.
+    """Compare a learner with the baselines on the same streams, like ``omtl compare``.
 
     Parameters
     ----------
@@ -125,13 +125,13 @@ def compare(
     metric : str
         ``"error"``, or another metric that the protocol measures.
     only, more : sequence of str
-        Algorithms in place of the baselines, and beside them.
+        Algorithms instead of the baselines, and in addition to them.
 
     Returns
     -------
     DataFrame
-        A row per learner, the best first: its mean with a 95 % interval, the difference of the
-        learner that was asked for and this one with its interval, p (Holm) and the outcome.
+        One row per learner, best first: its mean with a 95 % interval, the difference between your
+        learner and this one with its interval, the p value (Holm) and the outcome.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def compare(
 def compare_as_asked(
     overrides: Sequence[str], metric: str, only: Sequence[str], more: Sequence[str]
 ) -> tuple[Compared, dict]:
-    """Return a comparison, and the config that the overrides compose.
+    """Return a comparison, and its composed config.
 
     Raises
     ------

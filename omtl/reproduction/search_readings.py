@@ -193,7 +193,7 @@ def search(
 
 
 def answers_of_other_tables(paper: str, table: str, reading: str) -> dict[str, str]:
-    """Return the answers of a paper's reading that cannot move a table's columns."""
+    """Return the answers of a paper's reading that cannot affect a table's columns."""
     columns = {column.published for column in describe("table", table).columns}
     if f"{paper}/{reading}" not in options("reading"):
         return {}

@@ -28,12 +28,12 @@ from omtl.tables.verdict import CONFIDENCE, FAR, JUDGED, MATCH, MISSING, NEAR, O
 EXPERIMENT = [part.name for part in fields(Experiment)]
 
 NO_EXPERIMENT = Experiment({}, {}, {}, None)
-"""What stands in for a cell's experiment where nothing is kept beside the table."""
+"""Replaces a cell's experiment if none is stored with the table."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A chosen hyper-parameter, and the values that it was chosen from."""
+    """A chosen hyper-parameter, and the values it was chosen from."""
 
     name: str
     value: str
@@ -97,13 +97,13 @@ class Shown(Scored):
 
     @property
     def place(self) -> str:
-        """The cell's row and column in words."""
+        """The names of the cell's row and column."""
         task = "" if self.cell.task == "all" else f", task {self.cell.task.removeprefix('task')}"
         return f"{self.cell.algorithm} on {self.cell.dataset}{task}"
 
     @property
     def label(self) -> str:
-        """The cell in one sentence, for those who do not see it."""
+        """The cell in one sentence, for screen readers."""
         ours = f"{self.ours} ± {self.ours_std}" if self.ours_std else self.ours or "none"
         spread = f" ± {self.cell.std}" if self.cell.std else ""
         printed = f", published {self.cell.mean}{spread}" if self.cell.mean else ""
@@ -167,10 +167,10 @@ class Shown(Scored):
         if self.mean is None:
             return ""
         if self.repeats is None:
-            return "the repeats are not in the store of this checkout"
+            return "this checkout's store does not have the repeats"
         stored = self.repeats.values.mean()
         if not np.isclose(stored, self.mean, rtol=0.0, atol=KEPT_PRECISION):
-            return "the store has another number than results/; make the table anew"
+            return "the number in the store differs from results/; make the table again"
         return ""
 
     @cached_property

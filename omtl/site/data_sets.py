@@ -133,7 +133,7 @@ def _columns(dataset: str, sources: Sources) -> Any:
 def _differences(configs: list[Config], sources: Sources) -> Any:
     """Yield, for each paper that uses the data set, how the paper's data differ from ours.
 
-    Of a table on a paper's page it is the rows of this data set, else the paragraphs.
+    From a table on a paper's page, these are the rows of this data set; otherwise, the paragraphs.
     """
     used: dict[str, set[str]] = {}
     for config in configs:

@@ -24,14 +24,14 @@ from omtl.tables.scoring import Scored, compared, not_run, score_table
 from omtl.util.paths import ROOT, results_to_read
 
 READINGS = tuple(reversed(tuple(STANDARD)))
-"""The standard readings in the order in which they are shown; others follow."""
+"""The standard readings in display order; others follow."""
 
 Place = tuple[str, str, str, str]
 """Data set, algorithm, task and metric of a cell."""
 
 
 def rows(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a csv as text; none where the file is not there."""
+    """Return the rows of a CSV file as text; none if the file does not exist."""
     if not path.exists():
         return []
     found = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
@@ -39,17 +39,17 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def text_of(path: Path) -> str:
-    """Return a file's text; nothing where it is not there."""
+    """Return a file's text; empty if it does not exist."""
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def ordered(readings: list[str]) -> list[str]:
-    """Return readings once each, the ones that all papers have first."""
+    """Return unique readings, starting with those that all papers have."""
     return [r for r in dict.fromkeys([*READINGS, *readings]) if r in readings]
 
 
 def reading_file(folder: Path, name: str, reading: str, form: str) -> Path:
-    """Return the place of a file of a reading; that of the closest carries no name."""
+    """Return the path of a reading's file; that of the closest reading carries no name."""
     return folder / f"{by_reading(name, reading)}.{form}"
 
 
@@ -60,17 +60,17 @@ def place_of(row: Mapping[str, str]) -> Place:
 
 @dataclass(frozen=True)
 class Run:
-    """A table as it was run: under a reading, by a selection rule.
+    """A run of a table: under a reading, with a selection rule.
 
     Parameters
     ----------
     table, reading : str
     selection : str
-        Another rule than the table's own; empty for that.
+        A rule other than the table's own; empty for the table's own.
     rows : list of dict
         Its rows of the reproduced table.
     folder : Path
-        Where its files are.
+        The folder of its files.
     """
 
     table: str
@@ -81,27 +81,27 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What the run is called among those of its table."""
+        """The run's name among those of its table."""
         return f"{self.reading}_by_{self.selection}" if self.selection else self.reading
 
     @property
     def stem(self) -> str:
-        """What the table's files are called, before the reading and the ending."""
+        """The table's file name, without reading and suffix."""
         return f"{self.table}.{self.selection}" if self.selection else self.table
 
     def text(self, form: str) -> str:
-        """Return the text of one of its files; nothing where it is not there."""
+        """Return the text of one of its files; empty if it does not exist."""
         return text_of(reading_file(self.folder, self.stem, self.reading, form))
 
     @cached_property
     def meta(self) -> dict[str, Any]:
-        """What is kept beside the table; nothing where it is not there."""
+        """The metadata stored with the table; empty if there are none."""
         text = self.text("meta.json")
         return json.loads(text) if text else {}
 
     @property
     def machine(self) -> dict[str, Any]:
-        """What the run took, and on what machine; nothing where that was not here."""
+        """The run's duration and machine; empty if it was run elsewhere."""
         text = self.text("machine.json")
         return json.loads(text) if text else {}
 
@@ -116,13 +116,13 @@ class Run:
 
     @cached_property
     def repeats(self) -> dict[Place, np.ndarray]:
-        """Our number in each repeat, with all digits, by place."""
+        """Our number in each repeat, in full precision, by place."""
         found = csv.DictReader(io.StringIO(self.text("repeats.csv")))
         return {place_of(row): np.array(row["values"].split(), dtype=float) for row in found}
 
 
 def runs(results: Path, table: str) -> list[Run]:
-    """Return the runs of a table in a folder of results: those by the table's own rule first."""
+    """Return the runs of a table in a folder of results, those with its own rule first."""
     folder, found = results / "reproduced", []
     for selection in ("", *options("selection")):
         each = rows(folder / (f"{table}.{selection}.csv" if selection else f"{table}.csv"))
@@ -133,7 +133,7 @@ def runs(results: Path, table: str) -> list[Run]:
 
 
 def seconds_a_unit(table: str) -> float | None:
-    """Return how long a unit took on average when a table was run here; None if it never was."""
+    """Return the average duration of a table's units when it was run here, or None."""
     for run in runs(results_to_read(), table):
         if run.machine.get("seconds") and run.machine.get("units"):
             return float(run.machine["seconds"]) / float(run.machine["units"])
@@ -141,7 +141,7 @@ def seconds_a_unit(table: str) -> float | None:
 
 
 def kept_run(table: Table, request: Request) -> Run | None:
-    """Return the run in ``results/`` of a table as it is wanted, or None where there is none."""
+    """Return the requested run of a table in ``results/``, or None."""
     selection = request.rule(table.description)
     asked = request.seed, request.n_repeats(table.description)
     other = "" if selection == table.description.selection else selection
@@ -153,7 +153,7 @@ def kept_run(table: Table, request: Request) -> Run | None:
 
 
 def kept_scored(run: Run, table: Table) -> list[Scored]:
-    """Return all cells of a table with our numbers as a kept run has them."""
+    """Return all cells of a table with our numbers from a kept run."""
     by_place = {place_of(row): row for row in run.rows}
     scored = []
     for cell in table.cells:
@@ -165,7 +165,7 @@ def kept_scored(run: Run, table: Table) -> list[Scored]:
         params = json.loads(row["params"])
         used = run.experiments.get(f"{cell.algorithm} on {cell.dataset}", {}).get("algorithm", {})
         name = used.get("name")
-        rivals = cell.each_rival()  # of which the best one was taken
+        rivals = cell.each_rival()  # the best one was chosen
         played = [one for one in rivals if one.experiment.algorithm["name"] == name]
         diverged = 0 if row["ours_mean"] else int(np.sum(values == METRICS[cell.metric].worst))
         scored.append(
@@ -185,16 +185,16 @@ def kept_scored(run: Run, table: Table) -> list[Scored]:
 
 
 def _spread(row: Mapping[str, str]) -> tuple[float, float] | None:
-    """Return how a row's deviation compares with the printed ±; None where that is not kept."""
+    """Return a row's comparison of standard deviations with the printed ±, or None."""
     if not row.get("spread_ratio"):
         return None
     return float(row["spread_ratio"]), float(row["spread_p"])
 
 
 def keep_times(table: Table, scored: list[Scored], request: Request) -> list[Scored]:
-    """Return cells with the kept times in place of those just taken, which no two runs have alike.
+    """Return cells with the kept times instead of those just measured, which always differ.
 
-    A kept time stays if it is of the same hyper-parameters and data.
+    A kept time stays if it has the same hyper-parameters and data.
     """
     taken = any(METRICS[s.cell.metric].timing and s.values.size for s in scored)
     run = kept_run(table, request) if taken else None
@@ -211,13 +211,13 @@ def keep_times(table: Table, scored: list[Scored], request: Request) -> list[Sco
 
 
 def stored_or_kept(table: Table, request: Request) -> tuple[list[Scored], Run | None]:
-    """Return a table's cells with our numbers: the store's, or the kept ones where it has fewer.
+    """Return a table's cells with our numbers: the store's, or the kept ones if it has fewer.
 
     Returns
     -------
     scored : list of Scored
     run : Run or None
-        The kept run that they are of; None where they are of the store.
+        The kept run of the numbers; None if they come from the store.
     """
 
     def count(scored: list[Scored]) -> int:
@@ -232,7 +232,7 @@ def stored_or_kept(table: Table, request: Request) -> tuple[list[Scored], Run | 
 
 
 def source(run: Run | None) -> str:
-    """Return what to call the place that numbers are from: a kept run's files, or the store."""
+    """Return the name of the numbers' source: a kept run's files, or the store."""
     if run is None:
         return "the store"
     path = run.folder / f"{run.stem}.csv"

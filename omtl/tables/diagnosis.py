@@ -1,4 +1,4 @@
-"""The written diagnoses of cells that are off or many standard errors from print.
+"""The written diagnoses of cells that are off or many standard errors from the printed number.
 
 They are in ``experiments/<paper>/diagnoses.yaml``.
 """
@@ -27,7 +27,7 @@ def _read(text: str, where: str) -> tuple[Diagnosis, ...]:
 
 
 def diagnosis_of(table: Table, cell: Cell) -> str | None:
-    """Return why a cell is off or far from print, or None where nobody has written it down."""
+    """Return why a cell is off or far from the printed number, or None without a diagnosis."""
     for entry in diagnoses(table.description.paper):
         if (
             entry.table == table.id

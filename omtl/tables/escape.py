@@ -9,7 +9,7 @@ MARKUP = re.compile(
     r"|(?<![^\W_])_|_(?![^\W_])"
     r"|^(?:#|[-+=](?=\s|[-=]|$)|\d+(?=[.)](?:\s|$)))"
 )
-"""What Markdown may take for markup. An underscore within a word is none."""
+"""Characters that Markdown may read as markup, except underscores within words."""
 
 LATEX = {
     "\\": r"\textbackslash{}",
@@ -30,12 +30,12 @@ LATEX = {
 
 
 def one_line(text: str) -> str:
-    """Return text in one line, without characters that only control."""
+    """Return text on one line, without control characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def for_markdown(text: str) -> str:
-    """Return text as Markdown that shows just that, in one line."""
+    """Return Markdown that shows exactly this text, on one line."""
 
     def escaped(found: re.Match[str]) -> str:
         return f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}"
@@ -44,5 +44,5 @@ def for_markdown(text: str) -> str:
 
 
 def for_latex(text: str) -> str:
-    """Return text as LaTeX that shows just that, in one line."""
+    """Return LaTeX that shows exactly this text, on one line."""
     return "".join(LATEX.get(character, character) for character in one_line(text))

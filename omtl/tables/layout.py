@@ -1,4 +1,4 @@
-"""The layout of a table as its paper prints it, from which every output format is made."""
+"""The layout of a table as printed in its paper, the source of every output format."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ GROUP_OF_OURS = "Ours (not in the paper)"
 
 
 def plural(n: int, what: str) -> str:
-    """Return how many there are of what: ``1 repeat``, ``2 repeats``."""
+    """Return a count with its noun: ``1 repeat``, ``2 repeats``."""
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a laid-out table: the name of a group, or an algorithm with its cells."""
+    """A row of a laid-out table: a group's name, or an algorithm with its cells."""
 
     label: str
     cells: tuple[Scored | None, ...] = ()
@@ -61,9 +61,9 @@ class Layout:
     notes : tuple of str
         What is missing and why, and the diagnoses of cells that are off.
     digits : int or mapping
-        How many digits are shown after the point, for each metric if they differ.
+        Number of decimals, by metric if they differ.
     suspects : mapping
-        The findings of cells that are suspect in print, by their places.
+        The findings about cells that are suspect in print, by place.
     """
 
     title: str
@@ -75,23 +75,23 @@ class Layout:
     suspects: Mapping[Place, Sequence[Finding]] = field(default_factory=dict)
 
     def digits_of(self, scored: Scored) -> int:
-        """Return how many digits of a cell are shown after the point."""
+        """Return the number of decimals of a cell."""
         return self.digits if isinstance(self.digits, int) else self.digits[scored.cell.metric]
 
 
 def counts(scored: Sequence[Scored]) -> str:
-    """Return how many of the paper's cells got each verdict, as text."""
+    """Return the number of the paper's cells with each verdict, as text."""
     tally = Counter(s.verdict for s in scored if not s.cell.is_ours)
     parts = [f"{verdict} {tally[verdict]}" for verdict in VERDICTS if tally[verdict]]
     return f"{tally.total()} cells: {', '.join(parts)}"
 
 
 def lay_out(table: Table, scored: Sequence[Scored], request: Request) -> Layout:
-    """Return a table as its paper lays it out.
+    """Return a table in its paper's layout.
 
-    A description with ``blocks: dataset`` has a block of rows per data set, the tasks in columns;
-    otherwise the data sets are in columns, each with its metrics. Baselines of ours are a group of
-    their own.
+    With ``blocks: dataset`` in the description, there is a block of rows per data set, with the
+    tasks as columns; otherwise the data sets are columns, each with its metrics. Our extra
+    baselines are a separate group.
     """
     in_blocks = table.description.blocks == "dataset"
     blocks = dict.fromkeys(s.cell.dataset for s in scored) if in_blocks else [None]
@@ -151,17 +151,17 @@ def lay_out(table: Table, scored: Sequence[Scored], request: Request) -> Layout:
 
 
 def _head(s: Scored) -> tuple[str, str, str]:
-    """Return the column of a cell: its task alone where data sets are blocks of rows."""
+    """Return the column of a cell: only its task if data sets are blocks of rows."""
     return (s.cell.dataset if s.cell.task == "all" else "", s.cell.task, s.cell.metric)
 
 
 def is_apart(s: Scored) -> bool:
-    """Whether a cell is within 10 % of print, but too many standard errors away to be chance."""
+    """Whether a cell is within 10 % of the printed number, but too far away to be chance."""
     return s.verdict in (MATCH, NEAR) and s.difference is not None and s.difference.is_apart
 
 
 def reason_of(table: Table, s: Scored, selection: str) -> str:
-    """Return why a cell is missing, diverged, off or apart; nothing where it is none of these."""
+    """Return why a cell is missing, diverged, off or apart; empty if it is none of these."""
     if s.verdict == MISSING:
         return f"missing: {s.why}"
     if s.diverged:
@@ -191,7 +191,7 @@ def _notes(table: Table, scored: Sequence[Scored], selection: str) -> list[str]:
 
 
 def _of_reading(table: Table, selection: str) -> list[str]:
-    """Return which standard readings are the same for this table, and how much is luck."""
+    """Return which standard readings coincide for this table, and how much is luck."""
     name = table.reading["name"]
     if name not in READINGS:
         return []
@@ -210,11 +210,10 @@ def _of_reading(table: Table, selection: str) -> list[str]:
 
 
 def _before_all(table: Table, scored: Sequence[Scored]) -> list[str]:
-    """Return where baselines of ours are better than all that the paper compares; at most a line.
+    """Return where our extra baselines beat everything in the paper, in at most one line.
 
-    They are compared with the paper's algorithms as we ran them; the best number that it prints is
-    told too. Only the table's main metric counts, if it is not a time, and only columns that were
-    run in full.
+    They are compared with our runs of the paper's algorithms; the best printed number is given too.
+    Only the table's main metric counts, if it is not a time, and only complete columns.
     """
     metric = METRICS[table.description.metric]
     sign = 1.0 if metric.lower_is_better else -1.0
@@ -245,7 +244,7 @@ def _before_all(table: Table, scored: Sequence[Scored]) -> list[str]:
 
 
 def _conditional(scored: Sequence[Scored]) -> list[str]:
-    """Return that spreads are over shuffles of one data set, where they are; at most a line."""
+    """Return a note if spreads are over shuffles of one data set, in at most one line."""
     named = dict.fromkeys(
         s.cell.dataset
         for s in scored
@@ -259,7 +258,7 @@ def _short(table: Table, s: Scored) -> str:
 
 
 def _findings(table: Table, scored: Sequence[Scored]) -> list[str]:
-    """Return what learners found of the tasks, as the description's ``findings`` put it.
+    """Return the learners' findings about tasks, in the words of the description's ``findings``.
 
     By name, a phrase that is followed by the tasks and in what share of the repeats.
     """
@@ -276,7 +275,7 @@ def _findings(table: Table, scored: Sequence[Scored]) -> list[str]:
 
 
 def _places(group: Sequence[Scored], scored: Sequence[Scored]) -> str:
-    """Return where a group of cells is: by data set, the algorithms, or all of the paper's."""
+    """Return the place of a group of cells: by data set, its algorithms, or all of the paper's."""
     everywhere = Counter(s.cell.dataset for s in scored if not s.cell.is_ours)
     here = Counter(s.cell.dataset for s in group if not s.cell.is_ours)
     by_dataset: dict[str, list[str]] = {}

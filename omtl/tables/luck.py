@@ -1,11 +1,11 @@
 """How much of a search of readings is luck: its recorded trials on numbers never printed.
 
-For each column of a table, the search is taken as the choice of the recorded trial that is closest,
-and what it finds as the number of cells within 10 % of print. The same choice among the same trials
-is made for placebos: the printed numbers permuted between the algorithms, and the printed numbers
-each times exp(N(0, 0.2²)). A reading that tells how the authors worked beats both. And it holds
-where it was not chosen: the trial that is closest on one half of the algorithms is scored on the
-other.
+For each column of a table, the search is modelled as choosing the closest recorded trial, and its
+result as the number of cells within 10 % of the printed numbers. The same choice among the same
+trials is made for placebos: the printed numbers permuted between the algorithms, and each printed
+number multiplied by exp(N(0, 0.2²)). A reading that captures how the authors worked beats both. It
+also holds on data that did not choose it: the trial that is closest on one half of the algorithms
+is scored on the other half.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from omtl.util.paths import RESULTS
 from omtl.util.seeds import generator
 
 FARTHEST = 0.25
-"""A cell farther off than this share of the published number counts as this far."""
+"""Maximum distance of a cell, as a share of the published number."""
 
 WITHIN = 0.10
-"""A cell within this share of the published number is found: it is a `match` or `near`."""
+"""A cell within this share of the published number counts as found: a `match` or `near`."""
 
 PLACEBOS = 1000
-"""How many sets of numbers that were never printed the search is tried on, of each kind."""
+"""Number of placebos of each kind."""
 
 PERTURBED = 0.2
-"""Deviation of the logarithm of perturbed numbers about the printed ones."""
+"""Standard deviation of the logarithm of perturbed numbers around the printed ones."""
 
 SPLITS = 200
-"""How many times the algorithms are split into halves."""
+"""Number of splits of the algorithms into halves."""
 
 WHOLE = "(all)"
-"""The row of all columns of a table together."""
+"""The row for all columns of a table together."""
 
 COLUMNS = (
     "table",
@@ -81,7 +81,7 @@ class Search(NamedTuple):
 
 
 def luck(search: Search, asked: Mapping[str, Any], seed: int) -> pd.DataFrame:
-    """Return what a search finds of the printed numbers, and by luck.
+    """Return how many printed numbers a search finds, and how many by luck.
 
     Parameters
     ----------
@@ -135,13 +135,13 @@ def _matrices(search: Search, column: str, trials: list[int]) -> tuple[np.ndarra
 
 
 def _gaps(ours: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return each cell's distance as a share of the target; NaN where there is nothing to meet."""
+    """Return each cell's distance as a share of the target; NaN without a target."""
     gaps = np.abs(ours - targets) / np.abs(targets)
     return np.where(np.isnan(targets), np.nan, np.where(np.isnan(gaps), FARTHEST, gaps))
 
 
 def _closest(gaps: np.ndarray) -> int:
-    """Return the trial that a search would take."""
+    """Return the trial that a search would choose."""
     return int(np.argmin(np.nanmean(np.minimum(gaps, FARTHEST), axis=(1, 2))))
 
 
@@ -207,7 +207,7 @@ def _row(table: str, reading: str, found: list[tuple[Any, ...]]) -> tuple[str, .
 
 
 def write_luck(table: str, seed: int = 0) -> Path:
-    """Write what the recorded search of a table finds by luck; return the path.
+    """Write what a table's recorded search finds by luck; return the path.
 
     Raises
     ------
@@ -231,7 +231,7 @@ def write_luck(table: str, seed: int = 0) -> Path:
 
 
 def sentences(table: str, reading: str, results: Path = RESULTS) -> list[str]:
-    """Return how much of a table under a reading is luck, in a sentence, where it was measured."""
+    """Return how much of a table under a reading is luck, in a sentence, if measured."""
     path = results / "readings" / f"{table}.luck.csv"
     if not path.exists():
         return []

@@ -1,4 +1,4 @@
-"""From a table's description to its cells and the units that they need."""
+"""From a table's description to its cells and their units."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ class Cell:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is of a baseline that the paper does not have."""
+        """Whether it belongs to an extra baseline of ours."""
         return self.kind == OURS
 
     def rule(self, selection: str) -> dict[str, Any]:
-        """Return the config of the rule that chooses here in a table made by the named one."""
+        """Return the config of this cell's rule in a table made with the named rule."""
         return self.own_rules.get(selection) or rule_of(selection, self.reading)
 
     def of_one_draw(self) -> Cell:
@@ -85,7 +85,7 @@ class Cell:
         )
 
     def each_rival(self) -> list[Cell]:
-        """Return the cell once for each experiment that it may take its number from."""
+        """Return the cell once for each experiment that may provide its number."""
         return [
             replace(self, experiment=experiment, rivals=())
             for experiment in (self.experiment, *self.rivals)
@@ -106,7 +106,7 @@ class Table:
         return self.description.id
 
     def units(self, seed: int, n_repeats: int) -> list[Unit]:
-        """Return all units that the cells need, repeat after repeat."""
+        """Return all units of the cells, repeat after repeat."""
         needed: list[tuple[int, Unit]] = []
         choosers = [cell.chooser for cell in self.cells if cell.chooser is not None]
         played = [e for cell in self.cells for e in (cell.experiment, *cell.rivals)]
@@ -140,7 +140,7 @@ def describe(kind: str, name: str) -> TableDescription | FigureDescription:
     Raises
     ------
     UserError
-        If there is none of that id, or a key in it is wrong.
+        If there is none with this id, or a key is wrong.
     """
     known = descriptions(kind)
     path = known[choose(kind, name, list(known))]
@@ -154,7 +154,7 @@ def describe(kind: str, name: str) -> TableDescription | FigureDescription:
 
 
 def columns_of(paper: str) -> set[str]:
-    """Return what the columns of a paper's tables and the data sets of its panels are called."""
+    """Return the names of the columns of a paper's tables and the data sets of its panels."""
     tables = [describe("table", n) for n in descriptions("table") if n.startswith(f"{paper}-")]
     figures = [describe("figure", n) for n in descriptions("figure") if n.startswith(f"{paper}-")]
     columns = {column.published for table in tables for column in table.columns}
@@ -174,7 +174,7 @@ def published(table: str) -> list[dict[str, str]]:
 
 
 def places_of_ours(table: str, description: TableDescription) -> list[dict[str, str]]:
-    """Return the places of our own baselines: every column of the table, no printed number."""
+    """Return the places of our extra baselines: every column of the table, no printed number."""
     columns = dict.fromkeys((n["dataset"], n["task"], n["metric"]) for n in published(table))
     return [
         {"algorithm": row.ours, "dataset": dataset, "task": task, "metric": metric}
@@ -191,7 +191,7 @@ def rule_of(name: str, reading: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) -> Table:
-    """Return a table's cells under a reading, in the paper's order, and then those of ours.
+    """Return a table's cells under a reading, in the paper's order, followed by ours.
 
     Parameters
     ----------
@@ -200,9 +200,9 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
     reading : mapping
         A reading's config.
     plays : int, optional
-        How many of our repeats stand for each of the paper's, on synthetic data each with a draw of
-        its own; 0 for as many repeats as the paper's on one draw. By default as the description
-        says, or 1.
+        Number of our repeats for each repeat of the paper, on synthetic data each with its own
+        draw; 0 for the paper's number of repeats on one draw. By default as in the description, or
+        1.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Proofreading the papers' printed tables: checks of their numbers against one another.
 
-Nothing here looks at our runs. Each check gives findings, cell by cell; a cell with a finding is
-*suspect in print*. What a check can tell depends on what the paper says: the number of runs, of
-examples, what ``±`` is and which numbers are bold (``print`` in the table's description).
+Our runs are not used here. Each check gives findings, cell by cell; a cell with a finding is
+*suspect in print*. What a check can test depends on the paper's information: the number of runs and
+of examples, the meaning of ``±`` and the bold numbers (``print`` in the table's description).
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS
 
 LEVEL = 0.01
-"""Chance below which a coincidence counts as a finding."""
+"""Probability below which a coincidence counts as a finding."""
 
 MEAN, SPREAD, MARK = "mean", "spread", "mark"
-"""What of a cell a finding is about."""
+"""The part of a cell that a finding is about."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What is odd about a printed cell.
+    """A finding about a printed cell.
 
     `of` is the mean, the spread or the mark of the best. `chance` is the probability of the
     coincidence, at most; 0 for what arithmetic rules out, empty where none can be given.
@@ -68,7 +68,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Check:
-    """What a check did with a table: of how many things it could tell, and what it found.
+    """The extent of a check on a table, and its findings.
 
     `expected` is how many findings chance gives, for checks that count coincidences.
     """
@@ -183,7 +183,7 @@ def _repeats(
 def impossible(table: str, asked: TableDescription) -> Outcome:
     """Find means and spreads that so many runs on so many examples cannot give.
 
-    Counts are of examples of which the paper says how many there are. A mean of percentages of n
+    The paper must give the number of examples. A mean of percentages of n
     examples has steps of 100 / n over the number of runs: where they are finer than the last digit,
     any mean is possible, and it counts as not tested. So does a spread where any can be.
     """
@@ -295,7 +295,7 @@ CHECKS: dict[str, Callable[[str, TableDescription], Outcome]] = {
 
 @cache
 def checks_of(table: str) -> tuple[Check, ...]:
-    """Return what each check found in a published table."""
+    """Return the findings of each check in a published table."""
     asked = describe("table", table)
     found = []
     for name, check in CHECKS.items():
@@ -315,7 +315,7 @@ def suspects(table: str) -> dict[Place, list[Finding]]:
 
 
 def suspect_means(table: str) -> set[Place]:
-    """Return the cells whose printed means are suspect: no reading is preferred for their sake."""
+    """Return the cells whose printed means are suspect, which the search of readings ignores."""
     return {
         place
         for place, findings in suspects(table).items()
@@ -324,7 +324,7 @@ def suspect_means(table: str) -> set[Place]:
 
 
 def by_row(findings: Iterable[Finding]) -> list[str]:
-    """Return a sentence for each row of findings that say the same."""
+    """Return one sentence for each row's identical findings."""
     rows: dict[tuple[str, str], dict[str, list[str]]] = {}
     for one in findings:
         tasks = rows.setdefault((one.algorithm, one.says), {}).setdefault(one.dataset, [])
@@ -338,7 +338,7 @@ def by_row(findings: Iterable[Finding]) -> list[str]:
 
 
 def sentences(checks: Iterable[Check]) -> Iterator[str]:
-    """Yield a line for each check of each table, and for each of its findings, by row."""
+    """Yield one line per check of each table, and per finding, by row."""
     for check in checks:
         expected = f"; chance gives {check.expected}" if check.expected else ""
         count = len(check.findings)
@@ -348,7 +348,7 @@ def sentences(checks: Iterable[Check]) -> Iterator[str]:
 
 
 def write_findings(results: Path = RESULTS) -> tuple[list[str], list[Path]]:
-    """Proofread all published tables; return what was found, in lines, and the files written.
+    """Proofread all published tables; return the findings as lines, and the files written.
 
     ``proofread.csv`` has a row for each finding, ``proofread.checks.csv`` one for each check.
     """

@@ -16,14 +16,14 @@ from omtl.util.errors import UserError
 
 
 def honest_rule(own: str, reading: Mapping[str, Any] | None = None) -> str:
-    """Return the name of the rule without hindsight: a table's own, if it is honest as it is."""
+    """Return the name of the rule without hindsight: a table's own rule if that is honest."""
     rule = plan.rule_of(own, reading) if reading else load_option("selection", own)
     return own if is_honest(rule) else HONEST_OF.get(rule["rule"], HONEST)
 
 
 @dataclass(frozen=True)
 class Request:
-    """Which numbers of a table or figure are asked for, and how they are computed.
+    """Which numbers of a table or figure to compute, and how.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class Request:
     parallel : mapping
         An option of ``conf/parallel``.
     store : Store
-        Where finished units are and go.
+        The store of finished units.
     one_draw : bool
-        Whether all repeats on synthetic data shuffle one draw, as the papers' do.
+        Whether all repeats on synthetic data shuffle one draw, as in the papers.
     times : bool
-        Whether times that were just taken replace those that are kept.
+        Whether times just measured replace the kept ones.
     """
 
     reading: str = CLOSEST
@@ -59,7 +59,7 @@ class Request:
         Raises
         ------
         UserError
-            On an unknown table or reading, or a rule that the table cannot be asked for by.
+            On an unknown table or reading, or a rule that does not fit the table.
         """
         description = plan.describe("table", table)
         self.check(description)
@@ -71,7 +71,7 @@ class Request:
         return self.is_kept(description) and self.rule(description) == description.selection
 
     def is_kept(self, description: Description) -> bool:
-        """Whether this is a run whose table is kept in git: also that by the honest rule."""
+        """Whether the table of this run is kept in git, also under the honest rule."""
         return (
             self.repeats in (None, description.repeats)
             and self.seed == 0
@@ -88,12 +88,12 @@ class Request:
         return self.repeats or description.repeats
 
     def stem(self, description: Description) -> str:
-        """Return what files of the results are called, before their endings."""
+        """Return the names of result files, without suffix."""
         named = by_rule(description.id, self.rule(description), description.selection)
         return by_reading(named, self.reading)
 
     def check(self, description: Description) -> None:
-        """Make sure that a table or figure can be asked for by the rule.
+        """Check that a table or figure can be made with the rule.
 
         Raises
         ------

@@ -67,34 +67,34 @@ over the published ±, and `spread_p` the p of an F test (`omtl.tables.verdict.s
 """
 
 SHARED = ("examples", "seen", "seen_by_task")
-"""Arrays of a result that are not by point, but the same for all learners."""
+"""Arrays of a result that are the same for all points."""
 
 OF_REPEATS = ("table", "dataset", "algorithm", "task", "metric", "reading", "seed")
-"""What the raw repeats of a cell have in common."""
+"""Columns that the raw repeats of a cell share."""
 
 
 @dataclass(frozen=True)
 class Scored:
-    """A cell with what we have for it.
+    """A cell with our numbers for it.
 
     Parameters
     ----------
     values : ndarray of shape (n_repeats,)
         Our number in each repeat; empty if the cell was not run.
     difference : Difference or None
-        How far our mean is from the published one; None where one of them is lacking.
+        The difference between our mean and the published one; None if either is missing.
     shuffle_std : float
         Standard deviation of our number over shuffles of the same data.
     spread : tuple of float or None
-        How this compares with the published ± (`omtl.tables.verdict.spreads`).
+        Its comparison with the published ± (`omtl.tables.verdict.spreads`).
     params : dict
-        The chosen hyper-parameters (those most often chosen, where the rule chooses by repeat).
+        The chosen hyper-parameters (the most frequent ones, if the rule chooses by repeat).
     found : dict of str to ndarray
-        What the learner tells of its final states, by task: the mean over the repeats.
+        The learner's findings in its final states, by task, averaged over the repeats.
     why : str
         Why the cell was not run; empty if it was.
     diverged : int
-        In how many repeats the chosen point diverged: its value there is the metric's worst.
+        Number of repeats in which the chosen point diverged; its value there is the metric's worst.
     """
 
     cell: Cell
@@ -126,8 +126,8 @@ def values_of(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a cell's number in each repeat, and the points that the rule chose.
 
-    The rule looks at `results`, or at those of the cell's chooser in `by`; at each repeat alone
-    where each has a draw of its own, as the authors had one draw.
+    The rule uses `results`, or those of the cell's chooser in `by`, and each repeat alone if each
+    has its own draw, because the authors had one draw.
     """
     metric = METRICS[cell.metric]
     task = None if cell.task == "all" else int(cell.task.removeprefix("task")) - 1
@@ -151,7 +151,8 @@ def values_of(
 
 
 def found_by_task(results: list[Result], chosen: np.ndarray) -> dict[str, np.ndarray]:
-    """Return what learners tell of each task at the chosen points, the mean over the repeats."""
+    """Return the learners' findings about each task at the chosen points, averaged over the
+    repeats."""
     n_tasks = len(results[0].facts.get("task_names", ()))
     return {
         name.removeprefix("found_"): np.mean(
@@ -169,7 +170,7 @@ def printed(table: Table, cell: Cell) -> Printed:
 
 
 def compared(table: Table, cell: Cell, values: np.ndarray) -> Difference | None:
-    """Return how far our numbers are from the published one; None where there is none."""
+    """Return the difference between our numbers and the published one, or None."""
     if cell.is_ours:
         return None
     std = float(values.std(ddof=1)) if values.size > 1 else 0.0
@@ -183,9 +184,9 @@ def not_run(cell: Cell, why: str) -> Scored:
 
 
 def together(parts: Sequence[list[Result]]) -> list[Result]:
-    """Return the results of several experiments as those of one whose grid has all their points.
+    """Combine the results of several experiments into those of one whose grid has all points.
 
-    Those of a repeat have its examples in common; arrays that not all have are left out.
+    Results of a repeat share its examples; arrays that not all have are left out.
     """
     if len(parts) == 1:
         return parts[0]
@@ -211,10 +212,10 @@ def score_cell(
     request: Request,
     failed: Mapping[str, Failure],
 ) -> Scored:
-    """Return a cell with our number for it; where it has rivals, of the best over all tasks.
+    """Return a cell with our number for it; with rivals, that of the best over all tasks.
 
-    Under a rule without hindsight, and where each repeat has a draw of its own, it is in each
-    repeat of the rival that the rule prefers.
+    Under a rule without hindsight, and if each repeat has its own draw, each repeat uses the rival
+    that the rule prefers.
     """
     rule = cell.rule(request.rule(table.description))
     seed, n_repeats = request.seed, request.n_repeats(table.description)
@@ -283,7 +284,7 @@ def score_table(
     ----------
     table : Table
     request : Request
-        Which repeats, by which rule.
+        The repeats and the rule.
     failed : dict, optional
         Why units failed, by key.
     """
@@ -294,7 +295,7 @@ def score_table(
 def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
     """Return the rows of ``results/reproduced/<id>.csv``, as text with a fixed precision.
 
-    A cell that diverged has its repeats and parameters, and no number.
+    A cell that diverged has its repeats and parameters, but no number.
     """
 
     def number(value: float | None) -> str:
@@ -341,7 +342,7 @@ def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
 
 
 def raw_repeats(table: Table, scored: list[Scored], seed: int) -> pd.DataFrame:
-    """Return a row for each cell that was run: its numbers in all repeats, with all digits.
+    """Return one row per cell that was run: its numbers in all repeats, in full precision.
 
     The numbers stand in the column `values`, with spaces between them.
     """
@@ -354,7 +355,7 @@ def raw_repeats(table: Table, scored: list[Scored], seed: int) -> pd.DataFrame:
 
 
 def long_repeats(table: Table, scored: list[Scored], seed: int) -> pd.DataFrame:
-    """Return a row for each repeat of each cell that was run, with all digits."""
+    """Return one row per repeat of each cell that was run, in full precision."""
     rows = [
         (*(table.id, *s.cell.place, table.reading["name"], seed), repeat, value)
         for s in scored

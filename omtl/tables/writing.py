@@ -23,13 +23,13 @@ from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS
 
 MACHINE = "machine.json"
-"""How files end that tell what a run took, and on what machine: git ignores them."""
+"""Suffix of files with a run's duration and machine, which git ignores."""
 
 
 def folder_for(full: bool, kind: str = "reproduced", apart: bool = False) -> Path:
-    """Return where results go: full runs are kept in git, shorter ones are not.
+    """Return the folder for results: full runs are kept in git, shorter ones are not.
 
-    Those lie together, but for what is `apart`, as its files are called as tables' are.
+    Shorter runs share a folder, except those `apart`, whose files have the same names as tables'.
     """
     if full:
         return RESULTS / kind
@@ -37,7 +37,7 @@ def folder_for(full: bool, kind: str = "reproduced", apart: bool = False) -> Pat
 
 
 def write_rows(path: Path, rows: pd.DataFrame) -> None:
-    """Write rows to a csv, in place of those of the same reading; rows of others are kept."""
+    """Write rows to a CSV file, replacing those of the same reading; other rows are kept."""
     if path.exists():
         earlier = pd.read_csv(path, dtype=str, keep_default_na=False)
         earlier = earlier[~earlier["reading"].isin(rows["reading"])]
@@ -50,9 +50,9 @@ def write_rows(path: Path, rows: pd.DataFrame) -> None:
 def computed_by(meta: Mapping[str, Any], path: Path) -> Mapping[str, Any] | None:
     """Return the run that has computed the most of a table's units, as far as is known.
 
-    It is the last run, or the one that the table's file has told of so far, if that computed of the
-    very same units. So a run from the store erases nothing, and what is told of other units, of
-    earlier code, is not kept. None where no run is known.
+    This is the last run, or the one recorded in the table's file, if that computed the very same
+    units. So a run from the store erases nothing, and records about units of earlier code are
+    dropped. None if no run is known.
     """
     last = meta["last_run"] if meta["last_run"]["units_computed"] else None
     try:
@@ -70,10 +70,10 @@ GROUPS = ("algorithm", "dataset", "protocol", "network")
 
 
 def described(table: Table, scored: list[Scored], facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what determines a table: its reading and the resolved configs, each of these once.
+    """Return what determines a table: its reading, and each resolved config once.
 
-    `experiments` has for each cell the numbers of its configs in the lists of `configs`.
-    Nothing here depends on the clock; the CPU is named because its bits are those of the numbers.
+    `experiments` has, for each cell, the indices of its configs in the lists of `configs`.
+    Nothing here depends on the clock; the CPU is named because the bits depend on it.
     """
     configs: dict[str, list[Any]] = {group: [] for group in GROUPS}
 
@@ -99,17 +99,17 @@ def described(table: Table, scored: list[Scored], facts: Mapping[str, Any]) -> d
 def measured(
     scored: list[Scored], took: Mapping[str, float], last_run: Mapping[str, Any], path: Path
 ) -> dict[str, Any]:
-    """Return what making a table took, where, and of which commit: no two runs have the same.
+    """Return a table's duration, machine and commit, which differ between runs.
 
     Parameters
     ----------
     scored : list of Scored
     took : mapping of str to float
-        How many seconds each unit took, by its key, whichever run computed it.
+        Duration of each unit in seconds, by key, whichever run computed it.
     last_run : mapping
-        What the last run says of itself.
+        Facts about the last run.
     path : Path
-        Where this is kept (`computed_by`).
+        The file with these facts (`computed_by`).
     """
     meta = {
         "units": len(took),
@@ -136,7 +136,7 @@ def as_json(value: Any, depth: int) -> str:
 
 @dataclass(frozen=True)
 class Written:
-    """What is written of a table.
+    """The written form of a table.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class Written:
     scored : list of Scored
     layout : Layout
     claims : DataFrame
-        What becomes of the claims that the table decides.
+        The outcomes of the claims that the table decides.
     """
 
     table: Table
@@ -156,7 +156,7 @@ class Written:
 
     @property
     def stem(self) -> str:
-        """What the files of all readings are called, before their endings."""
+        """The file name of all readings, without suffix."""
         own = self.table.description
         return by_rule(self.table.id, self.request.rule(own), own.selection)
 
@@ -193,7 +193,7 @@ class Written:
     def write_machine(
         self, folder: Path, took: Mapping[str, float], last_run: Mapping[str, Any]
     ) -> Path:
-        """Write what depends on the clock and the machine to a file that git ignores."""
+        """Write facts that depend on the clock and the machine to a file that git ignores."""
         path = folder / f"{by_reading(self.stem, self.table.reading['name'])}.{MACHINE}"
         write_whole(path, as_json(measured(self.scored, took, last_run, path), 2) + "\n")
         return path

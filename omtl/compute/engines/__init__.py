@@ -1,9 +1,9 @@
 """The engines that compute tasks: threads, processes, and clusters of dask and ray.
 
-An engine is a pool: it says how many tasks it can work on, takes tasks, and returns what has ended.
-It is asked for its capacity at every turn, so workers may join and leave a cluster at any time.
+An engine is a pool: it reports its capacity, accepts tasks, and returns finished results.
+Its capacity is queried again and again, so workers may join and leave a cluster at any time.
 Clusters open once per process and close when it ends; without an address, they start workers on
-this machine that listen to nobody else.
+this machine that accept only local connections.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ ENGINES: dict[str, Callable[[Function, Mapping[str, Any], int], Pool]] = {
     "dask": lambda function, how, _: Dask(function, how.get("address", ""), _jobs(how)),
     "ray": lambda function, how, _: Ray(function, how.get("address", ""), _jobs(how)),
 }
-"""How each pool is opened: for a function, a config, and as many tasks as there are at most."""
+"""How to open each pool, given a function, a config and the maximum number of tasks."""
 
 
 def results(function: Function, take: Take, parallel: Mapping[str, Any], most: int) -> Results:
-    """Yield what a function returns for tasks, in lists of what has ended, in whatever order.
+    """Yield the results of a function for tasks, in lists, in any order.
 
-    A list is empty where nothing has ended for a moment.
+    A list is empty if nothing has finished for a moment.
 
     Parameters
     ----------
     function : callable
-        Of a module of the package: workers import it.
+        A function in a module of the package, which workers import.
     take : callable
-        Given how many workers there are now, returns the next task; None where there is none left.
+        Returns the next task, given the current number of workers, or None if there is none left.
     parallel : mapping
         An option of ``conf/parallel``.
     most : int
-        How many tasks there are at most: more threads or processes are not started.
+        Maximum number of tasks, which limits the number of threads or processes.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def results(function: Function, take: Take, parallel: Mapping[str, Any], most: i
 
 
 def _turns(pool: Pool, take: Take, parallel: Mapping[str, Any]) -> Results:
-    """Hand out as much as there is room for now, yield what has ended, and begin again."""
+    """Hand out tasks up to the capacity, yield finished results, and repeat."""
     under_way, more, told = 0, True, False
     while True:
         workers = pool.capacity()

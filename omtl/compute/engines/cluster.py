@@ -1,4 +1,4 @@
-"""What the engines of clusters share: workers that come and go, and what is said of a lost one."""
+"""Common to the cluster engines: workers that come and go, and errors of lost clusters."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from omtl.compute.engines.pool import LOOK
 from omtl.util.errors import UserError
 
 LOOPBACK = "127.0.0.1"
-"""Where clusters that we start ourselves listen."""
+"""The address on which our own clusters listen."""
 
 RETRIES = 3
-"""How often a cluster gives a task to another worker after one has died of it."""
+"""Number of times a cluster reassigns a task whose worker has died."""
 
 BACKLOG = 16
-"""Tasks that a cluster is given at least, so that one that grows by need sees the need."""
+"""Minimum number of tasks given to a cluster, so that one that grows on demand sees the demand."""
 
 
 class Cluster:
-    """Workers of other machines, which may come and go."""
+    """Workers on other machines, which may come and go."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -26,14 +26,14 @@ class Cluster:
         self._looked = -LOOK
 
     def capacity(self) -> int:
-        """Return how many workers there are, looked for twice a second."""
+        """Return the number of workers, checked twice a second."""
         if time.monotonic() - self._looked >= LOOK:
             self._capacity = self._now()
             self._looked = time.monotonic()
         return self._capacity
 
     def backlog(self) -> int:
-        """Two for each worker, so that none waits; more where the cluster may grow."""
+        """Two per worker, so that none waits; more if the cluster may grow."""
         return max(2 * self._capacity, BACKLOG if self._address else 1)
 
     def _now(self) -> int:
@@ -47,7 +47,7 @@ def unreachable(engine: str, address: str, fault: Exception) -> UserError:
 
 
 def gone(engine: str, address: str) -> UserError:
-    """Return the error of a scheduler that has ended meanwhile."""
+    """Return the error for a scheduler that has ended meanwhile."""
     where = f" at {address}" if address else ""
     return UserError(
         f"the scheduler of {engine}{where} is gone; start it again, then run the same command: "

@@ -13,7 +13,7 @@ from omtl.util.errors import UserError
 
 
 class Dask(Cluster):
-    """The workers of a dask scheduler, which gives the task of one that dies to another."""
+    """The workers of a dask scheduler, which reassigns the tasks of dead workers."""
 
     def __init__(self, function: Function, address: str, jobs: int) -> None:
         super().__init__(address)
@@ -30,13 +30,13 @@ class Dask(Cluster):
             raise self._gone() from fault
 
     def submit(self, task: Any) -> None:
-        """Take a task."""
+        """Accept a task."""
         if self._client.status != "running":
             raise self._gone()
         self._under_way.add(self._client.submit(self._function, task, pure=False))
 
     def ended(self) -> Ends:
-        """Return what has ended."""
+        """Return finished results."""
         condition = self._under_way.thread_condition
         with condition:
             if not self._under_way.has_ready():
@@ -55,7 +55,7 @@ class Dask(Cluster):
         return returned, None
 
     def close(self) -> None:
-        """Cancel what has not ended."""
+        """Cancel unfinished tasks."""
         if self._under_way.futures and self._client.status == "running":
             self._client.cancel(list(self._under_way.futures), force=True)
 
@@ -66,7 +66,7 @@ class Dask(Cluster):
 
 @lru_cache
 def open_dask(address: str, jobs: int) -> Any:
-    """Return a client of a scheduler of dask; without an address, start one with so many workers.
+    """Return a client of a dask scheduler; without an address, start one with this many workers.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def open_dask(address: str, jobs: int) -> Any:
     from distributed import Client, LocalCluster
 
     dask.config.set({"distributed.scheduler.allowed-failures": RETRIES})
-    for name in logging.root.manager.loggerDict:  # faults are told in a sentence of ours
+    for name in logging.root.manager.loggerDict:  # errors are reported in our own words
         if name.partition(".")[0] in ("distributed", "tornado"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
     try:

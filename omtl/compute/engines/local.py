@@ -13,16 +13,16 @@ from omtl.compute.engines.pool import LOOK, Ends, Function
 from omtl.compute.orphans import end_with
 
 IDLE = 300
-"""Seconds after which worker processes without work end."""
+"""Seconds after which idle worker processes end."""
 
 ONE_THREAD = {
     f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
 }
-"""Environment of worker processes, whose number is that of the cores."""
+"""Environment of worker processes, of which there is one per core."""
 
 
 class Alone:
-    """This process itself, which works on one task at a time."""
+    """This process, which works on one task at a time."""
 
     def __init__(self, function: Function) -> None:
         self._function = function
@@ -33,42 +33,42 @@ class Alone:
         return 1
 
     def backlog(self) -> int:
-        """One: a task is chosen when the one before has ended."""
+        """One: a task is chosen when the previous one has ended."""
         return 1
 
     def submit(self, task: Any) -> None:
-        """Take a task."""
+        """Accept a task."""
         self._tasks.append(task)
 
     def ended(self) -> Ends:
-        """Work on what was taken."""
+        """Work on the accepted task."""
         tasks, self._tasks = self._tasks, []
         return [self._function(task) for task in tasks], None
 
     def close(self) -> None:
-        """Nothing is under way."""
+        """Do nothing: no task is running."""
 
 
 class _Local:
-    """Workers of this machine, each of which puts what has ended into a queue."""
+    """Workers on this machine, which put finished results into a queue."""
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
         self._ended: SimpleQueue[Any] = SimpleQueue()
 
     def capacity(self) -> int:
-        """As many as there are workers."""
+        """The number of workers."""
         return self._jobs
 
     def backlog(self) -> int:
-        """Two for each worker, so that none waits."""
+        """Two per worker, so that none waits."""
         return 2 * self._jobs
 
     def _unpacked(self, end: Any) -> Any:
         raise NotImplementedError
 
     def ended(self) -> Ends:
-        """Return what has ended."""
+        """Return finished results."""
         returned: list[Any] = []
         try:
             returned.append(self._unpacked(self._ended.get(timeout=LOOK)))
@@ -93,11 +93,11 @@ class Threads(_Local):
         while (given := self._tasks.get()) is not None:
             try:
                 self._ended.put((function(given[0]), None))
-            except BaseException as fault:  # whoever waits for the task is to know
+            except BaseException as fault:  # report to whoever waits for the task
                 self._ended.put((None, fault))
 
     def submit(self, task: Any) -> None:
-        """Take a task."""
+        """Accept a task."""
         self._tasks.put((task,))
 
     def _unpacked(self, end: tuple[Any, BaseException | None]) -> Any:
@@ -106,7 +106,7 @@ class Threads(_Local):
         return end[0]
 
     def close(self) -> None:
-        """Let threads end after the task that each works on."""
+        """Let each thread end after its current task."""
         while not self._tasks.empty():
             self._tasks.get()
         for _ in range(self._jobs):
@@ -114,7 +114,8 @@ class Threads(_Local):
 
 
 class Processes(_Local):
-    """Processes of this machine, by loky; they serve the next pool too, and end with this one."""
+    """Processes on this machine, through loky; they also serve the next pool, and end with this
+    one."""
 
     def __init__(self, function: Function, jobs: int) -> None:
         from joblib.externals.loky import get_reusable_executor
@@ -133,7 +134,7 @@ class Processes(_Local):
         )
 
     def submit(self, task: Any) -> None:
-        """Take a task."""
+        """Accept a task."""
         future = self._executor.submit(self._function, task)
         self._under_way.add(future)
         future.add_done_callback(self._ended.put)
@@ -143,7 +144,7 @@ class Processes(_Local):
         return end.result()
 
     def close(self) -> None:
-        """End the workers where they work on something.
+        """End the workers if they are busy.
 
         Not before what was submitted last is on its way to them: a thread of loky (3.6.0) that
         still looks for it then would print a `KeyError`.
@@ -155,5 +156,5 @@ class Processes(_Local):
             self._executor.shutdown(kill_workers=True)
 
     def _waiting(self) -> bool:
-        """Whether some task has neither been handed to a worker nor ended."""
+        """Whether a task has neither been handed to a worker nor finished."""
         return not all(future.running() or future.done() for future in self._under_way)

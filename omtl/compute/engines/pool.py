@@ -1,4 +1,4 @@
-"""What all engines are: pools that take tasks and return what has ended."""
+"""The interface of all engines: pools that accept tasks and return finished results."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ Function = Callable[[Any], Any]
 Ends = tuple[list[Any], Exception | None]
 
 LOOK = 0.5
-"""Seconds that a pool waits for a task to end, and between two looks at a cluster's capacity."""
+"""Seconds to wait for a task to finish, and between checks of a cluster's capacity."""
 
 
 class Pool(Protocol):
-    """What computes tasks."""
+    """A pool that computes tasks."""
 
     def capacity(self) -> int:
-        """Return how many tasks it can work on at a time, now."""
+        """Return the number of tasks that it can currently work on at once."""
 
     def backlog(self) -> int:
-        """Return how many tasks it is given at least."""
+        """Return the minimum number of tasks to give it."""
 
     def submit(self, task: Any) -> None:
-        """Take a task."""
+        """Accept a task."""
 
     def ended(self) -> Ends:
         """Return what tasks returned that have ended since, and why one of them failed, if any did.
@@ -31,4 +31,4 @@ class Pool(Protocol):
         """
 
     def close(self) -> None:
-        """Let go of the tasks that have not ended."""
+        """Abandon unfinished tasks."""

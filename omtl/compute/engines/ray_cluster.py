@@ -13,13 +13,13 @@ from omtl.compute.engines.cluster import LOOPBACK, RETRIES, Cluster, gone, unrea
 from omtl.compute.engines.pool import LOOK, Ends, Function
 
 ANSWER = 10.0
-"""Seconds in which the head of a cluster answers, or it is gone."""
+"""Seconds after which a cluster's head that does not answer is considered gone."""
 
 
 class Ray(Cluster):
-    """The workers of a ray cluster, which gives the task of one that dies to another.
+    """The workers of a ray cluster, which reassigns the tasks of dead workers.
 
-    Where it is closed, what was handed out runs to its end and is thrown away: `ray.cancel` of a
+    When it is closed, running tasks finish and their results are discarded: `ray.cancel` of a
     task that is just being sent to a worker aborts this process (ray 2.60, "Tried to complete task
     that was not pending").
     """
@@ -47,11 +47,11 @@ class Ray(Cluster):
         return int(self._ray.cluster_resources().get("CPU", 0))
 
     def submit(self, task: Any) -> None:
-        """Take a task."""
+        """Accept a task."""
         self._under_way.append(self._task.remote(task))
 
     def ended(self) -> Ends:
-        """Return what has ended."""
+        """Return finished results."""
         wait = self._ray.wait
         first, rest = wait(self._under_way, timeout=LOOK)
         others, self._under_way = wait(rest, num_returns=len(rest), timeout=0) if rest else ([], [])
@@ -66,20 +66,21 @@ class Ray(Cluster):
         return returned, next(iter(faults), None)
 
     def close(self) -> None:
-        """Forget what has not ended."""
+        """Forget unfinished tasks."""
         self._under_way.clear()
 
 
 @lru_cache
 def open_ray(address: str, jobs: int) -> Any:
-    """Return ray, connected to a cluster; without an address, to one of so many workers here.
+    """Return ray, connected to a cluster; without an address, to a local one with this many
+    workers.
 
     Raises
     ------
     UserError
         If it does not answer or cannot start.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would send usage statistics
     if not address:  # as on systems for which it makes no clusters: it then listens to nobody else
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
     import ray
