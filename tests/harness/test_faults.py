@@ -171,6 +171,23 @@ def test_what_another_run_stores_is_not_computed(store: Store) -> None:
     assert [done.unit.repeat for done in rest if done is not None] == [3]
 
 
+def test_what_another_run_stored_meanwhile_has_its_seconds_too(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run tells how long each unit took, whoever computed it."""
+    units = small("pm").repeats(0, 3)
+
+    def compute_beside_another(unit: Any) -> Any:
+        if unit is units[0]:
+            Store(store.folder).save(units[1], compute(units[1]))
+        return compute(unit)
+
+    monkeypatch.setattr(worker, "compute", compute_beside_another)
+    outcome = parallel_jobs.run(units, store, SERIAL, quiet=True)
+    assert (outcome.computed, outcome.reused) == (2, 1)
+    assert set(outcome.seconds) == {unit.key for unit in units}
+
+
 def test_a_unit_that_is_stored_is_not_written_again(store: Store) -> None:
     """Of two runs that computed it, the first one's stays."""
     unit = small("pm").unit(0, 0)

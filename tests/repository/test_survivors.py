@@ -422,3 +422,23 @@ def test_a_data_set_that_is_not_there_is_told_once(tmp_path: Path) -> None:
     dataset = {"name": "mine", "module": "table_file", "normalise": "none", "bias": False}
     with pytest.raises(UserError, match="there is no such file"):
         loading.load_fed({**dataset, "options": {"path": str(tmp_path / "none.csv")}}, 0, 0)
+
+
+@pytest.mark.parametrize(("seconds", "syncs"), [(60.0, 2), (-1.0, 6)])
+def test_results_are_brought_to_the_disk_when_it_is_time(
+    seconds: float, syncs: int, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several at once, after so many seconds or when all are done; and always in the end."""
+    called: list[None] = []
+    honest = Store.sync
+    monkeypatch.setattr(Store, "sync", lambda store: (called.append(None), honest(store))[1])
+    monkeypatch.setattr(parallel_jobs, "SYNC_SECONDS", seconds)
+    parallel_jobs.run(small("pm").repeats(0, 5), store, SERIAL, quiet=True)
+    assert len(called) == syncs
+
+
+def test_what_parts_of_a_run_held_is_put_together() -> None:
+    """Of each process the most."""
+    outcome = parallel_jobs.Outcome(peaks={"a": 2.0})
+    outcome.add(parallel_jobs.Outcome(peaks={"a": 3.0, "b": 1.0}))
+    assert outcome.peaks == {"a": 3.0, "b": 1.0}
