@@ -45,7 +45,7 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
     numbers = published(description.published) if description.published else []
     panels = []
     for panel in description.panels:
-        kind_of(panel.kind)
+        kind_of(panel)
         lines = tuple(
             PlannedLine(
                 line,
