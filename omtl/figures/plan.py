@@ -50,7 +50,7 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
             PlannedLine(
                 line,
                 Experiment.compose(
-                    Names(line.algorithm, panel.dataset, protocol, line.network),
+                    Names(line.algorithm, panel.dataset, protocol, line.network or None),
                     reading,
                     panel.patch,
                 ),
