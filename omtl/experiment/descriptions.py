@@ -34,10 +34,15 @@ class Row:
 
     group: str = ""
     algorithm: str | tuple[str, ...] = ""
-    network: str | None = None
+    network: str = ""
     published: str = ""
     ours: str = ""
     selection: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse a row that is neither."""
+        if not self.group and not (self.algorithm and self.label):
+            raise UserError("a row has a group, or an algorithm with its name, published or ours")
 
     @property
     def label(self) -> str:
@@ -60,7 +65,7 @@ class Column:
     published: str
     kind: Literal["value", "substitute"] = "value"
     patch: Mapping[str, Any] = field(default_factory=dict)
-    search: str | None = None
+    search: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +106,7 @@ class TableDescription(Description):
     plays: int = 1
     proposed: tuple[str, ...] = ()
     same_row: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    chosen_by: str | None = None
+    chosen_by: str = ""
     findings: Mapping[str, str] = field(default_factory=dict)
     too_slow: Mapping[str, str] = field(default_factory=dict)
     searched_without: tuple[str, ...] = ()
@@ -121,7 +126,7 @@ class Line:
     """A line of a panel: a learner; what the other keys mean is told by the kinds of panels."""
 
     algorithm: str
-    network: str | None = None
+    network: str = ""
     label: str = ""
     title: str = ""
     published: str = ""
@@ -182,8 +187,8 @@ class FigureDescription(PanelGrid, Description):
     """
 
     caption: str = ""
-    published: str | None = None
-    chosen_in: str | None = None
+    published: str = ""
+    chosen_in: str = ""
     panels: tuple[Panel, ...]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from types import NoneType, UnionType
+from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from omtl.experiment.config import choose, did_you_mean
@@ -30,24 +30,17 @@ def called(kind: Any) -> str:
     return kind.__name__.removesuffix("Description").lower()
 
 
-def _parts(kind: Any) -> list[Any]:
-    """Return the types that a value may have: several for a union, without that of None."""
-    several = get_args(kind) if isinstance(kind, UnionType) else [kind]
-    return [one for one in several if one is not NoneType]
-
-
 def _plain(kind: Any) -> tuple[tuple[type, ...], str, str]:
     return PLAIN[Mapping if is_dataclass(kind) else get_origin(kind) or kind]
 
 
 def json_schema(kind: Any) -> dict[str, Any]:
     """Return the JSON Schema of a type, by which editors complete and check a file."""
-    parts = _parts(kind)
-    if len(parts) > 1:
-        return {"anyOf": [json_schema(one) for one in parts]}
-    [kind], more = parts, get_args(parts[0])
+    more = get_args(kind)
     if kind is Any:
         return {}
+    if isinstance(kind, UnionType):
+        return {"anyOf": [json_schema(one) for one in more]}
     if get_origin(kind) is Literal:
         return {"enum": list(more)}
     schema: dict[str, Any] = {"type": _plain(kind)[1]}
@@ -88,14 +81,14 @@ def typed(kind: Any, value: Any, where: str, key: str = "") -> Any:
         If a value is of another type, or a mapping lacks a key or has one that nothing reads; with
         the closest known one.
     """
-    parts = _parts(kind)
-    if kind is Any or (value is None and len(parts) < len(get_args(kind))):
+    if kind is Any:
         return value
     if get_origin(kind) is Literal:
         try:
             return choose(key, str(value), list(get_args(kind)))
         except UserError as fault:
             raise UserError(f"{where}: {fault}") from fault
+    parts = get_args(kind) if isinstance(kind, UnionType) else (kind,)
     fitting = [one for one in parts if type(value) in _plain(one)[0]]
     if not fitting:
         words = " or ".join(_plain(one)[2] for one in parts)

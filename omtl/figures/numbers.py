@@ -83,7 +83,7 @@ def show_panel(
         units = line.experiment.repeats(request.seed, n_repeats)
         results = [result for unit in units if (result := request.store.load(unit)) is not None]
         if len(results) == n_repeats:
-            played.append(Played(line, units, results))
+            played.append(Played(line, units, results, rule))
             continue
         why = why_lacking(units, len(results), failed)
         lacking.setdefault(why, []).append(line.label)
@@ -91,7 +91,7 @@ def show_panel(
     parts: list[Axes | HeatMap] = []
     if played:
         try:
-            parts = kind_of(panel.description.kind)(panel, played, rule)
+            parts = kind_of(panel.description)(panel, played)
         except DataMissing as fault:  # the units are stored, but a formula needs the data
             missing.append(str(fault))
     return Shown(

@@ -45,12 +45,12 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
     numbers = published(description.published) if description.published else []
     panels = []
     for panel in description.panels:
-        kind_of(panel.kind)
+        kind_of(panel)
         lines = tuple(
             PlannedLine(
                 line,
                 Experiment.compose(
-                    Names(line.algorithm, panel.dataset, protocol, line.network),
+                    Names(line.algorithm, panel.dataset, protocol, line.network or None),
                     reading,
                     panel.patch,
                 ),

@@ -21,7 +21,7 @@ def as_chosen(figure: Figure, request: Request, computed: bool = False) -> Figur
     as the figure is. A line keeps its own where its cell is not run, as all do where no table is
     named.
     """
-    if figure.description.chosen_in is None:
+    if not figure.description.chosen_in:
         return figure
     table = plan_table(figure.description.chosen_in, figure.reading, plays=0)
     places = {

@@ -95,7 +95,7 @@ def _table(name: str, request: Request) -> Parts:
     contents: Contents = {
         "csv": _csv(rows),
         "md": run.text("md") if run else markdown(layout),
-        "tex": _captioned(latex(layout), layout.title),
+        "tex": _captioned(latex(layout), layout.description.title),
         "parquet": _parquet(typed(rows)),
         "repeats.csv": _csv(repeats),
         "repeats.parquet": _parquet(repeats),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from omtl.experiment.config import for_column, named_reading, options
+from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET
 from omtl.experiment.naming import LITERAL, READINGS
 from omtl.measures.metrics import METRICS
@@ -52,7 +53,7 @@ class Layout:
 
     Parameters
     ----------
-    title : str
+    description : TableDescription
     subtitle : str
         Reading, selection rule, repeats, seed.
     heads : tuple of str
@@ -60,23 +61,20 @@ class Layout:
     lines : tuple of Line
     notes : tuple of str
         What is missing and why, and the diagnoses of cells that are off.
-    digits : int or mapping
-        Number of decimals, by metric if they differ.
     suspects : mapping
         The findings about cells that are suspect in print, by place.
     """
 
-    title: str
+    description: TableDescription
     subtitle: str
     heads: tuple[str, ...]
     lines: tuple[Line, ...]
     notes: tuple[str, ...]
-    digits: int | Mapping[str, int]
     suspects: Mapping[Place, Sequence[Finding]] = field(default_factory=dict)
 
     def digits_of(self, scored: Scored) -> int:
         """Return the number of decimals of a cell."""
-        return self.digits if isinstance(self.digits, int) else self.digits[scored.cell.metric]
+        return self.description.digits_of(scored.cell.metric)
 
 
 def counts(scored: Sequence[Scored]) -> str:
@@ -135,7 +133,7 @@ def lay_out(table: Table, scored: Sequence[Scored], request: Request) -> Layout:
         for text in by_row(finding for found in odd.values() for finding in found)
     ]
     return Layout(
-        table.description.title,
+        table.description,
         subtitle,
         shown,
         tuple(lines),
@@ -145,7 +143,6 @@ def lay_out(table: Table, scored: Sequence[Scored], request: Request) -> Layout:
             *_conditional(scored),
             *_of_reading(table, selection),
         ),
-        table.description.digits,
         odd,
     )
 

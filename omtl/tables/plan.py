@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -19,7 +19,6 @@ from omtl.experiment.config import (
 )
 from omtl.experiment.descriptions import (
     FILES,
-    Column,
     FigureDescription,
     Row,
     TableDescription,
@@ -218,7 +217,14 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
     columns = {column.published: column for column in description.columns}
     chooser = description.chosen_by
     read = {column: for_column(reading, column) for column in columns}
-    made: dict[tuple[str, str | None, str], Experiment] = {}
+
+    @cache  # tasks and metrics are of the same experiment
+    def compose(algorithm: str, network: str, place: str) -> Experiment:
+        column = columns[place]
+        names = Names(algorithm, column.dataset, description.protocol, network or None)
+        experiment = Experiment.compose(names, read[place], column.patch)
+        return experiment.with_plays(description.plays)
+
     cells = []
     for number in [*published(name), *places_of_ours(name, description)]:
         row, column = rows.get(number["algorithm"]), columns.get(number["dataset"])
@@ -227,35 +233,22 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
                 f"{name}: the published cell ({number['algorithm']}, {number['dataset']}) is in "
                 "no row and column of the table's description"
             )
-        here = read[column.published]
-
-        def compose(
-            algorithm: str, row: Row = row, column: Column = column, here: dict[str, Any] = here
-        ) -> Experiment:
-            name = algorithm, row.network, column.published
-            if name not in made:  # tasks and metrics are of the same experiment
-                configs = Names(algorithm, column.dataset, description.protocol, row.network)
-                one = Experiment.compose(configs, here, column.patch)
-                made[name] = one.with_plays(description.plays)
-            return made[name]
-
-        kind = TIMING if METRICS[number["metric"]].timing else column.kind
-        experiment, *rivals = map(compose, row.algorithms)
+        where = row.network, column.published
+        experiment, *rivals = (compose(algorithm, *where) for algorithm in row.algorithms)
         one_draw = plays == 0 and is_synthetic(experiment.dataset)  # its grids are played in full
-        search = None if one_draw else column.search
-        place = {key: number[key] for key in ("dataset", "algorithm", "task", "metric")}
+        searched = column.search and not one_draw
+        kind = TIMING if METRICS[number["metric"]].timing else column.kind
+        here = read[column.published]
         cells.append(
             Cell(
-                **place,
-                mean=number["mean"],
-                std=number["std"],
-                experiment=experiment,
+                *(number["dataset"], number["algorithm"], number["task"], number["metric"]),
+                *(number["mean"], number["std"], experiment),
                 rivals=tuple(rivals),
-                chooser=None if chooser is None or row.ours else compose(chooser),
+                chooser=compose(chooser, *where) if chooser and not row.ours else None,
                 kind=OURS if row.ours else kind,
                 own_rules={name: rule_of(own, here) for name, own in row.selection.items()},
                 reading=here,
-                search=None if search is None else load_option("search", search),
+                search=load_option("search", column.search) if searched else None,
             )
         )
     return Table(description, dict(reading), cells)

@@ -69,7 +69,7 @@ def _published(layout: Layout, scored: Scored) -> str:
 def show(layout: Layout, console: Console) -> None:
     """Print a table to a terminal: published, ours and a mark, coloured where there is colour."""
     limit = width()
-    console.print(Text(layout.title, style="bold"))
+    console.print(Text(layout.description.title, style="bold"))
     console.print(Text(layout.subtitle))
     for grid in _fitting(layout, limit):
         console.width = max(limit or console.width, _wide(grid))
@@ -127,7 +127,7 @@ def _grid(layout: Layout, columns: list[int]) -> RichTable:
 
 def markdown(layout: Layout) -> str:
     """Return a table in Markdown: published → **ours** verdict."""
-    title, subtitle = for_markdown(layout.title), for_markdown(layout.subtitle)
+    title, subtitle = for_markdown(layout.description.title), for_markdown(layout.subtitle)
     lines = [f"# {title}", "", subtitle[0].upper() + subtitle[1:] + ".", ""]
     marked = f" `{SUSPECT}`: suspect in print." if layout.suspects else ""
     lines += [f"Each cell: published, **ours**, verdict.{marked}", ""]
@@ -169,7 +169,7 @@ def latex(layout: Layout) -> str:
     heads = " & ".join(rf"\multicolumn{{2}}{{c}}{{{for_latex(head)}}}" for head in layout.heads)
     pairs = " & ".join(["published & ours"] * len(layout.heads))
     lines = [
-        rf"% {one_line(f'{layout.title}; {layout.subtitle}')}",
+        rf"% {one_line(f'{layout.description.title}; {layout.subtitle}')}",
         rf"\begin{{tabular}}{{l{'rr' * len(layout.heads)}}}",
         r"\toprule",
         rf" & {heads} \\",

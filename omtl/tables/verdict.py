@@ -27,7 +27,6 @@ CONFIDENCE = 0.999
 difference of 0 is then called off by chance. At 95 % it would be a dozen."""
 
 STD, STANDARD_ERROR = "std", "standard_error"
-SPREADS = (STD, STANDARD_ERROR)
 """Meanings of a printed ±: the standard deviation of single runs, or the error of their mean."""
 
 

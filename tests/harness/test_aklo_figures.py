@@ -48,13 +48,11 @@ def axes_of(kind: Any, experiments: Sequence[Experiment], n: int, **described: A
         for i, one in enumerate(experiments)
     ]
     played = [
-        Played(line, units, [compute(unit) for unit in units])
+        Played(line, units, [compute(unit) for unit in units], RULE)
         for line in lines
         for units in [line.experiment.repeats(0, n)]
     ]
-    [part] = kind.axes_of(
-        PlannedPanel(a_panel(**described), tuple(lines), {"0": 12.5}), played, RULE
-    )
+    [part] = kind.axes_of(PlannedPanel(a_panel(**described), tuple(lines), {"0": 12.5}), played)
     return part
 
 
@@ -161,7 +159,7 @@ def test_a_bound_by_hand() -> None:
     """The parts of one task's bound, from its examples and its past classifiers."""
     one = experiment("aklo_sum_each_rates", "accumulation")
     unit = one.unit(0, 0)
-    played = Played(PlannedLine(a_line(), one), [unit], [compute(unit)])
+    played = Played(PlannedLine(a_line(), one), [unit], [compute(unit)], RULE)
     p, place = 1, 3
     got = task_bound.tasks_of(played, 0, p, 0.05)[place - 1]
     setting = setting_of(unit)

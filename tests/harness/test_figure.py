@@ -182,6 +182,14 @@ def test_wrong_use(monkeypatch: pytest.MonkeyPatch, store: Store, tmp_path: Path
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: wrong)
     with pytest.raises(UserError, match="did you mean 'regret_bound'"):
         plan_figure("tiny", READING)
+    for changed, what in (
+        (replace(panel, ridges=()), "panel c: kind regret_bound needs ridges"),
+        (replace(panel, kind="sensitivity"), "panel c: kind sensitivity needs parameter"),
+    ):
+        lacking = replace(TINY, panels=(changed,))
+        monkeypatch.setattr(plan, "describe", lambda *_, lacking=lacking: lacking)
+        with pytest.raises(UserError, match=what):
+            plan_figure("tiny", READING)
     alone = replace(TINY, panels=(replace(panel, lines=(a_line(algorithm="pm"),)),))
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: alone)
     with pytest.raises(UserError, match="no eta and b"):

@@ -36,7 +36,7 @@ def played(algorithm: str, n_repeats: int = 2) -> Played:
     """Return a line with its units' results."""
     experiment = by_task(algorithm)
     units = experiment.repeats(0, n_repeats)
-    return Played(PlannedLine(a_line(), experiment), units, [compute(unit) for unit in units])
+    return Played(PlannedLine(a_line(), experiment), units, [compute(unit) for unit in units], RULE)
 
 
 def panel(**says: Any) -> PlannedPanel:
@@ -48,7 +48,7 @@ def test_a_curve_ends_at_the_tasks_error() -> None:
     """One pair of axes a task, one line a method; the last point is the task's error rate."""
     one = played("pm")
     names = one.results[0].facts["task_names"]
-    parts = axes_of(panel(tasks=[names[2], names[0]]), [one], RULE)
+    parts = axes_of(panel(tasks=[names[2], names[0]]), [one])
     assert [part.title for part in parts] == [names[2], names[0]]
     mistakes = np.array([r.arrays["mistakes"] for r in one.results])
     point = int(mistakes.sum(axis=(0, 2)).argmin())
@@ -62,7 +62,7 @@ def test_a_curve_ends_at_the_tasks_error() -> None:
 def test_unknown_task() -> None:
     """A task that is not there is said so, with those that are."""
     with pytest.raises(UserError, match="no task 'nobody'; there are"):
-        axes_of(panel(tasks=["nobody"]), [played("pm", 1)], RULE)
+        axes_of(panel(tasks=["nobody"]), [played("pm", 1)])
 
 
 def test_hyper_parameters_from_a_table(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

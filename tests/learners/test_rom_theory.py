@@ -467,6 +467,9 @@ def test_rates_minimise_the_bounds() -> None:
 # The figure
 
 
+RULE = {"rule": "oracle"}
+
+
 def tiny_panel(algorithms: dict[str, dict[str, list[float]]], protocol: str) -> PlannedPanel:
     """Return a panel of algorithms with their rates on a small outlier walk."""
     lines = []
@@ -485,8 +488,8 @@ def axes_of(panel: PlannedPanel, n_repeats: int = 1) -> list[Axes]:
     played = []
     for line in panel.lines:
         units = line.experiment.repeats(0, n_repeats)
-        played.append(Played(line, units, [compute(unit) for unit in units]))
-    return rom_regret.axes_of(panel, played, {"rule": "oracle"})
+        played.append(Played(line, units, [compute(unit) for unit in units], RULE))
+    return rom_regret.axes_of(panel, played)
 
 
 def test_panel_shows_the_measured_regret() -> None:

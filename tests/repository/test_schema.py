@@ -52,6 +52,7 @@ def test_the_papers_files_are_right(paper: str) -> None:
         (lambda d: d.update(plays=True), "plays=True must be a whole number"),
         (lambda d: d.update(digits="2"), "digits='2' must be a whole number or a mapping"),
         (lambda d: d["print"]["examples"].update(B="x"), "examples.B='x' must be a whole number"),
+        (lambda d: d["rows"].append({"published": "PA"}), "row 21: a row has a group, or an"),
         (lambda d: d["rows"].append("pa"), "row 21: 'pa' must be a mapping of names to values"),
     ],
 )

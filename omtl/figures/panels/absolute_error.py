@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from omtl.experiment.selection import select
 from omtl.experiment.unit import Result
-from omtl.figures.panels.axes import Axes, Mark, PlannedPanel, Played, line_of
+from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of
 
 POINTS = 100
 """Numbers of examples at which errors are drawn, interpolated between the ends of tasks."""
 
 
-def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
+def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return the panel's metric as the examples or the tasks come, a line a method.
 
     ``absolute_error`` is the mean error of all predictions so far, ``test_absolute_error`` that of
     the tasks so far on their examples held out.
     """
     x_label, y_label, curve = CURVES[panel.description.metric]
-    lines, marks = [], []
+    lines = []
     for one in played:
-        chosen = map(int, select(one.results, one.line.experiment.points, rule))
-        found = [curve(r, p) for r, p in zip(one.results, chosen, strict=True)]
+        found = [curve(result, point) for result, point in one.at_chosen]
         lines.append(line_of(one.line.label, found[0][0], np.array([y for _, y in found])))
-        final = panel.published.get(one.line.description.published)
-        if final is not None:
-            marks.append(Mark(one.line.label, final))
-    return [Axes(x_label, y_label, tuple(lines), marks=tuple(marks))]
+    return [Axes(x_label, y_label, tuple(lines), marks=panel.marks(played))]
 
 
 def _so_far(result: Result, point: int) -> tuple[np.ndarray, np.ndarray]:

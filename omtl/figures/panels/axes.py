@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from omtl.experiment import descriptions
 from omtl.experiment.experiment import Experiment
+from omtl.experiment.selection import select
 from omtl.experiment.unit import Result, Unit
 
 DIGITS = 6
@@ -47,6 +49,11 @@ class PlannedPanel:
     lines: tuple[PlannedLine, ...]
     published: dict[str, float] = field(default_factory=dict)
 
+    def marks(self, played: Sequence[Played]) -> tuple[Mark, ...]:
+        """Return the published values of lines."""
+        names = [(one.line.label, one.line.description.published) for one in played]
+        return tuple(Mark(label, self.published[n]) for label, n in names if n in self.published)
+
 
 @dataclass(frozen=True)
 class Played:
@@ -59,11 +66,29 @@ class Played:
         One a repeat.
     results : list of Result
         One a unit.
+    rule : mapping
+        The selection rule.
     """
 
     line: PlannedLine
     units: list[Unit]
     results: list[Result]
+    rule: Mapping[str, Any]
+
+    @cached_property
+    def chosen(self) -> list[int]:
+        """The number of the point that the rule chooses, for each repeat."""
+        return select(self.results, self.line.experiment.points, self.rule).tolist()
+
+    @property
+    def at_chosen(self) -> list[tuple[Result, int]]:
+        """The result of each repeat, with the number of the point that was chosen for it."""
+        return list(zip(self.results, self.chosen, strict=True))
+
+    @property
+    def most_chosen(self) -> str:
+        """The hyper-parameters that were chosen most often, as JSON."""
+        return self.named(int(np.bincount(self.chosen).argmax()))
 
     def named(self, point: int) -> str:
         """Return the hyper-parameters of a point of the grid that were searched, as JSON."""

@@ -14,31 +14,26 @@ Curves = dict[str, np.ndarray]
 """Curves by label, what was measured among them; over the repeats, shape (n_repeats, n)."""
 
 
-def curves_of(
-    one: Played, chosen: np.ndarray, curves: Callable[[Unit, Result, int], Mapping[str, Any]]
-) -> Curves:
+def curves_of(one: Played, curves: Callable[[Unit, Result, int], Mapping[str, Any]]) -> Curves:
     """Return the curves of all repeats, each at the point that was chosen for it.
 
     Parameters
     ----------
     one : Played
-    chosen : ndarray of shape (n_repeats,)
-        The chosen point's number in each repeat.
     curves : callable
         ``curves(unit, result, point)`` gives a repeat's curves by label, all of one length.
     """
     repeats = [
-        curves(unit, result, int(p))
-        for unit, result, p in zip(one.units, one.results, chosen, strict=True)
+        curves(unit, result, p) for unit, (result, p) in zip(one.units, one.at_chosen, strict=True)
     ]
     return {label: np.array([repeat[label] for repeat in repeats]) for label in repeats[0]}
 
 
 def lines_of(
-    one: Played, chosen: np.ndarray, x: np.ndarray, found: Mapping[str, np.ndarray], measured: str
+    one: Played, x: np.ndarray, found: Mapping[str, np.ndarray], measured: str
 ) -> tuple[Line, ...]:
     """Return a line for each label; all but `measured` are theory."""
-    params = (one.named(int(np.bincount(chosen).argmax())),)
+    params = (one.most_chosen,)
     return tuple(
         line_of(label, x, curves, params=params, is_theory=label != measured)
         for label, curves in found.items()

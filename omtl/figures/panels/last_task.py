@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from omtl.experiment.selection import select
 from omtl.experiment.unit import Result, setting_of
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of
 from omtl.figures.panels.lifelong_error import task_ends
 
 
-def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
+def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return the errors on the last task against its examples in one repeat, one line per method.
 
     The hyper-parameters are chosen over all repeats; the panel's `repeat` is the one that is shown.
@@ -21,7 +19,7 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, An
     shown = panel.description.repeat % len(played[0].results)
     lines = []
     for one in played:
-        chosen = int(select(one.results, one.line.experiment.points, rule)[shown])
+        chosen = one.chosen[shown]
         errors = last_errors(one.results[shown], chosen)
         met = np.arange(1, errors.size + 1)
         lines.append(line_of(one.line.label, met, errors[None], params=(one.named(chosen),)))

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from omtl.experiment.selection import select
 from omtl.experiment.unit import Result
-from omtl.figures.panels.axes import Axes, Mark, PlannedPanel, Played, line_of
+from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of
 from omtl.util.errors import UserError
 
 
-def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
+def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return the mean error rate of the tasks met so far against their number, one line per method.
 
     Published final rates are marked, unless the panel is a `stand_in` for data that the paper has.
     """
-    lines, marks = [], []
+    lines = []
     for one in played:
-        chosen = select(one.results, one.line.experiment.points, rule)
-        curves = np.array(
-            [average_errors(r, p) for r, p in zip(one.results, map(int, chosen), strict=True)]
-        )
-        point = one.named(int(np.bincount(chosen).argmax()))
+        curves = np.array([average_errors(r, p) for r, p in one.at_chosen])
         met = np.arange(1, curves.shape[1] + 1)
-        lines.append(line_of(one.line.label, met, curves, params=(point,)))
-        final = panel.published.get(one.line.description.published)
-        if final is not None and not panel.description.stand_in:
-            marks.append(Mark(one.line.label, final))
-    return [
-        Axes("tasks met", "average cumulative error rate (%)", tuple(lines), marks=tuple(marks))
-    ]
+        lines.append(line_of(one.line.label, met, curves, params=(one.most_chosen,)))
+    marks = () if panel.description.stand_in else panel.marks(played)
+    return [Axes("tasks met", "average cumulative error rate (%)", tuple(lines), marks=marks)]
 
 
 def task_ends(result: Result) -> np.ndarray:

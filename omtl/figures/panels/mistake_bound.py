@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.experiment.selection import select
 from omtl.experiment.unit import Result, Unit, setting_of
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played
 from omtl.figures.panels.beside_bounds import curves_of, lines_of, times_above
@@ -31,35 +30,32 @@ class Comparator(NamedTuple):
     losses: np.ndarray
 
 
-def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
+def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return the mistakes against the triplets seen, beside bounds at the point that was chosen.
 
     The matrices that the bounds compare with are `omtl.theory.omtrsl.within_classes` for the
     panel's `ridges`, each at the panel's `scales`, and I; of these, those that make a bound least.
     """
-    return [_axes(one, panel.description.ridges, panel.description.scales, rule) for one in played]
+    return [_axes(one, panel.description.ridges, panel.description.scales) for one in played]
 
 
-def _axes(
-    one: Played, ridges: Sequence[float], scales: Sequence[float], rule: Mapping[str, Any]
-) -> Axes:
+def _axes(one: Played, ridges: Sequence[float], scales: Sequence[float]) -> Axes:
     points = one.line.experiment.points
     if not {"C", "b"} <= set(points[0]):
         raise UserError(
             f"mistake_bound: {one.line.label} has no C and b, which the theorems are of"
         )
-    chosen = select(one.results, points, rule)
     measured = f"mistakes of {one.line.label}"
 
     def curves(unit: Unit, result: Result, p: int) -> dict[str, np.ndarray]:
         bounds = bounds_of(unit, points[p], result.arrays["seen"], ridges, scales)
         return {measured: result.arrays["checkpoint_mistakes"][p], **bounds}
 
-    found = curves_of(one, chosen, curves)
+    found = curves_of(one, curves)
     return Axes(
         "triplets",
         "mistakes",
-        lines_of(one, chosen, one.results[0].arrays["seen"], found, measured),
+        lines_of(one, one.results[0].arrays["seen"], found, measured),
         x_scale="log",
         y_scale="log",
         title=one.line.label,

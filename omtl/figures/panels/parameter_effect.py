@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -29,7 +28,6 @@ from omtl.theory import comparators, dom
 def axes_of(
     panel: PlannedPanel,
     played: Sequence[Played],
-    rule: Mapping[str, Any],
 ) -> list[Axes]:
     """Return the panel's metric against one hyper-parameter, axes for each method.
 
@@ -47,7 +45,7 @@ def axes_of(
         for value in at:
             mine = points_with(one, name, value)
             results = [only(result, mine) for result in one.results]
-            chosen = select(results, [points[i] for i in mine], rule)
+            chosen = select(results, [points[i] for i in mine], one.rule)
             errors.append(
                 [
                     metric.worst if r.arrays["diverged"][p] > 0 else metric.of(r.arrays, p, None)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from omtl.experiment.selection import select
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of
 
 MEASURES = {"AP@k": "precision", "mAP@k": "average_precision"}
@@ -17,23 +15,18 @@ MEASURES = {"AP@k": "precision", "mAP@k": "average_precision"}
 def axes_of(
     panel: PlannedPanel,  # noqa: ARG001
     played: Sequence[Played],
-    rule: Mapping[str, Any],
 ) -> list[Axes]:
     """Return axes for AP@k and for mAP@k on the test part, one line per method.
 
     In each repeat it is that of the point that the rule chose.
     """
-    chosen = [select(one.results, one.line.experiment.points, rule) for one in played]
     parts = []
     for title, name in MEASURES.items():
         lines = []
-        for one, points in zip(played, chosen, strict=True):
-            values = np.array(
-                [result.arrays[name][p] for result, p in zip(one.results, points, strict=True)]
-            )
+        for one in played:
+            values = np.array([result.arrays[name][p] for result, p in one.at_chosen])
             ranks = np.arange(1, values.shape[1] + 1)
-            params = (one.named(int(np.bincount(points).argmax())),)
-            lines.append(line_of(one.line.label, ranks, values, params=params))
+            lines.append(line_of(one.line.label, ranks, values, params=(one.most_chosen,)))
         ticks = tuple(lines[0].x.tolist())
         parts.append(Axes("k", "%", tuple(lines), ticks=ticks, title=title, error_bars=True))
     return parts

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from omtl.experiment.selection import select
 from omtl.experiment.unit import Result
 from omtl.figures.panels.axes import Axes, Line, PlannedPanel, Played, line_of
 from omtl.figures.panels.precision_at_k import MEASURES
 
 
-def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
+def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return axes for AP@k and mAP@k, at the panel's `rank` k, against the panel's `ratios`.
 
     A line that says ``varies: queries`` goes through all points of its grid, which query from few
@@ -31,12 +29,8 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, An
             )
             reached = np.all(np.isfinite(values), axis=0)
             return line_of(one.line.label, ratios[reached], values[:, reached])
-        points = select(one.results, one.line.experiment.points, rule)
-        level = [
-            [r.arrays[name][p, rank - 1]] * ratios.size
-            for r, p in zip(one.results, points, strict=True)
-        ]
-        params = (one.named(int(np.bincount(points).argmax())),)
+        level = [[r.arrays[name][p, rank - 1]] * ratios.size for r, p in one.at_chosen]
+        params = (one.most_chosen,)
         return line_of(one.line.label, ratios, np.array(level), params=params)
 
     return [

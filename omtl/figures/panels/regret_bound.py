@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from omtl.experiment.selection import select
 from omtl.experiment.unit import Result, Unit, setting_of
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played
 from omtl.figures.panels.beside_bounds import curves_of, lines_of, times_above
@@ -22,7 +21,7 @@ SUFFERED = "Δ = 0, which bounds the losses suffered"
 TIGHTEST = "Δ = 0, comparator that suits the bound best"
 
 
-def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
+def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return the regret against the rounds played, beside what bounds it at the η and b played.
 
     The regret is against the first of the ridges' comparators, the best fixed weights in hindsight
@@ -30,15 +29,14 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, An
     also bounds it: by bound(v) + loss(v) − loss(u). The best of these over the path of the ridges,
     and over no weights at all, is the last line.
     """
-    return [regret_of(one, panel.description.ridges, rule) for one in played]
+    return [regret_of(one, panel.description.ridges) for one in played]
 
 
-def regret_of(one: Played, ridges: Sequence[float], rule: Mapping[str, Any]) -> Axes:
+def regret_of(one: Played, ridges: Sequence[float]) -> Axes:
     """Return the axes of one line's regret (`axes_of`)."""
     points = one.line.experiment.points
     if not {"eta", "b"} <= set(points[0]):
         raise UserError(f"regret_bound: {one.line.label} has no eta and b, which the theorem is of")
-    chosen = select(one.results, points, rule)
     measured = f"regret of {one.line.label}"
 
     def curves(unit: Unit, result: Result, p: int) -> dict[str, np.ndarray]:
@@ -46,14 +44,15 @@ def regret_of(one: Played, ridges: Sequence[float], rule: Mapping[str, Any]) -> 
         against = bounds.pop("")
         return {measured: result.arrays["checkpoint_loss"][p] - against, **bounds}
 
-    found = curves_of(one, chosen, curves)
+    found = curves_of(one, curves)
     unit = one.units[0]
     setting = setting_of(unit)
     rounds = setting.stream.checkpoint
     drawn = {label: curves for label, curves in found.items() if np.all(np.isfinite(curves))}
     mixing = setting.mixing
-    played = constants_of(unit, points[chosen[0]])
-    norm = dom.square_norm_B(comparator_of(unit, ridges[0]).weights, float(points[chosen[0]]["b"]))
+    point = points[one.chosen[0]]
+    played = constants_of(unit, point)
+    norm = dom.square_norm_B(comparator_of(unit, ridges[0]).weights, float(point["b"]))
     best = dom.best_eta(
         float(rounds[-1]),
         square_norm=norm,
@@ -70,7 +69,7 @@ def regret_of(one: Played, ridges: Sequence[float], rule: Mapping[str, Any]) -> 
     return Axes(
         "rounds T",
         "regret (hinge loss)",
-        lines_of(one, chosen, rounds, drawn, measured),
+        lines_of(one, rounds, drawn, measured),
         title=one.line.description.title,
         x_scale="log",
         y_scale="log",

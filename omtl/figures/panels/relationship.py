@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from omtl.experiment.selection import select
 from omtl.figures.panels.axes import HeatMap, PlannedPanel, Played, rounded
 from omtl.measures.clusters import contrast, two_clusters
 from omtl.util.errors import UserError
 
 
-def axes_of(
-    panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]
-) -> list[HeatMap]:
+def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[HeatMap]:
     """Return a heat map of each method's η, the mean over the repeats.
 
     In each repeat it is that of the point of the grid that the rule chose. The panel's ``groups``
@@ -29,18 +25,15 @@ def axes_of(
     UserError
         If the groups do not add up to the tasks, or a method tells of no relations.
     """
-    return [map_of(one, dict(panel.description.groups), rule) for one in played]
+    return [map_of(one, dict(panel.description.groups)) for one in played]
 
 
-def map_of(one: Played, groups: dict[str, int], rule: Mapping[str, Any]) -> HeatMap:
+def map_of(one: Played, groups: dict[str, int]) -> HeatMap:
     """Return the heat map of one method (`axes_of`)."""
     label = one.line.label
     if any("found_eta" not in result.arrays for result in one.results):
         raise UserError(f"relationship: {label} tells of no relations between tasks (found_eta)")
-    chosen = select(one.results, one.line.experiment.points, rule)
-    eta = np.array(
-        [r.arrays["found_eta"][p] for r, p in zip(one.results, map(int, chosen), strict=True)]
-    )
+    eta = np.array([r.arrays["found_eta"][p] for r, p in one.at_chosen])
     n_repeats, n_tasks = eta.shape[:2]
     if sum(groups.values()) != n_tasks:
         raise UserError(
@@ -63,7 +56,7 @@ def map_of(one: Played, groups: dict[str, int], rule: Mapping[str, Any]) -> Heat
         std=rounded(std).reshape(n_tasks, n_tasks),
         groups=groups,
         n_repeats=n_repeats,
-        params=one.named(int(np.bincount(chosen).argmax())),
+        params=one.most_chosen,
         notes=(
             "; ".join(f"{name} {spread(values)}" for name, values in seen.items()),
             f"adjusted Rand index of the mean η {seen_in_mean:.2f}",

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.data.streams import Tasks
-from omtl.experiment.selection import select
 from omtl.experiment.unit import Result, Unit, setting_of
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of
 from omtl.theory import rom
@@ -125,17 +124,17 @@ MEASURED = (
 )
 
 
-def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
+def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return the regret against the rounds played, beside its bounds, for each line.
 
     The regret at T is against the weights that are best for the first T rounds, at the rate of the
     grid that is nearest to the one from which the theorem follows at that T, and at the rate that
     the selection rule chooses.
     """
-    return [regret_of(one, panel.description.horizons, rule) for one in played]
+    return [regret_of(one, panel.description.horizons) for one in played]
 
 
-def regret_of(one: Played, n_horizons: int, rule: Mapping[str, Any]) -> Axes:
+def regret_of(one: Played, n_horizons: int) -> Axes:
     """Return the axes of one line's regret (`axes_of`)."""
     points = one.line.experiment.points
     rates = [name for name in THEORIES if {name, *Regulariser._fields} <= set(points[0])]
@@ -152,12 +151,11 @@ def regret_of(one: Played, n_horizons: int, rule: Mapping[str, Any]) -> Axes:
         )
     [rate], [regulariser] = rates, regularisers
     theory = THEORIES[rate]
-    chosen = select(one.results, points, rule)
     found: dict[str, list[list[float]]] = {}
     rounds: list[int] = []
     notes: list[str] = []
     gap = 0.0
-    for unit, result, own in zip(one.units, one.results, map(int, chosen), strict=True):
+    for unit, (result, own) in zip(one.units, one.at_chosen, strict=True):
         checkpoint = setting_of(unit).stream.checkpoint
         at = spread(checkpoint, n_horizons)
         rounds = checkpoint[at].tolist()

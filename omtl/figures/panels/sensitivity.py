@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of, points
 def axes_of(
     panel: PlannedPanel,  # noqa: ARG001
     played: Sequence[Played],
-    rule: Mapping[str, Any],  # noqa: ARG001
 ) -> list[Axes]:
     """Return axes for each method: all points of its grid, none of them chosen.
 

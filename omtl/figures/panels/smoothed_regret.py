@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from omtl.experiment.selection import select
 from omtl.experiment.unit import Result, Unit, setting_of
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played
 from omtl.figures.panels.beside_bounds import curves_of, lines_of, times_above
@@ -20,7 +19,7 @@ THEOREM = "Theorem 1"
 TIGHTEST = "Theorem 1, comparator that suits the bound best"
 
 
-def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
+def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return the regret, summed over the tasks, against the rounds played, beside its bounds.
 
     The regret is against the first of the ridges' comparators, the best fixed weights in hindsight
@@ -29,15 +28,14 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, An
     and over no weights at all, is the last line. Corollary 2, which is of the last round alone, is
     a note.
     """
-    return [regret_of(one, panel.description.ridges, rule) for one in played]
+    return [regret_of(one, panel.description.ridges) for one in played]
 
 
-def regret_of(one: Played, ridges: Sequence[float], rule: Mapping[str, Any]) -> Axes:
+def regret_of(one: Played, ridges: Sequence[float]) -> Axes:
     """Return the axes of one line's regret (`axes_of`)."""
     points = one.line.experiment.points
     if not {"C", "alpha", "margin"} <= set(points[0]):
         raise UserError(f"smoothed_regret: {one.line.label} has no C, alpha and margin")
-    chosen = select(one.results, points, rule)
     measured = f"regret of {one.line.label}"
 
     def curves(unit: Unit, result: Result, p: int) -> dict[str, np.ndarray]:
@@ -45,8 +43,8 @@ def regret_of(one: Played, ridges: Sequence[float], rule: Mapping[str, Any]) -> 
         against = bounds.pop("")
         return {measured: result.arrays["checkpoint_loss"][p] - against, **bounds}
 
-    found = curves_of(one, chosen, curves)
-    unit, point = one.units[0], points[chosen[0]]
+    found = curves_of(one, curves)
+    unit, point = one.units[0], points[one.chosen[0]]
     rounds = setting_of(unit).stream.checkpoint
     C, alpha = rates_of(unit, point)
     notes = [f"C = {C:.4g}, α = {alpha:.4g}, R = {largest_norm(unit):.4g}"]
@@ -56,7 +54,7 @@ def regret_of(one: Played, ridges: Sequence[float], rule: Mapping[str, Any]) -> 
     return Axes(
         "rounds T",
         "regret (hinge loss)",
-        lines_of(one, chosen, rounds, found, measured),
+        lines_of(one, rounds, found, measured),
         title=one.line.description.title,
         x_scale="log",
         y_scale="log",

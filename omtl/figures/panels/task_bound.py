@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,6 @@ class Faced(NamedTuple):
 def axes_of(
     panel: PlannedPanel,
     played: Sequence[Played],
-    rule: Mapping[str, Any],  # noqa: ARG001 - every λ is shown
 ) -> list[Axes]:
     """Return the mean errors on a task that has past tasks, against λ, beside bounds, a line each.
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from omtl.experiment.selection import select
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of
 from omtl.util.errors import UserError
 
 
-def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, Any]) -> list[Axes]:
+def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return axes for each of the panel's `tasks` (by name), one line per method.
 
     Raises
@@ -28,17 +26,20 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played], rule: Mapping[str, An
         k = names.index(task)
         lines = []
         for one in played:
-            chosen = select(one.results, one.line.experiment.points, rule)
             seen = one.results[0].arrays["seen_by_task"][:, k]
             curves = [
                 100.0 * r.arrays["checkpoint_by_task"][p, :, k] / np.maximum(seen, 1)
-                for r, p in zip(one.results, chosen, strict=True)
+                for r, p in one.at_chosen
             ]
             # A task that has run out of examples stays where it is.
             moving = np.flatnonzero(np.diff(seen, prepend=0))
-            point = one.named(int(np.bincount(chosen).argmax()))
             lines.append(
-                line_of(one.line.label, seen[moving], np.array(curves)[:, moving], params=(point,))
+                line_of(
+                    one.line.label,
+                    seen[moving],
+                    np.array(curves)[:, moving],
+                    params=(one.most_chosen,),
+                )
             )
         parts.append(
             Axes("examples of the task", "cumulative error rate (%)", tuple(lines), title=task)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from omtl.experiment.selection import select
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of
 from omtl.measures.metrics import METRICS
 
@@ -15,7 +13,6 @@ from omtl.measures.metrics import METRICS
 def axes_of(
     panel: PlannedPanel,  # noqa: ARG001
     played: Sequence[Played],
-    rule: Mapping[str, Any],
 ) -> list[Axes]:
     """Return the area against the number of training examples of a task, one line per method.
 
@@ -31,15 +28,14 @@ def axes_of(
     for label, parts in by_label.items():
         sizes, values, params = [], [], []
         for one in sorted(parts, key=lambda part: part.line.experiment.protocol["n_train"]):
-            chosen = select(one.results, one.line.experiment.points, rule)
             values.append(
                 [
                     metric.worst if r.arrays["diverged"][p] > 0 else metric.of(r.arrays, p, None)
-                    for r, p in zip(one.results, map(int, chosen), strict=True)
+                    for r, p in one.at_chosen
                 ]
             )
             sizes.append(one.line.experiment.protocol["n_train"])
-            params.append(one.named(int(np.bincount(chosen).argmax())))
+            params.append(one.most_chosen)
         lines.append(line_of(label, sizes, np.array(values).T, params=tuple(params)))
     ticks = sorted({float(x) for line in lines for x in line.x})
     return [
