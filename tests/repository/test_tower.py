@@ -23,7 +23,6 @@ SYMBOLS = {"reference", "theory", "data_fetchers"}
 
 LONG = {
     "omtl/data": "rounds",
-    "omtl/evidence": "_printed",
     "omtl/learners": "pay",
     "omtl/protocols": "scored",
     "omtl/sklearn": (
