@@ -37,35 +37,16 @@ and the least effect size, positive on the claim's side, with its comparison. Be
 whether the claim is true of the paper's own printed means, and which comparisons are not."""
 
 COLUMNS = (
-    "paper",
-    "claim",
-    "place",
-    "sentence",
-    "decided_by",
-    "predicate",
-    "in_print",
-    "untrue_in_print",
+    *("paper", "claim", "place", "sentence", "decided_by", "predicate"),
+    *("in_print", "untrue_in_print"),
     *(f"{reading}{what}" for reading in READINGS for what in OF_A_READING),
 )
 
 THEORY = (
-    "figure",
-    "dataset",
-    "part",
-    "reading",
-    "theorem",
-    "measure",
-    "at",
-    "measured",
-    "bound",
-    "tightness",
-    "tightest",
-    "trivial",
-    "points_above",
-    "points",
-    "n_repeats",
-    "warning",
-    "notes",
+    *("figure", "dataset", "part", "reading", "theorem", "measure"),
+    *("at", "measured", "bound", "tightness"),
+    *("tightest", "trivial", "points_above", "points"),
+    *("n_repeats", "warning", "notes"),
 )
 """Columns of ``results/theory.csv``.
 

@@ -27,24 +27,11 @@ FEWEST = 5
 """Minimum number of repeats for a bootstrap interval."""
 
 COMPARISONS = (
-    "paper",
-    "claim",
-    "reading",
-    "comparison",
-    "n_repeats",
-    "repeats_are_of",
-    "mean",
-    "low",
-    "high",
-    "bootstrap_low",
-    "bootstrap_high",
-    "effect",
-    "p",
-    "p_wilcoxon",
-    "p_holm",
-    "q_by",
-    "outcome",
-    "corrected",
+    *("paper", "claim", "reading", "comparison"),
+    *("n_repeats", "repeats_are_of", "mean", "low", "high"),
+    *("bootstrap_low", "bootstrap_high"),
+    *("effect", "p", "p_wilcoxon", "p_holm", "q_by"),
+    *("outcome", "corrected"),
 )
 """Columns of ``results/statistics/<id>.claims.csv``.
 

@@ -14,18 +14,10 @@ from omtl.measures.metrics import METRICS, Metric
 from omtl.tables.scoring import Scored
 
 RANKS = (
-    "table",
-    "reading",
-    "metric",
-    "algorithm",
-    "average_rank",
-    "published_average_rank",
-    "n_datasets",
-    "n_algorithms",
-    "friedman",
-    "friedman_p",
-    "critical_difference",
-    "ranks",
+    *("table", "reading", "metric", "algorithm"),
+    *("average_rank", "published_average_rank"),
+    *("n_datasets", "n_algorithms"),
+    *("friedman", "friedman_p", "critical_difference", "ranks"),
 )
 """Columns of ``results/statistics/<id>.csv``."""
 

@@ -26,19 +26,10 @@ from omtl.tables.writing import write_rows
 from omtl.util.errors import UserError
 
 EQUIVALENCE = (
-    "table",
-    "reading",
-    "metric",
-    "dataset",
-    "task",
-    "algorithm",
-    "other",
-    "ratio",
-    "low",
-    "high",
-    "n_repeats",
-    "repeats_are_of",
-    "outcome",
+    *("table", "reading", "metric", "dataset", "task"),
+    *("algorithm", "other"),
+    *("ratio", "low", "high"),
+    *("n_repeats", "repeats_are_of", "outcome"),
 )
 """Columns of ``results/statistics/<id>.equivalence.csv``.
 
