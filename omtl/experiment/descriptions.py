@@ -362,7 +362,7 @@ def _check_place(group: str, name: str = "", *path: str) -> None:
 
 READ_TOO: Mapping[str, set[str]] = {
     "algorithm": {"only"},
-    "dataset": set(),
+    "dataset": {"module"},
     "protocol": {"share", "timed", "checkpoints"},
     "network": set(),
     "selection": {"target", "tasks", "most", "least", "fraction", "for"},

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from data_sets import dense, real
 
-from data_fetchers import sentiment25
+from data_fetchers import sentiment25, sentiment25_capped
 from omtl.util.errors import UserError
 
 TEXTS = {
@@ -84,3 +84,15 @@ def test_real_reviews(real_home: Path | None) -> None:
     assert len(tasks.names) == 24
     assert tasks.X.shape == (52402, 112860)
     assert np.bincount(tasks.task).min() == 181
+
+
+@pytest.mark.usefixtures("tiny")
+def test_no_more_than_so_many_of_a_class(home: Path) -> None:
+    every = sentiment25.load(home=home)
+    first = sentiment25_capped.load(home=home, most=1)
+    taken = [0, 1, 4, 5]  # of a one of each class, b has no more
+    assert first.names == every.names
+    assert first.y.tolist() == every.y[taken].tolist()
+    assert first.task.tolist() == every.task[taken].tolist()
+    assert dense(first) == [dense(every)[row] for row in taken]
+    assert dense(sentiment25_capped.load(home=home)) == dense(every)

@@ -24,6 +24,7 @@ from omtl.experiment.config import (
     resolve_jobs,
     support_of,
 )
+from omtl.experiment.descriptions import READ_TOO
 from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.naming import READINGS
 from omtl.experiment.unit import compute, learner_class
@@ -103,7 +104,7 @@ def test_every_answer_changes_what_it_names(paper: str, question: str, option: s
     for key in patch:
         group, name, *path = key.split(".")
         for chosen in options(group) if name == "*" else [name]:
-            target = load_option(group, chosen)
+            target = dict.fromkeys(READ_TOO[group]) | load_option(group, chosen)
             for step in path:
                 assert step in target, f"{key}: {chosen} has no {step}"
                 target = target[step]
