@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from described import a_claim
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -501,5 +502,5 @@ def test_claims_may_name_lines_of_figures(part: dict[str, Any], expected: str) -
     one = line_of("A", [1, 2], np.array([[3.0, 20.0], [7.0, 22.0], [6.0, 21.0]]))
     other = line_of("B", [1, 2], np.array([[2.0, 10.0], [6.0, 11.0], [4.9, 10.0]]))
     shown = [Shown("a", "", (Axes("x", "y", (one, other), title="AP@k"),))]
-    found = judge_claim({"all": [{"panel": "a", **part}]}, shown)
+    found = judge_claim(a_claim({"panel": "a", **part}, figure="dom-fig2"), shown)
     assert outcome_of(one.outcome for one in found) == expected
