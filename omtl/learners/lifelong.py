@@ -37,7 +37,7 @@ N)."""
 
 @inlined
 def clipped(value, how):
-    """Return the vote of a classifier with score `value`: T_[−1,1](value), value or its sign."""
+    """Return the vote of a classifier with score `value`: cut to [−1, 1], as it is, or its sign."""
     if how == CLIP_NONE:
         return value
     if how == CLIP_SIGN:
