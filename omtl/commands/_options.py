@@ -89,6 +89,16 @@ def add_times_option(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_slow_option(command: argparse.ArgumentParser) -> None:
+    """Add the option to play what takes hours."""
+    command.add_argument(
+        "--all",
+        action="store_true",
+        dest="slow",
+        help="include the cells that take hours; default: they are missing, with the reason",
+    )
+
+
 def parallel_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the config of the parallel engine."""
     from omtl.experiment.config import load_option, resolve_jobs
@@ -120,6 +130,7 @@ def request_of(options: argparse.Namespace) -> Any:
         parallel=parallel_of(options),
         one_draw=getattr(options, "one_draw", False),
         times=getattr(options, "times", False),
+        slow=getattr(options, "slow", False),
     )
 
 

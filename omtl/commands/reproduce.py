@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_run_options, request_of
+from omtl.commands._options import add_run_options, add_slow_option, request_of
 from omtl.util.status import DONE, FAILED
 
 HELP = "reproduce every table under each standard reading, and every figure"
@@ -13,8 +13,8 @@ EXAMPLES = ("reproduce", "reproduce --repeats 2")
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add how to run them; the reading applies to figures."""
-    command.add_argument("--all", action="store_true", help="include the tables that take hours")
     add_run_options(command)
+    add_slow_option(command)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -26,6 +26,6 @@ def run(options: argparse.Namespace) -> int:
 
     known = {name.rpartition("/")[2] for name in config.options("reading")}
     config.choose("reading", options.reading, sorted(known))
-    summary = reproduce_everything(request_of(options), Console(), options.all)
+    summary = reproduce_everything(request_of(options), Console())
     print(summary)
     return FAILED if summary.failures else DONE

@@ -8,6 +8,7 @@ from omtl.commands._options import (
     add_draw_option,
     add_dry_run_option,
     add_run_options,
+    add_slow_option,
     add_times_option,
     request_of,
     tell_written,
@@ -34,6 +35,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_draw_option(command)
     add_dry_run_option(command)
     add_times_option(command)
+    add_slow_option(command)
 
 
 def run(options: argparse.Namespace) -> int:

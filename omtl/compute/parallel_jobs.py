@@ -101,10 +101,12 @@ class Outcome:
         return sum(known) if len(known) == len(self.peaks) else None
 
 
-def why_lacking(units: Sequence[Unit], n_stored: int, failed: Mapping[str, Failure]) -> str:
-    """Return why not all of these units are stored: the first failure, or the number missing."""
+def why_lacking(
+    units: Sequence[Unit], n_stored: int, failed: Mapping[str, Failure], known: str = ""
+) -> str:
+    """Return why not all of these units are stored: a failure, a known reason, or the number."""
     reasons = [failed[unit.key].reason for unit in units if unit.key in failed]
-    return reasons[0] if reasons else f"{n_stored} of {len(units)} repeats are stored"
+    return next(iter(reasons), known) or f"{n_stored} of {len(units)} repeats are stored"
 
 
 def _deaths() -> tuple[type[Exception], ...]:

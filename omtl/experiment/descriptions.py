@@ -83,6 +83,32 @@ class Print:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TooSlow:
+    """Cells that take so long under some readings that they are played only if asked for.
+
+    Without `columns` these are the cells of all columns, without `rows` those of all rows.
+    """
+
+    readings: tuple[str, ...]
+    why: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+
+    @property
+    def where(self) -> str:
+        """The rows and columns in words; empty if they are the whole table."""
+        return " on ".join(", ".join(names) for names in (self.rows, self.columns) if names)
+
+    def has(self, reading: str, column: str, row: str) -> bool:
+        """Whether a cell is among them."""
+        return (
+            reading in self.readings
+            and column in (self.columns or (column,))
+            and row in (self.rows or (row,))
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class TableDescription(Description):
     """A table of a paper.
 
@@ -90,7 +116,7 @@ class TableDescription(Description):
     repeats stand for each of the paper's on synthetic data. `proposed` are the paper's own rows,
     `same_row` rows that stand for several where those are one, and `chosen_by` names the algorithm
     by which all rows' hyper-parameters are chosen. `findings` are phrases for what learners tell of
-    tasks, by its name. `too_slow` says why a reading is not reproduced by default;
+    tasks, by its name. `too_slow` are cells that are not played by default, with the reason;
     `searched_without` are rows that a search of readings leaves out.
     """
 
@@ -108,7 +134,7 @@ class TableDescription(Description):
     same_row: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     chosen_by: str = ""
     findings: Mapping[str, str] = field(default_factory=dict)
-    too_slow: Mapping[str, str] = field(default_factory=dict)
+    too_slow: tuple[TooSlow, ...] = ()
     searched_without: tuple[str, ...] = ()
 
     @property

@@ -25,12 +25,12 @@ from omtl.tables.proofread import write_findings
 from omtl.tables.request import Request, honest_rule
 
 
-def reproduce_everything(request: Request, console: Console, everything: bool = False) -> Summary:
+def reproduce_everything(request: Request, console: Console) -> Summary:
     """Reproduce all tables under each standard reading, and all figures as asked for.
 
     Tables that are chosen in hindsight are also made by the honest rule, and compared with it;
-    the counts are of those by the papers' rules. A reading of a table that is `too_slow`, by its
-    description, is left out unless `everything`.
+    the counts are of those by the papers' rules. What is `too_slow` by its table's description is
+    left out unless `request.slow`.
 
     What fails is told on standard error and in the summary; the rest goes on.
     """
@@ -61,9 +61,13 @@ def reproduce_everything(request: Request, console: Console, everything: bool = 
             under = replace(request, reading=reading)
             account = summary.of(description.paper, reading)
             what = f"{name}, {reading}"
-            why = description.too_slow.get(reading)
-            if why and not everything:
-                summary.left_out.append(f"{what}: {why}")
+            slow = (
+                [] if request.slow else [s for s in description.too_slow if reading in s.readings]
+            )
+            summary.left_out += [
+                f"{', '.join(filter(None, (what, s.where)))}: {s.why}" for s in slow
+            ]
+            if any(not s.where for s in slow):
                 continue
             done = here(what, reproduce.reproduce_table, name, under, console)
             if done is None:

@@ -44,6 +44,7 @@ class Cell:
     the best of several. `chooser` is the experiment by whose results the hyper-parameters are
     chosen, where it is not the cell's own. `reading` has the answers that can move the cell's
     column. `search` is the config of the search of a large grid, where it is not played in full.
+    `too_slow` says why the cell is not played unless asked for; empty if it is.
     """
 
     dataset: str
@@ -59,6 +60,7 @@ class Cell:
     chooser: Experiment | None = field(default=None, repr=False)
     reading: dict[str, Any] = field(default_factory=lambda: {"answers": {}}, repr=False)
     search: dict[str, Any] | None = field(default=None, repr=False)
+    too_slow: str = ""
 
     @property
     def place(self) -> tuple[str, str, str, str]:
@@ -218,6 +220,10 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
     chooser = description.chosen_by
     read = {column: for_column(reading, column) for column in columns}
 
+    def why_too_slow(column: str, row: str) -> str:
+        slow = (s for s in description.too_slow if s.has(reading["name"], column, row))
+        return next((s.why for s in slow), "")
+
     @cache  # tasks and metrics are of the same experiment
     def compose(algorithm: str, network: str, place: str) -> Experiment:
         column = columns[place]
@@ -249,6 +255,7 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
                 own_rules={name: rule_of(own, here) for name, own in row.selection.items()},
                 reading=here,
                 search=load_option("search", column.search) if searched else None,
+                too_slow=why_too_slow(number["dataset"], number["algorithm"]),
             )
         )
     return Table(description, dict(reading), cells)

@@ -14,6 +14,8 @@ from omtl.tables.request import Request
 def play(table: Table, request: Request) -> Outcome:
     """Compute the units of a table that the store lacks, rung by rung where a grid is searched.
 
+    Cells that are too slow are left out unless the request includes them.
+
     Parameters
     ----------
     table : Table
@@ -21,8 +23,9 @@ def play(table: Table, request: Request) -> Outcome:
         The repeats, and the rule by which a search keeps points.
     """
     seed, n_repeats = request.seed, request.n_repeats(table.description)
-    large = [cell for cell in table.cells if is_searched(cell.experiment, cell.search)]
-    whole = [cell for cell in table.cells if not is_searched(cell.experiment, cell.search)]
+    cells = [cell for cell in table.cells if request.slow or not cell.too_slow]
+    large = [cell for cell in cells if is_searched(cell.experiment, cell.search)]
+    whole = [cell for cell in cells if not is_searched(cell.experiment, cell.search)]
     units = replace(table, cells=whole).units(seed, n_repeats)
     outcome = Outcome()
     asked: set[str] = set()

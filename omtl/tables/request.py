@@ -42,6 +42,8 @@ class Request:
         Whether all repeats on synthetic data shuffle one draw, as in the papers.
     times : bool
         Whether times just measured replace the kept ones.
+    slow : bool
+        Whether cells that are `too_slow` by their table's description are played too.
     """
 
     reading: str = CLOSEST
@@ -52,6 +54,7 @@ class Request:
     store: Store = field(default_factory=Store.default, repr=False)
     one_draw: bool = False
     times: bool = False
+    slow: bool = False
 
     def planned(self, table: str) -> plan.Table:
         """Return a table's plan.

@@ -223,9 +223,8 @@ def score_cell(
         found = searched(cell, loaded, rule, seed, n_repeats)
         if found is None:
             part, repeats = stages(cell, loaded, rule, seed, n_repeats)[-1]
-            keys = [unit.key for unit in part.repeats(seed, repeats)]
-            reasons = [failed[key].reason for key in keys if key in failed]
-            return not_run(cell, reasons[0] if reasons else "the search is not done")
+            known = cell.too_slow or "the search is not done"
+            return not_run(cell, why_lacking(part.repeats(seed, repeats), 0, failed, known))
         return score_cell(table, found, loaded, request, failed)
     if cell.rivals and not is_honest(rule) and not cell.experiment.drawn:
         sign = 1.0 if METRICS[cell.metric].lower_is_better else -1.0
@@ -240,7 +239,7 @@ def score_cell(
     rivals = [one.experiment for one in cell.each_rival()]
     units = [unit for rival in rivals for unit in rival.repeats(seed, n_repeats)]
     if (n_stored := len(loaded(units))) < len(units):
-        return not_run(cell, why_lacking(units, n_stored, failed))
+        return not_run(cell, why_lacking(units, n_stored, failed, cell.too_slow))
     results = together([loaded(rival.repeats(seed, n_repeats)) for rival in rivals])
     by = None
     if cell.chooser is not None:

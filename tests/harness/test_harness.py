@@ -14,11 +14,13 @@ from small_tables import small_table
 from omtl.compute import parallel_jobs, worker
 from omtl.compute.store import Store
 from omtl.experiment.code import _code_of, code_version
+from omtl.experiment.descriptions import TooSlow
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.selection import select
 from omtl.experiment.unit import Result, compute
 from omtl.tables import plan
 from omtl.tables.plan import Table
+from omtl.tables.play import play
 from omtl.tables.request import Request
 from omtl.tables.scoring import frame, score_table, values_of
 from omtl.util.errors import UserError
@@ -46,6 +48,32 @@ def test_same_bytes_for_any_jobs_and_backend(tmp_path: Path) -> None:
         rows_of(small_table(), tmp_path / str(i), parallel) for i, parallel in enumerate(BACKENDS)
     }
     assert len(tables) == 1
+
+
+def test_cells_that_are_too_slow_are_played_only_if_asked_for(tmp_path: Path) -> None:
+    """Until then they are missing, with the reason; the others have their numbers."""
+    table = small_table()
+    first, *others = table.cells
+    table = replace(table, cells=[replace(first, too_slow="it takes a day"), *others])
+    request = Request(repeats=2, store=Store(tmp_path), parallel=BACKENDS[0])
+    play(table, request)
+    left_out, *scored = score_table(table, request)
+    assert (left_out.verdict, left_out.why) == ("missing", "it takes a day")
+    assert all(one.values.size == 2 for one in scored)
+    play(table, replace(request, slow=True))
+    assert score_table(table, request)[0].values.size == 2
+
+
+def test_rows_and_columns_that_are_too_slow() -> None:
+    """Without columns they are all columns, without rows all rows."""
+    slow = TooSlow(readings=("as_read",), why="", columns=("TDT2",), rows=("ROM-PGD",))
+    assert slow.where == "ROM-PGD on TDT2"
+    assert slow.has("as_read", "TDT2", "ROM-PGD")
+    assert not slow.has("as_read", "TDT2", "COML")
+    assert not slow.has("as_read", "MHC-I", "ROM-PGD")
+    assert not slow.has("as_written", "TDT2", "ROM-PGD")
+    assert replace(slow, columns=()).has("as_read", "MHC-I", "ROM-PGD")
+    assert replace(slow, rows=()).has("as_read", "TDT2", "COML")
 
 
 def test_all_learners_see_the_same_repeats() -> None:

@@ -276,8 +276,8 @@ def test_what_is_too_slow_is_left_out(
 ) -> None:
     """Unless it is asked for; the summary says what, and why."""
     assert fakes
-    slow = {"as_written": "it takes a day"}
-    described = a_table(paper="rom", selection="fixed", too_slow=slow)
+    slow = {"readings": ["as_written"], "why": "it takes a day"}
+    described = a_table(paper="rom", selection="fixed", too_slow=[slow])
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: described)
     assert _main.main(["reproduce", "--jobs", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
