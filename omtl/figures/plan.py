@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from omtl.experiment.descriptions import FigureDescription
+from omtl.experiment.config import questions
+from omtl.experiment.descriptions import FigureDescription, Panel
 from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.unit import Unit
 from omtl.figures.panels import kind_of
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel
-from omtl.tables.plan import describe, published
+from omtl.tables.plan import describe, descriptions, published
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,28 @@ class Figure:
         return [e.unit(seed, repeat) for repeat in range(n_repeats) for e in experiments]
 
 
+def _for_panel(reading: Mapping[str, Any], paper: str, panel: Panel) -> dict[str, Any]:
+    """Return a reading with only its answers that can affect a panel's data.
+
+    Questions name these as the figure does, or as the columns of the paper's tables do; those that
+    name none are about figures.
+    """
+    if not reading["answers"]:
+        return dict(reading)
+    tables = [describe("table", n) for n in descriptions("table") if n.startswith(f"{paper}-")]
+    columns = {c.published for t in tables for c in t.columns if c.dataset == panel.dataset}
+    columns |= {panel.dataset, panel.published}
+    asked = questions(paper)
+    moving = {
+        question: answer
+        for question, answer in reading["answers"].items()
+        if question not in asked
+        or not asked[question]["columns"]
+        or columns & set(asked[question]["columns"])
+    }
+    return {**reading, "answers": moving}
+
+
 def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
     """Return a figure's panels under a reading.
 
@@ -46,12 +69,13 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
     panels = []
     for panel in description.panels:
         kind_of(panel)
+        read = _for_panel(reading, description.paper, panel)
         lines = tuple(
             PlannedLine(
                 line,
                 Experiment.compose(
                     Names(line.algorithm, panel.dataset, protocol, line.network or None),
-                    reading,
+                    read,
                     panel.patch,
                 ),
             )

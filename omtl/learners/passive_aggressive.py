@@ -12,7 +12,8 @@ from omtl.learners.perceptron import Weights, task_weights
 class PassiveAggressive(NamedTuple):
     """PA and PA-I (Crammer et al. 2006, section 3): w ← w + τ y x, τ = min(C, ℓ / ‖x‖²).
 
-    ℓ = max(0, 1 − y w·x). With ``C = inf`` it is PA, the hard form; with a finite C it is PA-I.
+    ℓ = max(0, 1 − y w·x). With ``C = inf`` it is PA, the hard form; with a finite C it is PA-I. With
+    ``margin = 0`` it learns from mistakes only, as the perceptron does, with steps of the same length.
 
     Cost per example: O(nonzeros).
 
@@ -22,10 +23,13 @@ class PassiveAggressive(NamedTuple):
         Aggressiveness C > 0.
     pooled : bool
         One weight vector for all tasks instead of one per task.
+    margin : float
+        Learn if ℓ > 0 and y w·x is at most this.
     """
 
     C: float = float("inf")
     pooled: bool = False
+    margin: float = 1.0
 
     def new_state(self, shape: Shape) -> Weights:
         """Return zero weights."""
@@ -38,7 +42,7 @@ class PassiveAggressive(NamedTuple):
     def update(self, state: Weights, rows: Any, event: Event, y: float, score: float) -> bool:
         """Take the smallest step that reaches margin 1, at most C."""
         loss = 1.0 - y * score
-        if loss <= 0.0:
+        if loss <= 0.0 or y * score > self.margin:
             return False
         w = state.w[0 if self.pooled else event.task]
         axpy(y * min(self.C, loss / event.square_norm), rows, event.example, w)

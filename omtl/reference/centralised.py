@@ -32,9 +32,9 @@ def perceptron(
 
 
 def passive_aggressive(
-    rounds: Rounds, n_tasks: int, n_features: int, C: float, pooled: bool
+    rounds: Rounds, n_tasks: int, n_features: int, C: float, pooled: bool, margin: float
 ) -> Steps:
-    """Yield the steps of PA (C = ∞) and PA-I: w ← argmin ½‖u − w‖² + C ℓ(u).
+    """Yield the steps of PA (C = ∞) and PA-I: w ← argmin ½‖u − w‖² + C ℓ(u) where y w·x ≤ margin.
 
     Parameters
     ----------
@@ -44,13 +44,17 @@ def passive_aggressive(
         Aggressiveness; infinite for the hard form.
     pooled : bool
         Whether to use one vector for all tasks.
+    margin : float
+        1 as published; 0 to learn from mistakes only.
     """
     w = [np.zeros(n_features) for _ in range(n_tasks)]
     for x, y, task, _ in examples(rounds):
         k = 0 if pooled else task
         score = float(w[k] @ x)
-        w[k] = _passive_aggressive_step(w[k], x, y, C)
-        yield Step(score, y * score < 1.0 and bool(np.any(x)), abs(y * score - 1.0))
+        fired = y * score < 1.0 and y * score <= margin and bool(np.any(x))
+        if fired:
+            w[k] = _passive_aggressive_step(w[k], x, y, C)
+        yield Step(score, fired, min(abs(y * score - 1.0), abs(y * score - margin)))
 
 
 def coml(
