@@ -171,7 +171,9 @@ class Line:
 class Panel:
     """A panel of a figure; its `kind`, a module of `omtl.figures.panels`, reads the other keys.
 
-    With several `protocols` it has each line once under each.
+    With several `protocols` it has each line once under each. With `across`, the label of x, it has
+    each line once for each column of the published table; x is the number that the column's name
+    begins with.
     """
 
     kind: str
@@ -183,6 +185,7 @@ class Panel:
     metric: str = ""
     patch: Mapping[str, Any] = field(default_factory=dict)
     protocols: tuple[str, ...] = ()
+    across: str = ""
     groups: Mapping[str, int] = field(default_factory=dict)
     tasks: tuple[str, ...] = ()
     horizons: int = 0

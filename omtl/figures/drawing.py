@@ -190,7 +190,8 @@ def draw_axes(part: Axes, on: Drawn, styles: Mapping[str, dict[str, Any]]) -> No
     for mark in part.marks:
         color = styles[mark.label]["color"]
         edge = on.get_yaxis_transform()  # x in widths of the axes, y in the data's unit
-        on.plot(1.015, mark.y, transform=edge, color=color, clip_on=False, **PUBLISHED)
+        x, along = (1.015, edge) if mark.x is None else (mark.x, on.transData)
+        on.plot(x, mark.y, transform=along, color=color, clip_on=False, **PUBLISHED)
     for i, reference in enumerate(sorted(part.references)):
         last = i == len(part.references) - 1
         draw_reference(reference, on, part.lines[0], alone=len(part.references) == 1, last=last)
@@ -260,8 +261,9 @@ def draw_legend(
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], label=label, **style) for label, style in styles.items()]
-    if any(part.marks for panel in shown for part in panel.axes):
-        handles.append(Line2D([], [], label="published final rate", color="#444444", **PUBLISHED))
+    if marks := [mark for panel in shown for part in panel.axes for mark in part.marks]:
+        what = "published final rate" if marks[0].x is None else "published"
+        handles.append(Line2D([], [], label=what, color="#444444", **PUBLISHED))
     if handles:
         canvas.legend(
             handles=handles,

@@ -160,7 +160,8 @@ def frame(figure: Figure, shown: Sequence[Shown], selection: str) -> pd.DataFram
             for reference in part.references:
                 add("reference", part.title, reference.label, part.x_label, number(reference.x))
             for mark in part.marks:
-                add("published", part.title, mark.label, part.x_label, "", number(mark.y))
+                x = "" if mark.x is None else number(mark.x)
+                add("published", part.title, mark.label, part.x_label, x, number(mark.y))
             for note in part.notes:
                 add("note", part.title, note)
         for why in panel.missing:

@@ -70,17 +70,23 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
     for panel in description.panels:
         kind_of(panel)
         read = _for_panel(reading, description.paper, panel)
+        columns = {"": panel.patch}
+        if panel.across:
+            table = describe("table", description.published)
+            columns = {c.published: c.patch for c in table.columns if c.dataset == panel.dataset}
         lines = tuple(
             PlannedLine(
                 line,
                 Experiment.compose(
                     Names(line.algorithm, panel.dataset, protocol, line.network or None),
                     read,
-                    panel.patch,
+                    patch,
                 ),
+                column,
             )
             for line in panel.lines
             for protocol in panel.protocols or [description.protocol]
+            for column, patch in columns.items()
         )
         finals = {
             number["algorithm"]: float(number["mean"])
@@ -88,5 +94,6 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
             if number["dataset"] == panel.published
             and number["metric"] == (panel.metric or number["metric"])
         }
-        panels.append(PlannedPanel(panel, lines, finals))
+        at = {(n["algorithm"], n["dataset"]): float(n["mean"]) for n in numbers if panel.across}
+        panels.append(PlannedPanel(panel, lines, finals, at))
     return Figure(description, dict(reading), tuple(panels))

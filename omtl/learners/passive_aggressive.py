@@ -12,8 +12,8 @@ from omtl.learners.perceptron import Weights, task_weights
 class PassiveAggressive(NamedTuple):
     """PA and PA-I (Crammer et al. 2006, section 3): w ← w + τ y x, τ = min(C, ℓ / ‖x‖²).
 
-    ℓ = max(0, 1 − y w·x). With ``C = inf`` it is PA, the hard form; with a finite C it is PA-I. With
-    ``margin = 0`` it learns from mistakes only, as the perceptron does, with steps of the same length.
+    ℓ = max(0, 1 − y w·x). With ``C = inf`` it is PA, the hard form; with a finite C it is PA-I.
+    With ``margin = 0`` it learns from mistakes only, as the perceptron does.
 
     Cost per example: O(nonzeros).
 

@@ -16,6 +16,7 @@ from data_fetchers.fetch import DataMissing
 from omtl.compute.parallel_jobs import Failure
 from omtl.compute.store import Store
 from omtl.experiment import unit
+from omtl.experiment.config import named_reading
 from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.loading import load_fed
 from omtl.experiment.unit import compute
@@ -66,6 +67,17 @@ def test_every_figure_can_be_planned() -> None:
                 line.description.published for line in panel.lines if line.description.published
             }
             assert not panel.published or asked <= set(panel.published)
+
+
+def test_a_panel_has_the_answers_on_its_own_data() -> None:
+    """What the reading says of MHC-I's protocol is not said of Sentiment, though they share it."""
+    panels = plan_figure("dom-fig2", named_reading("dom", "as_published")).panels
+    run_out = {
+        panel.description.dataset: line.experiment.protocol["run_out"]
+        for panel in panels
+        for line in panel.lines
+    }
+    assert run_out == {"sentiment": "sit_out", "random_walk": "sit_out", "mhc": "again"}
 
 
 @pytest.mark.usefixtures("tiny")

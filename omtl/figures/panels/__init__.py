@@ -21,6 +21,7 @@ SHARED = ("axes", "beside_bounds", "hindsight")
 
 NEEDS = {
     "absolute_error": "metric",
+    "across_columns": "metric across",
     "mistake_bound": "ridges scales",
     "parameter_effect": "parameter",
     "query_ratio": "rank ratios",

@@ -24,10 +24,11 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class PlannedLine:
-    """A line of a panel: its description and the experiment behind it."""
+    """A line of a panel: its description, and the experiment behind it or a `column` of it."""
 
     description: descriptions.Line
     experiment: Experiment = field(repr=False)
+    column: str = ""
 
     @property
     def label(self) -> str:
@@ -43,11 +44,14 @@ class PlannedPanel:
     ----------
     published : dict of str to float
         Published final values by the line's ``published`` name.
+    published_at : dict of (str, str) to float
+        Published values by this name and the column of the table.
     """
 
     description: descriptions.Panel
     lines: tuple[PlannedLine, ...]
     published: dict[str, float] = field(default_factory=dict)
+    published_at: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def marks(self, played: Sequence[Played]) -> tuple[Mark, ...]:
         """Return the published values of lines."""
@@ -130,10 +134,11 @@ class Reference(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A published value of the line of that label, at the right edge."""
+    """A published value of the line of that label, at x or else at the right edge."""
 
     label: str
     y: float
+    x: float | None = None
 
 
 @dataclass(frozen=True)
