@@ -81,7 +81,10 @@ def test_perceptron_is_its_oracle(case: Case, learner: Perceptron) -> None:
 
 
 @THOROUGH
-@given(cases(), st.builds(PassiveAggressive, aggressiveness, st.booleans(), st.sampled_from([0.0, 1.0])))
+@given(
+    cases(),
+    st.builds(PassiveAggressive, aggressiveness, st.booleans(), st.sampled_from([0.0, 1.0])),
+)
 def test_passive_aggressive_is_its_oracle(case: Case, learner: PassiveAggressive) -> None:
     """PA and PA-I, alone and pooled."""
     compare(learner, case)
