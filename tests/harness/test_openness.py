@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from described import a_table
 
 from omtl.site.openness import CLOSED, IN_PART, OPEN, badges
 
-REAL = {"dataset": "landmine"}
-STAND_IN = {"dataset": "spam3", "kind": "substitute"}
-DRAWN = {"dataset": "random_walk"}
+REAL = {"published": "A", "dataset": "landmine"}
+STAND_IN = {"published": "A", "dataset": "spam3", "kind": "substitute"}
+DRAWN = {"published": "A", "dataset": "random_walk"}
 
 
 @pytest.mark.parametrize(
@@ -16,9 +17,9 @@ DRAWN = {"dataset": "random_walk"}
 )
 def test_data_are_open_as_far_as_no_others_stand_in(columns: list[dict], state: str) -> None:
     """A draw is no data that could be had."""
-    found = {one.what: one.state for one in badges("dom", [{"columns": columns}], {})}
+    found = {one.what: one.state for one in badges("dom", [a_table(columns=columns)], {})}
     assert found == {"program": CLOSED, "data": state, "grids": OPEN}
-    drawn = {one.what: one.state for one in badges("dom", [{"columns": [DRAWN]}], {})}
+    drawn = {one.what: one.state for one in badges("dom", [a_table(columns=[DRAWN])], {})}
     assert drawn == {"program": CLOSED, "draw": CLOSED, "grids": OPEN}
 
 

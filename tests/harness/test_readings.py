@@ -118,7 +118,7 @@ def test_only_a_full_search_writes_the_readings(
     )
     for words in (["--repeats", "2"], ["--seed", "1"]):
         command.run(asked(*words))
-        assert "the readings in conf/ are kept" in capsys.readouterr().out
+        assert "the readings in conf/ stay unchanged" in capsys.readouterr().out
         assert not conf.exists()
         assert not (tmp_path / "results" / "readings").exists()
         assert (tmp_path / "results" / "partial" / "readings" / f"{TABLE}.cells.csv").exists()
