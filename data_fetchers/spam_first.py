@@ -9,6 +9,7 @@ from data_fetchers import spam
 from data_fetchers._first import first
 from data_fetchers.spam import CITATION, FILES, LICENCE
 from omtl.data.streams import Tasks
+from omtl.util.errors import UserError
 
 NAME = "spam_first"
 FOLDER = "spam"
@@ -22,6 +23,7 @@ def load(
     users: Sequence[str] | None = None,
     value: str = "count",
     per_task: int = 200,
+    sample_seed: None = None,
 ) -> Tasks:
     """Download the file if necessary, and make a task of each inbox.
 
@@ -31,6 +33,8 @@ def load(
         As of `data_fetchers.spam.load`.
     per_task : int
         Number of examples to keep per task: the first of the file.
+    sample_seed : None
+        Nothing is drawn here; the option is that of `data_fetchers.spam.load`.
 
     Raises
     ------
@@ -39,4 +43,6 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
+    if sample_seed is not None:
+        raise UserError(f"{NAME}: sample_seed={sample_seed}: nothing is drawn; set it to null")
     return first(NAME, spam.load(home=home, users=users, value=value), per_task)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.io import savemat
 
 import data_fetchers
-from data_fetchers import landmine
+from data_fetchers import landmine, landmine_first
 from omtl.util.errors import UserError
 
 LABELS = ([0, 1, 0], [1], [1, 0])
@@ -94,6 +94,18 @@ def test_fields_become_tasks(tasks: object, names: tuple[int, ...], y: list[floa
     assert loaded.y.tolist() == y
     assert loaded.X[:, 0].astype(int).tolist() == [names[k] for k in loaded.task]
     assert loaded.task.dtype == np.int64
+
+
+@pytest.mark.usefixtures("tiny")
+def test_the_first_places_of_each_field() -> None:
+    first = landmine_first.load(tasks=[1, 3], per_task=2)
+    assert first.names == (landmine.task_name(1), landmine.task_name(3))
+    assert first.X[:, 0].tolist() == [1.0, 1.1, 3.0, 3.1]
+    assert first.y.tolist() == [-1, 1, 1, -1]
+    assert first.task.tolist() == [0, 0, 1, 1]
+    for wrong in (0, 2):
+        with pytest.raises(UserError, match="landmine_first: field . "):
+            landmine_first.load(per_task=wrong)
 
 
 @pytest.mark.usefixtures("tiny")

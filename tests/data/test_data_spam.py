@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.io import savemat
 
 import data_fetchers
-from data_fetchers import spam
+from data_fetchers import spam, spam_first
 from omtl.util.errors import UserError
 
 INBOXES = (
@@ -97,6 +97,16 @@ def test_inboxes_become_tasks(value: str, rows: list[list[float]]) -> None:
     assert tasks.task.dtype == np.int64
     assert tasks.y.tolist() == [1, -1, -1, 1]
     assert dense(tasks) == rows
+
+
+@pytest.mark.usefixtures("tiny")
+def test_the_first_emails_of_each_inbox() -> None:
+    first = spam_first.load(users=["u01", "u00"], per_task=1)
+    assert first.names == ("u01", "u00")
+    assert dense(first) == [[0, 1, 1, 0], [1, 3, 0, 0]]
+    assert first.y.tolist() == [1, -1]
+    with pytest.raises(UserError, match="spam_first: sample_seed=0"):
+        spam_first.load(sample_seed=0)
 
 
 @pytest.mark.usefixtures("tiny")
