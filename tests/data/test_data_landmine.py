@@ -104,7 +104,7 @@ def test_the_first_places_of_each_field() -> None:
     assert first.y.tolist() == [-1, 1, 1, -1]
     assert first.task.tolist() == [0, 0, 1, 1]
     for wrong in (0, 2):
-        with pytest.raises(UserError, match="landmine_first: field . "):
+        with pytest.raises(UserError, match="landmine_first: field"):
             landmine_first.load(per_task=wrong)
 
 
