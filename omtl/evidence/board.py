@@ -32,6 +32,9 @@ from omtl.util.seeds import generator
 RESAMPLES = 1000
 """Of the bootstrap of a rating."""
 
+POINTS = 20
+"""Of a kept learning curve."""
+
 CELLS = (
     "dataset",
     "algorithm",
@@ -44,15 +47,17 @@ CELLS = (
     "stream",
     "learner",
     "why",
+    "curve",
 )
 """Columns of ``results/board/cells.csv``.
 
 `values` are the numbers of the repeats, `chosen` the points of the grid that were chosen in them.
 `stream` is a hash of what was played (`stream_of`), `learner` one of the learner's options and code
-(`code_of_learner`). The file has the ``bytes`` of a state besides (`omtl.evidence.board_memory`).
+(`code_of_learner`). `curve` has the mean cumulative error rates at the examples that ``seen`` of
+``data.csv`` counts. The file has the ``bytes`` of a state besides (`omtl.evidence.board_memory`).
 """
 
-TEXTS = ("values", "chosen", "stream", "why")
+TEXTS = ("values", "chosen", "stream", "why", "curve")
 """Columns that are empty where there is nothing to say."""
 
 
@@ -212,6 +217,22 @@ def scored(
     return values_of(cell, results, board.composed(dataset)["selection"])
 
 
+def thinned(values: np.ndarray) -> np.ndarray:
+    """Return values at `POINTS` checkpoints, the first and the last among them."""
+    return values[np.unique(np.linspace(0, len(values) - 1, POINTS).round().astype(int))]
+
+
+def curve_of(results: Sequence[Result], chosen: np.ndarray) -> str:
+    """Return the error rates (%) so far at the chosen points, averaged over the repeats."""
+    if "checkpoint_mistakes" not in results[0].arrays:
+        return ""
+    rates = [
+        100.0 * r.arrays["checkpoint_mistakes"][p] / np.maximum(r.arrays["seen"], 1)
+        for r, p in zip(results, chosen, strict=True)
+    ]
+    return " ".join(f"{rate:.4g}" for rate in thinned(np.mean(rates, axis=0)))
+
+
 def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
     """Return a row for each learner on each data set (`CELLS`), from the store.
 
@@ -237,6 +258,7 @@ def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
             row |= {"mean": values.mean(), "values": " ".join(f"{value:.10g}" for value in values)}
             row["std"] = values.std(ddof=1) if values.size > 1 else np.nan
             row["chosen"] = " ".join(map(str, chosen.tolist()))
+            row["curve"] = curve_of(results, chosen)
         rows.append(row)
     return as_cells(rows)
 
@@ -341,6 +363,7 @@ def data_facts(board: Board, store: Store) -> pd.DataFrame:
                 "rows": "sparse" if is_sparse else "dense",
                 "positives": round(float(np.mean(tasks.y > 0.0)), 3),
                 "protocol": config["protocol"]["name"],
+                "seen": " ".join(map(str, thinned(played.arrays["seen"]).tolist())),
             }
         )
     return pd.DataFrame(rows)
@@ -365,4 +388,6 @@ def csv(rows: pd.DataFrame) -> str:
 def read(path: Path) -> pd.DataFrame:
     """Return the cells of a file."""
     texts = {name: str for name in CELLS if name not in ("points", "mean", "std")}
-    return pd.read_csv(path, dtype=texts).fillna(dict.fromkeys(TEXTS, ""))
+    found = pd.read_csv(path, dtype=texts)
+    lacking = {name: "" for name in TEXTS if name not in found}  # curves, before they were kept
+    return found.assign(**lacking).fillna(dict.fromkeys(TEXTS, ""))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from omtl.experiment.config import questions
+from omtl.experiment.config import for_column, questions
 from omtl.experiment.descriptions import FigureDescription, Panel
 from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.unit import Unit
@@ -69,11 +69,14 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
     panels = []
     for panel in description.panels:
         kind_of(panel)
-        read = _for_panel(reading, description.paper, panel)
-        columns = {"": panel.patch}
+        columns = {"": (_for_panel(reading, description.paper, panel), panel.patch)}
         if panel.across:
             table = describe("table", description.published)
-            columns = {c.published: c.patch for c in table.columns if c.dataset == panel.dataset}
+            columns = {
+                column.published: (for_column(reading, column.published), column.patch)
+                for column in table.columns
+                if column.dataset == panel.dataset
+            }
         lines = tuple(
             PlannedLine(
                 line,
@@ -86,7 +89,7 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
             )
             for line in panel.lines
             for protocol in panel.protocols or [description.protocol]
-            for column, patch in columns.items()
+            for column, (read, patch) in columns.items()
         )
         finals = {
             number["algorithm"]: float(number["mean"])

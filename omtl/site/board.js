@@ -136,6 +136,32 @@ const board = (() => {
     for (const row of [...table.rows].filter((row) => !row.querySelector("input").checked)) table.append(row);
   }
 
+  // A learning curve: its line, the ends of the axes, and the same in words.
+  function draw(chart, seen, rates) {
+    chart.parentElement.hidden = rates.length < 2 || rates.length !== seen.length;
+    if (chart.parentElement.hidden) return;
+    const [left, right, top, bottom] = [56, 590, 14, 150];
+    const most = Math.max(...rates), low = Math.min(...rates), high = most > low ? most : low + 1;
+    const x = (n) => left + (right - left) * n / seen[seen.length - 1];
+    const y = (rate) => bottom - (bottom - top) * (rate - low) / (high - low);
+    const last = seen.length - 1;
+    const part = (name, attributes, text = "") => {
+      const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+      for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+      made.textContent = text;
+      return made;
+    };
+    chart.setAttribute("aria-label", `Error rate so far: from ${rates[0]} % after ${seen[0]} examples to ${rates[last]} % after ${seen[last]}.`);
+    chart.replaceChildren(
+      part("path", { class: "frame", d: `M${left},${top}V${bottom}H${right}` }),
+      part("polyline", { class: "curve", points: rates.map((rate, i) => `${x(seen[i]).toFixed(1)},${y(rate).toFixed(1)}`).join(" ") }),
+      part("text", { x: left - 6, y: y(low) + 4, "text-anchor": "end" }, `${low} %`),
+      part("text", { x: left - 6, y: y(high) + 4, "text-anchor": "end" }, most > low ? `${high} %` : ""),
+      part("text", { x: left, y: bottom + 18 }, "0"),
+      part("text", { x: right, y: bottom + 18, "text-anchor": "end" }, `${seen[last]} examples`),
+    );
+  }
+
   // A number opens what it was made of.
   const sheet = document.getElementById("board-cell");
   function open(cell) {
@@ -146,6 +172,8 @@ const board = (() => {
     sheet.querySelector(".repeats").textContent = `Repeats: ${set.values[at].map((value) => Number(value.toPrecision(4))).join(", ")} mistakes per hundred.`;
     sheet.querySelector(".points").textContent = `Chosen points of its grid, from 0: ${set.chosen[at].split(" ").join(", ")}.`;
     sheet.querySelector("code").textContent = ["omtl run", `algorithm=${name}`, ...set.words, ...board.grids[name]].join(" ");
+    const read = (text) => (text ? text.split(" ").map(Number) : []);
+    draw(sheet.querySelector(".chart"), read(set.seen), read(set.curves[at]));
     sheet.showModal();
   }
   for (const cell of grid.querySelectorAll("td[data-data]")) {

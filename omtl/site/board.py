@@ -122,7 +122,8 @@ def _embedded(made: Made, names: Mapping[str, str]) -> dict[str, Any]:
     """Return the numbers of all battles, and the words of each cell's command."""
     learners, values = numbers(made.cells)
     about = made.cells.drop_duplicates("algorithm").set_index("algorithm")
-    chosen = made.cells.set_index(["dataset", "algorithm"])["chosen"]
+    of_cell = made.cells.set_index(["dataset", "algorithm"])
+    chosen, curves = of_cell["chosen"], of_cell["curve"]
     config = made.board.config
     kept = {row["dataset"]: row for row in made.data.to_dict("records")}
     return {
@@ -141,6 +142,8 @@ def _embedded(made: Made, names: Mapping[str, str]) -> dict[str, Any]:
                 "words": made.board.overrides(dataset),
                 "values": [[_short(v) for v in row] for row in each.tolist()],
                 "chosen": [chosen.get((dataset, name), "") for name in learners],
+                "seen": kept[dataset].get("seen", ""),
+                "curves": [curves.get((dataset, name), "") for name in learners],
             }
             for dataset, each in values.items()
         ],

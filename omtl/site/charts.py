@@ -266,9 +266,10 @@ def lines(
         ).format(middle, y_label)
     )
 
-    def place(value: float) -> float:
-        return min(max(sy(value), top), bottom)
-
+    # What leaves the axes is cut off, not drawn along their edge.
+    window = Markup(
+        '<svg x="{0}" y="{1}" width="{2}" height="{3}" viewBox="{0} {1} {2} {3}">'
+    ).format(left, top, right - left, bottom - top)
     looks = looks_of([c.label for c in curves])
     for number, c in enumerate(curves):
         colour, turn = looks[number]
@@ -278,22 +279,27 @@ def lines(
             )
         )
         if c.kind == "published":
-            parts.append(
-                Markup('<path d="M{0:.1f} {1:.1f}l9 -5v10z"/>').format(right, place(float(c.y[0])))
-            )
+            parts += [  # an end of a curve has no x
+                Markup('<path d="M{:.1f} {:.1f}l9 -5v10z"/>').format(
+                    right if np.isnan(x) else sx(x), sy(y)
+                )
+                for x, y in zip(c.x, c.y, strict=True)
+            ]
         else:
+            parts.append(window)
             if c.std is not None and not log_y:
-                above = [(sx(x), place(y + s)) for x, y, s in zip(c.x, c.y, c.std, strict=True)]
-                below = [(sx(x), place(y - s)) for x, y, s in zip(c.x, c.y, c.std, strict=True)]
+                above = [(sx(x), sy(y + s)) for x, y, s in zip(c.x, c.y, c.std, strict=True)]
+                below = [(sx(x), sy(y - s)) for x, y, s in zip(c.x, c.y, c.std, strict=True)]
                 parts.append(
                     Markup('<path class="band" d="{}Z"/>').format(_path([*above, *below[::-1]]))
                 )
-            points = [(sx(x), place(y)) for x, y in zip(c.x, c.y, strict=True)]
-            parts.append(Markup('<path class="mean" d="{}"/>').format(_path(points)))
+            points = [(sx(x), sy(y)) for x, y in zip(c.x, c.y, strict=True)]
+            parts.append(Markup('<path class="mean" d="{}"/></svg>').format(_path(points)))
             if len(points) <= 12:
                 parts += [
                     Markup('<circle cx="{:.1f}" cy="{:.1f}" r="2.6"/>').format(*point)
                     for point in points
+                    if top <= point[1] <= bottom
                 ]
         parts.append(Markup("</g>"))
     numbers = {

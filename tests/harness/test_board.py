@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from omtl.commands._main import main
 from omtl.compute.store import Store
 from omtl.evidence.battles import CENTRE, PRIOR, SCALE, elo, rate, resampled, total, won
-from omtl.evidence.board import Asked, Board, code_of_learner, ranking, read, stream_of
+from omtl.evidence.board import POINTS, Asked, Board, code_of_learner, ranking, read, stream_of
 from omtl.evidence.board_sharing import counted, sharing
 from omtl.evidence.board_text import decided
 from omtl.evidence.comparisons import LEVEL, Comparison
@@ -124,6 +124,11 @@ def test_a_small_board(played: tuple[Board, Store], tmp_path: Path) -> None:
     held = made.cells.set_index(["dataset", "algorithm"])["bytes"]
     assert held["opposed_tasks", "pm"] == 3 * 10 * 8  # a weight of each task and feature
     assert made.data["kind"].tolist() == ["opposed", "changing"]
+    for row in made.cells.itertuples():
+        curve = [float(rate) for rate in row.curve.split()]
+        seen = made.data.set_index("dataset").loc[row.dataset, "seen"].split()
+        assert 1 < len(curve) == len(seen) <= POINTS
+        assert curve[-1] == pytest.approx(row.mean, rel=1e-3)  # the curve ends in the number
     first = {path.name: path.read_bytes() for path in write(made, tmp_path)}
     again = {path.name: path.read_bytes() for path in write(make(board, SERIAL, store), tmp_path)}
     assert again == {name: text for name, text in first.items() if name != "times.csv"}

@@ -378,6 +378,20 @@ def test_the_scale_puts_its_ends_at_its_ends() -> None:
     assert scale.ticks(6) == [1.0, 10.0, 100.0, 1000.0]
 
 
+def test_published_points_are_drawn_where_they_belong() -> None:
+    """At their own x; the end of a curve, which has none, at the right edge."""
+    x, y = np.arange(1.0, 5.0), np.array([5.0, 6.0, 7.0, 8.0])
+    ours = charts.Curve("PA", x, y)
+    end = charts.Curve("PA", np.array([np.nan]), y[-1:], kind="published")
+    both = charts.lines([ours, charts.Curve("PA", x, y, kind="published")], "", "", "")
+    circles = re.findall(r'circle cx="([\d.]+)" cy="([\d.]+)"', both)
+    assert re.findall(r'"M([\d.]+) ([\d.]+)l9', both) == circles
+    assert len(circles) == 4
+    assert (
+        re.findall(r'"M([\d.]+) ([\d.]+)l9', charts.lines([ours, end], "", "", "")) == circles[3:]
+    )
+
+
 Browser = Callable[..., webdriver.Chrome]
 
 FLAGS = (
@@ -544,6 +558,25 @@ def test_the_board_is_ranked_again_for_a_subset(visit: Browser) -> None:
     sheet = browser.find_element(By.ID, "board-cell")
     assert "dataset=drifting_tasks protocol=given_order" in sheet.text
     assert not browser.get_log("browser")
+
+
+@pytest.mark.browser
+def test_a_cell_of_the_board_opens_its_learning_curve(visit: Browser) -> None:
+    """Where one is kept; it is told in words too."""
+    browser = visit("board.html")
+    number = browser.find_element(By.CSS_SELECTOR, "#cells [data-data=drifting_tasks] .number")
+    sheet = browser.find_element(By.ID, "board-cell")
+    for curve, shown in (("50 40 30", True), ("", False)):
+        browser.execute_script(
+            "const set = board.data.find((one) => one.name === 'drifting_tasks');"
+            "set.seen = '10 20 40'; set.curves.fill(arguments[1]); arguments[0].click();",
+            *(number, curve),
+        )
+        chart = sheet.find_element(By.CSS_SELECTOR, ".chart")
+        assert chart.is_displayed() == shown
+        told = "Error rate so far: from 50 % after 10 examples to 30 % after 40."
+        assert chart.get_attribute("aria-label") == told
+        sheet.find_element(By.CSS_SELECTOR, ".close").send_keys(Keys.ENTER)
 
 
 @pytest.mark.browser
