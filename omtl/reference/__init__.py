@@ -3,6 +3,7 @@
 They are written from the papers' equations and share no code with `omtl.learners`: a dense vector
 for every node and task, the combination ``A @ u`` in every round, explicit Kronecker products. The
 learners are compared with them example by example (`omtl.reference.conformance`, and the tests).
+A module of this package says by `transcribes` which learners its functions are of.
 Your own learner has a transcription too if its class has an attribute ``reference``: a function of
 the rounds, the numbers of tasks and features, and the hyper-parameters by name, which yields a
 `Step` for each example.
@@ -10,7 +11,7 @@ the rounds, the numbers of tasks and features, and the hyper-parameters by name,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -45,3 +46,21 @@ class Step(NamedTuple):
 
 Rounds = Sequence[Sequence[Given]]
 Steps = Iterator[Step]
+Transcription = Callable[..., Steps]
+
+WRITTEN: dict[type, Transcription] = {}
+"""The transcriptions of the modules that are imported so far, by learner."""
+
+
+def transcribes(learner: type) -> Callable[[Transcription], Transcription]:
+    """Return a decorator for the transcription of a learner.
+
+    The function takes the rounds, the numbers of tasks and features, and the learner's
+    hyper-parameters by name, and yields a `Step` for each example.
+    """
+
+    def keep(transcription: Transcription) -> Transcription:
+        WRITTEN[learner] = transcription
+        return transcription
+
+    return keep

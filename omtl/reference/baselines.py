@@ -6,10 +6,15 @@ from collections import Counter
 
 import numpy as np
 
-from omtl.reference import Rounds, Step, Steps
+from omtl.learners.adagrad import AdaGrad
+from omtl.learners.arow import AROW
+from omtl.learners.gradient import GradientDescent
+from omtl.learners.majority import Majority
+from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import examples, slope_of
 
 
+@transcribes(GradientDescent)
 def gradient_descent(
     rounds: Rounds, n_tasks: int, n_features: int, eta: float, pooled: bool, loss: int = 0
 ) -> Steps:
@@ -38,6 +43,7 @@ def gradient_descent(
         yield Step(score, slope != 0.0 and bool(x.any()), gap)
 
 
+@transcribes(AdaGrad)
 def adagrad(rounds: Rounds, n_tasks: int, n_features: int, eta: float, pooled: bool) -> Steps:
     """Yield the steps of w ← w − η diag(G)^(−½) g, G = Σ g gᵀ (Duchi et al. 2011, eq. 1).
 
@@ -62,6 +68,7 @@ def adagrad(rounds: Rounds, n_tasks: int, n_features: int, eta: float, pooled: b
         yield Step(score, fired, abs(y * score - 1.0))
 
 
+@transcribes(AROW)
 def arow(rounds: Rounds, n_tasks: int, n_features: int, r: float, pooled: bool) -> Steps:
     """Yield the steps of AROW (Crammer et al. 2009, figure 1), Σ made diagonal after each.
 
@@ -88,6 +95,7 @@ def arow(rounds: Rounds, n_tasks: int, n_features: int, r: float, pooled: bool) 
         yield Step(m, fired, abs(y * m - 1.0))
 
 
+@transcribes(Majority)
 def majority(rounds: Rounds, n_tasks: int, n_features: int) -> Steps:  # noqa: ARG001
     """Yield the more frequent label of each task so far, +1 where there is none.
 

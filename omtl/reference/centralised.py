@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from omtl.reference import Rounds, Step, Steps
+from omtl.learners.coml import COML
+from omtl.learners.passive_aggressive import PassiveAggressive
+from omtl.learners.perceptron import Perceptron
+from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import examples
 
 
+@transcribes(Perceptron)
 def perceptron(
     rounds: Rounds, n_tasks: int, n_features: int, eta: float, margin: float, pooled: bool
 ) -> Steps:
@@ -31,6 +35,7 @@ def perceptron(
         yield Step(score, fired, abs(y * score - margin))
 
 
+@transcribes(PassiveAggressive)
 def passive_aggressive(
     rounds: Rounds, n_tasks: int, n_features: int, C: float, pooled: bool, margin: float
 ) -> Steps:
@@ -57,6 +62,7 @@ def passive_aggressive(
         yield Step(score, fired, min(abs(y * score - 1.0), abs(y * score - margin)))
 
 
+@transcribes(COML)
 def coml(
     rounds: Rounds, n_tasks: int, n_features: int, C: float, mu: float, every_round: bool
 ) -> Steps:

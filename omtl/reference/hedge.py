@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 
-from omtl.reference import Rounds, Step, Steps
+from omtl.learners.hedge import HedgedMultiTask
+from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import compound, examples, exponential_weights
 
 
+@transcribes(HedgedMultiTask)
 def hedged_multi_task(
     rounds: Rounds, n_tasks: int, n_features: int, eta: float, n_experts: int
 ) -> Steps:

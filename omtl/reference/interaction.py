@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from omtl.reference import Rounds, Step, Steps
+from omtl.learners.cavallanti import MultiPerceptron
+from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
+from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.network import inverse_relation
 from omtl.reference.vocabulary import compound, uniforms
 
@@ -18,6 +20,7 @@ ILL = 1e6
 """Condition number above which inverses are not compared."""
 
 
+@transcribes(MultiPerceptron)
 def multi_perceptron(
     rounds: Rounds, n_tasks: int, n_features: int, b: float, eta: float, margin: float
 ) -> Steps:
@@ -33,6 +36,7 @@ def multi_perceptron(
     return _perceptrons(rounds, inverse, n_features, eta, margin, None, lambda A, _: A, False)
 
 
+@transcribes(OMTLCovariance)
 def omtl_covariance(
     rounds: Rounds,
     n_tasks: int,
@@ -63,6 +67,7 @@ def omtl_covariance(
     return _perceptrons(rounds, alone, n_features, rate, margin, epoch, learn, normalise, active)
 
 
+@transcribes(OMTLBatchOpt)
 def omtl_batch_opt(
     rounds: Rounds,
     n_tasks: int,
@@ -95,6 +100,7 @@ def omtl_batch_opt(
     return _perceptrons(rounds, alone, n_features, rate, margin, epoch, learn, normalise, active)
 
 
+@transcribes(OMTLLogDet)
 def omtl_logdet(
     rounds: Rounds,
     n_tasks: int,
@@ -123,6 +129,7 @@ def omtl_logdet(
     return _perceptrons(rounds, alone, n_features, rate, margin, epoch, learn, normalise, active)
 
 
+@transcribes(OMTLVonNeumann)
 def omtl_von_neumann(
     rounds: Rounds,
     n_tasks: int,

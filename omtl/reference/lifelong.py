@@ -6,10 +6,12 @@ from math import floor, log, log2, sqrt
 
 import numpy as np
 
-from omtl.reference import Rounds, Step, Steps
+from omtl.learners.lifelong import AKLO, OGD
+from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import examples, exponential_weights, uniforms
 
 
+@transcribes(OGD)
 def ogd(
     rounds: Rounds,
     n_tasks: int,
@@ -43,6 +45,7 @@ def ogd(
         yield Step(score, fired and bool(x.any()), gap)
 
 
+@transcribes(AKLO)
 def aklo(
     rounds: Rounds,
     n_tasks: int,  # noqa: ARG001 - tasks are met as they come

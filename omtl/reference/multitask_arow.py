@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 
-from omtl.reference import Rounds, Step, Steps
+from omtl.learners.multitask_arow import MultiTaskAROW
+from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import compound, examples
 
 
+@transcribes(MultiTaskAROW)
 def multitask_arow(rounds: Rounds, n_tasks: int, n_features: int, r: float, c: float) -> Steps:
     """Yield the steps of AROW on the rows (√(1 − c) φ, √c x), Σ made diagonal after each.
 

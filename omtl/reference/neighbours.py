@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from omtl.reference import Rounds, Step, Steps
+from omtl.learners.neighbours import NeighbourhoodMT
+from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import examples
 
 
+@transcribes(NeighbourhoodMT)
 def neighbourhood_mt(
     rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, b: float
 ) -> Steps:

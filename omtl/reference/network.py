@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from omtl.reference import Rounds, Step, Steps
+from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
+from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import compound, exponential_weights
 
 
+@transcribes(NS)
 def ns(
     rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, strength: float
 ) -> Steps:
@@ -36,6 +38,7 @@ def ns(
             yield Step(score, fired, abs(y * score - 1.0))
 
 
+@transcribes(DST)
 def dst(rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float) -> Steps:
     """Yield the steps of DST: every node learns all tasks, without sharing between tasks (B = I).
 
@@ -49,6 +52,7 @@ def dst(rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float
     return _fixed_relation(rounds, n_tasks, n_features, A, eta, np.eye(n_tasks))
 
 
+@transcribes(DOM1)
 def dom1(
     rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, b: float
 ) -> Steps:
@@ -64,6 +68,7 @@ def dom1(
     return _fixed_relation(rounds, n_tasks, n_features, A, eta, inverse_relation(n_tasks, b))
 
 
+@transcribes(DOM2)
 def dom2(
     rounds: Rounds,
     n_tasks: int,
@@ -117,6 +122,7 @@ def dom2(
         )
 
 
+@transcribes(DA)
 def da(rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, b: float) -> Steps:
     """Yield the steps of DA on many tasks (appendix F).
 

@@ -10,7 +10,9 @@ from collections.abc import Callable, Generator
 
 import numpy as np
 
-from omtl.reference import Rounds, Step
+from omtl.learners.osgl import OSGL, OSGLImplicit
+from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
+from omtl.reference import Rounds, Step, transcribes
 from omtl.reference.vocabulary import exponential_weights
 
 
@@ -37,6 +39,7 @@ def _shared_loss(
     return W
 
 
+@transcribes(OSGL)
 def osgl(
     rounds: Rounds, n_tasks: int, n_features: int, C: float, r: float
 ) -> Generator[Step, None, np.ndarray]:
@@ -56,6 +59,7 @@ def osgl(
     return _shared_loss(rounds, n_tasks, n_features, steps)
 
 
+@transcribes(OSGLImplicit)
 def osgl_implicit(
     rounds: Rounds, n_tasks: int, n_features: int, C: float
 ) -> Generator[Step, None, np.ndarray]:
@@ -131,6 +135,7 @@ def _osmtl(
     return W, alpha * np.eye(n_tasks) + (1.0 - alpha) * P
 
 
+@transcribes(OSMTLExponential)
 def osmtl_e(
     rounds: Rounds,
     n_tasks: int,
@@ -159,6 +164,7 @@ def osmtl_e(
     return _osmtl(rounds, n_tasks, n_features, C, alpha, margin, any_task, by_horizon, attend)
 
 
+@transcribes(OSMTLThreshold)
 def osmtl_t(
     rounds: Rounds,
     n_tasks: int,

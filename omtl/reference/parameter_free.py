@@ -6,7 +6,9 @@ import math
 
 import numpy as np
 
-from omtl.reference import Rounds, Step, Steps
+from omtl.learners.parameter_free import ParameterFree
+from omtl.learners.parameter_free_lazy import LazyParameterFree
+from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import examples, slope_of
 
 
@@ -37,6 +39,7 @@ class Bet:
         self.v = v / max(1.0, float(np.linalg.norm(v)))
 
 
+@transcribes(ParameterFree)
 def parameter_free(
     rounds: Rounds,
     n_tasks: int,
@@ -68,6 +71,7 @@ def parameter_free(
             bias.pay(s * x, lipschitz)
 
 
+@transcribes(LazyParameterFree)
 def parameter_free_lazy(
     rounds: Rounds,
     n_tasks: int,

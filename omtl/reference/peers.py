@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from omtl.reference import Rounds, Step, Steps
+from omtl.learners.peers import Humble, Peer
+from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import examples, uniforms
 
 
+@transcribes(Peer)
 def peer(
     rounds: Rounds,
     n_tasks: int,
@@ -69,6 +71,7 @@ def peer(
             tau[k, others] /= tau[k, others].sum() or 1.0
 
 
+@transcribes(Humble)
 def humble(
     rounds: Rounds,
     n_tasks: int,

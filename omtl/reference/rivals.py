@@ -7,10 +7,15 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from omtl.reference import Rounds, Step, Steps
+from omtl.learners.alma import ALMA
+from omtl.learners.passive_aggressive import PassiveAggressiveII
+from omtl.learners.second_order import SecondOrderPerceptron
+from omtl.learners.soft_confidence import SCW
+from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import examples
 
 
+@transcribes(PassiveAggressiveII)
 def pa_ii(rounds: Rounds, n_tasks: int, n_features: int, C: float, pooled: bool) -> Steps:
     """Yield the steps of PA-II (Crammer et al. 2006, figure 1).
 
@@ -32,6 +37,7 @@ def pa_ii(rounds: Rounds, n_tasks: int, n_features: int, C: float, pooled: bool)
         yield Step(score, loss > 0.0 and bool(x.any()), abs(y * score - 1.0))
 
 
+@transcribes(ALMA)
 def alma(rounds: Rounds, n_tasks: int, n_features: int, alpha: float, pooled: bool) -> Steps:
     """Yield the steps of ALMA₂(α; 1/α, √2) (Gentile 2001, figure 1).
 
@@ -64,6 +70,7 @@ def alma(rounds: Rounds, n_tasks: int, n_features: int, alpha: float, pooled: bo
         yield Step(score, margin <= wanted, gap)
 
 
+@transcribes(SCW)
 def scw(rounds: Rounds, n_tasks: int, n_features: int, C: float, eta: float, pooled: bool) -> Steps:
     """Yield the steps of SCW-I (Wang et al. 2012, proposition 1), Σ made diagonal after each.
 
@@ -95,6 +102,7 @@ def scw(rounds: Rounds, n_tasks: int, n_features: int, C: float, eta: float, poo
         yield Step(score, fired, abs(phi * math.sqrt(v) - m))
 
 
+@transcribes(SecondOrderPerceptron)
 def second_order(rounds: Rounds, n_tasks: int, n_features: int, a: float, pooled: bool) -> Steps:
     """Yield the steps of the second-order perceptron (Cesa-Bianchi et al. 2005), S diagonal.
 

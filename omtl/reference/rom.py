@@ -9,9 +9,11 @@ from collections.abc import Generator
 
 import numpy as np
 
-from omtl.reference import Rounds, Step
+from omtl.learners.rom import ROMPGD, ROMRDA
+from omtl.reference import Rounds, Step, transcribes
 
 
+@transcribes(ROMPGD)
 def rom_pgd(
     rounds: Rounds,
     n_tasks: int,
@@ -54,6 +56,7 @@ def rom_pgd(
     return Q
 
 
+@transcribes(ROMRDA)
 def rom_rda(
     rounds: Rounds,
     n_tasks: int,

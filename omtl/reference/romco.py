@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from omtl.reference import Rounds, Step, Steps
+from omtl.learners.romco import ROMCO
+from omtl.reference import Rounds, Step, Steps, transcribes
 
 
+@transcribes(ROMCO)
 def romco(
     rounds: Rounds, n_tasks: int, n_features: int, eta: float, lam1: float, lam2: float
 ) -> Steps:

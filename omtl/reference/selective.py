@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 
-from omtl.reference import Rounds, Step, Steps
+from omtl.learners.selective import SelectivePerceptron
+from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.network import inverse_relation
 from omtl.reference.vocabulary import compound, examples, uniforms
 
 
+@transcribes(SelectivePerceptron)
 def selective_perceptron(
     rounds: Rounds,
     n_tasks: int,

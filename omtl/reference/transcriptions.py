@@ -2,108 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
 from inspect import signature
+from pkgutil import iter_modules
+from types import MappingProxyType
 from typing import Any
 
 from scipy import sparse
 
+import omtl.reference
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.rules import Shape
-from omtl.learners.adagrad import AdaGrad
-from omtl.learners.alma import ALMA
-from omtl.learners.arow import AROW
-from omtl.learners.cavallanti import MultiPerceptron
-from omtl.learners.coml import COML
-from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
-from omtl.learners.gradient import GradientDescent
-from omtl.learners.hedge import HedgedMultiTask
-from omtl.learners.lifelong import AKLO, OGD
-from omtl.learners.majority import Majority
-from omtl.learners.multitask_arow import MultiTaskAROW
-from omtl.learners.neighbours import NeighbourhoodMT
-from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
-from omtl.learners.osgl import OSGL, OSGLImplicit
-from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
-from omtl.learners.parameter_free import ParameterFree
-from omtl.learners.parameter_free_lazy import LazyParameterFree
-from omtl.learners.passive_aggressive import PassiveAggressive, PassiveAggressiveII
-from omtl.learners.peers import Humble, Peer
-from omtl.learners.perceptron import Perceptron
-from omtl.learners.rom import ROMPGD, ROMRDA
-from omtl.learners.romco import ROMCO
-from omtl.learners.second_order import SecondOrderPerceptron
-from omtl.learners.selective import SelectivePerceptron
-from omtl.learners.soft_confidence import SCW
-from omtl.learners.within_online import OnlineWithinOnline
-from omtl.reference import (
-    Given,
-    Rounds,
-    Steps,
-    baselines,
-    centralised,
-    hedge,
-    interaction,
-    lifelong,
-    multitask_arow,
-    neighbours,
-    network,
-    osmtl,
-    parameter_free,
-    peers,
-    rivals,
-    rom,
-    romco,
-    selective,
-    within_online,
-)
-
-TRANSCRIPTIONS: dict[type, Callable[..., Steps]] = {
-    Perceptron: centralised.perceptron,
-    PassiveAggressive: centralised.passive_aggressive,
-    COML: centralised.coml,
-    NS: network.ns,
-    DST: network.dst,
-    DOM1: network.dom1,
-    DOM2: network.dom2,
-    DA: network.da,
-    MultiPerceptron: interaction.multi_perceptron,
-    OMTLCovariance: interaction.omtl_covariance,
-    OMTLBatchOpt: interaction.omtl_batch_opt,
-    OMTLLogDet: interaction.omtl_logdet,
-    OMTLVonNeumann: interaction.omtl_von_neumann,
-    ROMPGD: rom.rom_pgd,
-    ROMRDA: rom.rom_rda,
-    OSGL: osmtl.osgl,
-    OSGLImplicit: osmtl.osgl_implicit,
-    OSMTLExponential: osmtl.osmtl_e,
-    OSMTLThreshold: osmtl.osmtl_t,
-    OGD: lifelong.ogd,
-    AKLO: lifelong.aklo,
-    GradientDescent: baselines.gradient_descent,
-    AdaGrad: baselines.adagrad,
-    AROW: baselines.arow,
-    Majority: baselines.majority,
-    HedgedMultiTask: hedge.hedged_multi_task,
-    MultiTaskAROW: multitask_arow.multitask_arow,
-    Peer: peers.peer,
-    ParameterFree: parameter_free.parameter_free,
-    LazyParameterFree: parameter_free.parameter_free_lazy,
-    OnlineWithinOnline: within_online.within_online,
-    ROMCO: romco.romco,
-    NeighbourhoodMT: neighbours.neighbourhood_mt,
-    Humble: peers.humble,
-    SelectivePerceptron: selective.selective_perceptron,
-    PassiveAggressiveII: rivals.pa_ii,
-    ALMA: rivals.alma,
-    SCW: rivals.scw,
-    SecondOrderPerceptron: rivals.second_order,
-}
+from omtl.reference import WRITTEN, Given, Rounds, Steps, Transcription
 
 
-def transcription_of(learner: Any) -> Callable[..., Steps] | None:
+@cache
+def transcriptions() -> Mapping[type, Transcription]:
+    """Return the transcription of each learner of the package that has one."""
+    for module in iter_modules(omtl.reference.__path__):
+        if f"omtl.reference.{module.name}" != __name__:
+            import_module(f"omtl.reference.{module.name}")
+    return MappingProxyType(WRITTEN)
+
+
+def transcription_of(learner: Any) -> Transcription | None:
     """Return a learner's plain transcription, named by its class or in this package, or None."""
-    return getattr(type(learner), "reference", None) or TRANSCRIPTIONS.get(type(learner))
+    return getattr(type(learner), "reference", None) or transcriptions().get(type(learner))
 
 
 def rounds_of(tasks: Tasks, stream: Stream) -> Rounds:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from omtl.reference import Rounds, Step, Steps
+from omtl.learners.within_online import OnlineWithinOnline
+from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import examples, slope_of
 
 
+@transcribes(OnlineWithinOnline)
 def within_online(
     rounds: Rounds, n_tasks: int, n_features: int, lam: float, eta: float, loss: int
 ) -> Steps:

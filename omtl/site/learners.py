@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from omtl.experiment.config import grid_points
-from omtl.reference.transcriptions import TRANSCRIPTIONS
+from omtl.reference.transcriptions import transcriptions
 from omtl.site.gather import Sources, comment_of, yaml_value
 from omtl.site.tables import TablePage
 from omtl.site.text import code, docstring, entries, items, markdown, plain, prose, sections
@@ -102,7 +102,7 @@ def _learner(
     parts = docstring(inspect.getdoc(kind) or "")
     summary, _, text = parts[""].partition("\n\n")
     cost = COST.search(parts[""])
-    plain_rules = TRANSCRIPTIONS.get(kind)
+    plain_rules = transcriptions().get(kind)
     uses = list(_uses(path, sources, tables))
     labels = {config["label"] for config in configs} | {use.row for use in uses}
     of_papers = {sources.tables[use.table].paper for use in uses}

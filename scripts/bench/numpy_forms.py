@@ -10,7 +10,7 @@ from omtl.data.rows import SparseRows
 from omtl.data.triplets import Triplets
 from omtl.learners.similarity import SimilarityLearner
 from omtl.reference import Given, baselines, interaction, network, similarity
-from omtl.reference.transcriptions import TRANSCRIPTIONS, steps_of
+from omtl.reference.transcriptions import steps_of, transcriptions
 from scripts.bench.measure import Go
 from scripts.bench.ours import ETA, Play
 
@@ -26,7 +26,7 @@ LARGEST_PRODUCT = 4000
 
 def affordable(ready: Play) -> bool:
     """Whether the transcription fits into memory and time."""
-    form = TRANSCRIPTIONS[type(ready.learner)]
+    form = transcriptions()[type(ready.learner)]
     out = form.__module__ in MULTIPLIED_OUT or form in FULL_MATRICES
     return not out or ready.shape.n_tasks * ready.shape.n_features <= LARGEST_PRODUCT
 

@@ -20,12 +20,12 @@ from omtl.experiment.unit import new_learner, setting_of
 from omtl.kernel.rules import Learner
 from omtl.learners.perceptron import Perceptron
 from omtl.protocols import cumulative
+from omtl.reference.transcriptions import transcriptions
 from omtl.tables.plan import Cell, describe, descriptions, plan_table
 from omtl.util.errors import UserError
 from scripts.bench.effort import Effort
 from scripts.bench.kernels import elsewhere, ours_first, rows_of, slow_forms
 from scripts.bench.measure import Benchmark, Contender
-from scripts.bench.numpy_forms import TRANSCRIPTIONS
 from scripts.bench.ours import ETA, Play
 
 POOLED = Perceptron(eta=ETA, margin=1.0, pooled=True)
@@ -85,7 +85,7 @@ def of_column(
     yield benchmark(ONE_VECTOR, layout, pooled, others)
     for cell in cells:
         ready = play_of(cell)
-        if type(ready.learner) not in TRANSCRIPTIONS:
+        if type(ready.learner) not in transcriptions():
             continue
         forms = slow_forms(ready, effort)[:1]
         if not comparable(ready):
