@@ -6,14 +6,17 @@ import random
 import warnings
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from omtl.commands._main import main
 from omtl.compute.engines import results
+from omtl.compute.engines.ray_cluster import Ray
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option
 from omtl.experiment.unit import compute
+from omtl.util.errors import UserError
 from scripts.demands import BrokenError
 from scripts.elastic.client import nap, units
 from scripts.elastic.clusters import cluster_of
@@ -97,3 +100,16 @@ def test_an_address_needs_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     order = ["table", "dom-table1", "--repeats", "1", "--address", "tcp://127.0.0.1:1"]
     assert main(order) == 2
     assert "--parallel threads has no workers elsewhere" in capsys.readouterr().err
+
+
+def test_a_run_whose_own_node_of_ray_died_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though the head still answers: ray would go on without the node, and then end the run."""
+    engine = object.__new__(Ray)
+    nodes = [{"NodeID": "own", "Alive": True, "Resources": {"CPU": 2.0}}]
+    nodes += [{"NodeID": "other", "Alive": alive, "Resources": {"CPU": 4.0}} for alive in (0, 1)]
+    engine._ray, engine._node, engine._address = SimpleNamespace(nodes=lambda: nodes), "own", "a:1"
+    monkeypatch.setattr(Ray, "_head_answers", lambda _self: True)
+    assert engine._now() == 6
+    nodes[0]["Alive"] = False
+    with pytest.raises(UserError, match="the scheduler of ray at a:1 is gone"):
+        engine._now()

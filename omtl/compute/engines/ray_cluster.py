@@ -11,6 +11,7 @@ from typing import Any
 
 from omtl.compute.engines.cluster import LOOPBACK, RETRIES, Cluster, gone, unreachable
 from omtl.compute.engines.pool import LOOK, Ends, Function
+from omtl.util.errors import UserError
 
 ANSWER = 10.0
 """Seconds after which a cluster's head that does not answer is considered gone."""
@@ -30,6 +31,7 @@ class Ray(Cluster):
         _, client, server = str(address).rpartition("ray://")
         head: str = server if client else ray.get_runtime_context().gcs_address
         self._host, _, self._port = head.rpartition(":")
+        self._node = ray.get_runtime_context().get_node_id()
         self._task = ray.remote(max_retries=RETRIES)(function)
         self._under_way: list[Any] = []
 
@@ -41,10 +43,23 @@ class Ray(Cluster):
             return False
         return True
 
-    def _now(self) -> int:
-        if not self._head_answers():
+    def _nodes(self) -> list[dict[str, Any]]:
+        """Return the nodes that are alive.
+
+        Raises
+        ------
+        UserError
+            If the head is gone, or the node by which this process takes part: ray would go on
+            without it until it ends this process too.
+        """
+        nodes = self._ray.nodes() if self._head_answers() else []
+        alive = [node for node in nodes if node["Alive"]]
+        if self._node not in {node["NodeID"] for node in alive}:
             raise gone("ray", self._address)
-        return int(self._ray.cluster_resources().get("CPU", 0))
+        return alive
+
+    def _now(self) -> int:
+        return int(sum(node["Resources"].get("CPU", 0) for node in self._nodes()))
 
     def submit(self, task: Any) -> None:
         """Accept a task."""
@@ -61,8 +76,11 @@ class Ray(Cluster):
                 returned.append(self._ray.get(end))
             except self._ray.exceptions.RayError as fault:
                 faults.append(getattr(fault, "cause", None) or fault)
-        if faults and not self._head_answers():
-            return returned, gone("ray", self._address)
+        if faults:
+            try:
+                self._nodes()
+            except UserError as fault:
+                return returned, fault
         return returned, next(iter(faults), None)
 
     def close(self) -> None:
