@@ -79,7 +79,8 @@ class Page(HTMLParser):
                 self.targets.append(value or "")
         if tag == "img" and "alt" not in found:
             self.pictures_without_text += 1
-        if tag == "svg" and "aria-label" not in found and "aria-hidden" not in found:
+        inside = "svg" in self.open[:-1]  # a part of a picture that has its text
+        if tag == "svg" and not inside and not {"aria-label", "aria-hidden"} & set(found):
             self.pictures_without_text += 1
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

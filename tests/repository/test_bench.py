@@ -23,13 +23,13 @@ from omtl.data.rows import rows_of
 from omtl.learners.majority import Majority
 from omtl.learners.omtl import OMTLBatchOpt
 from omtl.learners.passive_aggressive import PassiveAggressiveII
+from omtl.reference.transcriptions import transcriptions
 from omtl.sklearn.parameters import TABLE
 from omtl.util.paths import RESULTS, ROOT
 from scripts.bench import grids, limits, ours, page, streams, table_streams, targets
 from scripts.bench.__main__ import PARTS, conclude, main
 from scripts.bench.effort import QUICK
 from scripts.bench.measure import Benchmark, Contender, Row, agrees, measure, read, table_of
-from scripts.bench.numpy_forms import TRANSCRIPTIONS
 from scripts.bench.play_table import thinned
 
 STORED = RESULTS / "bench"
@@ -157,7 +157,7 @@ def test_every_learner_is_timed_beside_its_transcription() -> None:
     linear = estimators - {Majority, OMTLBatchOpt, PassiveAggressiveII}
     linear -= {kind for kind in estimators if kind.__module__.rpartition(".")[2] in later}
     assert {type(kernel.learner) for kernel in ours.KERNELS.values()} == linear
-    assert linear <= set(TRANSCRIPTIONS)
+    assert linear <= set(transcriptions())
 
 
 # How contenders are compared
