@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO
 
 import pytest
@@ -525,3 +526,18 @@ def test_a_pinned_address_is_of_one_commit() -> None:
         pinned("owner/name", "0123abcd", "a folder/file#1")
         == "https://raw.githubusercontent.com/owner/name/0123abcd/a%20folder/file%231"
     )
+
+
+def test_a_download_that_is_closed_hangs_up() -> None:
+    """Its connection is not left to the collector of rubbish."""
+    hung_up = []
+    stream = _download.Download("http://nowhere")
+    stream._response = SimpleNamespace(close=lambda: hung_up.append(True))  # type: ignore[assignment]
+    stream.close()
+    assert hung_up == [True]
+    assert stream._response is None
+
+
+def test_a_fault_that_is_not_known_is_not_tried_again() -> None:
+    """It is told by its kind and its words."""
+    assert _download._diagnosis(ValueError("no such thing")) == ("ValueError: no such thing", False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import fcntl
 import os
 import tarfile
@@ -23,7 +24,14 @@ from omtl.compute import parallel_jobs, worker
 from omtl.compute.store import Store
 from omtl.data.rows import rows_of
 from omtl.experiment import loading
-from omtl.experiment.code import _code_of, code_version
+from omtl.experiment.code import (
+    PACKAGES,
+    _code_of,
+    _versions,
+    _without_docstrings,
+    code_of,
+    code_version,
+)
 from omtl.experiment.config import FOREIGN, TARGET
 from omtl.experiment.unit import Result, Unit, compute, new_learner, setting_of
 from omtl.kernel.not_compiled import REFUSALS
@@ -274,6 +282,27 @@ def test_a_learner_that_is_not_compiled_is_told_why(
     monkeypatch.setattr("omtl.experiment.unit.learner_class", lambda _: kind)
     with pytest.raises(UserError, match=says):
         compute(unit)
+
+
+def test_a_module_of_a_package_counts_by_its_version() -> None:
+    """By that of its package; the project's own counts by its code."""
+    assert code_of("yaml.nodes").packages == {"yaml"}
+    assert code_of("omtl.experiment.unit").packages <= PACKAGES.keys()
+
+
+def test_a_fix_of_python_changes_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another minor version does."""
+    keys = []
+    for release in (("3", "12", "1"), ("3", "12", "2"), ("3", "13", "1")):
+        monkeypatch.setattr("platform.python_version_tuple", lambda release=release: release)
+        keys.append(_versions.__wrapped__(frozenset()))
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_bare_strings_do_not_count_however_many() -> None:
+    """A body of two of them is as empty as one of one."""
+    one, two = (ast.parse(f"def f():\n{strings}") for strings in (" 'a'\n", " 'a'\n 'b'\n"))
+    assert ast.dump(_without_docstrings(one)) == ast.dump(_without_docstrings(two))
 
 
 def test_plain_imports_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
