@@ -111,6 +111,19 @@ def test_bootstrap_interval() -> None:
     assert low < np.exp(np.log(A / B).mean()) < high < 1
 
 
+def test_ranks_of_two_repeats_are_compared() -> None:
+    """Both signs alike in one of two cases; a single repeat says nothing."""
+    assert p_signed_rank(lower(A[:2], B[:2])) == pytest.approx(0.5)
+    assert p_signed_rank(lower(A[:1], B[:1])) == 1.0
+
+
+def test_a_family_is_resampled_by_seed_0_unless_another_is_given() -> None:
+    """So that what is committed is what a command without a seed gives."""
+    family = {"one": [lower()]}
+    ends = [as_family("dom", "r", family, *seed)["bootstrap_low"][0] for seed in ((), (0,), (1,))]
+    assert ends[0] == ends[1] != ends[2]
+
+
 def test_holm_by_hand() -> None:
     """0.01·4, 0.02·3, max(0.06, 0.03·2), 0.5: never falling, at most 1."""
     np.testing.assert_allclose(holm([0.03, 0.01, 0.5, 0.02]), [0.06, 0.04, 0.5, 0.06])

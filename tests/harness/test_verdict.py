@@ -159,3 +159,11 @@ def test_a_spread_is_judged_where_there_are_two() -> None:
     assert spreads(printed, 0.0, 10) is None
     assert spreads(printed, 0.5, 1) is None
     assert spreads(replace(printed, std=""), 0.5, 10) is None
+
+
+@given(differences)
+def test_the_interval_lies_about_the_difference(found: Difference) -> None:
+    """As far below as above it."""
+    assert found.low <= found.delta <= found.high
+    assert found.high - found.delta == pytest.approx(found.delta - found.low)
+    assert found.high - found.low == pytest.approx(2.0 * found.reach)
