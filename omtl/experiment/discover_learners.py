@@ -1,4 +1,4 @@
-"""Finding the learners in a user's file or config, with the hyper-parameters of its configs."""
+"""Finding the learners in a file or config, with the hyper-parameters of its configs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 from omtl.experiment.config import grid_points, load_option, option_files
 from omtl.experiment.unit import import_fault, new_learner
 from omtl.util.errors import UserError
+from omtl.util.paths import CONF, PACKAGE
 from omtl.util.user_folder import own, own_module
 
 STAND_IN = 0.5
@@ -43,7 +44,7 @@ def learners_in(file: Path) -> Iterator[tuple[str, Any]]:
         )
     for kind in kinds:
         path = f"{module.__name__}.{kind.__name__}"
-        configs = [config for config in _own_configs() if config.get("learner") == path]
+        configs = [config for config in _configs_of(file) if config.get("learner") == path]
         for config in configs:
             yield from _of_config(config)
         if not configs:
@@ -66,6 +67,9 @@ def _imported(file: Path) -> Any:
             f"{file}: {file.stem!r} cannot be imported; name it as a module, my_learner.py"
         )
     try:
+        if _in_package(file):
+            place = file.resolve().relative_to(PACKAGE.parent)
+            return import_module(".".join(place.with_suffix("").parts))
         module = import_module(file.stem)
     except UserError:
         raise
@@ -76,8 +80,13 @@ def _imported(file: Path) -> Any:
     return module
 
 
-def _own_configs() -> list[dict[str, Any]]:
-    folder = own()
+def _in_package(file: Path) -> bool:
+    return file.resolve().is_relative_to(PACKAGE)
+
+
+def _configs_of(file: Path) -> list[dict[str, Any]]:
+    """Return the configs of a file's folder, or the package's."""
+    folder = CONF if _in_package(file) else own()
     assert folder is not None
     names = [n for n, p in option_files("algorithm").items() if p.is_relative_to(folder)]
     return [load_option("algorithm", name) for name in names]

@@ -16,6 +16,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 IN_CHECKOUT = {
     "learner": {
         "learner/checkout_NAME.py.in": "omtl/learners/{name}.py",
+        "learner/checkout_reference.py.in": "omtl/reference/{name}.py",
         "learner/NAME.yaml": "conf/algorithm/{name}.yaml",
     },
     "dataset": {

@@ -29,10 +29,14 @@ class AdaGrad(NamedTuple):
 
     Parameters
     ----------
-    eta : float
+    eta : float in (0, inf)
         Length η > 0 of a weight's first step.
     pooled : bool
         One weight vector for all tasks instead of one per task.
+
+    Estimator
+    ---------
+    defaults : eta = 0.1
     """
 
     eta: float

@@ -34,10 +34,14 @@ class ALMA(NamedTuple):
 
     Parameters
     ----------
-    alpha : float
+    alpha : float in (0, 1]
         α, above 0 and at most 1: the share of the largest margin that may be missed.
     pooled : bool
         One weight vector for all tasks instead of one per task.
+
+    Estimator
+    ---------
+    defaults : alpha = 0.9
     """
 
     alpha: float

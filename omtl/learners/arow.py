@@ -31,10 +31,14 @@ class AROW(NamedTuple):
 
     Parameters
     ----------
-    r : float
+    r : float in (0, inf)
         r > 0: the larger, the smaller the effect of one example.
     pooled : bool
         One weight vector for all tasks instead of one per task.
+
+    Estimator
+    ---------
+    defaults : r = 1.0
     """
 
     r: float

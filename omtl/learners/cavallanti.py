@@ -31,12 +31,16 @@ class MultiPerceptron(NamedTuple):
 
     Parameters
     ----------
-    b : float
+    b : float in [0, inf]
         Strength of the relation between tasks: 0 for none, ∞ for one common vector.
-    eta : float
+    eta : float in (0, inf)
         Learning rate η > 0; with ``margin = 0`` it changes no prediction.
     margin : float
         Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
+
+    Estimator
+    ---------
+    defaults : b = 1.0
     """
 
     b: float

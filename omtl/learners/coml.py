@@ -23,12 +23,16 @@ class COML(NamedTuple):
 
     Parameters
     ----------
-    C : float
+    C : float in (0, inf]
         Aggressiveness of both steps, C > 0.
     mu : float in [0, 1)
         How far a personal vector moves towards the global one at each step.
     every_round : bool
         Whether a personal vector moves towards the global one even when it has no loss.
+
+    Estimator
+    ---------
+    defaults : C = 1.0, mu = 0.5
     """
 
     C: float

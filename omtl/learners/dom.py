@@ -69,10 +69,15 @@ class NS(NamedTuple):
 
     Parameters
     ----------
-    eta : float
+    eta : float in (0, inf)
         Learning rate η > 0.
-    strength : float
+    strength : float in (0, 1]
         How far a node goes to its neighbours' combination in a round, above 0; 1 is all the way.
+
+    Estimator
+    ---------
+    defaults : eta = 0.1
+    takes : network, rounds
     """
 
     eta: float
@@ -113,8 +118,13 @@ class DST(NamedTuple):
 
     Parameters
     ----------
-    eta : float
+    eta : float in (0, inf)
         Learning rate η > 0.
+
+    Estimator
+    ---------
+    defaults : eta = 0.1
+    takes : network, rounds
     """
 
     eta: float
@@ -158,10 +168,15 @@ class DOM1(NamedTuple):
 
     Parameters
     ----------
-    eta : float
+    eta : float in (0, inf)
         Learning rate η > 0.
-    b : float
+    b : float in [0, inf)
         Strength of the relation between tasks: 0 for none, ∞ for one common vector.
+
+    Estimator
+    ---------
+    defaults : eta = 0.1, b = 4.0
+    takes : network, rounds
     """
 
     eta: float
@@ -223,7 +238,7 @@ class DOM2(NamedTuple):
 
     Parameters
     ----------
-    eta : float
+    eta : float in (0, inf)
         Learning rate η > 0.
     alpha : float in [0, 1]
         Weight of the fixed part; 1 learns each task alone.
@@ -233,6 +248,11 @@ class DOM2(NamedTuple):
     by_row : bool
         Whether task j learns from an example of task k with (B_i)_{k,j} instead of (B_i)_{j,k} (eq.
         9).
+
+    Estimator
+    ---------
+    defaults : eta = 0.1, alpha = 0.4
+    takes : network, rounds
     """
 
     eta: float
@@ -321,10 +341,15 @@ class DA(NamedTuple):
 
     Parameters
     ----------
-    eta : float
+    eta : float in (0, inf)
         Step size η > 0.
-    b : float
+    b : float in [0, inf)
         Relation of the tasks, as in DOM-I.
+
+    Estimator
+    ---------
+    defaults : eta = 0.1, b = 4.0
+    takes : network, rounds
     """
 
     eta: float

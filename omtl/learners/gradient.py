@@ -31,12 +31,16 @@ class GradientDescent(NamedTuple):
 
     Parameters
     ----------
-    eta : float
+    eta : float in (0, inf)
         Length η > 0 of the first step.
     pooled : bool
         One weight vector for all tasks instead of one per task.
     loss : int
         As in `omtl.kernel.losses`: 0 the hinge, 1 the absolute, 2 the square loss.
+
+    Estimator
+    ---------
+    defaults : eta = 1.0
     """
 
     eta: float

@@ -81,10 +81,14 @@ class HedgedMultiTask(NamedTuple):
 
     Parameters
     ----------
-    eta : float
+    eta : float in (0, inf)
         Learning rate η > 0.
-    n_experts : int
+    n_experts : int in [2, inf)
         Number of strengths E ≥ 2.
+
+    Estimator
+    ---------
+    defaults : eta = 1.0
     """
 
     eta: float

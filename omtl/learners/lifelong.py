@@ -78,14 +78,18 @@ class OGD(NamedTuple):
 
     Parameters
     ----------
-    lam : float
+    lam : float in (0, inf)
         λ > 0 of ½ λ ‖w‖² and of η_t.
     pooled : bool
         Whether all tasks share a classifier.
-    shift : int
+    shift : int in [0, inf)
         η_t = 1 / (λ (t + shift)); 0 in the paper.
     margin : float
         A step is due if y w·x is below it; 1 in the paper, 0 for mistakes only.
+
+    Estimator
+    ---------
+    defaults : lam = 1.0
     """
 
     lam: float
@@ -214,7 +218,7 @@ class AKLO(NamedTuple):
 
     Parameters
     ----------
-    lam : float
+    lam : float in (0, inf)
         λ > 0 of ½ λ ‖w‖² and of η_t.
     sample : bool
         Whether one past classifier, drawn from p, votes for the base (AKLO Sample, Unif Sample).
@@ -231,16 +235,23 @@ class AKLO(NamedTuple):
     fading : int
         α_t is 0 linear, 1 − (1 − alpha_last) (t − 1) / N (the paper's, with alpha_last 0);
         1 hyperbolic, 1 / (1 + (t − 1) / N).
-    alpha_last : float
+    alpha_last : float in [0, 1]
         The limit of the linear α_t.
     loss : int
         L sums 0 the clipped square (algorithm 2, line 3), 1 mistakes, 2 hinge losses.
-    epsilon_factor : float
+    epsilon_factor : float in [0, inf)
         Factor of ε; 1 in the paper.
-    shift : int
+    shift : int in [0, inf)
         η_t = 1 / (λ (t + shift)); 0 in the paper.
     margin : float
         The task's own classifier takes a step if y w·x is below it; 1 in the paper, 0 for mistakes.
+
+    Estimator
+    ---------
+    defaults : lam = 1.0
+    takes : n_examples, random_state
+    drawn : alpha_sum, column, n_begun, random
+    linear : no
     """
 
     lam: float

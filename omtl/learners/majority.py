@@ -25,6 +25,10 @@ class Majority(NamedTuple):
     The learner takes no steps, so it has no support vectors.
 
     Cost per example: O(1).
+
+    Estimator
+    ---------
+    linear : no
     """
 
     def new_state(self, shape: Shape) -> Surplus:

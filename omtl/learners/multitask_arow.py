@@ -44,11 +44,15 @@ class MultiTaskAROW(NamedTuple):
 
     Parameters
     ----------
-    r : float
+    r : float in (0, inf)
         r > 0: the larger, the smaller the effect of one example.
-    c : float
+    c : float in [0, 1]
         The share of the prior variance that the tasks have in common: 0 is AROW, 1 is AROW with
         one weight vector for all tasks.
+
+    Estimator
+    ---------
+    defaults : r = 1.0, c = 0.5
     """
 
     r: float

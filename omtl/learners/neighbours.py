@@ -56,10 +56,15 @@ class NeighbourhoodMT(NamedTuple):
 
     Parameters
     ----------
-    eta : float
+    eta : float in (0, inf)
         Learning rate η > 0.
-    b : float
+    b : float in [0, inf)
         Assumed similarity of a neighbourhood's tasks, b ≥ 0: 0 for none.
+
+    Estimator
+    ---------
+    defaults : eta = 0.1, b = 4.0
+    takes : network, rounds
     """
 
     eta: float

@@ -65,9 +65,9 @@ class OMTLCovariance(NamedTuple):
 
     Parameters
     ----------
-    epoch : float
+    epoch : float in [0, 1]
         Share of the rounds, at least the first, in which the tasks learn alone.
-    rate : float
+    rate : float in (0, inf)
         Learning rate of the weights; changes no prediction with ``margin = 0`` and ``normalise``.
     margin : float
         Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
@@ -77,6 +77,11 @@ class OMTLCovariance(NamedTuple):
         Whether A is the covariance, as in the text, or A⁻¹.
     active : bool
         Whether to query labels and learn only from these.
+
+    Estimator
+    ---------
+    defaults : epoch = 0.0
+    takes : rounds, n_rounds, random_state
     """
 
     epoch: float
@@ -126,9 +131,9 @@ class OMTLBatchOpt(NamedTuple):
 
     Parameters
     ----------
-    epoch : float
+    epoch : float in [0, 1]
         Share of the rounds, at least the first, in which the tasks learn alone.
-    rate : float
+    rate : float in (0, inf)
         Learning rate of the weights; changes no prediction with ``margin = 0`` and ``normalise``.
     margin : float
         Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
@@ -136,6 +141,11 @@ class OMTLBatchOpt(NamedTuple):
         Whether to scale A⁻¹ to trace n_tasks.
     active : bool
         Whether to query labels and learn only from these.
+
+    Estimator
+    ---------
+    defaults : epoch = 0.0
+    takes : rounds, n_rounds, random_state
     """
 
     epoch: float
@@ -186,11 +196,11 @@ class OMTLLogDet(NamedTuple):
 
     Parameters
     ----------
-    eta : float
+    eta : float in [0, inf)
         Learning rate η ≥ 0 of the relation; 0 learns each task alone.
-    epoch : float
+    epoch : float in [0, 1]
         Share of the rounds, at least the first, in which the tasks learn alone.
-    rate : float
+    rate : float in (0, inf)
         Learning rate of the weights; with ``margin = 0`` it has the same effect as another η.
     margin : float
         Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
@@ -198,6 +208,11 @@ class OMTLLogDet(NamedTuple):
         Whether to scale A⁻¹ to trace n_tasks.
     active : bool
         Whether to query labels and learn only from these.
+
+    Estimator
+    ---------
+    defaults : eta = 0.01, epoch = 0.0
+    takes : rounds, n_rounds, random_state
     """
 
     eta: float
@@ -242,16 +257,21 @@ class OMTLVonNeumann(NamedTuple):
 
     Parameters
     ----------
-    eta : float
+    eta : float in [0, inf)
         Learning rate η ≥ 0 of the relation; 0 learns each task alone.
-    epoch : float
+    epoch : float in [0, 1]
         Share of the rounds, at least the first, in which the tasks learn alone.
-    rate : float
+    rate : float in (0, inf)
         Learning rate of the weights; with ``margin = 0`` it has the same effect as another η.
     margin : float
         Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
     active : bool
         Whether to query labels and learn only from these.
+
+    Estimator
+    ---------
+    defaults : eta = 0.01, epoch = 0.0
+    takes : rounds, n_rounds, random_state
     """
 
     eta: float

@@ -79,11 +79,16 @@ class OSGL(NamedTuple):
 
     Parameters
     ----------
-    C : float
+    C : float in (0, inf)
         Radius C > 0 of the steps.
-    r : float
+    r : float in [1, inf)
         The global loss is the r-norm, 1 ≤ r < ∞: 1 is one perceptron per task that learns from
         every loss, 2 is Euclidean.
+
+    Estimator
+    ---------
+    defaults : C = 0.1
+    takes : rounds
     """
 
     C: float
@@ -191,8 +196,13 @@ class OSGLImplicit(NamedTuple):
 
     Parameters
     ----------
-    C : float
+    C : float in (0, inf)
         Radius C > 0 of the steps.
+
+    Estimator
+    ---------
+    defaults : C = 0.1
+    takes : rounds
     """
 
     C: float

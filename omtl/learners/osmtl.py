@@ -142,11 +142,11 @@ class OSMTLExponential(NamedTuple):
 
     Parameters
     ----------
-    C : float
+    C : float in (0, inf)
         Step C > 0.
-    alpha : float
+    alpha : float in [0, 1]
         Concentration 0 ≤ α ≤ 1 on the task itself.
-    lam : float
+    lam : float in (0, inf]
         Smoothness λ > 0 of the attentions.
     margin : float
         Learn if y_k w_k·x_k is at most 0 ("passive": mistakes only), or below 1 (algorithm 2).
@@ -155,6 +155,11 @@ class OSMTLExponential(NamedTuple):
     by_horizon : bool
         Whether `C` and `alpha` are factors of (1 + √T) / T and √T / (1 + √T), for T rounds
         (footnote 2; corollary 2 has both 1).
+
+    Estimator
+    ---------
+    defaults : C = 1.0, alpha = 0.5, lam = 1.0
+    takes : rounds, n_rounds
     """
 
     C: float
@@ -222,14 +227,21 @@ class OSMTLThreshold(NamedTuple):
 
     Parameters
     ----------
-    C, alpha, margin, any_task, by_horizon
+    C : float in (0, inf)
+    alpha : float in [0, 1]
+    margin, any_task, by_horizon
         As in `OSMTLExponential`.
-    lam : float
+    lam : float in (0, inf]
         Threshold λ > 0 of the losses.
     multiplied : bool
         Whether the previous p_kj is a factor of the new one, as in eq. 11.
     uniform : bool
         Whether p becomes uniform where it is undefined; otherwise it stays unchanged.
+
+    Estimator
+    ---------
+    defaults : C = 1.0, alpha = 0.5, lam = 1.0
+    takes : rounds, n_rounds
     """
 
     C: float

@@ -126,9 +126,9 @@ class ParameterFree(NamedTuple):
 
     Parameters
     ----------
-    lipschitz : float
+    lipschitz : float in (0, inf)
         L R: 1 for the hinge and the absolute loss on rows of norm 1.
-    wealth : float
+    wealth : float in (0, inf)
         Initial wealths e = E > 0; the bound hardly depends on them.
     loss : int
         As in `omtl.kernel.losses`: 0 the hinge, 1 the absolute, 2 the square loss.

@@ -78,9 +78,9 @@ class LazyParameterFree(NamedTuple):
 
     Parameters
     ----------
-    lipschitz : float
+    lipschitz : float in (0, inf)
         L R: 1 for the hinge and the absolute loss on rows of norm 1.
-    wealth : float
+    wealth : float in (0, inf)
         Initial wealths e = E > 0.
     loss : int
         As in `omtl.kernel.losses`.

@@ -19,12 +19,16 @@ class PassiveAggressive(NamedTuple):
 
     Parameters
     ----------
-    C : float
+    C : float in (0, inf]
         Aggressiveness C > 0.
     pooled : bool
         One weight vector for all tasks instead of one per task.
     margin : float
         Learn if ℓ > 0 and y w·x is at most this.
+
+    Estimator
+    ---------
+    defaults : C = 1.0
     """
 
     C: float = float("inf")
@@ -58,10 +62,14 @@ class PassiveAggressiveII(NamedTuple):
 
     Parameters
     ----------
-    C : float
+    C : float in (0, inf)
         Aggressiveness C > 0.
     pooled : bool
         One weight vector for all tasks instead of one per task.
+
+    Estimator
+    ---------
+    defaults : C = 1.0
     """
 
     C: float

@@ -91,19 +91,24 @@ class Peer(NamedTuple):
 
     Parameters
     ----------
-    b1, b2 : float
+    b1, b2 : float in (0, inf)
         Sampling parameters > 0 for a task's own answer and for its peers'.
-    lam : float
+    lam : float in [0, inf)
         λ > 0; 0 for the sum of the ℓ_km, as in the authors' program.
     on_mistakes : bool
         Whether to update τ only if the prediction was wrong, as in the program.
     single : bool
         Whether the most trusted peer answers alone (the first in a tie).
-    budget : float
+    budget : float in [0, inf]
         Labels that may be asked for, by all tasks together.
     stops : bool
         Whether learning ends with the last of them, as in the program; peers still teach after it
         in section 5.1.
+
+    Estimator
+    ---------
+    defaults : b1 = 1.0, b2 = 1.0
+    takes : random_state
     """
 
     b1: float
@@ -187,15 +192,20 @@ class Humble(NamedTuple):
 
     Parameters
     ----------
-    b : float
+    b : float in (0, inf)
         Sampling parameter b > 0.
-    C : float
+    C : float in [0, inf)
         How fast trust is lost, C ≥ 0.
     scaled : bool
         As the authors' program: the τ_km add up to K instead of 1, and the ℓ_km are at most 2 and
         divided by their sum.
-    budget : float
+    budget : float in [0, inf]
         Labels that may be asked for, by all tasks together; nothing is learnt after them.
+
+    Estimator
+    ---------
+    defaults : b = 1.0, C = 3.4011973816621555
+    takes : random_state
     """
 
     b: float

@@ -34,12 +34,16 @@ class Perceptron(NamedTuple):
 
     Parameters
     ----------
-    eta : float
+    eta : float in (0, inf)
         Learning rate η > 0.
     margin : float
         Learn if y w·x is at most this.
     pooled : bool
         One weight vector for all tasks instead of one per task.
+
+    Estimator
+    ---------
+    defaults : eta = 1.0
     """
 
     eta: float

@@ -82,14 +82,20 @@ class ROMPGD(NamedTuple):
 
     Parameters
     ----------
-    eta : float
+    eta : float in (0, inf)
         Learning rate η > 0.
-    alpha, beta : float
+    alpha, beta : float in [0, inf)
         Weights α, β ≥ 0 of ½‖u‖² and of ½‖p^i‖².
-    gamma : float
+    gamma : float in [0, inf)
         Weight γ ≥ 0 of the group lasso ‖q^i‖.
     every_round : bool
         Whether p and q also shrink in rounds without loss.
+
+    Estimator
+    ---------
+    defaults : eta = 0.1, alpha = 0.01, beta = 0.1, gamma = 0.1
+    takes : rounds
+    row_lists : q/rows
     """
 
     eta: float
@@ -198,12 +204,17 @@ class ROMRDA(NamedTuple):
 
     Parameters
     ----------
-    kappa : float
+    kappa : float in (0, inf)
         κ > 0 of θ_t = κ √t.
-    alpha, beta : float
+    alpha, beta : float in [0, inf)
         Weights α, β ≥ 0 of ½‖u‖² and of ½‖p^i‖².
-    gamma : float
+    gamma : float in [0, inf)
         Weight γ ≥ 0 of the group lasso ‖q^i‖.
+
+    Estimator
+    ---------
+    defaults : kappa = 1.0, alpha = 0.01, beta = 0.1, gamma = 0.1
+    takes : rounds
     """
 
     kappa: float

@@ -92,10 +92,15 @@ class ROMCO(NamedTuple):
 
     Parameters
     ----------
-    eta : float
+    eta : float in (0, inf)
         Learning rate η > 0.
-    lam1, lam2 : float
+    lam1, lam2 : float in [0, inf)
         λ₁, λ₂ ≥ 0: strength of the preference for a low rank and for few personal parts.
+
+    Estimator
+    ---------
+    defaults : eta = 0.1, lam1 = 0.1, lam2 = 0.1
+    takes : rounds
     """
 
     eta: float

@@ -29,10 +29,15 @@ class SecondOrderPerceptron(NamedTuple):
 
     Parameters
     ----------
-    a : float
+    a : float in (0, inf)
         a > 0: the larger, the slower the matrix takes effect.
     pooled : bool
         One weight vector for all tasks instead of one per task.
+
+    Estimator
+    ---------
+    defaults : a = 1.0
+    linear : no
     """
 
     a: float

@@ -33,12 +33,17 @@ class SelectivePerceptron(NamedTuple):
 
     Parameters
     ----------
-    a : float
+    a : float in (0, inf]
         Sampling parameter a > 0 (their b); ∞ queries all labels.
-    b : float
+    b : float in [0, inf]
         Strength of the relation between tasks: 0 for none, ∞ for one common vector.
     at_random : bool
         Whether to query labels with probability ½ instead.
+
+    Estimator
+    ---------
+    defaults : a = 1.0
+    takes : random_state
     """
 
     a: float

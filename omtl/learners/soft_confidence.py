@@ -36,12 +36,16 @@ class SCW(NamedTuple):
 
     Parameters
     ----------
-    C : float
+    C : float in (0, inf)
         The largest step C > 0.
-    eta : float
+    eta : float in (0.5, 1)
         η, between ½ and 1: the probability of a correct prediction required after a step.
     pooled : bool
         One weight vector for all tasks instead of one per task.
+
+    Estimator
+    ---------
+    defaults : C = 1.0, eta = 0.9
     """
 
     C: float

@@ -51,12 +51,16 @@ class OnlineWithinOnline(NamedTuple):
 
     Parameters
     ----------
-    lam : float
+    lam : float in (0, inf)
         Strength λ > 0 of the pull towards the bias.
-    eta : float
+    eta : float in [0, inf)
         Step η ≥ 0 of the bias; with 0 tasks learn alone.
     loss : int
         As in `omtl.kernel.losses`.
+
+    Estimator
+    ---------
+    defaults : lam = 1.0, eta = 0.1
     """
 
     lam: float

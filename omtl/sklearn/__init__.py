@@ -8,12 +8,12 @@ from typing import Any
 
 from omtl.sklearn.parameters import TABLE
 
-__all__ = [*TABLE, "load", "progressive_validation"]
-
 
 def __getattr__(name: str) -> Any:
-    """Return an estimator, or a function for estimators."""
-    if name not in __all__:
+    """Return an estimator, a function for estimators, or the names of both."""
+    if name == "__all__":
+        return [*TABLE, "load", "progressive_validation"]
+    if name not in ("load", "progressive_validation") and name not in TABLE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "load":
         from omtl.sklearn.base import MultiTaskClassifier
@@ -30,4 +30,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """Return the names of the module."""
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__getattr__("__all__")})

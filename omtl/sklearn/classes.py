@@ -1,4 +1,4 @@
-"""The estimators: a class for each entry of the table, with the name of its rules."""
+"""The estimators: a class for each learner, with the name of its rules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from omtl.sklearn.base import MultiTaskClassifier
-from omtl.sklearn.parameters import TABLE, TOLD, Entry
+from omtl.sklearn.parameters import SECTION, TABLE, TOLD, Entry
 
 PLACE = "omtl.sklearn"
 """The module that contains the classes, also for pickle."""
@@ -31,16 +31,17 @@ def constructor(parameters: Iterable[inspect.Parameter]) -> Callable[..., None]:
 
 
 def estimator_class(name: str, entry: Entry) -> type[MultiTaskClassifier]:
-    """Return the estimator of an entry of the table."""
+    """Return the estimator of a learner."""
     rules = getattr(import_module(f"omtl.learners.{entry.module}"), name)
     defaults = {**rules._field_defaults, **entry.defaults}
     values = {field: defaults[field] for field in rules._fields}
-    values |= {told: TOLD[told].default for told in entry.told}
+    values |= {told: TOLD[told].default for told in entry.takes}
     parameters = [
         inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY, default=value)
         for field, value in values.items()
     ]
-    doc = "\n".join([inspect.cleandoc(rules.__doc__), *(TOLD[told].doc for told in entry.told)])
+    own = SECTION.sub("", inspect.cleandoc(rules.__doc__))
+    doc = "\n".join([own, *(TOLD[told].doc for told in entry.takes)])
     return type(
         name,
         (MultiTaskClassifier,),

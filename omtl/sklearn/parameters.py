@@ -1,29 +1,51 @@
-"""What each estimator adds to its learner: defaults, ranges and information about the stream."""
+"""What each learner declares for its estimator: defaults, ranges and information about the stream.
+
+The declarations are in the learners' docstrings, so that a learner is an estimator by its own file:
+the type of a hyper-parameter may end with its valid values, as in ``float in (0, inf)``, and a
+section ``Estimator`` has one line for each other field of `Entry`, all of which are optional::
+
+    Estimator
+    ---------
+    defaults : eta = 0.1, b = 4.0
+    takes : network, rounds
+
+They are read from the source, without importing the learners.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+import ast
+import operator
+import re
+from ast import literal_eval
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from numbers import Integral, Real
 from types import UnionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from omtl.util.paths import PACKAGE
+
 Values = tuple[str, Callable[[float], bool]]
 """The valid values of a hyper-parameter, in words and as a test."""
 
-POSITIVE: Values = ("positive", lambda value: value > 0.0)
-FINITE: Values = ("positive and finite", lambda value: 0.0 < value < math.inf)
-NOT_NEGATIVE: Values = ("at least 0 and finite", lambda value: 0.0 <= value < math.inf)
-RELATION: Values = ("at least 0", lambda value: value >= 0.0)
-SHARE: Values = ("from 0 to 1", lambda value: 0.0 <= value <= 1.0)
-PART: Values = ("above 0 and at most 1", lambda value: 0.0 < value <= 1.0)
-CONFIDENCE: Values = ("above 0.5 and below 1", lambda value: 0.5 < value < 1.0)
-BELOW_ONE: Values = ("at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
-AT_LEAST_ONE: Values = ("at least 1 and finite", lambda value: 1.0 <= value < math.inf)
-MANY: Values = ("at least 2 and finite", lambda value: 2 <= value < math.inf)
 ANY: Values = ("a number", lambda value: True)  # noqa: ARG005
+
+WORDS = {
+    "(0, inf]": "positive",
+    "(0, inf)": "positive and finite",
+    "[0, inf]": "at least 0",
+    "[0, inf)": "at least 0 and finite",
+    "[1, inf)": "at least 1 and finite",
+    "[2, inf)": "at least 2 and finite",
+    "[0, 1]": "from 0 to 1",
+    "[0, 1)": "at least 0 and below 1",
+    "(0, 1]": "above 0 and at most 1",
+    "(0.5, 1)": "above 0.5 and below 1",
+}
+"""How errors name an interval; others are named as they are written."""
 
 NUMBERS: dict[type, tuple[str, type | UnionType]] = {
     float: ("a number", Real),
@@ -81,17 +103,17 @@ TOLD = {
 
 
 class Entry(NamedTuple):
-    """What an estimator adds to the rules of its learner.
+    """What a learner declares for its estimator, which has its name.
 
     Parameters
     ----------
     module : str
-        The module of `omtl.learners` with the rules, which have the estimator's name.
+        The module of `omtl.learners` with the learner.
     defaults : mapping of str to float
         Values of the hyper-parameters without a default in the rules.
     values : mapping of str to Values
         Valid values of hyper-parameters.
-    told : tuple of str
+    takes : tuple of str
         The parameters of `TOLD` that it has.
     drawn : tuple of str
         Arrays of the state that scoring changes permanently and prediction restores.
@@ -106,101 +128,103 @@ class Entry(NamedTuple):
     module: str
     defaults: Mapping[str, float] = {}
     values: Mapping[str, Values] = {}
-    told: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
     drawn: tuple[str, ...] = ()
     row_lists: tuple[str, ...] = ()
     linear: bool = True
 
 
-_ROM = {"alpha": NOT_NEGATIVE, "beta": NOT_NEGATIVE, "gamma": NOT_NEGATIVE}
-_OSMTL = Entry(
-    "osmtl",
-    {"C": 1.0, "alpha": 0.5, "lam": 1.0},
-    {"C": FINITE, "alpha": SHARE, "lam": POSITIVE},
-    ("rounds", "n_rounds"),
-)
-_OMTL_TOLD = ("rounds", "n_rounds", "random_state")
-_OMTL = {"epoch": SHARE, "rate": FINITE, "eta": NOT_NEGATIVE}
-_NETWORK = ("network", "rounds")
+def names_in(text: str) -> tuple[str, ...]:
+    """Return the names of a list with commas."""
+    return tuple(text.split(", "))
 
-TABLE = {
-    "Perceptron": Entry("perceptron", {"eta": 1.0}, {"eta": FINITE}),
-    "PassiveAggressive": Entry("passive_aggressive", {"C": 1.0}, {"C": POSITIVE}),
-    "PassiveAggressiveII": Entry("passive_aggressive", {"C": 1.0}, {"C": FINITE}),
-    "ALMA": Entry("alma", {"alpha": 0.9}, {"alpha": PART}),
-    "SCW": Entry("soft_confidence", {"C": 1.0, "eta": 0.9}, {"C": FINITE, "eta": CONFIDENCE}),
-    "SecondOrderPerceptron": Entry("second_order", {"a": 1.0}, {"a": FINITE}, linear=False),
-    "GradientDescent": Entry("gradient", {"eta": 1.0}, {"eta": FINITE}),
-    "AdaGrad": Entry("adagrad", {"eta": 0.1}, {"eta": FINITE}),
-    "AROW": Entry("arow", {"r": 1.0}, {"r": FINITE}),
-    "Majority": Entry("majority", linear=False),
-    "MultiTaskAROW": Entry("multitask_arow", {"r": 1.0, "c": 0.5}, {"r": FINITE, "c": SHARE}),
-    "HedgedMultiTask": Entry("hedge", {"eta": 1.0}, {"eta": FINITE, "n_experts": MANY}),
-    "MultiPerceptron": Entry("cavallanti", {"b": 1.0}, {"b": RELATION, "eta": FINITE}),
-    "SelectivePerceptron": Entry(
-        "selective", {"a": 1.0}, {"a": POSITIVE, "b": RELATION}, ("random_state",)
-    ),
-    "ParameterFree": Entry("parameter_free", {}, {"lipschitz": FINITE, "wealth": FINITE}),
-    "OnlineWithinOnline": Entry(
-        "within_online", {"lam": 1.0, "eta": 0.1}, {"lam": FINITE, "eta": NOT_NEGATIVE}
-    ),
-    "ROMCO": Entry(
-        "romco",
-        {"eta": 0.1, "lam1": 0.1, "lam2": 0.1},
-        {"eta": FINITE, "lam1": NOT_NEGATIVE, "lam2": NOT_NEGATIVE},
-        ("rounds",),
-    ),
-    "LazyParameterFree": Entry("parameter_free_lazy", {}, {"lipschitz": FINITE, "wealth": FINITE}),
-    "Peer": Entry(
-        "peers",
-        {"b1": 1.0, "b2": 1.0},
-        {"b1": FINITE, "b2": FINITE, "lam": NOT_NEGATIVE, "budget": RELATION},
-        ("random_state",),
-    ),
-    "Humble": Entry(
-        "peers",
-        {"b": 1.0, "C": 3.4011973816621555},
-        {"b": FINITE, "C": NOT_NEGATIVE, "budget": RELATION},
-        ("random_state",),
-    ),
-    "COML": Entry("coml", {"C": 1.0, "mu": 0.5}, {"C": POSITIVE, "mu": BELOW_ONE}),
-    "OMTLCovariance": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
-    "OMTLBatchOpt": Entry("omtl", {"epoch": 0.0}, _OMTL, _OMTL_TOLD),
-    "OMTLLogDet": Entry("omtl", {"eta": 0.01, "epoch": 0.0}, _OMTL, _OMTL_TOLD),
-    "OMTLVonNeumann": Entry("omtl", {"eta": 0.01, "epoch": 0.0}, _OMTL, _OMTL_TOLD),
-    "OSGL": Entry("osgl", {"C": 0.1}, {"C": FINITE, "r": AT_LEAST_ONE}, ("rounds",)),
-    "OSGLImplicit": Entry("osgl", {"C": 0.1}, {"C": FINITE}, ("rounds",)),
-    "OSMTLExponential": _OSMTL,
-    "OSMTLThreshold": _OSMTL,
-    "ROMPGD": Entry(
-        "rom",
-        {"eta": 0.1, "alpha": 0.01, "beta": 0.1, "gamma": 0.1},
-        {"eta": FINITE, **_ROM},
-        ("rounds",),
-        row_lists=("q/rows",),
-    ),
-    "ROMRDA": Entry(
-        "rom",
-        {"kappa": 1.0, "alpha": 0.01, "beta": 0.1, "gamma": 0.1},
-        {"kappa": FINITE, **_ROM},
-        ("rounds",),
-    ),
-    "NS": Entry("dom", {"eta": 0.1}, {"eta": FINITE, "strength": PART}, _NETWORK),
-    "NeighbourhoodMT": Entry(
-        "neighbours", {"eta": 0.1, "b": 4.0}, {"eta": FINITE, "b": NOT_NEGATIVE}, _NETWORK
-    ),
-    "DST": Entry("dom", {"eta": 0.1}, {"eta": FINITE}, _NETWORK),
-    "DOM1": Entry("dom", {"eta": 0.1, "b": 4.0}, {"eta": FINITE, "b": NOT_NEGATIVE}, _NETWORK),
-    "DOM2": Entry("dom", {"eta": 0.1, "alpha": 0.4}, {"eta": FINITE, "alpha": SHARE}, _NETWORK),
-    "DA": Entry("dom", {"eta": 0.1, "b": 4.0}, {"eta": FINITE, "b": NOT_NEGATIVE}, _NETWORK),
-    "OGD": Entry("lifelong", {"lam": 1.0}, {"lam": FINITE, "shift": NOT_NEGATIVE}),
-    "AKLO": Entry(
-        "lifelong",
-        {"lam": 1.0},
-        {"lam": FINITE, "shift": NOT_NEGATIVE, "epsilon_factor": NOT_NEGATIVE, "alpha_last": SHARE},
-        ("n_examples", "random_state"),
-        drawn=("alpha_sum", "column", "n_begun", "random"),
-        linear=False,
-    ),
+
+def defaults_in(text: str) -> dict[str, float]:
+    """Return the numbers of a list such as ``eta = 0.1, b = 4.0``."""
+    return {name: literal_eval(value) for name, value in re.findall(r"(\w+) = ([^,]+)", text)}
+
+
+LINES: dict[str, Callable[[str], Any]] = {
+    "defaults": defaults_in,
+    "takes": names_in,
+    "drawn": names_in,
+    "row_lists": names_in,
+    "linear": {"yes": True, "no": False}.__getitem__,
 }
-"""The estimators by name. Defaults are values from the papers' grids."""
+"""How the lines of a docstring's section ``Estimator`` are read."""
+
+SECTION = re.compile(r"\n+Estimator\n-+\n(.*?)(?=\n\n|\Z)", re.DOTALL)
+RANGE = re.compile(r"^(\w+(?:, \w+)*) : (?:float|int) in (.*)$", re.MULTILINE)
+INTERVAL = re.compile(r"([\[(])(\S+), (\S+)([\])])")
+
+
+def values_in(text: str) -> Values:
+    """Return the numbers of an interval, such as ``[0, inf)``."""
+    found = INTERVAL.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no interval such as [0, inf) or (0, 1]")
+    low, high = float(found[2]), float(found[3])
+    above = operator.ge if found[1] == "[" else operator.gt
+    below = operator.le if found[4] == "]" else operator.lt
+    return WORDS.get(text, f"in {text}"), lambda value: above(value, low) and below(value, high)
+
+
+def entry_of(module: str, doc: str) -> Entry:
+    """Return what a learner's docstring declares.
+
+    Raises
+    ------
+    ValueError
+        If it does so in words that are not known.
+    """
+    values = {
+        name: values_in(interval)
+        for names, interval in RANGE.findall(doc)
+        for name in names_in(names)
+    }
+    section = SECTION.search(doc)
+    lines = [line.partition(" : ") for line in section[1].splitlines()] if section else []
+    unknown = [name for name, _, _ in lines if name not in LINES]
+    if unknown:
+        raise ValueError(f"there is no {unknown[0]!r} in a section Estimator; known: {[*LINES]}")
+    return Entry(module, values=values, **{name: LINES[name](text) for name, _, text in lines})
+
+
+RULES = ("score", "update", "close_round")
+"""What only a learner of rounds defines; twins may share some of these."""
+
+
+class Declared(Mapping[str, Entry]):
+    """The estimators by name: every learner in a module of `omtl.learners`, read on first use."""
+
+    @cached_property
+    def entries(self) -> dict[str, Entry]:
+        """What the tuples with such rules declare, in the order of their modules."""
+        found = {}
+        for path in sorted((PACKAGE / "learners").glob("*.py")):
+            for each in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(each, ast.ClassDef) and _is_learner(each):
+                    found[each.name] = entry_of(path.stem, ast.get_docstring(each) or "")
+        return found
+
+    def __getitem__(self, name: str) -> Entry:
+        """Return the entry of an estimator."""
+        return self.entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the estimators' names."""
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        """Return how many estimators there are."""
+        return len(self.entries)
+
+
+def _is_learner(each: ast.ClassDef) -> bool:
+    rules = {part.name for part in each.body if isinstance(part, ast.FunctionDef)}
+    bases = {base.id for base in each.bases if isinstance(base, ast.Name)}
+    return "NamedTuple" in bases and not rules.isdisjoint(RULES)
+
+
+TABLE = Declared()
+"""The estimators by name."""

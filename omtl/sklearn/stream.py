@@ -84,7 +84,7 @@ class TaskStream(BaseEstimator):
         else:
             names = (0,)
         counted: list[int] | None = None
-        if whole and {"n_rounds", "n_examples"} & {*self.entry.told}:
+        if whole and {"n_rounds", "n_examples"} & {*self.entry.takes}:
             counted = numbers_of(task, X.shape[0], {name: k for k, name in enumerate(names)})
         self._start(self._shape_of(names, sparse.issparse(X), counted), two_classes(classes), names)
 
@@ -94,18 +94,18 @@ class TaskStream(BaseEstimator):
         """Return the rules' input; `counted` are the task indices of a whole stream."""
         m = len(names)
         shape = Shape(m, self.n_features_in_, np.eye(m), sparse=bool(sparse))
-        if "network" in self.entry.told:
+        if "network" in self.entry.takes:
             shape = shape._replace(mixing=mixing_of(self.network, m))
-        if "n_rounds" in self.entry.told:
+        if "n_rounds" in self.entry.takes:
             known = self.n_rounds
             if known is None:
                 known = 0 if counted is None else count_rounds(counted, m, self._rounds_by_task())
             if not isinstance(known, Integral) or known < 0:
                 raise ValueError(f"n_rounds={known!r} must be a whole number, not negative")
             shape = shape._replace(n_rounds=int(known))
-        if "n_examples" in self.entry.told:
+        if "n_examples" in self.entry.takes:
             shape = shape._replace(n_examples=counts_of(self.n_examples, names, counted))
-        if "random_state" in self.entry.told:
+        if "random_state" in self.entry.takes:
             given = self.random_state
             drawn = given if isinstance(given, Integral) else None
             if drawn is None:
@@ -144,7 +144,7 @@ class TaskStream(BaseEstimator):
         self._forget_engine()
         self._number = {name: k for k, name in enumerate(names)}
         places = dict(self._number) if len(names) > 1 else {None: 0, **self._number}
-        each_at_its_node = "network" not in self.entry.told or len(shape.mixing) == len(names)
+        each_at_its_node = "network" not in self.entry.takes or len(shape.mixing) == len(names)
         self._place = places if each_at_its_node else {}
         self._table = arrays.table_of(names)
         self._labels = tuple(classes.tolist())
@@ -248,7 +248,7 @@ class TaskStream(BaseEstimator):
 
     def _nodes(self, number: np.ndarray, node: Any) -> np.ndarray:
         """Return the node of each example."""
-        if "network" not in self.entry.told:
+        if "network" not in self.entry.takes:
             return np.zeros(number.size, dtype=np.int64)
         return nodes_of(number, node, self._shape.mixing.shape[0], self._shape.n_tasks)
 

@@ -146,6 +146,9 @@ def benchmarks(effort: Effort, folder: Path) -> Iterator[Benchmark]:
         else:
             others += elsewhere(name, ready, effort, folder)
         yield Benchmark(name, "dense", (ours_first(ready, passes), *others), n_tasks, d, d)
+    for name, kernel in wanted(ours.others(), effort):
+        ready = cut(ours.ready(kernel, X, y, TASKS), effort)
+        yield Benchmark(name, "dense", (ours_first(ready), *slow_forms(ready, effort)), TASKS, d, d)
     yield from similarity_benchmarks(effort, (d,), slow=True)
 
 

@@ -25,8 +25,10 @@ LARGEST_PRODUCT = 4000
 
 
 def affordable(ready: Play) -> bool:
-    """Whether the transcription fits into memory and time."""
-    form = transcriptions()[type(ready.learner)]
+    """Whether there is a transcription, and fits into memory and time."""
+    form = transcriptions().get(type(ready.learner))
+    if form is None:
+        return False
     out = form.__module__ in MULTIPLIED_OUT or form in FULL_MATRICES
     return not out or ready.shape.n_tasks * ready.shape.n_features <= LARGEST_PRODUCT
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.reference.problems import Record
+from omtl.sklearn.parameters import TABLE
 from scripts.bench import streams
 
 ETA = 0.1
@@ -197,8 +199,8 @@ class Kernel(NamedTuple):
     Parameters
     ----------
     learner : Learner
-    places : callable
-        `Places` by the numbers of tasks and of a network's modes.
+    places : callable, optional
+        `Places` by the numbers of tasks and of a network's modes; without, it has no limit.
     counterpart : str
         The single-task kernel that it is compared with at equal work.
     topology : str, optional
@@ -210,7 +212,7 @@ class Kernel(NamedTuple):
     """
 
     learner: Learner
-    places: Callable[[int, int], Places]
+    places: Callable[[int, int], Places] | None = None
     counterpart: str = "OGD"
     topology: str | None = None
     stream: Callable[[Tasks], Stream] = streams.in_rounds
@@ -259,6 +261,18 @@ MULTI: dict[str, Kernel] = {
 KERNELS = SINGLE | MULTI
 
 
+def others() -> dict[str, Kernel]:
+    """Return the package's other learners with their estimators' defaults, by class."""
+    listed = {type(kernel.learner) for kernel in KERNELS.values()}
+    found = {}
+    for name, entry in TABLE.items():
+        rules = getattr(import_module(f"omtl.learners.{entry.module}"), name)
+        if rules not in listed:
+            topology = "ring" if "network" in entry.takes else None
+            found[name] = Kernel(rules(**entry.defaults), topology=topology)
+    return found
+
+
 def mixing_of(kernel: Kernel, n_tasks: int) -> np.ndarray:
     """Return the weights of the kernel's network, with one node per task, or a single node."""
     if kernel.topology is None:
@@ -293,6 +307,7 @@ def ready(kernel: Kernel, X: streams.Rows, y: np.ndarray, n_tasks: int) -> Play:
 
 def places_of(kernel: Kernel, n_tasks: int) -> Places:
     """Return the weight vectors that the kernel's examples meet."""
+    assert kernel.places is not None
     n_modes = modes(mixing_of(kernel, n_tasks))[0].size if kernel.topology else 1
     return kernel.places(n_tasks, n_modes)
 

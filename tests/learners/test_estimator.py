@@ -6,6 +6,7 @@ import importlib
 import inspect
 import io
 import json
+import math
 import pickle
 import pkgutil
 import subprocess
@@ -46,7 +47,7 @@ from omtl.sklearn import (
 )
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
-from omtl.sklearn.parameters import TABLE
+from omtl.sklearn.parameters import TABLE, Entry, entry_of
 from omtl.sklearn.states import arrays_of, norms_of
 from omtl.util.archives import read_sealed, write_sealed
 from omtl.util.errors import UserError
@@ -99,7 +100,7 @@ def data(layout: str) -> Tasks:
 def harness(model: MultiTaskClassifier, tasks: Tasks, stream: Stream, compiled: bool) -> Any:
     """Return the trace and the arrays that the harness's play leaves of an estimator's rules."""
     n = len(tasks.names)
-    networked = "network" in model.entry.told
+    networked = "network" in model.entry.takes
     shape = Shape(
         n,
         tasks.X.shape[1],
@@ -142,21 +143,21 @@ def assert_same_in_all_pieces(variant: str, layout: str, compiled: bool) -> None
     streams = [(by_rounds, "task"), (lifelong(tasks, shuffle), "example")]
     for stream, kind in streams:
         model = estimator(variant)
-        if "rounds" in model.entry.told:
+        if "rounds" in model.entry.takes:
             model.set_params(rounds=kind)
         trace, expected = harness(model, tasks, stream, compiled)
         order = stream.example
         X, y = tasks.X[order], np.where(tasks.y[order] > 0.0, "yes", "no")
-        node = stream.node if "network" in model.entry.told else None
+        node = stream.node if "network" in model.entry.takes else None
         task = [NAMES[k] for k in tasks.task[order]]
 
         def piece(part: slice, nodes: np.ndarray | None = node, names: list = task) -> list:
             return [names[part], None if nodes is None else nodes[part]]
 
         same_bits(clone(model).fit(X, y, task, node, tasks=NAMES), expected)
-        if "n_rounds" in model.entry.told:
+        if "n_rounds" in model.entry.takes:
             model.set_params(n_rounds=stream.start.size - 1)
-        if "n_examples" in model.entry.told:
+        if "n_examples" in model.entry.takes:
             model.set_params(n_examples={k: task.count(k) for k in NAMES})
         whole = clone(model).partial_fit(X, y, task, node, tasks=NAMES)
         same_bits(whole.end_round(), expected)
@@ -273,6 +274,28 @@ def test_every_online_learner_has_an_estimator() -> None:
         omtl.sklearn.Nothing  # noqa: B018
 
 
+def test_a_docstring_declares_the_estimator() -> None:
+    """Ranges after the types, the rest in a section of its own; unknown words are refused."""
+    entry = entry_of(
+        "mine",
+        "Mine.\n\nParameters\n----------\na, b : float in [0, 2)\n    Both.\nc : int in [2, inf)\n"
+        "d : float\n\nEstimator\n---------\ndefaults : a = 0.5, b = 1e-3\ntakes : rounds, network\n"
+        "linear : no",
+    )
+    assert entry._replace(values={}) == Entry(
+        "mine", {"a": 0.5, "b": 1e-3}, takes=("rounds", "network"), linear=False
+    )
+    assert set(entry.values) == {"a", "b", "c"}
+    words, fits = entry.values["b"]
+    assert words == "in [0, 2)"
+    assert [fits(value) for value in (-0.1, 0.0, 2.0, math.nan)] == [False, True, False, False]
+    assert entry.values["c"][0] == "at least 2 and finite"
+    with pytest.raises(ValueError, match="no 'takse'"):
+        entry_of("mine", "Mine.\n\nEstimator\n---------\ntakse : rounds")
+    with pytest.raises(ValueError, match="is no interval"):
+        entry_of("mine", "Mine.\n\nParameters\n----------\na : float in (0; 1)")
+
+
 def test_defaults_are_values_of_the_grids() -> None:
     """What the table adds to the rules, a config of the family has, by itself or under an answer.
 
@@ -350,11 +373,11 @@ def test_parameters(variant: str) -> None:
     """get_params, set_params, clone, repr and an explicit signature."""
     model = estimator(variant)
     params = model.get_params()
-    assert set(params) == {*model.rules._fields, *model.entry.told}
+    assert set(params) == {*model.rules._fields, *model.entry.takes}
     assert clone(model).get_params() == params
     assert list(inspect.signature(type(model)).parameters) == [
         *model.rules._fields,
-        *model.entry.told,
+        *model.entry.takes,
     ]
     for name in params:
         assert (

@@ -32,11 +32,12 @@ def test_the_examples_run_and_print_what_they_show() -> None:
     assert not failed, "".join(told)
 
 
-def test_the_table_has_every_estimator() -> None:
-    """The families of the page are those of `omtl.sklearn`."""
+def test_the_table_names_estimators() -> None:
+    """What the page lists by family, `omtl.sklearn` has; a new learner edits no page."""
     rows = re.findall(r"^\|[^|]*\|([^|]*)\|$", PAGE, flags=re.MULTILINE)
     listed = re.findall(r"`([A-Z]\w+)`", " ".join(rows))
-    assert sorted(listed) == sorted(name for name in names if name[0].isupper())
+    assert len(listed) == len(set(listed)) > 30
+    assert set(listed) <= set(names)
 
 
 SMALL = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import inspect
 import os
-import pkgutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,17 +16,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import omtl.learners
 from omtl.data.rows import rows_of
-from omtl.learners.majority import Majority
-from omtl.learners.omtl import OMTLBatchOpt
-from omtl.learners.passive_aggressive import PassiveAggressiveII
-from omtl.reference.transcriptions import transcriptions
 from omtl.sklearn.parameters import TABLE
 from omtl.util.paths import RESULTS, ROOT
 from scripts.bench import grids, limits, ours, page, streams, table_streams, targets
 from scripts.bench.__main__ import PARTS, conclude, main
 from scripts.bench.effort import QUICK
+from scripts.bench.kernels import benchmarks
 from scripts.bench.measure import Benchmark, Contender, Row, agrees, measure, read, table_of
 from scripts.bench.play_table import thinned
 
@@ -137,27 +131,20 @@ def test_stored_runs_are_whole() -> None:
             assert agrees(row), line
 
 
-def learner_classes() -> set[type]:
-    """Return every learner of rounds in the package."""
-    found = set()
-    for info in pkgutil.walk_packages(omtl.learners.__path__, "omtl.learners."):
-        module = importlib.import_module(info.name)
-        for _, each in inspect.getmembers(module, inspect.isclass):
-            if each.__module__ == module.__name__ and {"score", "update"} <= set(dir(each)):
-                found.add(each)
-    return found
+def test_every_learner_is_timed() -> None:
+    """Those without a limit too, beside their transcriptions where there are some."""
+    timed = [*ours.KERNELS.values(), *ours.others().values()]
+    assert {type(kernel.learner).__name__ for kernel in timed} == set(TABLE)
 
 
-def test_every_learner_is_timed_beside_its_transcription() -> None:
-    # One looks at no feature, one is in no table of ours, others came after the last stored run.
-    estimators = {kind for kind in learner_classes() if kind.__name__ in TABLE}
-    later = ("alma", "hedge", "multitask_arow", "neighbours", "parameter_free", "peers")
-    later += ("parameter_free_lazy", "second_order", "selective", "soft_confidence")
-    later += ("romco", "within_online")
-    linear = estimators - {Majority, OMTLBatchOpt, PassiveAggressiveII}
-    linear -= {kind for kind in estimators if kind.__module__.rpartition(".")[2] in later}
-    assert {type(kernel.learner) for kernel in ours.KERNELS.values()} == linear
-    assert linear <= set(transcriptions())
+def test_a_learner_that_no_kernel_names_is_timed(tmp_path: Path) -> None:
+    """Beside its transcription and its rules in Python; one of them learns on a network."""
+    names = ("ALMA", "Majority", "NeighbourhoodMT")
+    effort = QUICK._replace(kernels=names)
+    found = {each.kernel: list(measure(each, effort)) for each in benchmarks(effort, tmp_path)}
+    plain = {name: {row.contender for row in rows} - {"ours"} for name, rows in found.items()}
+    assert all(plain[name] == {"NumPy", "uncompiled"} for name in names)
+    assert all(agrees(row) for rows in found.values() for row in rows)
 
 
 # How contenders are compared

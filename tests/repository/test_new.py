@@ -23,10 +23,25 @@ USED = [
 ]
 """Commands that use what was made, and what each prints."""
 
+FOUND = """
+import numpy as np
+from omtl.learners.toy_learner import ToyLearner as Rules
+from omtl.reference.transcriptions import transcription_of
+from omtl.sklearn import ToyLearner
+from scripts.bench.ours import others
+
+X = np.eye(4)
+assert ToyLearner().get_params() == {"eta": 0.1}
+assert (ToyLearner(eta=1.0).fit(X, [1, -1, 1, -1]).predict(X) == [1, -1, 1, -1]).all()
+assert transcription_of(Rules(0.1)).__module__ == "omtl.reference.toy_learner"
+assert others()["ToyLearner"].learner == Rules(0.1)
+"""
+"""Where the package finds the learner: estimators, references, benchmarks."""
+
 
 def copy_project(folder: Path) -> None:
     """Copy of the project what commands need."""
-    for name in ("conf", "experiments", "data_fetchers", "omtl", "results/published"):
+    for name in ("conf", "experiments", "data_fetchers", "omtl", "results/published", "scripts"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
 
 
@@ -39,11 +54,11 @@ def test_what_is_made_works_as_it_is(in_checkout: bool, tmp_path: Path) -> None:
     if not in_checkout:
         folder, learner = tmp_path / "mine", "toy_learner.py"
         folder.mkdir()
-    before = {path for path in folder.rglob("*") if path.is_file()}
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
-    def omtl(*words: str) -> str:
+    def python(*words: str) -> str:
         done = subprocess.run(
-            [sys.executable, "-m", "omtl", *words],
+            [sys.executable, *words],
             cwd=folder,
             env=environment(tmp_path / "home") | {"PYTHONPATH": str(root)},
             capture_output=True,
@@ -53,12 +68,19 @@ def test_what_is_made_works_as_it_is(in_checkout: bool, tmp_path: Path) -> None:
         assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
         return done.stdout
 
+    def omtl(*words: str) -> str:
+        return python("-m", "omtl", *words)
+
     names = {"learner": "toy_learner", "dataset": "toy_data", "paper": "toy"}
     told = "".join(omtl("new", kind, names[kind]) for kind in KINDS)
-    made = {path for path in folder.rglob("*.*") if path.is_file()} - before
+    made = {path for path in folder.rglob("*.*") if path.is_file()} - before.keys()
     assert all(path.name in told for path in made if "pyc" not in path.suffix)
     for words, shown in USED:
         assert shown in omtl(*(word.format(learner=learner) for word in words)), words
+    if in_checkout:
+        assert "it names no reference" not in omtl("check", learner)
+        python("-c", FOUND)
+    assert all(path.read_bytes() == content for path, content in before.items())
 
 
 @pytest.mark.parametrize(
