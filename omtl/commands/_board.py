@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from omtl.commands._options import natural, positive
+from omtl.commands._options import names_in, natural, positive
 
 if TYPE_CHECKING:
     from omtl.evidence.board import Board
@@ -28,13 +28,9 @@ def board_of(options: argparse.Namespace, learners: str | None) -> Board:
 
     asked = Asked(
         board=options.board,
-        learners=_names(learners),
-        data=_names(options.data),
+        learners=names_in(learners),
+        data=names_in(options.data),
         repeats=options.repeats,
         seed=options.seed,
     )
     return Board(asked)
-
-
-def _names(given: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (given or "").split(",") if name.strip())

@@ -8,6 +8,15 @@ from typing import Any
 
 from omtl.experiment.naming import CLOSEST, READINGS
 
+FLAGS = {
+    "one-draw": "shuffle one draw of synthetic data, as the papers do; default: many draws",
+    "dry-run": "show how many units would be computed and roughly how long that takes, then exit",
+    "times": "replace the times in results/ by those just measured; default: keep them",
+    "all": "include the cells that take hours; default: they are missing, with the reason",
+    "json": "print JSON, for scripts",
+}
+"""Options without a value that several commands have, with their help."""
+
 
 def positive(text: str) -> int:
     """Return a positive whole number.
@@ -33,6 +42,11 @@ def natural(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text} is not a non-negative whole number")
     return int(text)
+
+
+def names_in(given: str | None) -> tuple[str, ...]:
+    """Return the names of a list such as ``a,b``; none where it is not given."""
+    return tuple(name.strip() for name in (given or "").split(",") if name.strip())
 
 
 def add_run_options(command: argparse.ArgumentParser) -> None:
@@ -62,41 +76,10 @@ def add_parallel_options(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_draw_option(command: argparse.ArgumentParser) -> None:
-    """Add the option to draw a table's synthetic data only once."""
-    command.add_argument(
-        "--one-draw",
-        action="store_true",
-        help="shuffle one draw of synthetic data, as the papers do; default: many draws",
-    )
-
-
-def add_dry_run_option(command: argparse.ArgumentParser) -> None:
-    """Add the option to only show what would be computed."""
-    command.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="show how many units would be computed and roughly how long that takes, then exit",
-    )
-
-
-def add_times_option(command: argparse.ArgumentParser) -> None:
-    """Add the option to replace the times in the results."""
-    command.add_argument(
-        "--times",
-        action="store_true",
-        help="replace the times in results/ by those just measured; default: keep them",
-    )
-
-
-def add_slow_option(command: argparse.ArgumentParser) -> None:
-    """Add the option to play what takes hours."""
-    command.add_argument(
-        "--all",
-        action="store_true",
-        dest="slow",
-        help="include the cells that take hours; default: they are missing, with the reason",
-    )
+def add_flags(command: argparse.ArgumentParser, *names: str) -> None:
+    """Add some of the `FLAGS`."""
+    for name in names:
+        command.add_argument(f"--{name}", action="store_true", help=FLAGS[name])
 
 
 def parallel_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -130,8 +113,15 @@ def request_of(options: argparse.Namespace) -> Any:
         parallel=parallel_of(options),
         one_draw=getattr(options, "one_draw", False),
         times=getattr(options, "times", False),
-        slow=getattr(options, "slow", False),
+        slow=getattr(options, "all", False),
     )
+
+
+def print_json(content: Any) -> None:
+    """Print JSON, with infinity as ``"inf"`` and NaN as null."""
+    from omtl.util.strict_json import strict
+
+    print(strict(content))
 
 
 def tell_written(paths: Iterable[Any]) -> None:

@@ -7,12 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omtl.commands._board import add_board_options, board_of
-from omtl.commands._options import (
-    add_dry_run_option,
-    add_times_option,
-    parallel_of,
-    tell_written,
-)
+from omtl.commands._options import add_flags, parallel_of, tell_written
 from omtl.util.screen import say
 from omtl.util.status import DONE, FAILED
 
@@ -41,8 +36,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--verify", type=Path, metavar="FILE", help="replay a sample of a submission's cells"
     )
-    add_dry_run_option(command)
-    add_times_option(command)
+    add_flags(command, "dry-run", "times")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from omtl.commands._json import add_json_option, print_json
+from omtl.commands._options import add_flags, print_json
 from omtl.util.status import DONE, FAILED
 
 HELP = "run the conformance checks on the learners in a file or a config"
@@ -25,7 +25,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a Python file with its configs in algorithm/NAME.yaml next to it, or such a config",
     )
-    add_json_option(command)
+    add_flags(command, "json")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omtl.commands._grid import print_rows
-from omtl.commands._json import add_json_option, print_json
-from omtl.commands._options import add_dry_run_option, tell_written
+from omtl.commands._options import add_flags, names_in, print_json, tell_written
 from omtl.util.screen import say
 from omtl.util.status import DONE
 
@@ -49,8 +48,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="also write CSV, LaTeX, learning curves and ranks to this folder",
     )
-    add_dry_run_option(command)
-    add_json_option(command)
+    add_flags(command, "dry-run", "json")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -65,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             played.append(
                 compare_as_asked(
-                    overrides, options.metric, _names(options.only), _names(options.more)
+                    overrides, options.metric, names_in(options.only), names_in(options.more)
                 )
             )
         except Planned as plan:
@@ -93,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
 def _data_sets(overrides: list[str]) -> tuple[list[str], list[str]]:
     """Return the data sets if there are several, and the other overrides."""
     given = next((word for word in overrides if word.startswith("dataset=")), "")
-    names = _names(given.partition("=")[2])
+    names = names_in(given.partition("=")[2])
     if len(names) < 2:
         return [], overrides
     return list(dict.fromkeys(names)), [word for word in overrides if word != given]
@@ -141,10 +139,6 @@ def _print_study(study: Study) -> None:
                 say(f"{row.label} on {data}: {row.why}")
     for note in study.notes():
         say(note)
-
-
-def _names(given: str | None) -> list[str]:
-    return [name.strip() for name in given.split(",") if name.strip()] if given else []
 
 
 def _as_text(found: Compared, row: Row) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._grid import print_rows
-from omtl.commands._json import add_json_option, print_json
+from omtl.commands._options import add_flags, print_json
 from omtl.util.status import DONE, FAILED
 
 HELP = "show what is installed, cached and missing"
@@ -14,7 +14,7 @@ EXAMPLES = ("doctor", "doctor --json")
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add ``--json``."""
-    add_json_option(command)
+    add_flags(command, "json")
 
 
 def run(options: argparse.Namespace) -> int:

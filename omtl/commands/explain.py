@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from omtl.commands._json import add_json_option, print_json
-from omtl.commands._options import add_draw_option, add_run_options, request_of
+from omtl.commands._options import add_flags, add_run_options, print_json, request_of
 from omtl.util.status import DONE
 
 HELP = "show a cell's verdict and diagnosis, and where our number comes from"
@@ -28,8 +27,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="add configs, seeds, hashes of data and code, and machines",
     )
     add_run_options(command)
-    add_draw_option(command)
-    add_json_option(command)
+    add_flags(command, "one-draw", "json")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from omtl.commands._options import add_draw_option, add_run_options, request_of, tell_written
+from omtl.commands._options import add_flags, add_run_options, request_of, tell_written
 from omtl.util.status import DONE
 
 HELP = "write tables, figures, data sets, raw repeats and citations in standard formats"
@@ -40,7 +40,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="also write ro-crate-metadata.json, which describes each file",
     )
     add_run_options(command)
-    add_draw_option(command)
+    add_flags(command, "one-draw")
 
 
 def run(options: argparse.Namespace) -> int:

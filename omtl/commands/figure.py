@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_dry_run_option, add_run_options, request_of, tell_written
+from omtl.commands._options import add_flags, add_run_options, request_of, tell_written
 from omtl.util.screen import say
 from omtl.util.status import DONE, FAILED
 
@@ -16,7 +16,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add the figure and how to run it."""
     command.add_argument("figure", metavar="FIGURE")
     add_run_options(command)
-    add_dry_run_option(command)
+    add_flags(command, "dry-run")
 
 
 def run(options: argparse.Namespace) -> int:

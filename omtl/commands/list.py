@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from omtl.commands._grid import print_rows
-from omtl.commands._json import add_json_option, print_json
+from omtl.commands._options import add_flags, print_json
 from omtl.util.status import DONE
 
 HELP = "list tables, figures, and everything you can combine"
@@ -40,7 +40,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         metavar="KIND",
         help=f"{', '.join(KINDS)}; default: all of them",
     )
-    add_json_option(command)
+    add_flags(command, "json")
 
 
 def told(kind: str) -> list[dict[str, Any]]:

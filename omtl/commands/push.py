@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from omtl.commands._options import add_draw_option, add_run_options, request_of
+from omtl.commands._options import add_flags, add_run_options, request_of
 from omtl.util.status import DONE
 
 HELP = "write finished units to an archive that others can pull"
@@ -22,7 +22,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="tables whose units to write; default: all units of the current code",
     )
     add_run_options(command)
-    add_draw_option(command)
+    add_flags(command, "one-draw")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_run_options, add_slow_option, request_of
+from omtl.commands._options import add_flags, add_run_options, request_of
 from omtl.util.status import DONE, FAILED
 
 HELP = "reproduce every table under each standard reading, and every figure"
@@ -14,7 +14,7 @@ EXAMPLES = ("reproduce", "reproduce --repeats 2")
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add how to run them; the reading applies to figures."""
     add_run_options(command)
-    add_slow_option(command)
+    add_flags(command, "all")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import (
-    add_draw_option,
-    add_dry_run_option,
-    add_run_options,
-    add_slow_option,
-    add_times_option,
-    request_of,
-    tell_written,
-)
+from omtl.commands._options import add_flags, add_run_options, request_of, tell_written
 from omtl.util.screen import say
 from omtl.util.status import DONE, FAILED
 
@@ -32,10 +24,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="compute only this cell and write no files; `omtl explain TABLE` lists the cells",
     )
     add_run_options(command)
-    add_draw_option(command)
-    add_dry_run_option(command)
-    add_times_option(command)
-    add_slow_option(command)
+    add_flags(command, "one-draw", "dry-run", "times", "all")
 
 
 def run(options: argparse.Namespace) -> int:

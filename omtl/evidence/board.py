@@ -32,6 +32,9 @@ from omtl.util.seeds import generator
 RESAMPLES = 1000
 """Of the bootstrap of a rating."""
 
+DIGITS = 10
+"""Significant digits of the numbers in ``results/board``."""
+
 POINTS = 20
 """Of a kept learning curve."""
 
@@ -378,11 +381,6 @@ def beside_median(rows: pd.DataFrame, column: str) -> dict[str, float]:
     wide = taken.pivot(index="dataset", columns="algorithm", values=column).map(np.log)
     ratios = wide.sub(wide.median(axis=1), axis=0).mean().map(np.exp)
     return {str(name): float(ratio) for name, ratio in ratios.items()}
-
-
-def csv(rows: pd.DataFrame) -> str:
-    """Return rows in their stored form."""
-    return rows.to_csv(index=False, lineterminator="\n", float_format="%.10g")
 
 
 def read(path: Path) -> pd.DataFrame:

@@ -28,8 +28,8 @@ from omtl.tables.plan import Cell, describe, descriptions, plan_table
 from omtl.tables.request import Request, honest_rule
 from omtl.tables.scoring import score_table
 from omtl.util.errors import UserError
-from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS
+from omtl.util.result_files import read_csv, write_csv
 from omtl.util.seeds import generator
 
 PRINTED = ("printed_own", "printed_rival", "printed_margin")
@@ -334,12 +334,12 @@ def write_hindsight_gap(request: Request, results: Path = RESULTS) -> tuple[list
         )
     told = [sentence(row) for row in rows.to_dict("records")]
     if path.exists():
-        earlier = pd.read_csv(path, dtype=str, keep_default_na=False)
+        earlier = read_csv(path)
         made = set(zip(rows["table"], rows["reading"], strict=True))
         old = [key not in made for key in zip(earlier["table"], earlier["reading"], strict=True)]
         rows = pd.concat([rows, earlier[old].reindex(columns=rows.columns, fill_value="")])
     order = {reading: i for i, reading in enumerate(READINGS)}
     rows = rows.sort_values("reading", key=lambda names: names.map(order), kind="stable")
     rows = rows.sort_values("table", kind="stable")
-    write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
+    write_csv(path, rows)
     return told, [path]

@@ -23,8 +23,8 @@ from omtl.experiment.papers import paper_files
 from omtl.figures.numbers import drawn_rows
 from omtl.tables.committed import rows
 from omtl.tables.plan import describe, descriptions
-from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS, results_to_read
+from omtl.util.result_files import as_csv, write_all
 
 NOT_RUN = "not run"
 
@@ -230,9 +230,7 @@ def write_ledgers(results: Path | None = None) -> tuple[list[str], list[Path]]:
     """
     source, home = results or results_to_read(), results or RESULTS
     claims, audit = claims_ledger(source), theory_audit(source)
-    paths = [home / name for name in ("claims.csv", "theory.csv")]
-    for path, table in zip(paths, (claims, audit), strict=True):
-        write_whole(path, table.to_csv(index=False, lineterminator="\n"))
+    paths = write_all(home, {"claims.csv": as_csv(claims), "theory.csv": as_csv(audit)})
     paths.append(write_scoreboard(source, home))
     told = [f"{len(claims)} claims, in print: {_counted(claims['in_print'])}"]
     for reading in READINGS:

@@ -22,10 +22,13 @@ from omtl.figures.numbers import Shown
 from omtl.figures.panels.axes import Axes, line_of
 from omtl.figures.pictures import render
 from omtl.tables.escape import for_latex
-from omtl.util.files import write_whole
+from omtl.util.result_files import as_csv, write_all
 
 DRAWN = 6
 """Learners that have a learning curve: the one that was asked for, and the best of the others."""
+
+DIGITS = 10
+"""Significant digits of the numbers in files."""
 
 WORDS = {BETTER: "win", EQUIVALENT: "tie", WORSE: "loss", UNDECIDED: "undecided"}
 
@@ -233,9 +236,9 @@ def curves(study: Study) -> list[Shown]:
 def write(study: Study, folder: Path) -> list[Path]:
     """Write the tables, ranks and learning curves of a study; return the paths."""
     texts: Mapping[str, str | bytes] = {
-        "comparison.csv": _csv(frame(study)),
+        "comparison.csv": as_csv(frame(study), DIGITS),
         "comparison.tex": latex(study),
-        "repeats.csv": _csv(repeats(study)),
+        "repeats.csv": as_csv(repeats(study), DIGITS),
     }
     ranking = study.ranking
     subtitle = (
@@ -243,16 +246,13 @@ def write(study: Study, folder: Path) -> list[Path]:
         f"{study.config['selection']['name']}"
     )
     if ranking is not None:
-        texts = {**texts, "ranks.csv": _csv(rank_frame(study, ranking))}
+        texts = {**texts, "ranks.csv": as_csv(rank_frame(study, ranking), DIGITS)}
     if panels := curves(study):
         grid = PanelGrid(columns=min(3, len(panels)))
         drawn = render(lambda: draw(grid, panels, subtitle), "curves", ("svg", "pdf"))
         texts = {**texts, **{f"curves.{form}": content for form, content in drawn.items()}}
-        texts = {**texts, "curves.csv": _csv(_curve_frame(panels))}
-    paths = []
-    for name, content in texts.items():
-        paths.append(folder / name)
-        write_whole(paths[-1], content)
+        texts = {**texts, "curves.csv": as_csv(_curve_frame(panels), DIGITS)}
+    paths = write_all(folder, texts)
     if ranking is not None and ranking.tells:
         paths += write_diagrams([ranking], folder / "ranks", subtitle, ("svg", "pdf"))
     return paths
@@ -267,7 +267,3 @@ def _curve_frame(panels: list[Shown]) -> pd.DataFrame:
             for x, mean, std in zip(line.x, line.mean, line.std, strict=True)
         ]
     )
-
-
-def _csv(rows: pd.DataFrame) -> str:
-    return rows.to_csv(index=False, lineterminator="\n", float_format="%.10g")

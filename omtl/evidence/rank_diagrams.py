@@ -10,7 +10,7 @@ import numpy as np
 
 from omtl.evidence.ranks import Ranking, cliques
 from omtl.figures.pictures import LOOK, SMALL, render
-from omtl.util.files import write_whole
+from omtl.util.result_files import write_all
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
@@ -83,8 +83,5 @@ def write_diagrams(
 
     The same rankings give the same bytes.
     """
-    paths = []
-    for form, content in render(lambda: draw(found, subtitle), stem.name, forms).items():
-        paths.append(stem.with_name(f"{stem.name}.{form}"))
-        write_whole(paths[-1], content)
-    return paths
+    pictures = render(lambda: draw(found, subtitle), stem.name, forms)
+    return write_all(stem.parent, {f"{stem.name}.{form}": p for form, p in pictures.items()})

@@ -13,18 +13,12 @@ from omtl.tables.plan import descriptions
 from omtl.tables.verdict import MATCH, MISSING, NEAR, SUBSTITUTE, TIMING, VERDICTS
 from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS
+from omtl.util.result_files import markdown_table, read_csv
 
 APART = (SUBSTITUTE, TIMING, MISSING)
 """Verdicts of cells that are not compared; they share a column."""
 
 COMPARED = tuple(verdict for verdict in VERDICTS if verdict not in APART)
-
-
-PLACEBOS = ("permuted", "perturbed")
-"""Columns of what is found by luck; beside each is the share of placebos that do as well."""
-
-HALVES = ("searched", "held_out")
-"""Halves of the rows: that by which a trial is chosen, and the other."""
 
 
 def overview(results: Path = RESULTS) -> str:
@@ -39,28 +33,39 @@ def overview(results: Path = RESULTS) -> str:
         The folder of results.
     """
     names = [reading.replace("_", " ") for reading in READINGS]
-    lines = [
-        f"| table | cells compared | {' | '.join(names)} | rows permuted | claims that hold |",
-        "| --- |" + " --- |" * (len(names) + 3),
-    ]
-    for name in descriptions("table"):
-        path = results / "reproduced" / f"{name}.csv"
-        if not path.exists():
-            continue
-        cells = pd.read_csv(path, dtype=str)
+    rows = []
+    for name in _made(results):
+        cells, claims = _rows(results, name)
         cells = cells[cells["verdict"].isin(COMPARED)]
         found = [cells.loc[cells["reading"] == reading, "verdict"] for reading in READINGS]
         within = [str(part.isin((MATCH, NEAR)).sum()) if len(part) else "–" for part in found]
-        luck = results / "readings" / f"{name}.luck.csv"
-        whole = pd.read_csv(luck, dtype=str).iloc[-1] if luck.exists() else None
-        permuted = "–" if whole is None else f"{float(whole['permuted']):.1f} of {whole['cells']}"
-        claims = pd.read_csv(path.with_suffix(".claims.csv"), dtype=str)
+        luck = _luck(results, name)
+        permuted = "–"
+        if luck is not None:
+            permuted = f"{float(luck.iloc[-1]['permuted']):.1f} of {luck.iloc[-1]['cells']}"
         outcomes = claims.loc[claims["reading"] == CLOSEST, "outcome"].eq(HOLDS)
-        lines.append(
-            f"| [{name}](results/reproduced/{name}.md) | {len(found[-1]) or '–'} "
-            f"| {' | '.join(within)} | {permuted} | {outcomes.sum()} of {outcomes.size} |"
-        )
-    return "\n".join(lines) + "\n"
+        link = f"[{name}](results/reproduced/{name}.md)"
+        holding = f"{outcomes.sum()} of {outcomes.size}"
+        rows.append([link, str(len(found[-1]) or "–"), *within, permuted, holding])
+    heads = ["table", "cells compared", *names, "rows permuted", "claims that hold"]
+    return "\n".join(markdown_table(heads, rows)) + "\n"
+
+
+def _made(results: Path) -> list[str]:
+    """Return the tables that were made."""
+    return [n for n in descriptions("table") if (results / "reproduced" / f"{n}.csv").exists()]
+
+
+def _rows(results: Path, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the cells of a table, and its claims."""
+    folder = results / "reproduced"
+    return read_csv(folder / f"{name}.csv"), read_csv(folder / f"{name}.claims.csv")
+
+
+def _luck(results: Path, name: str) -> pd.DataFrame | None:
+    """Return what is luck in the search of a table's readings, or None if none is recorded."""
+    path = results / "readings" / f"{name}.luck.csv"
+    return read_csv(path) if path.exists() else None
 
 
 def scoreboard(results: Path = RESULTS) -> str:
@@ -71,17 +76,9 @@ def scoreboard(results: Path = RESULTS) -> str:
     results : Path
         The folder of results.
     """
-    lines = [
-        f"| table | reading | {' | '.join(COMPARED)} | not compared "
-        "| claims: hold, fail, undecided |",
-        "| --- |" + " --- |" * (len(COMPARED) + 3),
-    ]
-    folder = results / "reproduced"
-    for name in descriptions("table"):
-        if not (folder / f"{name}.csv").exists():
-            continue
-        cells = pd.read_csv(folder / f"{name}.csv", dtype=str)
-        claims = pd.read_csv(folder / f"{name}.claims.csv", dtype=str)
+    rows = []
+    for name in _made(results):
+        cells, claims = _rows(results, name)
         for reading in READINGS:
             verdicts = Counter(cells.loc[cells["reading"] == reading, "verdict"])
             if not verdicts:
@@ -89,13 +86,16 @@ def scoreboard(results: Path = RESULTS) -> str:
             others = [f"{verdicts[v]} {v}" for v in APART if verdicts[v]]
             outcomes = Counter(claims.loc[claims["reading"] == reading, "outcome"])
             address = f"results/reproduced/{by_reading(name, reading)}.md"
-            lines.append(
-                f"| [{name}]({address}) | {reading.replace('_', ' ')} "
-                f"| {' | '.join(str(verdicts[v]) for v in COMPARED)} "
-                f"| {', '.join(others) or '–'} "
-                f"| {', '.join(str(outcomes[o]) for o in (HOLDS, FAILS, UNDECIDED))} |"
+            rows.append(
+                [
+                    *(f"[{name}]({address})", reading.replace("_", " ")),
+                    *(str(verdicts[v]) for v in COMPARED),
+                    ", ".join(others) or "–",
+                    ", ".join(str(outcomes[o]) for o in (HOLDS, FAILS, UNDECIDED)),
+                ]
             )
-    return "\n".join(lines) + "\n"
+    last = ["not compared", "claims: hold, fail, undecided"]
+    return "\n".join(markdown_table(["table", "reading", *COMPARED, *last], rows)) + "\n"
 
 
 def placebos(results: Path = RESULTS) -> str:
@@ -106,29 +106,24 @@ def placebos(results: Path = RESULTS) -> str:
     results : Path
         The folder of results.
     """
-    lines = [
-        "| table | reading | trials | cells | literal | closest | rows permuted (p) "
-        "| numbers perturbed (p) | chosen half | other half |",
-        "| --- |" + " --- |" * 9,
-    ]
+    lines = []
     for name in descriptions("table"):
-        path = results / "readings" / f"{name}.luck.csv"
-        if not path.exists():
-            continue
-        rows = pd.read_csv(path, dtype=str)
-        for reading, part in rows.groupby("reading", sort=False):
+        luck = _luck(results, name)
+        for reading, part in () if luck is None else luck.groupby("reading", sort=False):
             row = part.iloc[-1]  # that of all columns
-            by_luck = (f"{row[of]} ({row[f'{of}_p']})" for of in PLACEBOS)
-            halves = (
-                f"{100.0 * float(row[of]):.0f} %" for of in ("searched_half", "held_out_half")
-            )
+            halves = (row["searched_half"], row["held_out_half"])
             lines.append(
-                f"| [{name}](results/readings/{name}.md) | {str(reading).replace('_', ' ')} "
-                f"| {' | '.join(row[of] for of in ('trials', 'cells', 'literal', 'found'))} "
-                f"| {' | '.join(by_luck)} "
-                f"| {' | '.join(halves)} |"
+                [
+                    f"[{name}](results/readings/{name}.md)",
+                    str(reading).replace("_", " "),
+                    *(row[of] for of in ("trials", "cells", "literal", "found")),
+                    *(f"{row[of]} ({row[f'{of}_p']})" for of in ("permuted", "perturbed")),
+                    *(f"{100.0 * float(half):.0f} %" for half in halves),
+                ]
             )
-    return "\n".join(lines) + "\n"
+    heads = ["table", "reading", "trials", "cells", "literal", "closest"]
+    heads += ["rows permuted (p)", "numbers perturbed (p)", "chosen half", "other half"]
+    return "\n".join(markdown_table(heads, lines)) + "\n"
 
 
 def write_scoreboard(source: Path, folder: Path) -> Path:

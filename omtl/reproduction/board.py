@@ -12,10 +12,10 @@ import pandas as pd
 
 from omtl.compute.store import Store
 from omtl.evidence.board import (
+    DIGITS,
     Board,
     beside_median,
     cells,
-    csv,
     data_facts,
     ranking,
     read,
@@ -26,8 +26,8 @@ from omtl.experiment.config import choose
 from omtl.experiment.host import host
 from omtl.reproduction.submission import joined, submissions
 from omtl.util.errors import UserError
-from omtl.util.files import write_whole
 from omtl.util.paths import results_to_read
+from omtl.util.result_files import as_csv, write_all
 
 
 @dataclass(frozen=True)
@@ -147,16 +147,12 @@ def write(made: Made, folder: Path, with_times: bool = False) -> list[Path]:
         "cpu": host()["cpu"],
     }
     texts = {
-        "cells.csv": csv(made.cells),
-        "ranking.csv": csv(made.ranking),
-        "data.csv": csv(made.data),
+        "cells.csv": as_csv(made.cells, DIGITS),
+        "ranking.csv": as_csv(made.ranking, DIGITS),
+        "data.csv": as_csv(made.data, DIGITS),
         "board.meta.json": json.dumps(about, indent=1) + "\n",
     }
     if with_times or not (folder / "times.csv").exists():
         shown = made.seconds.assign(seconds=made.seconds["seconds"].map("{:.3g}".format))
-        texts["times.csv"] = csv(shown)
-    paths = []
-    for name, text in texts.items():
-        paths.append(folder / name)
-        write_whole(paths[-1], text)
-    return paths
+        texts["times.csv"] = as_csv(shown)
+    return write_all(folder, texts)

@@ -28,8 +28,8 @@ from omtl.tables.render import latex, markdown
 from omtl.tables.request import Request
 from omtl.tables.scoring import frame, long_repeats
 from omtl.util.errors import UserError
-from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS
+from omtl.util.result_files import as_csv, write_all
 
 Contents = dict[str, str | bytes]
 """Writers by file suffix."""
@@ -71,10 +71,7 @@ def export(name: str, request: Request, folder: Path) -> Exported:
     makers |= dict.fromkeys(data_sets.names(), _data_set)
     maker = makers[choose("table, figure or data set", name, list(makers))]
     contents, stem, told, source = maker(name, request)
-    paths = []
-    for ending, content in contents.items():
-        paths.append(folder / f"{stem}.{ending}")
-        write_whole(paths[-1], content)
+    paths = write_all(folder, {f"{stem}.{ending}": each for ending, each in contents.items()})
     return Exported(paths, f"{name}: {told}", source)
 
 
@@ -93,11 +90,11 @@ def _table(name: str, request: Request) -> Parts:
     layout = lay_out(table, scored, request)
     rows = pd.DataFrame(run.rows) if run else frame(table, scored, request.rule(description))
     contents: Contents = {
-        "csv": _csv(rows),
+        "csv": as_csv(rows),
         "md": run.text("md") if run else markdown(layout),
         "tex": _captioned(latex(layout), layout.description.title),
         "parquet": _parquet(typed(rows)),
-        "repeats.csv": _csv(repeats),
+        "repeats.csv": as_csv(repeats),
         "repeats.parquet": _parquet(repeats),
         "bib": _bib(description.paper, [cell.experiment for cell in table.cells]),
     }
@@ -125,7 +122,7 @@ def _figure(name: str, request: Request) -> Parts:
         raise _nothing(f"omtl figure {name}", request, description)
     contents: Contents = {
         **render(lambda: draw(figure.description, shown, ""), name, tuple(FORMS)),
-        "csv": _csv(numbers.frame(figure, shown, request.rule(description))),
+        "csv": as_csv(numbers.frame(figure, shown, request.rule(description))),
         "bib": bib,
     }
     missing = sum(bool(panel.missing) for panel in shown)
@@ -151,10 +148,6 @@ def _nothing(command: str, request: Request, description: Description) -> UserEr
 def _bib(paper: str, experiments: Sequence[Experiment]) -> str:
     algorithms = [experiment.algorithm for experiment in experiments]
     return bibtex(algorithms, [experiment.dataset for experiment in experiments], [paper])
-
-
-def _csv(rows: pd.DataFrame) -> str:
-    return rows.to_csv(index=False, lineterminator="\n")
 
 
 MEASURED = ("published_mean", "published_std", "ours_mean", "ours_std", "delta", "published_se")

@@ -18,8 +18,8 @@ from omtl.figures.plan import Figure, plan_figure
 from omtl.figures.play import play_figure
 from omtl.tables.request import Request
 from omtl.tables.writing import write_rows
-from omtl.util.files import write_whole
 from omtl.util.folding import fold
+from omtl.util.result_files import as_csv, write_all
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,9 @@ def write_figure(
     n_repeats = request.n_repeats(figure.description)
     subtitle = f"reading {reading}, selection {selection}, repeats {n_repeats}, seed {request.seed}"
     rows = fold(frame(figure, shown, selection), FOLDED)
-    table = rows.to_csv(index=False, lineterminator="\n")
     pictures = render(lambda: draw(figure.description, shown, subtitle), figure.id)
-    paths = []
-    for form, content in {**pictures, "csv": table.encode()}.items():
-        paths.append(folder / f"{stem}.{form}")
-        write_whole(paths[-1], content)
-    return paths
+    contents = {**pictures, "csv": as_csv(rows).encode()}
+    return write_all(folder, {f"{stem}.{form}": each for form, each in contents.items()})
 
 
 def make_figure(name: str, reading: Mapping[str, Any], request: Request, folder: Path) -> Made:

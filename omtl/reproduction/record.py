@@ -23,6 +23,7 @@ from omtl.tables.plan import Cell
 from omtl.tables.scoring import values_of
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
+from omtl.util.result_files import write_csv
 from omtl.util.strict_json import strict
 
 FILE = "result.json"
@@ -257,7 +258,7 @@ def _at(config: Any, key: str) -> Any:
 
 
 WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
-    ".csv": lambda table, path: write_whole(path, table.to_csv(index=False, lineterminator="\n")),
+    ".csv": lambda table, path: write_csv(path, table),
     ".parquet": lambda table, path: write_whole(path, table.to_parquet(index=False)),
 }
 """How a table is written, by the end of the file's name."""

@@ -35,6 +35,7 @@ from omtl.tables.writing import folder_for
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.paths import CONF, RESULTS
+from omtl.util.result_files import as_csv, read_csv, write_all
 from omtl.util.seeds import generator
 
 SEARCHES = {reading: taken for reading, taken in READINGS.items() if taken}
@@ -208,10 +209,8 @@ def answers_of_other_tables(paper: str, table: str, reading: str) -> dict[str, s
 def write_record(table: str, found: Searched, full: bool) -> list[Path]:
     """Write the record of a search; one that is not full goes to ``results/partial``."""
     folder = folder_for(full, "readings", apart=True)
-    paths = [folder / f"{table}.csv", folder / f"{table}.cells.csv"]
-    for path, rows in zip(paths, (found.record, found.cells), strict=True):
-        write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
-    return paths
+    parts = {f"{table}.csv": as_csv(found.record), f"{table}.cells.csv": as_csv(found.cells)}
+    return write_all(folder, parts)
 
 
 def write_answers(table: str, found: Searched, seed: int) -> list[Path]:
@@ -245,12 +244,9 @@ def write_page(table: str) -> list[Path]:
     csv = RESULTS / "readings" / f"{table}.csv"
     if not csv.exists():
         raise UserError(f"no search of {table} is recorded; run it by: omtl readings {table}")
-    record = pd.read_csv(csv, dtype=str, keep_default_na=False)
     chosen = {reading: named_reading(paper, reading)["answers"] for reading in SEARCHES}
-    paths = [csv.with_suffix(".md"), csv.with_name("looks.csv")]
-    write_whole(paths[0], page(table, record, questions(paper), chosen))
-    write_whole(paths[1], looks().to_csv(index=False, lineterminator="\n"))
-    return paths
+    text = page(table, read_csv(csv), questions(paper), chosen)
+    return write_all(csv.parent, {f"{table}.md": text, "looks.csv": as_csv(looks())})
 
 
 def looks() -> pd.DataFrame:

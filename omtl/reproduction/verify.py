@@ -166,7 +166,7 @@ def cell_of(row: Mapping[str, str], table: Table) -> Cell:
     """
     place = place_of(row)
     for cell in table.cells:
-        if (cell.dataset, cell.algorithm, cell.task, cell.metric) == place:
+        if cell.place == place:
             return cell
     raise UserError(f"{table.id} has no cell {', '.join(place)} any more; run the table again")
 

@@ -61,8 +61,7 @@ def stored_repeats(run: Run, paper: str, store: Store) -> dict[Place, Repeats]:
                 units = s.cell.experiment.repeats(meta["seed"], meta["repeats"])
                 loaded = (s.cell.experiment, Loaded(store)(units))
             curves[part] = curve_of(s, [result.arrays for result in loaded[1]])
-        place = (s.cell.dataset, s.cell.algorithm, s.cell.task, s.cell.metric)
-        found[place] = Repeats(s.values, curves[part])
+        found[s.cell.place] = Repeats(s.values, curves[part])
     return found
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from omtl.experiment.config import options
 from omtl.experiment.naming import READINGS as STANDARD
@@ -22,6 +21,7 @@ from omtl.tables.plan import Table
 from omtl.tables.request import Request
 from omtl.tables.scoring import Scored, compared, not_run, score_table
 from omtl.util.paths import ROOT, results_to_read
+from omtl.util.result_files import read_csv
 
 READINGS = tuple(reversed(tuple(STANDARD)))
 """The standard readings in display order; others follow."""
@@ -34,7 +34,7 @@ def rows(path: Path) -> list[dict[str, str]]:
     """Return the rows of a CSV file as text; none if the file does not exist."""
     if not path.exists():
         return []
-    found = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+    found = read_csv(path).to_dict("records")
     return [{str(name): value for name, value in row.items()} for row in found]
 
 
@@ -157,8 +157,7 @@ def kept_scored(run: Run, table: Table) -> list[Scored]:
     by_place = {place_of(row): row for row in run.rows}
     scored = []
     for cell in table.cells:
-        place = (cell.dataset, cell.algorithm, cell.task, cell.metric)
-        row, values = by_place.get(place), run.repeats.get(place)
+        row, values = by_place.get(cell.place), run.repeats.get(cell.place)
         if row is None or values is None:
             scored.append(not_run(cell, "no kept result has it"))
             continue

@@ -22,8 +22,8 @@ from omtl.experiment.config import questions, support_of
 from omtl.experiment.naming import READINGS
 from omtl.tables.plan import describe, published
 from omtl.util.errors import UserError
-from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS
+from omtl.util.result_files import read_csv, write_csv
 from omtl.util.seeds import generator
 
 FARTHEST = 0.25
@@ -220,13 +220,12 @@ def write_luck(table: str, seed: int = 0) -> Path:
         raise UserError(
             f"no search of {table} is recorded with its cells; run it by: omtl readings {table}"
         )
-    trials = pd.read_csv(paths[0], dtype=str, keep_default_na=False)
+    trials = read_csv(paths[0])
     cells = pd.read_csv(paths[1], dtype={"task": str})
     search = Search(table, trials, cells, pd.DataFrame(published(table)))
     asked = questions(describe("table", table).paper)
     path = folder / f"{table}.luck.csv"
-    rows = luck(search, asked, seed)
-    write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
+    write_csv(path, luck(search, asked, seed))
     return path
 
 

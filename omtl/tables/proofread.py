@@ -31,8 +31,8 @@ from omtl.tables.printed_numbers import (
     share_is_possible,
     unit_of,
 )
-from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS
+from omtl.util.result_files import as_csv, write_all
 
 LEVEL = 0.01
 """Probability below which a coincidence counts as a finding."""
@@ -364,7 +364,5 @@ def write_findings(results: Path = RESULTS) -> tuple[list[str], list[Path]]:
         ],
         columns=["table", "check", "tested", "expected", "suspect_cells"],
     )
-    paths = [results / "proofread.csv", results / "proofread.checks.csv"]
-    for path, rows in zip(paths, (cells, summary), strict=True):
-        write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
-    return list(sentences(done)), paths
+    texts = {"proofread.csv": as_csv(cells), "proofread.checks.csv": as_csv(summary)}
+    return list(sentences(done)), write_all(results, texts)

@@ -20,6 +20,7 @@ import pandas as pd
 
 from omtl.experiment.config import support_of
 from omtl.tables.verdict import JUDGED
+from omtl.util.result_files import markdown_table
 
 REST = "(choices acting together)"
 """The row of what an additive model leaves unexplained."""
@@ -149,13 +150,11 @@ def page(
         "trials are those of a search, most of them near its end, and no balanced design: a choice",
         "that was tried only where others were already made tells its share there.",
         "",
-        "| choice | " + " | ".join(parts.columns) + " |",
-        "| --- |" + " --- |" * len(parts.columns),
     ]
-    lines += [
-        f"| {name} | " + " | ".join(_percent(share) for share in row) + " |"
-        for name, row in zip(parts.index, parts.to_numpy(), strict=True)
-    ]
+    rows = zip(parts.index, parts.to_numpy(), strict=True)
+    lines += markdown_table(
+        ["choice", *parts.columns], ([name, *map(_percent, row)] for name, row in rows)
+    )
     for name in parts.index:
         if name == REST:
             continue
@@ -177,15 +176,13 @@ def page(
         ]
     lines += ["", "## The readings that reproduce most", ""]
     words = [word for word in JUDGED if word in record]
-    lines += [f"| column | {' | '.join(words)} | distance | answers that are not literal |"]
-    lines += ["| --- |" + " --- |" * (len(words) + 2)]
+    best = []
     for column in parts.columns:
         for row in ranked(record, column).head(RANKED).to_dict("records"):
             told = ", ".join(f"{q}: {a}" for q, a in json.loads(row["answers"]).items())
-            lines.append(
-                f"| {column} | {' | '.join(str(row[word]) for word in words)} "
-                f"| {row['distance']:.4f} ± {float(row['standard_error']):.4f} | {told or '–'} |"
-            )
+            distance = f"{row['distance']:.4f} ± {float(row['standard_error']):.4f}"
+            best.append([column, *(str(row[word]) for word in words), distance, told or "–"])
+    lines += markdown_table(["column", *words, "distance", "answers that are not literal"], best)
     return "\n".join(lines) + "\n"
 
 

@@ -21,6 +21,7 @@ from omtl.tables.verdict import (
     SUBSTITUTE,
     TIMING,
 )
+from omtl.util.result_files import markdown_table
 from omtl.util.screen import width
 
 COLOURS = {
@@ -154,12 +155,14 @@ def claims_markdown(claims: pd.DataFrame) -> str:
     """Return in Markdown what the paper says of a table: true of its own numbers, and of ours?"""
     if claims.empty:
         return ""
-    lines = ["", "## Claims", "", "| the paper says | in print | ours |", "| --- | --- | --- |"]
-    lines += [
-        f"| {for_markdown(row['says'])} ({for_markdown(row['place'])}) | {row['in_print']} | "
-        f"**{row['outcome']}** |"
+    rows = (
+        [
+            f"{for_markdown(row['says'])} ({for_markdown(row['place'])})",
+            *(row["in_print"], f"**{row['outcome']}**"),
+        ]
         for row in claims.to_dict("records")
-    ]
+    )
+    lines = ["", "## Claims", "", *markdown_table(["the paper says", "in print", "ours"], rows)]
     return "\n".join(lines) + "\n"
 
 

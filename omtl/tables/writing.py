@@ -21,6 +21,7 @@ from omtl.tables.request import Request
 from omtl.tables.scoring import Scored, frame, raw_repeats
 from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS
+from omtl.util.result_files import as_csv, read_csv, write_all, write_csv
 
 MACHINE = "machine.json"
 """Suffix of files with a run's duration and machine, which git ignores."""
@@ -39,12 +40,12 @@ def folder_for(full: bool, kind: str = "reproduced", apart: bool = False) -> Pat
 def write_rows(path: Path, rows: pd.DataFrame) -> None:
     """Write rows to a CSV file, replacing those of the same reading; other rows are kept."""
     if path.exists():
-        earlier = pd.read_csv(path, dtype=str, keep_default_na=False)
+        earlier = read_csv(path)
         earlier = earlier[~earlier["reading"].isin(rows["reading"])]
         rows = pd.concat([earlier.reindex(columns=rows.columns, fill_value=""), rows])
     readings = dict.fromkeys([*READINGS, *sorted(set(rows["reading"]))])
     rows = pd.concat([rows[rows["reading"] == name] for name in readings])
-    write_whole(path, rows.to_csv(index=False, lineterminator="\n"))
+    write_csv(path, rows)
 
 
 def computed_by(meta: Mapping[str, Any], path: Path) -> Mapping[str, Any] | None:
@@ -176,19 +177,17 @@ class Written:
         }
         n_repeats = self.request.n_repeats(table.description)
         facts = {"repeats": n_repeats, "seed": seed, "selection": selection}
-        repeats = raw_repeats(table, self.scored, seed)
         of_this = {
             "md": markdown(self.layout) + claims_markdown(self.claims),
-            "repeats.csv": repeats.to_csv(index=False, lineterminator="\n"),
+            "repeats.csv": as_csv(raw_repeats(table, self.scored, seed)),
             "meta.json": as_json(described(table, self.scored, facts), 3) + "\n",
         }
-        for form, rows in of_all.items():
-            write_rows(folder / f"{self.stem}.{form}", rows)
+        shared = {folder / f"{self.stem}.{form}": rows for form, rows in of_all.items()}
+        for path, rows in shared.items():
+            write_rows(path, rows)
         stem = by_reading(self.stem, reading)
-        for form, text in of_this.items():
-            write_whole(folder / f"{stem}.{form}", text)
-        shared = [folder / f"{self.stem}.{form}" for form in of_all]
-        return shared + [folder / f"{stem}.{form}" for form in of_this]
+        own = write_all(folder, {f"{stem}.{form}": text for form, text in of_this.items()})
+        return [*shared, *own]
 
     def write_machine(
         self, folder: Path, took: Mapping[str, float], last_run: Mapping[str, Any]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import os
 import platform
 import subprocess
@@ -36,6 +34,7 @@ from scripts.bench import (
 )
 from scripts.bench.effort import FULL, QUICK, Effort
 from scripts.bench.measure import Benchmark, Row, agrees, measure_all, read, table_of
+from scripts.records import write_csv
 
 STORED = RESULTS / "bench"
 PACKAGES = ("numpy", "numba", "river", "scikit-learn", "vowpalwabbit", "joblib")
@@ -102,20 +101,14 @@ def commit() -> str:
     return told[0].stdout.strip() + ("+" if told[1].stdout.strip() else "") or "unknown"
 
 
-def comma_separated(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows as a file of results."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
-
-
 def run_part(name: str, effort: Effort, effort_name: str, stored: Path) -> list[Any]:
     """Measure a part, write its rows and those of its run; return the rows."""
     before, began = os.getloadavg()[0], time.perf_counter()
     started = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
     with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
         rows = list(PARTS[name].measure(effort, Path(folder)))
-    write_whole(stored / f"{name}.csv", comma_separated(table_of(rows, PARTS[name].fields)))
+    fields, *lines = table_of(rows, PARTS[name].fields)
+    write_csv(stored / f"{name}.csv", fields, lines)
     run = Run(
         name,
         effort_name,
@@ -131,8 +124,7 @@ def run_part(name: str, effort: Effort, effort_name: str, stored: Path) -> list[
     )
     runs = {line["part"]: list(line.values()) for line in read(stored / "runs.csv")}
     runs |= {name: table_of([run], Run._fields)[1]}
-    lines = [list(Run._fields), *(runs[part] for part in PARTS if part in runs)]
-    write_whole(stored / "runs.csv", comma_separated(lines))
+    write_csv(stored / "runs.csv", Run._fields, [runs[part] for part in PARTS if part in runs])
     return rows
 
 
@@ -140,8 +132,8 @@ def conclude(stored: Path, shown: Path) -> list[targets.TargetRow]:
     """Judge the targets by what is stored; write them, and the pages into a folder."""
     results = {name: read(stored / f"{name}.csv") for name in PARTS}
     rows = targets.judged(results)
-    lines = table_of(rows, targets.TargetRow._fields)
-    write_whole(stored / "targets.csv", comma_separated(lines))
+    fields, *lines = table_of(rows, targets.TargetRow._fields)
+    write_csv(stored / "targets.csv", fields, lines)
     for file, text in page.pages(stored).items():
         write_whole(shown / file, text)
     return rows

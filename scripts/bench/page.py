@@ -1,161 +1,158 @@
-"""The pages of the documentation that show the stored runs."""
+"""The pages of the documentation that show the stored runs: ``pages/``, filled with numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import statistics
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from omtl.util.paths import ROOT
-from scripts.bench.front import machine, targets
+from scripts import records
 from scripts.bench.grids import ALONE
 from scripts.bench.measure import read
 from scripts.bench.ours import SINGLE
-from scripts.bench.shown import cell, duration, figure, grouped, spread, table
-from scripts.bench.targets import PUBLIC, Results
-from scripts.bench.tried import TEXT, TRIED
+from scripts.bench.targets import IN_NUMPY, OF_PARSED, PUBLIC, Line, Results, place_of, size_of
 
 DOCS = ROOT / "docs"
 
+TEMPLATES = Path(__file__).with_name("pages")
+
+PAGES = sorted(path.relative_to(TEMPLATES).as_posix() for path in TEMPLATES.rglob("*.md"))
+
 RESULTS = (
-    "runs",
-    "limits",
-    "kernels",
-    "growth",
-    "table_streams",
-    "grids",
-    "tables",
-    "startup",
-    "calls",
-    "targets",
+    *("runs", "limits", "kernels", "growth", "table_streams"),
+    *("grids", "tables", "startup", "calls", "targets"),
 )
 """The files of a run, in the order in which they are made."""
 
-HEAD = """\
-# Performance
+BUSY = 0.7
+"""Load average above which other work is likely to have troubled a run on one core."""
 
-These pages are generated from the stored runs in `results/bench/`, which have more digits
-(`python -m scripts.bench page`).
+WAYS_TO_GROW = (
+    ("dense", "With the number of features, dense rows", "n_features"),
+    ("sparse", "With nonzeros and features, sparse rows", "nonzeros of n_features"),
+    ("tasks", "With the number of tasks, dense rows (d as under Every kernel)", "n_tasks"),
+    ("triplets", "Similarities, with the number of features (triplets)", "n_features"),
+)
+"""Layouts of the part ``growth``, with their titles and what grows."""
 
-```sh
-make bench                          # all parts, then these pages
-make bench PART=kernels             # one part
-```
-
-- [Other libraries](performance/libraries.md): river, scikit-learn, Vowpal Wabbit, NumPy.
-- [Every learner](performance/kernels.md): each one compared with a bare loop that does the same
-  work.
-- [How costs grow](performance/growth.md): with features, nonzeros and tasks.
-- [Tables and grids](performance/tables.md): whole tables, grids played together, first calls.
-- [The tables' own streams](performance/streams.md): every learner on the tables' data.
-- [What we tried](performance/tried.md): optimisations, kept or rejected.
-
-Everything is measured on one core, and every conclusion rests on a ratio of two times in one run.
-The contenders of a benchmark take turns on the same stream, ours before each of the others.
-`median` is the median over the turns; `low` and `high` are the extremes. Slow contenders get only
-the first examples of the stream. Compiling, parsing and preparing are not counted, except where a
-line says so. Equal algorithms must make equal mistakes, up to ties and rounding; otherwise the run
-fails.
-"""
+Rows = list[list[str]]
 
 
-KERNELS_TEXT = """\
-`NumPy` is the plain transcription of the paper's equations that the tests compare the learner with
-(`omtl/reference/`); where the paper prints a Kronecker product or a full matrix, the transcription
-forms it, and the ratio says little. `uncompiled` is the learner's own rules run in Python. The
-`limit` is a bare loop that does only the inner products and steps that the learner's equations need
-on this stream, over the same rows and as many weight vectors, with sums in any order. The first
-number is our time; all others are ratios to it, so a number above 1 is slower.
-"""
-
-RIVALS_TEXT = """\
-Vowpal Wabbit has no passive-aggressive learner, so PA is compared with its gradient descent on the
-hinge loss, which also takes one product and one step. `Python` is `Workspace.learn` on parsed
-examples and reading the prediction; `learning alone` is the library's own function without the
-Python method around it; `text` also parses a line of text. `native` is its own program, in several
-passes over its cache file, minus the time of the first pass; decoding the cache is counted, because
-the program cannot avoid it. It decodes in one thread and learns in another: `core` counts the CPU
-time of both, `elapsed` the waiting time.
-"""
-
-GROWTH_TEXT = """\
-Nanoseconds per example; in brackets, the ratio to the bare loop. Each learner takes as many steps
-as it needs on this stream, so the rows of a column do not all do the same work.
-"""
-
-STREAMS_TEXT = """\
-The first repeat of each column: every algorithm at one point of its grid (on one network), and OGD
-with one vector for all tasks, which the public libraries offer too.
-"""
-
-CALLS_TEXT = """\
-Alternating `learn_one` and `predict_one`, compared with river's PA and with Vowpal Wabbit's
-`learn`, which also predicts; `fit` and `partial_fit` on arrays, compared with the bare compiled
-loop, which is given the norms.
-"""
-
-GRIDS_TEXT = """\
-All points of a grid whose learners can share state are played together, bit-identical to playing
-them one by one (`omtl/kernel/grid_loop.py`). `ours` is the time per example and point for the whole
-grid; `point by point` is the ratio for some points drawn from it and played alone.
-"""
-
-TABLES_TEXT = """\
-The first repeats of each cell, with a few points of each grid, in a fresh process with its own
-store; all code was compiled beforehand. One repeat is mostly loading of data and compiled code.
-`ratio` is the computing time relative to one job. `busy` is the share of that time in which each
-job kept a core busy. `beside` is the time the process needs for everything else: starting,
-importing, planning. Threads share the data sets of their process; each process loads its own. `MiB`
-is the sum of the processes' peak memory.
-"""
+# Numbers and lines as the pages show them
 
 
-def rivals(results: Results) -> list[str]:
-    """Return the public implementations beside ours, at each size that they were run at."""
-    names = (*PUBLIC, "NumPy, tuned")
-    found = ["## Public implementations", "", RIVALS_TEXT]
-    for kernel in SINGLE:
-        rows = [
-            [
-                f"{int(nonzeros):,} of {int(d):,}",
-                duration(float(here["ours"]["seconds_per_example"])),
-                *(cell(here, name) for name in names),
-            ]
-            for (name, _, _, d, nonzeros), here in grouped(
-                [*results["kernels"], *results["growth"]]
-            ).items()
-            if name == kernel and any(each in here for each in PUBLIC)
-        ]
-        if rows:
-            rows.sort(key=lambda row: [int(part.replace(",", "")) for part in row[0].split(" of ")])
-            titles = ("nonzeros of features", "ours", *names)
-            found += [f"### {kernel}", "", *table(titles, rows)]
+def figure(value: float) -> str:
+    """Return a number with about three digits."""
+    if value == 0.0 or value != value:
+        return f"{value:g}"
+    return f"{value:,.0f}" if abs(value) >= 100.0 else f"{value:.3g}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the unit that suits it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{figure(seconds / size)} {unit}"
+    return f"{figure(seconds / 1e-9)} ns"
+
+
+def spread(line: Line, kind: str = "ratio") -> str:
+    """Return a median with its extremes."""
+    parts = ("median", "min", "max")
+    median, least, most = (figure(float(line[f"{kind}_{part}"])) for part in parts)
+    return f"{median} ({least} to {most})"
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table, numbers to the right, or a sentence where it has no row."""
+    lines = records.table(titles, rows)
+    return "\n".join(lines) if len(lines) > 2 else "No run is stored."
+
+
+def grouped(lines: Sequence[Line]) -> dict[tuple[str, ...], dict[str, Line]]:
+    """Return the lines of each benchmark by contender."""
+    found: dict[tuple[str, ...], dict[str, Line]] = {}
+    for line in lines:
+        found.setdefault(place_of(line), {})[line["contender"]] = line
     return found
 
 
-def kernels(results: Results) -> list[str]:
+def cells(contenders: dict[str, Line], *names: str) -> list[str]:
+    """Return our time, and the ratio of each contender, where it was run, to it."""
+    ours = duration(float(contenders["ours"]["seconds_per_example"]))
+    return [ours, *(spread(contenders[n]) if n in contenders else "–" for n in names)]
+
+
+# The rows of each table
+
+
+def targets(results: Results) -> Rows:
+    """Return how each target is met."""
+    lines, rows = results["targets"], []
+    for name in dict.fromkeys(line["target"] for line in lines):
+        mine = [line for line in lines if line["target"] == name]
+        n_met = sum(line["met"] == "yes" for line in mine)
+        at_least = mine[0]["wanted"].startswith("at least")
+        worst = (min if at_least else max)(mine, key=lambda line: float(line["median"]))
+        middle = figure(statistics.median(float(line["median"]) for line in mine))
+        verdict = "met" if n_met == len(mine) else "**not met**"
+        shown = f"{figure(float(worst['median']))} ({worst['subject']})"
+        rows.append([name, mine[0]["wanted"], middle, shown, f"{verdict}: {n_met} of {len(mine)}"])
+    return rows
+
+
+def missed(results: Results) -> Rows:
+    """Return the numbers that miss their target, with how much faster a bare loop would be."""
+    limits = {}
+    for here in grouped(results["kernels"]).values():
+        for target, name in ((IN_NUMPY, "NumPy"), (OF_PARSED, "Vowpal Wabbit, Python")):
+            if "limit" in here and name in here:
+                slow, least = (float(here[way]["ratio_median"]) for way in (name, "limit"))
+                subject = f"{here['ours']['kernel']}, {size_of(here['ours'])}"
+                limits[target, subject] = figure(slow / least)
+    rows = []
+    for line in (line for line in results["targets"] if line["met"] == "no"):
+        median, low, high = (figure(float(line[name])) for name in ("median", "low", "high"))
+        limit = limits.get((line["target"], line["subject"]), "–")
+        measured = f"{median} ({low} to {high})"
+        rows.append([line["target"], line["subject"], line["wanted"], measured, limit])
+    return rows
+
+
+def rivals(results: Results) -> dict[str, Rows]:
+    """Return the public implementations beside ours, at each size that they were run at."""
+    found: dict[str, list[tuple[int, int, list[str]]]] = {}
+    for (name, _, _, d, n), here in grouped([*results["kernels"], *results["growth"]]).items():
+        if name in SINGLE and any(each in here for each in PUBLIC):
+            row = [f"{int(n):,} of {int(d):,}", *cells(here, *PUBLIC, "NumPy, tuned")]
+            found.setdefault(name, []).append((int(n), int(d), row))
+    return {
+        name: [row for *_, row in sorted(found[name], key=lambda one: one[:2])]
+        for name in SINGLE
+        if name in found
+    }
+
+
+def kernels(results: Results) -> Rows:
     """Return every kernel at one size."""
     names = ("limit", "NumPy", "uncompiled", "single-task")
-    rows = [
+    return [
         [
             f"{kernel}, {layout}, d = {d}" + (f", {n_tasks} tasks" if n_tasks != "1" else ""),
-            duration(float(here["ours"]["seconds_per_example"])),
-            *(cell(here, name) for name in names),
+            *cells(here, *names),
         ]
         for (kernel, layout, n_tasks, d, _), here in grouped(results["kernels"]).items()
     ]
-    return ["## Every kernel", "", KERNELS_TEXT, *table(("kernel", "ours", *names), rows)]
 
 
-def growth(results: Results) -> list[str]:
-    """Return how costs grow: a table for each way to grow."""
-    found = [GROWTH_TEXT]
-    ways = (
-        ("dense", "With the number of features, dense rows", "n_features"),
-        ("sparse", "With nonzeros and features, sparse rows", "nonzeros of n_features"),
-        ("tasks", "With the number of tasks, dense rows (d as under Every kernel)", "n_tasks"),
-        ("triplets", "Similarities, with the number of features (triplets)", "n_features"),
-    )
-    for layout, title, axis in ways:
+def growth(results: Results) -> dict[str, tuple[tuple[str, ...], Rows]]:
+    """Return how costs grow: by title the sizes, and a row for each kernel."""
+    found = {}
+    for layout, title, axis in WAYS_TO_GROW:
         costs: dict[str, dict[tuple[int, ...], str]] = {}
         for place, here in grouped(results["growth"]).items():
             if place[1] != layout:
@@ -163,99 +160,48 @@ def growth(results: Results) -> list[str]:
             line = here["ours"]
             size = tuple(int(line[part]) for part in axis.split(" of "))
             ns = figure(1e9 * float(line["seconds_per_example"]))
-            costs.setdefault(line["kernel"], {})[size] = (
-                f"{ns} [{figure(1.0 / float(here['limit']['ratio_median']))}]"
-            )
+            limit = figure(1.0 / float(here["limit"]["ratio_median"]))
+            costs.setdefault(line["kernel"], {})[size] = f"{ns} [{limit}]"
         sizes = sorted({size for mine in costs.values() for size in mine})
-        rows = [
-            [kernel, *(mine.get(size, "–") for size in sizes)] for kernel, mine in costs.items()
-        ]
-        titles = ("kernel", *(" of ".join(f"{part:,}" for part in size) for size in sizes))
-        found += [f"## {title}", "", *table(titles, rows)]
+        rows = [[name, *(mine.get(size, "–") for size in sizes)] for name, mine in costs.items()]
+        found[title] = tuple(" of ".join(f"{n:,}" for n in size) for size in sizes), rows
     return found
 
 
-def limits(results: Results) -> list[str]:
-    """Return the machine's limits."""
-    rows = [
-        [line["what"], f"{int(line['size']):,}", spread(line, "rate"), line["unit"]]
-        for line in results["limits"]
-    ]
-    return ["## The machine's limits", "", *table(("what", "size", "rate", "unit"), rows)]
-
-
-def table_streams(results: Results) -> list[str]:
-    """Return the learners on the tables' own streams."""
-    names = ("NumPy", "uncompiled", *PUBLIC)
-    found = [STREAMS_TEXT]
-    by_layout: dict[str, list[list[str]]] = {}
+def streams(results: Results) -> dict[str, Rows]:
+    """Return the learners on the tables' own streams, by stream."""
+    found: dict[str, Rows] = {}
     for (kernel, layout, *_), here in grouped(results["table_streams"]).items():
-        by_layout.setdefault(layout, []).append(
-            [
-                kernel,
-                f"{int(here['ours']['examples']):,}",
-                duration(float(here["ours"]["seconds_per_example"])),
-                *(cell(here, name) for name in names),
-            ]
-        )
-    for layout, rows in by_layout.items():
-        titles = ("learner", "examples", "ours", *names)
-        found += [f"## {layout}", "", *table(titles, rows)]
-    return found if by_layout else [*found, "No run is stored.", ""]
+        row = [kernel, f"{int(here['ours']['examples']):,}"]
+        found.setdefault(layout, []).append([*row, *cells(here, "NumPy", "uncompiled", *PUBLIC)])
+    return found
 
 
-def grids(results: Results) -> list[str]:
+def grids(results: Results) -> Rows:
     """Return the grids that are played together."""
-    rows = [
-        [
-            kernel,
-            layout,
-            f"{int(here['ours']['examples']):,}",
-            duration(float(here["ours"]["seconds_per_example"])),
-            cell(here, ALONE),
-        ]
+    return [
+        [kernel, layout, f"{int(here['ours']['examples']):,}", *cells(here, ALONE)]
         for (kernel, layout, *_), here in grouped(results["grids"]).items()
     ]
-    titles = ("learner", "stream", "examples by points", "ours", ALONE)
-    return ["## Grids as one pass", "", GRIDS_TEXT, *table(titles, rows)]
 
 
-def tables(results: Results) -> list[str]:
+def tables(results: Results) -> Rows:
     """Return the whole tables."""
-    rows = [
+    return [
         [
-            line["table"],
-            line["repeats"],
-            line["way"],
-            f"{line['units']} ({line['failed']} failed)"
-            if line["failed"] != "0"
-            else line["units"],
-            f"{float(line['seconds']):.1f} s",
-            spread(line),
+            *(line["table"], line["repeats"], line["way"]),
+            line["units"] + (f" ({line['failed']} failed)" if line["failed"] != "0" else ""),
+            *(f"{float(line['seconds']):.1f} s", spread(line)),
             f"{float(line['busy']):.0%}" if line["busy"] else "–",
-            f"{float(line['beside']):.1f} s",
-            line["loads"],
-            figure(float(line["mebibytes"])),
+            *(f"{float(line['beside']):.1f} s", line["loads"], figure(float(line["mebibytes"]))),
         ]
         for line in results["tables"]
     ]
-    sizes = ("table", "repeats", "way", "units")
-    titles = (*sizes, "computing", "ratio", "busy", "beside", "data sets loaded", "MiB")
-    return ["## Whole tables", "", TABLES_TEXT, *table(titles, rows)]
 
 
-def calls(results: Results) -> list[str]:
-    """Return what users call, an example or an array at a time."""
-    rows = [
-        [line["kernel"], line["layout"], line["contender"], spread(line, "ratio")]
-        for line in results["calls"]
-    ]
-    return ["## Calls", "", CALLS_TEXT, *table(("learner", "how", "contender", "times"), rows)]
-
-
-def startup(results: Results) -> list[str]:
+def startup(results: Results) -> Rows:
     """Return the starts."""
-    rows = [
+    return [
         [
             line["what"] + (f", {line['kernel']}" if line["kernel"] else ""),
             f"{spread(line, 'seconds')} s",
@@ -264,31 +210,45 @@ def startup(results: Results) -> list[str]:
         ]
         for line in results["startup"]
     ]
-    return ["## Starting", "", *table(("what", "elapsed", "processor", "turns"), rows)]
 
 
-def tried(results: Results) -> list[str]:  # noqa: ARG001
-    """Return what was tried."""
-    return [TEXT, *table(("what", "times faster", "kept"), TRIED)]
-
-
-PAGES: dict[str, tuple[str, tuple[Callable[[Results], list[str]], ...]]] = {
-    "performance.md": (HEAD, (targets, machine)),
-    "performance/libraries.md": ("# Other libraries\n", (rivals, calls)),
-    "performance/kernels.md": ("# Every learner\n", (kernels, limits)),
-    "performance/growth.md": ("# How costs grow\n", (growth,)),
-    "performance/tables.md": ("# Tables and grids\n", (grids, tables, startup)),
-    "performance/streams.md": ("# The tables' own streams\n", (table_streams,)),
-    "performance/tried.md": ("# What we tried\n", (tried,)),
-}
-"""The pages by file: how each begins, and its parts."""
+def machine(results: Results) -> dict[str, Any]:
+    """Return where and how the runs were made."""
+    runs = results["runs"]
+    return {
+        "runs": [
+            [
+                *(run["part"], run["effort"], run["started"], f"{float(run['seconds']):.0f}"),
+                *(f"{run['load_before']} to {run['load_after']}", run["commit"]),
+            ]
+            for run in runs
+        ],
+        "hosts": dict.fromkeys(
+            f"{run['processor']}, {run['cores']} cores, Python {run['python']}, {run['packages']}."
+            for run in runs
+        ),
+        "busy": ", ".join(run["part"] for run in runs if float(run["load_before"]) > BUSY),
+        "quick": any(run["effort"] != "full" for run in runs),
+    }
 
 
 def pages(folder: Path) -> dict[str, str]:
     """Return the pages of the runs that are stored in a folder, by file."""
     results = {name: read(folder / f"{name}.csv") for name in RESULTS}
-    found = {}
-    for file, (head, parts) in PAGES.items():
-        lines = [line for part in parts for line in part(results)]
-        found[file] = "\n".join([head, *lines]).rstrip() + "\n"
-    return found
+    calls, limits = results["calls"], results["limits"]
+    shown = machine(results) | {
+        "public": PUBLIC,
+        "calls": [[*map(c.get, ("kernel", "layout", "contender")), spread(c)] for c in calls],
+        "limits": [
+            [one["what"], f"{int(one['size']):,}", spread(one, "rate"), one["unit"]]
+            for one in limits
+        ],
+    }
+    parts = (targets, missed, rivals, kernels, growth, streams, grids, tables, startup)
+    shown |= {part.__name__: part(results) for part in parts}
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES), trim_blocks=True, undefined=StrictUndefined
+    )
+    return {
+        name: made.get_template(name).render(shown, table=table).rstrip() + "\n" for name in PAGES
+    }

@@ -259,6 +259,7 @@ def test_counts_are_checked(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
         eachmovie.load()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("rdata")
 def test_thirty_users(real_home: Path | None) -> None:
     tasks = real("eachmovie", real_home)

@@ -450,6 +450,7 @@ def test_the_peptides_of_some_alleles(
     assert (len(tasks.y), np.sum(tasks.y > 0)) == (n_rows, n_binders)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "shape"),
     [

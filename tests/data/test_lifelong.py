@@ -62,6 +62,7 @@ LEARNERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("stream", ["lifelong", "rounds"])
 def test_learner_is_its_oracle(name: str, stream: str) -> None:

@@ -91,6 +91,7 @@ def engine(backend: str, **limits: Any) -> dict[str, Any]:
     return resolve_jobs({"backend": backend, "jobs": 2, **limits})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_what_misbehaves_ends_in_a_sentence_and_leaves_the_others_alone(
     backend: str, mine: Path, store: Store

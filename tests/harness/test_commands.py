@@ -410,6 +410,7 @@ def test_values_that_are_not_played(word: str, what: str) -> None:
             new_learner(experiment.algorithm, point)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*/readings.yaml")))
 def test_no_answer_is_out_of_range_or_set_twice(path: Path) -> None:
     """Alone, in any algorithm's config."""

@@ -22,7 +22,8 @@ from scripts.elastic.client import nap, units
 from scripts.elastic.clusters import cluster_of
 from scripts.elastic.moments import moment
 
-pytestmark = pytest.mark.timeout(900)  # clusters start slowly where other tests run beside
+# clusters start slowly where other tests run beside
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 AFTER = 20
 """Tasks that are handed out after a worker has been killed."""
 

@@ -26,7 +26,8 @@ from omtl.experiment.unit import Unit, compute
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 
-pytestmark = pytest.mark.timeout(900)  # clusters start slowly where other tests run beside
+# clusters start slowly where other tests run beside
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 WORKERS = 2
 UNITS = small("pm").repeats(0, 40)
 

@@ -26,7 +26,8 @@ from scripts.faults.kinds import FAULTS, TooLateError
 from scripts.faults.runs import UNITS, place_in
 
 MOMENTS = 10
-pytestmark = pytest.mark.timeout(900)  # many processes, which other tests run beside
+# many processes, which other tests run beside
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
 
 

@@ -189,6 +189,7 @@ def test_values_that_do_not_fit_are_one_sentence() -> None:
         load_like({"name": "mine", "_target_": SGD, "learner": "omtl.learners.dom.DOM1"})
 
 
+@pytest.mark.slow
 def test_foreign_learners_are_rows_of_tables(tmp_path: Path) -> None:
     """A table of one's own with a class of scikit-learn in place of its first algorithm."""
 

@@ -62,6 +62,7 @@ UNITS: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", UNITS)
 def test_whatever_a_unit_loads_is_in_its_key(name: str, tmp_path: Path) -> None:
     """Each module of the project that is loaded to compute it counts, or it is said why not.

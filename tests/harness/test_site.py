@@ -641,6 +641,7 @@ def test_texts_have_enough_contrast(visit: Browser, page: str, dark: bool) -> No
     assert visit(f"{page}.html", dark=dark).execute_script(CONTRAST) == []
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_no_page_is_wider_than_a_phone_or_raises_errors(visit: Browser, site: Path) -> None:
     for path in sorted(site.glob("*.html")):

@@ -205,6 +205,7 @@ def count(home: Path) -> int:
     return len(list(Store(home / "store").records()))
 
 
+@pytest.mark.slow
 def test_killed_runs_go_on_and_end_with_the_same_answer(tmp_path: Path) -> None:
     """SIGKILL and SIGINT at random moments lose no finished unit and change no number."""
     undisturbed = _run(tmp_path / "calm").stdout.partition("written:")[0]

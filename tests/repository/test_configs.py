@@ -58,6 +58,7 @@ def test_every_algorithm_runs_on_every_network(algorithm: str, network: str) -> 
     assert (result.arrays["mistakes"] <= SMALL_WALK["n_examples"]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["algorithm", "dataset", "protocol", "network", "selection"])
 def test_every_option_composes_with_hydra(group: str) -> None:
     """Each file of a group is found by its own name."""

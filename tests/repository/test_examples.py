@@ -52,6 +52,7 @@ def ended(command: str, folder: Path, home: Path) -> subprocess.CompletedProcess
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "example"),
     [
@@ -81,6 +82,7 @@ def test_the_commands_of_a_page_run(page: str, example: str | None, tmp_path: Pa
         assert "\x1b" not in done.stdout, "no colours where the output is piped"
 
 
+@pytest.mark.slow
 def test_the_same_code_compiles(tmp_path: Path) -> None:
     """With @compiled in place of @dataclass: same numbers; only its own units are made anew."""
     folder = tmp_path / "mine"

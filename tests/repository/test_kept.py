@@ -36,6 +36,7 @@ def nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unit, "compute", refuse)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(descriptions("table")))
 def test_kept_results_are_read_as_they_were_scored(name: str, store: Store) -> None:
     """Each run's verdicts and means, cell by cell, in the table's order."""

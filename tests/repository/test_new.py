@@ -45,6 +45,7 @@ def copy_project(folder: Path) -> None:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_checkout", [True, False])
 def test_what_is_made_works_as_it_is(in_checkout: bool, tmp_path: Path) -> None:
     """In the project's own folder, or in an installed package's user's."""

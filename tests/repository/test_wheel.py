@@ -89,6 +89,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("journey", JOURNEYS, ids=[path.stem for path in JOURNEYS])
 def test_a_journey(journey: Path, installed: Path, home: Path, tmp_path: Path) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from omtl.experiment.unit import Result, Unit
-from omtl.figures.panels.axes import Line, Played, line_of
+from omtl.experiment.unit import Result, Unit, setting_of
+from omtl.figures.panels.axes import Axes, Played, line_of
 
 Curves = dict[str, np.ndarray]
-"""Curves by label, what was measured among them; over the repeats, shape (n_repeats, n)."""
+"""Curves by label, what was measured first; over the repeats, shape (n_repeats, n)."""
 
 
-def curves_of(one: Played, curves: Callable[[Unit, Result, int], Mapping[str, Any]]) -> Curves:
+REGRET = ("rounds T", "regret (hinge loss)")
+"""The labels of x and y of regrets."""
+
+
+def curves_of(one: Played, curves: Callable[[Unit, Result, int], Curves]) -> Curves:
     """Return the curves of all repeats, each at the point that was chosen for it.
 
     Parameters
@@ -29,26 +34,47 @@ def curves_of(one: Played, curves: Callable[[Unit, Result, int], Mapping[str, An
     return {label: np.array([repeat[label] for repeat in repeats]) for label in repeats[0]}
 
 
-def lines_of(
-    one: Played, x: np.ndarray, found: Mapping[str, np.ndarray], measured: str
-) -> tuple[Line, ...]:
-    """Return a line for each label; all but `measured` are theory."""
-    params = (one.most_chosen,)
-    return tuple(
+def regrets_of(one: Played, bounds: Callable[[Unit, Mapping[str, Any]], Curves]) -> Curves:
+    """Return the regret of a line, and its bounds, in all repeats.
+
+    ``bounds(unit, point)`` gives the bounds at each checkpoint, and under the empty label the loss
+    that the regret is against.
+    """
+
+    def curves(unit: Unit, result: Result, p: int) -> Curves:
+        found = bounds(unit, one.line.experiment.points[p])
+        regret = result.arrays["checkpoint_loss"][p] - found.pop("")
+        return {f"regret of {one.line.label}": regret, **found}
+
+    return curves_of(one, curves)
+
+
+def axes_beside(
+    one: Played, x: np.ndarray, found: Curves, labels: tuple[str, str], **more: Any
+) -> Axes:
+    """Return axes of what was measured, which is the first curve, beside its bounds.
+
+    `labels` are those of x and y; `more` is what else `Axes` takes.
+    """
+    measured, params = next(iter(found)), (one.most_chosen,)
+    lines = tuple(
         line_of(label, x, curves, params=params, is_theory=label != measured)
         for label, curves in found.items()
     )
+    return Axes(*labels, lines, x_scale="log", y_scale="log", **more)
 
 
-def times_above(what: str, found: Mapping[str, np.ndarray], measured: str) -> tuple[str, ...]:
-    """Return in how many repeats what was measured is anywhere above which bound, as text."""
-    above = {
-        label: int(np.any(found[measured] > curves, axis=1).sum())
-        for label, curves in found.items()
-    }
-    n_repeats = len(found[measured])
+def largest_norm(unit: Unit) -> float:
+    """Return the largest norm of an example of a unit's data."""
+    return math.sqrt(setting_of(unit).source.square_norm.max())
+
+
+def times_above(what: str, found: Curves) -> tuple[str, ...]:
+    """Return in how many repeats the first curve is anywhere above which bound, as text."""
+    measured = next(iter(found.values()))
+    above = {label: int(np.any(measured > curves, axis=1).sum()) for label, curves in found.items()}
     return tuple(
-        f"the {what} above “{label}” in {count} of {n_repeats} repeats"
+        f"the {what} above “{label}” in {count} of {len(measured)} repeats"
         for label, count in above.items()
         if count
     )

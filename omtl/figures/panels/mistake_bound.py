@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from omtl.experiment.unit import Result, Unit, setting_of
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played
-from omtl.figures.panels.beside_bounds import curves_of, lines_of, times_above
+from omtl.figures.panels.beside_bounds import axes_beside, curves_of, largest_norm, times_above
 from omtl.protocols.similarity import as_seen, parts_of
 from omtl.protocols.similarity_training import stream_of
 from omtl.theory import omtrsl
@@ -45,22 +44,16 @@ def _axes(one: Played, ridges: Sequence[float], scales: Sequence[float]) -> Axes
         raise UserError(
             f"mistake_bound: {one.line.label} has no C and b, which the theorems are of"
         )
-    measured = f"mistakes of {one.line.label}"
 
     def curves(unit: Unit, result: Result, p: int) -> dict[str, np.ndarray]:
         bounds = bounds_of(unit, points[p], result.arrays["seen"], ridges, scales)
-        return {measured: result.arrays["checkpoint_mistakes"][p], **bounds}
+        made = result.arrays["checkpoint_mistakes"][p]
+        return {f"mistakes of {one.line.label}": made, **bounds}
 
-    found = curves_of(one, curves)
-    return Axes(
-        "triplets",
-        "mistakes",
-        lines_of(one, one.results[0].arrays["seen"], found, measured),
-        x_scale="log",
-        y_scale="log",
-        title=one.line.label,
-        notes=times_above("mistakes are", found, measured),
-    )
+    found, seen = curves_of(one, curves), one.results[0].arrays["seen"]
+    notes = times_above("mistakes are", found)
+    labels = ("triplets", "mistakes")
+    return axes_beside(one, seen, found, labels, title=one.line.label, notes=notes)
 
 
 def bounds_of(
@@ -74,9 +67,7 @@ def bounds_of(
     C, b = float(point["C"]), float(point["b"])
     setting = setting_of(unit)
     n_tasks = len(setting.tasks.names)
-    steep = omtrsl.steepness(
-        math.sqrt(setting.source.square_norm.max()), b, n_tasks, bool(point["plain_step"])
-    )
+    steep = omtrsl.steepness(largest_norm(unit), b, n_tasks, bool(point["plain_step"]))
     known: dict[str, Any] = {"steep": steep, "C": C}
     path = comparators(unit, b, seen, ridges, scales)
     if "delta" in point:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from omtl.experiment.unit import Result, Unit, setting_of
+from omtl.experiment.unit import Unit, setting_of
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played
-from omtl.figures.panels.beside_bounds import curves_of, lines_of, times_above
+from omtl.figures.panels.beside_bounds import (
+    REGRET,
+    axes_beside,
+    largest_norm,
+    regrets_of,
+    times_above,
+)
 from omtl.figures.panels.hindsight import comparator_of
 from omtl.theory import comparators, dom
 from omtl.util.errors import UserError
@@ -37,14 +42,7 @@ def regret_of(one: Played, ridges: Sequence[float]) -> Axes:
     points = one.line.experiment.points
     if not {"eta", "b"} <= set(points[0]):
         raise UserError(f"regret_bound: {one.line.label} has no eta and b, which the theorem is of")
-    measured = f"regret of {one.line.label}"
-
-    def curves(unit: Unit, result: Result, p: int) -> dict[str, np.ndarray]:
-        bounds = bounds_of(unit, points[p], ridges)
-        against = bounds.pop("")
-        return {measured: result.arrays["checkpoint_loss"][p] - against, **bounds}
-
-    found = curves_of(one, curves)
+    found = regrets_of(one, lambda unit, point: bounds_of(unit, point, ridges))
     unit = one.units[0]
     setting = setting_of(unit)
     rounds = setting.stream.checkpoint
@@ -66,16 +64,12 @@ def regret_of(one: Played, ridges: Sequence[float]) -> Axes:
         f"η = {best:.4g}"
     )
     proved = dom.is_doubly_stochastic(mixing)
-    return Axes(
-        "rounds T",
-        "regret (hinge loss)",
-        lines_of(one, rounds, drawn, measured),
+    return axes_beside(
+        *(one, rounds, drawn, REGRET),
         title=one.line.description.title,
-        x_scale="log",
-        y_scale="log",
         # Equal weights on a grid are not doubly stochastic: nothing is proved there.
         warning="" if proved else "assumption 2 fails",
-        notes=(network_constants(mixing), constants, *times_above("regret is", found, measured)),
+        notes=(network_constants(mixing), constants, *times_above("regret is", found)),
     )
 
 
@@ -122,10 +116,9 @@ def constants_of(unit: Unit, point: Mapping[str, Any]) -> dict[str, Any]:
     n_tasks, b = len(setting.tasks.names), float(point["b"])
     if setting.n_nodes != n_tasks:
         raise UserError("regret_bound: theorem 4 is of one node a task; set network.n_nodes=null")
-    largest = math.sqrt(setting.source.square_norm.max())
     return {
         "eta": float(point["eta"]),
-        "gradient": dom.gradient_bound(largest, b, n_tasks),
+        "gradient": dom.gradient_bound(largest_norm(unit), b, n_tasks),
         "ratio": dom.norm_ratio(b),
         "n_tasks": n_tasks,
     }

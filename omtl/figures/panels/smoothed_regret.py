@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from omtl.experiment.unit import Result, Unit, setting_of
+from omtl.experiment.unit import Unit, setting_of
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played
-from omtl.figures.panels.beside_bounds import curves_of, lines_of, times_above
+from omtl.figures.panels.beside_bounds import (
+    REGRET,
+    axes_beside,
+    largest_norm,
+    regrets_of,
+    times_above,
+)
 from omtl.figures.panels.hindsight import comparator_of
 from omtl.theory import comparators, osmtl
 from omtl.util.errors import UserError
@@ -36,14 +41,7 @@ def regret_of(one: Played, ridges: Sequence[float]) -> Axes:
     points = one.line.experiment.points
     if not {"C", "alpha", "margin"} <= set(points[0]):
         raise UserError(f"smoothed_regret: {one.line.label} has no C, alpha and margin")
-    measured = f"regret of {one.line.label}"
-
-    def curves(unit: Unit, result: Result, p: int) -> dict[str, np.ndarray]:
-        bounds = bounds_of(unit, points[p], ridges)
-        against = bounds.pop("")
-        return {measured: result.arrays["checkpoint_loss"][p] - against, **bounds}
-
-    found = curves_of(one, curves)
+    found = regrets_of(one, lambda unit, point: bounds_of(unit, point, ridges))
     unit, point = one.units[0], points[one.chosen[0]]
     rounds = setting_of(unit).stream.checkpoint
     C, alpha = rates_of(unit, point)
@@ -51,15 +49,11 @@ def regret_of(one: Played, ridges: Sequence[float]) -> Axes:
     if np.allclose((C, alpha), osmtl.corollary2_rates(setting_of(unit).stream.start.size - 1)):
         after = np.mean([corollary_of(unit, ridges[0]) for unit in one.units])
         notes.append(f"corollary 2 after all rounds: {after:.4g}")
-    return Axes(
-        "rounds T",
-        "regret (hinge loss)",
-        lines_of(one, rounds, found, measured),
+    return axes_beside(
+        *(one, rounds, found, REGRET),
         title=one.line.description.title,
-        x_scale="log",
-        y_scale="log",
         warning="" if is_proved(point) else "nothing is proved",
-        notes=(*notes, *times_above("regret is", found, measured)),
+        notes=(*notes, *times_above("regret is", found)),
     )
 
 
@@ -75,11 +69,6 @@ def rates_of(unit: Unit, point: Mapping[str, Any]) -> tuple[float, float]:
         theirs = osmtl.corollary2_rates(setting_of(unit).stream.start.size - 1)
         return C * theirs[0], alpha * theirs[1]
     return C, alpha
-
-
-def largest_norm(unit: Unit) -> float:
-    """Return R of a unit's data."""
-    return math.sqrt(setting_of(unit).source.square_norm.max())
 
 
 def bounds_of(

@@ -10,6 +10,7 @@ import numpy as np
 
 from omtl.experiment.unit import Unit, setting_of
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played, Reference, line_of
+from omtl.figures.panels.beside_bounds import largest_norm
 from omtl.theory import aklo
 from omtl.util.errors import UserError
 
@@ -121,11 +122,6 @@ def corollary_of(tasks: Sequence[Faced]) -> str:
         f"corollary 1: with γ < 1 on {np.sum(printed < 1.0)} of {len(tasks)} tasks and λ as "
         f"printed ({broken} above it), on {np.sum(given < 1.0)} as theorem 1 would give it"
     )
-
-
-def largest_norm(unit: Unit) -> float:
-    """Return X of a unit's data."""
-    return math.sqrt(setting_of(unit).source.square_norm.max())
 
 
 def shortest(unit: Unit) -> int:
