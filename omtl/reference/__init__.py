@@ -4,17 +4,18 @@ They are written from the papers' equations and share no code with `omtl.learner
 for every node and task, the combination ``A @ u`` in every round, explicit Kronecker products. The
 learners are compared with them example by example (`omtl.reference.conformance`, and the tests).
 A module of this package says by `transcribes` which learners its functions are of.
-Your own learner has a transcription too if its class has an attribute ``reference``: a function of
-the rounds, the numbers of tasks and features, and the hyper-parameters by name, which yields a
-`Step` for each example.
+Your own learner has a transcription too if it has a method ``reference(self, rounds, shape)`` that
+yields a `Step` for each example.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from omtl.kernel.rules import Shape
 
 
 class Given(NamedTuple):
@@ -46,7 +47,8 @@ class Step(NamedTuple):
 
 Rounds = Sequence[Sequence[Given]]
 Steps = Iterator[Step]
-Transcription = Callable[..., Steps]
+Transcription = Callable[[Any, Rounds, Shape], Steps]
+"""A function of a learner, the rounds and the shape of their stream."""
 
 WRITTEN: dict[type, Transcription] = {}
 """The transcriptions of the modules that are imported so far, by learner."""
@@ -55,8 +57,8 @@ WRITTEN: dict[type, Transcription] = {}
 def transcribes(learner: type) -> Callable[[Transcription], Transcription]:
     """Return a decorator for the transcription of a learner.
 
-    The function takes the rounds, the numbers of tasks and features, and the learner's
-    hyper-parameters by name, and yields a `Step` for each example.
+    The function takes the learner, for its hyper-parameters, the rounds and their shape, and yields
+    a `Step` for each example.
     """
 
     def keep(transcription: Transcription) -> Transcription:

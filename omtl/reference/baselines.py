@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 
+from omtl.kernel.rules import Shape
 from omtl.learners.adagrad import AdaGrad
 from omtl.learners.arow import AROW
 from omtl.learners.gradient import GradientDescent
@@ -15,21 +16,10 @@ from omtl.reference.vocabulary import examples, slope_of
 
 
 @transcribes(GradientDescent)
-def gradient_descent(
-    rounds: Rounds, n_tasks: int, n_features: int, eta: float, pooled: bool, loss: int = 0
-) -> Steps:
-    """Yield the steps of w ← w − (η / √t) ∂ℓ(y, w·x) (Zinkevich 2003, section 2).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    eta : float
-    pooled : bool
-        Whether to use one vector for all tasks.
-    loss : int
-        As in `omtl.reference.vocabulary.slope_of`.
-    """
+def gradient_descent(learner: GradientDescent, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of w ← w − (η / √t) ∂ℓ(y, w·x) (Zinkevich 2003, section 2)."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    eta, pooled, loss = learner
     w = np.zeros((n_tasks, n_features))
     t = [0] * n_tasks
     for x, y, task, _ in examples(rounds):
@@ -44,17 +34,10 @@ def gradient_descent(
 
 
 @transcribes(AdaGrad)
-def adagrad(rounds: Rounds, n_tasks: int, n_features: int, eta: float, pooled: bool) -> Steps:
-    """Yield the steps of w ← w − η diag(G)^(−½) g, G = Σ g gᵀ (Duchi et al. 2011, eq. 1).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    eta : float
-    pooled : bool
-        Whether to use one vector for all tasks.
-    """
+def adagrad(learner: AdaGrad, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of w ← w − η diag(G)^(−½) g, G = Σ g gᵀ (Duchi et al. 2011, eq. 1)."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    eta, pooled = learner
     w = np.zeros((n_tasks, n_features))
     G = np.zeros((n_tasks, n_features, n_features))
     for x, y, task, _ in examples(rounds):
@@ -69,17 +52,10 @@ def adagrad(rounds: Rounds, n_tasks: int, n_features: int, eta: float, pooled: b
 
 
 @transcribes(AROW)
-def arow(rounds: Rounds, n_tasks: int, n_features: int, r: float, pooled: bool) -> Steps:
-    """Yield the steps of AROW (Crammer et al. 2009, figure 1), Σ made diagonal after each.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    r : float
-    pooled : bool
-        Whether to use one vector for all tasks.
-    """
+def arow(learner: AROW, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of AROW (Crammer et al. 2009, figure 1), Σ made diagonal after each."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    r, pooled = learner
     mu = np.zeros((n_tasks, n_features))
     sigma = np.stack([np.eye(n_features)] * n_tasks)
     for x, y, task, _ in examples(rounds):
@@ -96,15 +72,9 @@ def arow(rounds: Rounds, n_tasks: int, n_features: int, r: float, pooled: bool) 
 
 
 @transcribes(Majority)
-def majority(rounds: Rounds, n_tasks: int, n_features: int) -> Steps:  # noqa: ARG001
-    """Yield the more frequent label of each task so far, +1 where there is none.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    """
-    labels: list[Counter[float]] = [Counter() for _ in range(n_tasks)]
+def majority(learner: Majority, rounds: Rounds, shape: Shape) -> Steps:  # noqa: ARG001
+    """Yield the more frequent label of each task so far, +1 where there is none."""
+    labels: list[Counter[float]] = [Counter() for _ in range(shape.n_tasks)]
     for x, y, task, _ in examples(rounds):
         seen = labels[task]
         yield Step(seen[1.0] - seen[-1.0] + 0.5, False, 0.5)

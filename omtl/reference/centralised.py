@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from omtl.kernel.rules import Shape
 from omtl.learners.coml import COML
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
@@ -12,19 +13,10 @@ from omtl.reference.vocabulary import examples
 
 
 @transcribes(Perceptron)
-def perceptron(
-    rounds: Rounds, n_tasks: int, n_features: int, eta: float, margin: float, pooled: bool
-) -> Steps:
-    """Yield the steps of w ← w + η y x where y w·x ≤ margin (DOM paper, section 4.1).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    eta, margin : float
-    pooled : bool
-        Whether to use one vector for all tasks.
-    """
+def perceptron(learner: Perceptron, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of w ← w + η y x where y w·x ≤ margin (DOM paper, section 4.1)."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    eta, margin, pooled = learner
     w = [np.zeros(n_features) for _ in range(n_tasks)]
     for x, y, task, _ in examples(rounds):
         k = 0 if pooled else task
@@ -36,22 +28,10 @@ def perceptron(
 
 
 @transcribes(PassiveAggressive)
-def passive_aggressive(
-    rounds: Rounds, n_tasks: int, n_features: int, C: float, pooled: bool, margin: float
-) -> Steps:
-    """Yield the steps of PA (C = ∞) and PA-I: w ← argmin ½‖u − w‖² + C ℓ(u) where y w·x ≤ margin.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    C : float
-        Aggressiveness; infinite for the hard form.
-    pooled : bool
-        Whether to use one vector for all tasks.
-    margin : float
-        1 as published; 0 to learn from mistakes only.
-    """
+def passive_aggressive(learner: PassiveAggressive, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of PA and PA-I: w ← argmin ½‖u − w‖² + C ℓ(u) where y w·x ≤ margin."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    C, pooled, margin = learner
     w = [np.zeros(n_features) for _ in range(n_tasks)]
     for x, y, task, _ in examples(rounds):
         k = 0 if pooled else task
@@ -63,22 +43,15 @@ def passive_aggressive(
 
 
 @transcribes(COML)
-def coml(
-    rounds: Rounds, n_tasks: int, n_features: int, C: float, mu: float, every_round: bool
-) -> Steps:
+def coml(learner: COML, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of COML (Li, Hoi, Chang, Liu, Jain, TKDE 2014).
 
     Where u^k has a positive hinge loss,
     u^k ← argmin_u (μ/2)‖u − w‖² + ((1−μ)/2)‖u − u^k‖² + C ℓ(u); then w takes its own PA-I step
     with the same C. With ``every_round``, u^k is that minimum without a loss too.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    C, mu : float
-    every_round : bool
     """
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    C, mu, every_round = learner
     w = np.zeros(n_features)
     u = [np.zeros(n_features) for _ in range(n_tasks)]
     for x, y, k, _ in examples(rounds):

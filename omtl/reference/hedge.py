@@ -6,24 +6,17 @@ import math
 
 import numpy as np
 
+from omtl.kernel.rules import Shape
 from omtl.learners.hedge import HedgedMultiTask
 from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import compound, examples, exponential_weights
 
 
 @transcribes(HedgedMultiTask)
-def hedged_multi_task(
-    rounds: Rounds, n_tasks: int, n_features: int, eta: float, n_experts: int
-) -> Steps:
-    """Yield the steps of MT-OGD for each of the strengths, weighted by Hedge.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    eta : float
-    n_experts : int
-    """
+def hedged_multi_task(learner: HedgedMultiTask, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of MT-OGD for each of the strengths, weighted by Hedge."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    eta, n_experts = learner
     ones, eye = np.ones((n_tasks, n_tasks)), np.eye(n_tasks)
     strengths = np.linspace(0.0, 1.0, n_experts)
     inverses = [(1.0 - c) * eye + c * ones / n_tasks for c in strengths]

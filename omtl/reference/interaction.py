@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
+from omtl.kernel.rules import Shape
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.reference import Rounds, Step, Steps, transcribes
@@ -20,73 +22,54 @@ ILL = 1e6
 """Condition number above which inverses are not compared."""
 
 
-@transcribes(MultiPerceptron)
-def multi_perceptron(
-    rounds: Rounds, n_tasks: int, n_features: int, b: float, eta: float, margin: float
-) -> Steps:
-    """Yield the steps of the multi-task perceptron with the A⁻¹ of the DOM paper's eq. 10.
+class Manner(NamedTuple):
+    """How perceptrons learn.
 
     Parameters
     ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    b, eta, margin : float
+    rate, margin : float
+        They add `rate` times the example where y w·x is at most `margin`.
+    epoch : float
+        The share of the rounds before A is learnt.
+    normalise : bool
+        Whether A⁻¹ is divided by its trace, times the number of tasks, when it is used.
+    active : bool
+        Whether labels are queried at random, the more likely the smaller the score.
     """
-    inverse = inverse_relation(n_tasks, b)
-    return _perceptrons(rounds, inverse, n_features, eta, margin, None, lambda A, _: A, False)
+
+    rate: float
+    margin: float
+    epoch: float = math.inf
+    normalise: bool = False
+    active: bool = False
+
+
+@transcribes(MultiPerceptron)
+def multi_perceptron(learner: MultiPerceptron, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of the multi-task perceptron with the A⁻¹ of the DOM paper's eq. 10."""
+    b, eta, margin = learner
+    fixed = inverse_relation(shape.n_tasks, b)
+    return _perceptrons(rounds, shape, Manner(eta, margin), lambda A, _: A, fixed)
 
 
 @transcribes(OMTLCovariance)
-def omtl_covariance(
-    rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    epoch: float,
-    rate: float,
-    margin: float,
-    normalise: bool,
-    as_printed: bool,
-    active: bool,
-) -> Steps:
-    """Yield the steps of OMTL with A = cov(W) (Saha et al. 2011, eq. 3.9) or A⁻¹ = cov(W).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    epoch, rate, margin : float
-    normalise, as_printed, active : bool
-    """
+def omtl_covariance(learner: OMTLCovariance, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of OMTL with A = cov(W) (Saha et al. 2011, eq. 3.9) or A⁻¹ = cov(W)."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    epoch, rate, margin, normalise, as_printed, active = learner
 
     def learn(last: np.ndarray, W: np.ndarray) -> np.ndarray | None:
         del last
         A = np.zeros((n_tasks, n_tasks)) if n_features == 1 else np.atleast_2d(np.cov(W))
         return _inverse(A) if as_printed else A
 
-    alone = n_tasks * np.eye(n_tasks)
-    return _perceptrons(rounds, alone, n_features, rate, margin, epoch, learn, normalise, active)
+    return _perceptrons(rounds, shape, Manner(rate, margin, epoch, normalise, active), learn)
 
 
 @transcribes(OMTLBatchOpt)
-def omtl_batch_opt(
-    rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    epoch: float,
-    rate: float,
-    margin: float,
-    normalise: bool,
-    active: bool,
-) -> Steps:
-    """Yield the steps of BatchOpt, A = (WᵀW)^½ / tr((WᵀW)^½) (eq. 3.10).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    epoch, rate, margin : float
-    normalise, active : bool
-    """
+def omtl_batch_opt(learner: OMTLBatchOpt, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of BatchOpt, A = (WᵀW)^½ / tr((WᵀW)^½) (eq. 3.10)."""
+    epoch, rate, margin, normalise, active = learner
 
     def learn(last: np.ndarray, W: np.ndarray) -> np.ndarray | None:
         del last
@@ -96,60 +79,25 @@ def omtl_batch_opt(
         root = vectors @ np.diag(np.sqrt(np.maximum(values, 0.0))) @ vectors.T
         return np.linalg.inv(root / np.trace(root))
 
-    alone = n_tasks * np.eye(n_tasks)
-    return _perceptrons(rounds, alone, n_features, rate, margin, epoch, learn, normalise, active)
+    return _perceptrons(rounds, shape, Manner(rate, margin, epoch, normalise, active), learn)
 
 
 @transcribes(OMTLLogDet)
-def omtl_logdet(
-    rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    eta: float,
-    epoch: float,
-    rate: float,
-    margin: float,
-    normalise: bool,
-    active: bool,
-) -> Steps:
-    """Yield the steps of OMTL with A ← (A⁻¹ + η WᵀW)⁻¹ (eq. 3.7).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    eta, epoch, rate, margin : float
-    normalise, active : bool
-    """
+def omtl_logdet(learner: OMTLLogDet, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of OMTL with A ← (A⁻¹ + η WᵀW)⁻¹ (eq. 3.7)."""
+    eta, epoch, rate, margin, normalise, active = learner
 
     def learn(last: np.ndarray, W: np.ndarray) -> np.ndarray:
         return last + eta * W @ W.T
 
-    alone = n_tasks * np.eye(n_tasks)
-    return _perceptrons(rounds, alone, n_features, rate, margin, epoch, learn, normalise, active)
+    return _perceptrons(rounds, shape, Manner(rate, margin, epoch, normalise, active), learn)
 
 
 @transcribes(OMTLVonNeumann)
-def omtl_von_neumann(
-    rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    eta: float,
-    epoch: float,
-    rate: float,
-    margin: float,
-    active: bool,
-) -> Steps:
-    """Yield the steps of OMTL with A ← exp(log A − η WᵀW) (eq. 3.8).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    eta, epoch, rate, margin : float
-    active : bool
-    """
-    log_A = -math.log(n_tasks) * np.eye(n_tasks)
+def omtl_von_neumann(learner: OMTLVonNeumann, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of OMTL with A ← exp(log A − η WᵀW) (eq. 3.8)."""
+    eta, epoch, rate, margin, active = learner
+    log_A = -math.log(shape.n_tasks) * np.eye(shape.n_tasks)
 
     def learn(last: np.ndarray, W: np.ndarray) -> np.ndarray:
         nonlocal log_A
@@ -159,8 +107,7 @@ def omtl_von_neumann(
         # The trace removes any factor: without the largest one, nothing overflows.
         return vectors @ np.diag(np.exp(values - values.max())) @ vectors.T
 
-    alone = n_tasks * np.eye(n_tasks)
-    return _perceptrons(rounds, alone, n_features, rate, margin, epoch, learn, True, active)
+    return _perceptrons(rounds, shape, Manner(rate, margin, epoch, True, active), learn)
 
 
 def _inverse(A: np.ndarray) -> np.ndarray | None:
@@ -169,20 +116,17 @@ def _inverse(A: np.ndarray) -> np.ndarray | None:
 
 
 def _perceptrons(
-    rounds: Rounds,
-    inverse: np.ndarray,
-    n_features: int,
-    rate: float,
-    margin: float,
-    epoch: float | None,
-    learn: Learn,
-    normalise: bool,
-    active: bool = False,
-    seed: int = 0,
+    rounds: Rounds, shape: Shape, manner: Manner, learn: Learn, inverse: np.ndarray | None = None
 ) -> Steps:
-    """Yield the steps of w ← w + y (A ⊗ I)⁻¹ φ, followed by learning A from the previous w."""
-    n_tasks = len(inverse)
-    draws = uniforms(seed)
+    """Yield the steps of w ← w + y (A ⊗ I)⁻¹ φ, followed by learning A from the previous w.
+
+    Without `inverse`, A⁻¹ begins as n_tasks I.
+    """
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    rate, margin, epoch, normalise, active = manner
+    if inverse is None:
+        inverse = n_tasks * np.eye(n_tasks)
+    draws = uniforms(shape.seed)
     w = np.zeros(n_tasks * n_features)
     used = n_tasks * inverse / np.trace(inverse) if normalise else inverse
     for t, given in enumerate(rounds):
@@ -204,7 +148,7 @@ def _perceptrons(
             if fired:
                 before = w.reshape(n_tasks, n_features)
                 w = w + rate * y * np.kron(used, np.eye(n_features)) @ phi
-                if epoch is not None and t >= max(1, math.ceil(epoch * len(rounds))):
+                if t >= max(1.0, np.ceil(epoch * len(rounds))):
                     new = learn(inverse, before)
                     inverse = inverse if new is None else new
                     if np.linalg.cond(inverse) > ILL:

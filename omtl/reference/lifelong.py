@@ -6,33 +6,17 @@ from math import floor, log, log2, sqrt
 
 import numpy as np
 
+from omtl.kernel.rules import Shape
 from omtl.learners.lifelong import AKLO, OGD
 from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import examples, exponential_weights, uniforms
 
 
 @transcribes(OGD)
-def ogd(
-    rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    lam: float,
-    pooled: bool,
-    shift: int,
-    margin: float,
-) -> Steps:
-    """Yield the steps of algorithm 1, lines 8 to 13, with η_t = 1 / (λ (t + shift)).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    lam : float
-    pooled : bool
-        Whether to use one vector for all tasks.
-    shift : int
-    margin : float
-    """
+def ogd(learner: OGD, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of algorithm 1, lines 8 to 13, with η_t = 1 / (λ (t + shift))."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    lam, pooled, shift, margin = learner
     w = np.zeros((n_tasks, n_features))
     t = np.zeros(n_tasks, dtype=int)
     for x, y, task, _ in examples(rounds):
@@ -41,85 +25,53 @@ def ogd(
         fired, gap = _due(y * score, margin)
         if x.any():
             t[k] += 1
-            w[k] = _step(w[k], x, y, lam, int(t[k]) + shift, fired)
+            eta = 1.0 / (lam * (int(t[k]) + shift))
+            w[k] = (1.0 - eta * lam) * w[k] + (eta * y * x if fired else 0.0)
         yield Step(score, fired and bool(x.any()), gap)
 
 
 @transcribes(AKLO)
-def aklo(
-    rounds: Rounds,
-    n_tasks: int,  # noqa: ARG001 - tasks are met as they come
-    n_features: int,
-    n_examples: tuple[int, ...],
-    seed: int,
-    lam: float,
-    sample: bool,
-    uniform: bool,
-    doubling: bool,
-    clip: int,
-    own_clip: int,
-    fading: int,
-    alpha_last: float,
-    loss: int,
-    epsilon_factor: float,
-    shift: int,
-    margin: float,
-) -> Steps:
+def aklo(learner: AKLO, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of algorithms 1 and 2, and of the variant of theorem 2.
 
     The base of a task consists of the tasks that began before it.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    n_examples : tuple of int
-        N of each task; empty if unknown.
-    seed : int
-    lam : float
-    sample, uniform, doubling : bool
-    clip, own_clip, fading : int
-    alpha_last : float
-    loss : int
-    epsilon_factor : float
-    shift : int
-    margin : float
     """
-    draws = uniforms(seed)
+    draws = uniforms(shape.seed)
     order: list[int] = []
     w: dict[int, np.ndarray] = {}
     errors: dict[int, list[np.ndarray]] = {}
     for x, y, k, _ in examples(rounds):
         if k not in w:
             order.append(k)
-            w[k], errors[k] = np.zeros(n_features), []
+            w[k], errors[k] = np.zeros(shape.n_features), []
         base = np.array([w[j] @ x for j in order[: order.index(k)]])
         t = len(errors[k]) + 1
-        horizon = 0 if doubling or not n_examples else n_examples[k]
+        horizon = 0 if learner.doubling or not shape.n_examples else shape.n_examples[k]
         own = float(w[k] @ x)
-        score, gap = _say(own, own_clip), np.inf
+        score, gap = _say(own, learner.own_clip), np.inf
         if base.size:
-            p = _weights(errors[k], t, horizon, fading, alpha_last, epsilon_factor, base.size)
-            if uniform:
+            p = _weights(errors[k], t, horizon, learner, base.size)
+            if learner.uniform:
                 p = np.full(base.size, 1.0 / base.size)
-            if sample:
+            if learner.sample:
                 u = next(draws)
                 edges = np.cumsum(p)[:-1]
-                said = _say(base[int(np.searchsorted(edges, u, side="right"))], clip)
+                said = _say(base[int(np.searchsorted(edges, u, side="right"))], learner.clip)
                 gap = min([gap, *np.abs(edges - u)])
-            elif clip == 0:
+            elif learner.clip == 0:
                 said = float(np.clip(p @ base, -1.0, 1.0))
             else:
-                said = float(p @ [_say(value, clip) for value in base])
-            a = _alpha(t, horizon, fading, alpha_last)
+                said = float(p @ [_say(value, learner.clip) for value in base])
+            a = _alpha(t, horizon, learner)
             score = (1.0 - a) * score + a * said
-        fired, own_gap = _due(y * own, margin)
-        doubtful = [own] if own_clip == 3 else []
-        doubtful += list(base) if clip == 3 or loss == 1 else []
+        fired, own_gap = _due(y * own, learner.margin)
+        doubtful = [own] if learner.own_clip == 3 else []
+        doubtful += list(base) if learner.clip == 3 or learner.loss == 1 else []
         gap = min([gap, own_gap, *(abs(value) for value in doubtful if value != 0.0)])
         if x.any():
-            errors[k].append(_errors(base, y, loss))
-            w[k] = _step(w[k], x, y, lam, t + shift, fired)
+            errors[k].append(_errors(base, y, learner.loss))
+            eta = 1.0 / (learner.lam * (t + learner.shift))
+            w[k] = (1.0 - eta * learner.lam) * w[k] + (eta * y * x if fired else 0.0)
         yield Step(score, fired and bool(x.any()), gap)
 
 
@@ -131,12 +83,6 @@ def _due(margin_of_own: float, margin: float) -> tuple[bool, float]:
     return fired, np.inf if sure else min(abs(margin_of_own - edge) for edge in edges)
 
 
-def _step(w: np.ndarray, x: np.ndarray, y: float, lam: float, t: int, fired: bool) -> np.ndarray:
-    """Return the weights after lines 9 to 13 of algorithm 1."""
-    eta = 1.0 / (lam * t)
-    return (1.0 - eta * lam) * w + (eta * y * x if fired else 0.0)
-
-
 def _say(value: float, clip: int) -> float:
     """Return T(value), or the value itself (2) or its sign (3)."""
     if clip == 2:
@@ -144,12 +90,13 @@ def _say(value: float, clip: int) -> float:
     return float(np.sign(value)) if clip == 3 else float(np.clip(value, -1.0, 1.0))
 
 
-def _alpha(t: int, horizon: int, fading: int, last: float) -> float:
+def _alpha(t: int, horizon: int, learner: AKLO) -> float:
     """Return α_t."""
     if horizon == 0:
         return t**-0.5
-    if fading == 1:
+    if learner.fading == 1:
         return horizon / (horizon + t - 1)
+    last = learner.alpha_last
     return last + (1.0 - last) * (1.0 - (t - 1) / horizon)
 
 
@@ -161,19 +108,13 @@ def _errors(base: np.ndarray, y: float, loss: int) -> np.ndarray:
 
 
 def _weights(
-    errors: list[np.ndarray],
-    t: int,
-    horizon: int,
-    fading: int,
-    last: float,
-    factor: float,
-    n_past: int,
+    errors: list[np.ndarray], t: int, horizon: int, learner: AKLO, n_past: int
 ) -> np.ndarray:
     """Return p_t (algorithm 2, line 5) from all errors so far, or from those of the interval."""
     until, since = horizon, 1
     if horizon == 0:
         until = since = 2 ** floor(log2(t))
-    total = sum(_alpha(s, horizon, fading, last) for s in range(1, until + 1))
-    epsilon = factor * sqrt(log(n_past) / (8.0 * total))
+    total = sum(_alpha(s, horizon, learner) for s in range(1, until + 1))
+    epsilon = learner.epsilon_factor * sqrt(log(n_past) / (8.0 * total))
     lost = np.sum([np.zeros(n_past), *errors[since - 1 :]], axis=0)
     return exponential_weights(lost, epsilon)

@@ -6,21 +6,17 @@ import math
 
 import numpy as np
 
+from omtl.kernel.rules import Shape
 from omtl.learners.multitask_arow import MultiTaskAROW
 from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import compound, examples
 
 
 @transcribes(MultiTaskAROW)
-def multitask_arow(rounds: Rounds, n_tasks: int, n_features: int, r: float, c: float) -> Steps:
-    """Yield the steps of AROW on the rows (√(1 − c) φ, √c x), Σ made diagonal after each.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    r, c : float
-    """
+def multitask_arow(learner: MultiTaskAROW, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of AROW on the rows (√(1 − c) φ, √c x), Σ made diagonal after each."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    r, c = learner
     mu = np.zeros((n_tasks + 1) * n_features)
     sigma = np.eye((n_tasks + 1) * n_features)
     for x, y, k, _ in examples(rounds):

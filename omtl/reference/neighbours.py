@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from omtl.kernel.rules import Shape
 from omtl.learners.neighbours import NeighbourhoodMT
 from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import examples
 
 
 @transcribes(NeighbourhoodMT)
-def neighbourhood_mt(
-    rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, b: float
-) -> Steps:
-    """Yield the steps of neighbourhoods that each run MT-OGD, with separate weights.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    A : ndarray of shape (n_tasks, n_tasks)
-        Combination weights a_ij.
-    eta, b : float
-    """
+def neighbourhood_mt(learner: NeighbourhoodMT, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of neighbourhoods that each run MT-OGD, with separate weights."""
+    n_tasks, n_features, A = shape.n_tasks, shape.n_features, shape.mixing
+    eta, b = learner
     X = np.zeros((n_tasks, n_tasks, n_features))  # X[j, i]: what j sends to agent i
     seen = np.zeros(n_tasks)
     inverses = []

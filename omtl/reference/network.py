@@ -8,24 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from omtl.kernel.rules import Shape
 from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
 from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import compound, exponential_weights
 
 
 @transcribes(NS)
-def ns(
-    rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, strength: float
-) -> Steps:
-    """Yield the steps of NS: node k learns task k; go to the neighbours' mean, then a hinge step.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    A : ndarray of shape (n_nodes, n_nodes)
-    eta, strength : float
-    """
+def ns(learner: NS, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of NS: node k goes to its neighbours' mean, then takes task k's step."""
+    n_tasks, n_features, A = shape.n_tasks, shape.n_features, shape.mixing
+    eta, strength = learner
     assert A.shape == (n_tasks, n_tasks)
     u = np.zeros((n_tasks, n_features))
     for given in rounds:
@@ -39,60 +32,23 @@ def ns(
 
 
 @transcribes(DST)
-def dst(rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float) -> Steps:
-    """Yield the steps of DST: every node learns all tasks, without sharing between tasks (B = I).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    A : ndarray of shape (n_nodes, n_nodes)
-    eta : float
-    """
-    return _fixed_relation(rounds, n_tasks, n_features, A, eta, np.eye(n_tasks))
+def dst(learner: DST, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of DST: every node learns all tasks, which share nothing (B = I)."""
+    return _fixed_relation(rounds, shape, learner.eta, np.eye(shape.n_tasks))
 
 
 @transcribes(DOM1)
-def dom1(
-    rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, b: float
-) -> Steps:
-    """Yield the steps of DOM-I (algorithm 1, B⁻¹ by eq. 10).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    A : ndarray of shape (n_nodes, n_nodes)
-    eta, b : float
-    """
-    return _fixed_relation(rounds, n_tasks, n_features, A, eta, inverse_relation(n_tasks, b))
+def dom1(learner: DOM1, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of DOM-I (algorithm 1, B⁻¹ by eq. 10)."""
+    eta, b = learner
+    return _fixed_relation(rounds, shape, eta, inverse_relation(shape.n_tasks, b))
 
 
 @transcribes(DOM2)
-def dom2(
-    rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    A: np.ndarray,
-    eta: float,
-    alpha: float,
-    by_node: bool,
-    by_row: bool,
-) -> Steps:
-    """Yield the steps of DOM-II (algorithm 2).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    A : ndarray of shape (n_nodes, n_nodes)
-    eta, alpha : float
-    by_node : bool
-        Whether eq. 13 compares the nodes' vectors for the example's task, w_{j,t}^{i_t} (parts of
-        v_{j,t}, so from before any node's update of the round), or this node's for each task.
-    by_row : bool
-        Whether eq. 9 reads row i_t of B_i instead of its column.
-    """
+def dom2(learner: DOM2, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of DOM-II (algorithm 2)."""
+    n_tasks, n_features, A = shape.n_tasks, shape.n_features, shape.mixing
+    eta, alpha, by_node, by_row = learner
     n_nodes = A.shape[0]
     identity = np.eye(n_features)
     u = np.zeros((n_nodes, n_tasks * n_features))
@@ -123,19 +79,14 @@ def dom2(
 
 
 @transcribes(DA)
-def da(rounds: Rounds, n_tasks: int, n_features: int, A: np.ndarray, eta: float, b: float) -> Steps:
+def da(learner: DA, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of DA on many tasks (appendix F).
 
     z_i(t+1) = Σ_j a_ij z_j(t) + g_i(t) (eq. 22) with g = −y B⁻¹ φ (eq. 25), and in round
     t = 1, 2, … node i predicts with w_i(t) = −α(t − 1) z_i(t), where α(t) = η/√t (eq. 23).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    A : ndarray of shape (n_nodes, n_nodes)
-    eta, b : float
     """
+    n_tasks, n_features, A = shape.n_tasks, shape.n_features, shape.mixing
+    eta, b = learner
     spread = np.kron(inverse_relation(n_tasks, b), np.eye(n_features))
     z = np.zeros((A.shape[0], n_tasks * n_features))
     for t, given in enumerate(rounds, start=1):
@@ -157,15 +108,9 @@ def inverse_relation(n_tasks: int, b: float) -> np.ndarray:
     return np.array([[(b + m * (j == k)) / ((b + 1.0) * m) for k in range(m)] for j in range(m)])
 
 
-def _fixed_relation(
-    rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    A: np.ndarray,
-    eta: float,
-    inverse: np.ndarray,
-) -> Steps:
+def _fixed_relation(rounds: Rounds, shape: Shape, eta: float, inverse: np.ndarray) -> Steps:
     """Yield the steps of algorithm 1 with a given B⁻¹."""
+    n_tasks, n_features, A = shape.n_tasks, shape.n_features, shape.mixing
     spread = np.kron(inverse, np.eye(n_features))
     u = np.zeros((A.shape[0], n_tasks * n_features))
     for given in rounds:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator
 
 import numpy as np
 
+from omtl.kernel.rules import Shape
 from omtl.learners.osgl import OSGL, OSGLImplicit
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.reference import Rounds, Step, transcribes
@@ -17,13 +18,10 @@ from omtl.reference.vocabulary import exponential_weights
 
 
 def _shared_loss(
-    rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    steps: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    rounds: Rounds, shape: Shape, steps: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> Generator[Step, None, np.ndarray]:
     """Yield the steps of w_k ← w_k + τ_k y_k x_k, with τ from all losses and squared norms."""
-    W = np.zeros((n_tasks, n_features))
+    W = np.zeros((shape.n_tasks, shape.n_features))
     for given in rounds:
         told = []
         present = [(x, y, k) for x, y, k, _ in given if x.any()]
@@ -40,37 +38,23 @@ def _shared_loss(
 
 
 @transcribes(OSGL)
-def osgl(
-    rounds: Rounds, n_tasks: int, n_features: int, C: float, r: float
-) -> Generator[Step, None, np.ndarray]:
-    """Yield the steps of the finite-horizon perceptron: τ is C times the gradient of ‖ℓ‖_r.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    C, r : float
-    """
+def osgl(learner: OSGL, rounds: Rounds, shape: Shape) -> Generator[Step, None, np.ndarray]:
+    """Yield the steps of the finite-horizon perceptron: τ is C times the gradient of ‖ℓ‖_r."""
+    C, r = learner
 
     def steps(losses: np.ndarray, square_norms: np.ndarray) -> np.ndarray:  # noqa: ARG001
         gradient = (losses / np.linalg.norm(losses, r)) ** (r - 1.0)
         return C * np.where(losses > 0.0, gradient, 0.0)
 
-    return _shared_loss(rounds, n_tasks, n_features, steps)
+    return _shared_loss(rounds, shape, steps)
 
 
 @transcribes(OSGLImplicit)
 def osgl_implicit(
-    rounds: Rounds, n_tasks: int, n_features: int, C: float
+    learner: OSGLImplicit, rounds: Rounds, shape: Shape
 ) -> Generator[Step, None, np.ndarray]:
-    """Yield the steps of the implicit update, with μ found by Newton's method on 1/‖τ‖ = 1/C.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    C : float
-    """
+    """Yield the steps of the implicit update, with μ found by Newton's method on 1/‖τ‖ = 1/C."""
+    C = learner.C
 
     def steps(losses: np.ndarray, square_norms: np.ndarray) -> np.ndarray:
         mu = 0.0
@@ -84,22 +68,19 @@ def osgl_implicit(
             mu += (1.0 / C - 1.0 / norm) / slope
         return tau
 
-    return _shared_loss(rounds, n_tasks, n_features, steps)
+    return _shared_loss(rounds, shape, steps)
 
 
 def _osmtl(
+    learner: OSMTLExponential | OSMTLThreshold,
     rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    C: float,
-    alpha: float,
-    margin: float,
-    any_task: bool,
-    by_horizon: bool,
+    shape: Shape,
     attend: Callable[[np.ndarray, np.ndarray, float], np.ndarray],
 ) -> Generator[Step, None, tuple[np.ndarray, np.ndarray]]:
     """Yield the steps of algorithm 2; `attend` gives the new p_k from the last one and ℓ_k."""
-    if by_horizon:
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    C, alpha, margin, any_task = learner.C, learner.alpha, learner.margin, learner.any_task
+    if learner.by_horizon:
         T = len(rounds)
         alpha = alpha * np.sqrt(T) / (1.0 + np.sqrt(T))
         C = C * (1.0 + np.sqrt(T)) / T
@@ -137,61 +118,27 @@ def _osmtl(
 
 @transcribes(OSMTLExponential)
 def osmtl_e(
-    rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    C: float,
-    alpha: float,
-    lam: float,
-    margin: float,
-    any_task: bool,
-    by_horizon: bool,
+    learner: OSMTLExponential, rounds: Rounds, shape: Shape
 ) -> Generator[Step, None, tuple[np.ndarray, np.ndarray]]:
-    """Yield the steps of OSMTL-e.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    C, alpha, lam, margin, any_task, by_horizon
-        As in the learner.
-    """
+    """Yield the steps of OSMTL-e."""
 
     def attend(p: np.ndarray, losses: np.ndarray, weight: float) -> np.ndarray:
         with np.errstate(divide="ignore"):
-            return exponential_weights(weight / lam * losses - np.log(p))  # eq. 11
+            return exponential_weights(weight / learner.lam * losses - np.log(p))  # eq. 11
 
-    return _osmtl(rounds, n_tasks, n_features, C, alpha, margin, any_task, by_horizon, attend)
+    return _osmtl(learner, rounds, shape, attend)
 
 
 @transcribes(OSMTLThreshold)
 def osmtl_t(
-    rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    C: float,
-    alpha: float,
-    lam: float,
-    margin: float,
-    any_task: bool,
-    by_horizon: bool,
-    multiplied: bool,
-    uniform: bool,
+    learner: OSMTLThreshold, rounds: Rounds, shape: Shape
 ) -> Generator[Step, None, tuple[np.ndarray, np.ndarray]]:
-    """Yield the steps of OSMTL-t.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    C, alpha, lam, margin, any_task, by_horizon, multiplied, uniform
-        As in the learner.
-    """
+    """Yield the steps of OSMTL-t."""
 
     def attend(p: np.ndarray, losses: np.ndarray, weight: float) -> np.ndarray:  # noqa: ARG001
-        new = np.maximum(0.0, lam - losses) * (p if multiplied else 1.0)
+        new = np.maximum(0.0, learner.lam - losses) * (p if learner.multiplied else 1.0)
         if new.sum() > 0.0:
             return new / new.sum()
-        return np.full(n_tasks, 1.0 / n_tasks) if uniform else p
+        return np.full(p.size, 1.0 / p.size) if learner.uniform else p
 
-    return _osmtl(rounds, n_tasks, n_features, C, alpha, margin, any_task, by_horizon, attend)
+    return _osmtl(learner, rounds, shape, attend)

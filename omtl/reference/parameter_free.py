@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from omtl.kernel.rules import Shape
 from omtl.learners.parameter_free import ParameterFree
 from omtl.learners.parameter_free_lazy import LazyParameterFree
 from omtl.reference import Rounds, Step, Steps, transcribes
@@ -40,27 +41,10 @@ class Bet:
 
 
 @transcribes(ParameterFree)
-def parameter_free(
-    rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    lipschitz: float,
-    wealth: float,
-    loss: int,
-    shared: bool,
-    refined: bool,
-) -> Steps:
-    """Yield the steps of algorithm 4 of Denevi, Stamos and Pontil (2020).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    lipschitz, wealth : float
-    loss : int
-        As in `omtl.reference.vocabulary.slope_of`.
-    shared, refined : bool
-    """
+def parameter_free(learner: ParameterFree, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of algorithm 4 of Denevi, Stamos and Pontil (2020)."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    lipschitz, wealth, loss, shared, refined = learner
     bias, *own = (Bet(n_features, wealth, refined) for _ in range(1 + n_tasks))
     for x, y, k, _ in examples(rounds):
         score = float((own[k].w + (bias.w if shared else 0.0)) @ x)
@@ -72,26 +56,10 @@ def parameter_free(
 
 
 @transcribes(LazyParameterFree)
-def parameter_free_lazy(
-    rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    lipschitz: float,
-    wealth: float,
-    loss: int,
-    refined: bool,
-) -> Steps:
-    """Yield the steps of algorithm 5 of Denevi, Stamos and Pontil (2020).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    lipschitz, wealth : float
-    loss : int
-        As in `omtl.reference.vocabulary.slope_of`.
-    refined : bool
-    """
+def parameter_free_lazy(learner: LazyParameterFree, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of algorithm 5 of Denevi, Stamos and Pontil (2020)."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    lipschitz, wealth, loss, refined = learner
     bias, *own = (Bet(n_features, wealth, refined) for _ in range(1 + n_tasks))
     gradients: list[np.ndarray] = []
     task = -1

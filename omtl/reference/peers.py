@@ -4,35 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from omtl.kernel.rules import Shape
 from omtl.learners.peers import Humble, Peer
 from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import examples, uniforms
 
 
 @transcribes(Peer)
-def peer(
-    rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    b1: float,
-    b2: float,
-    lam: float,
-    on_mistakes: bool,
-    single: bool,
-    budget: float,
-    stops: bool,
-    seed: int = 0,
-) -> Steps:
-    """Yield the steps of PEER (Shen et al. 2018, algorithm 1).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    b1, b2, lam, budget : float
-    on_mistakes, single, stops : bool
-    seed : int
-    """
+def peer(learner: Peer, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of PEER (Shen et al. 2018, algorithm 1)."""
+    n_tasks, n_features, seed = shape.n_tasks, shape.n_features, shape.seed
+    b1, b2, lam, on_mistakes, single, budget, stops = learner
     w, draws = np.zeros((n_tasks, n_features)), uniforms(seed)
     tau, asked = np.full((n_tasks, n_tasks), 1.0 / max(n_tasks - 1, 1)), 0
     for x, y, k, _ in examples(rounds):
@@ -72,26 +54,10 @@ def peer(
 
 
 @transcribes(Humble)
-def humble(
-    rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    b: float,
-    C: float,
-    scaled: bool,
-    budget: float,
-    seed: int = 0,
-) -> Steps:
-    """Yield the steps of HUMBLE (Shen et al. 2018, algorithm 2).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    b, C, budget : float
-    scaled : bool
-    seed : int
-    """
+def humble(learner: Humble, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of HUMBLE (Shen et al. 2018, algorithm 2)."""
+    n_tasks, n_features, seed = shape.n_tasks, shape.n_features, shape.seed
+    b, C, scaled, budget = learner
     w, draws = np.zeros((n_tasks, n_features)), uniforms(seed)
     spent, total = 0, n_tasks if scaled else 1.0
     tau = np.full((n_tasks, n_tasks), total / n_tasks)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
+from omtl.kernel.rules import Shape
 from omtl.learners.alma import ALMA
 from omtl.learners.passive_aggressive import PassiveAggressiveII
 from omtl.learners.second_order import SecondOrderPerceptron
@@ -16,17 +17,10 @@ from omtl.reference.vocabulary import examples
 
 
 @transcribes(PassiveAggressiveII)
-def pa_ii(rounds: Rounds, n_tasks: int, n_features: int, C: float, pooled: bool) -> Steps:
-    """Yield the steps of PA-II (Crammer et al. 2006, figure 1).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    C : float
-    pooled : bool
-        Whether to use one vector for all tasks.
-    """
+def pa_ii(learner: PassiveAggressiveII, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of PA-II (Crammer et al. 2006, figure 1)."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    C, pooled = learner
     w = np.zeros((n_tasks, n_features))
     for x, y, task, _ in examples(rounds):
         k = 0 if pooled else task
@@ -38,17 +32,10 @@ def pa_ii(rounds: Rounds, n_tasks: int, n_features: int, C: float, pooled: bool)
 
 
 @transcribes(ALMA)
-def alma(rounds: Rounds, n_tasks: int, n_features: int, alpha: float, pooled: bool) -> Steps:
-    """Yield the steps of ALMA₂(α; 1/α, √2) (Gentile 2001, figure 1).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    alpha : float
-    pooled : bool
-        Whether to use one vector for all tasks.
-    """
+def alma(learner: ALMA, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of ALMA₂(α; 1/α, √2) (Gentile 2001, figure 1)."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    alpha, pooled = learner
     B, C = 1.0 / alpha, math.sqrt(2.0)
     w = np.zeros((n_tasks, n_features))
     step = [1] * n_tasks
@@ -71,17 +58,10 @@ def alma(rounds: Rounds, n_tasks: int, n_features: int, alpha: float, pooled: bo
 
 
 @transcribes(SCW)
-def scw(rounds: Rounds, n_tasks: int, n_features: int, C: float, eta: float, pooled: bool) -> Steps:
-    """Yield the steps of SCW-I (Wang et al. 2012, proposition 1), Σ made diagonal after each.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    C, eta : float
-    pooled : bool
-        Whether to use one vector for all tasks.
-    """
+def scw(learner: SCW, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of SCW-I (Wang et al. 2012, proposition 1), Σ made diagonal after each."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    C, eta, pooled = learner
     phi = float(ndtri(eta))
     psi, zeta = 1.0 + phi**2 / 2.0, 1.0 + phi**2
     mu = np.zeros((n_tasks, n_features))
@@ -103,17 +83,10 @@ def scw(rounds: Rounds, n_tasks: int, n_features: int, C: float, eta: float, poo
 
 
 @transcribes(SecondOrderPerceptron)
-def second_order(rounds: Rounds, n_tasks: int, n_features: int, a: float, pooled: bool) -> Steps:
-    """Yield the steps of the second-order perceptron (Cesa-Bianchi et al. 2005), S diagonal.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    a : float
-    pooled : bool
-        Whether to use one vector for all tasks.
-    """
+def second_order(learner: SecondOrderPerceptron, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of the second-order perceptron (Cesa-Bianchi et al. 2005), S diagonal."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    a, pooled = learner
     v = np.zeros((n_tasks, n_features))
     S = np.zeros((n_tasks, n_features, n_features))
     for x, y, task, _ in examples(rounds):

@@ -9,30 +9,16 @@ from collections.abc import Generator
 
 import numpy as np
 
+from omtl.kernel.rules import Shape
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.reference import Rounds, Step, transcribes
 
 
 @transcribes(ROMPGD)
-def rom_pgd(
-    rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    eta: float,
-    alpha: float,
-    beta: float,
-    gamma: float,
-    every_round: bool = False,
-) -> Generator[Step, None, np.ndarray]:
-    """Yield the steps of algorithm 1, or of eqs. 6, 7 and 10 in every round.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    eta, alpha, beta, gamma : float
-    every_round : bool
-    """
+def rom_pgd(learner: ROMPGD, rounds: Rounds, shape: Shape) -> Generator[Step, None, np.ndarray]:
+    """Yield the steps of algorithm 1, or of eqs. 6, 7 and 10 in every round."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    eta, alpha, beta, gamma, every_round = learner
     u = np.zeros(n_features)
     P = np.zeros((n_tasks, n_features))
     Q = np.zeros((n_tasks, n_features))
@@ -57,23 +43,10 @@ def rom_pgd(
 
 
 @transcribes(ROMRDA)
-def rom_rda(
-    rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    kappa: float,
-    alpha: float,
-    beta: float,
-    gamma: float,
-) -> Generator[Step, None, np.ndarray]:
-    """Yield the steps of algorithm 2, with θ_t = κ √t.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    kappa, alpha, beta, gamma : float
-    """
+def rom_rda(learner: ROMRDA, rounds: Rounds, shape: Shape) -> Generator[Step, None, np.ndarray]:
+    """Yield the steps of algorithm 2, with θ_t = κ √t."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    kappa, alpha, beta, gamma = learner
     u, mean_u = np.zeros(n_features), np.zeros(n_features)
     P, mean_P = np.zeros((n_tasks, n_features)), np.zeros((n_tasks, n_features))
     Q, mean_Q = np.zeros((n_tasks, n_features)), np.zeros((n_tasks, n_features))

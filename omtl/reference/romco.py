@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from omtl.kernel.rules import Shape
 from omtl.learners.romco import ROMCO
 from omtl.reference import Rounds, Step, Steps, transcribes
 
 
 @transcribes(ROMCO)
-def romco(
-    rounds: Rounds, n_tasks: int, n_features: int, eta: float, lam1: float, lam2: float
-) -> Steps:
-    """Yield the steps of gradients on U + V, singular values and tasks shrunk after each round.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    eta, lam1, lam2 : float
-    """
+def romco(learner: ROMCO, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of gradients on U + V, singular values and tasks shrunk after each round."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    eta, lam1, lam2 = learner
     U, V = np.zeros((2, n_tasks, n_features))
     for given in rounds:
         for x, y, k, _ in given:

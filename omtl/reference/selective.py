@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from omtl.kernel.rules import Shape
 from omtl.learners.selective import SelectivePerceptron
 from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.network import inverse_relation
@@ -13,25 +14,10 @@ from omtl.reference.vocabulary import compound, examples, uniforms
 
 
 @transcribes(SelectivePerceptron)
-def selective_perceptron(
-    rounds: Rounds,
-    n_tasks: int,
-    n_features: int,
-    a: float,
-    b: float,
-    at_random: bool,
-    seed: int = 0,
-) -> Steps:
-    """Yield the steps of the multi-task perceptron that queries with probability a / (a + |r|).
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    a, b : float
-    at_random : bool
-    seed : int
-    """
+def selective_perceptron(learner: SelectivePerceptron, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of the multi-task perceptron that queries with probability a / (a + |r|)."""
+    n_tasks, n_features, seed = shape.n_tasks, shape.n_features, shape.seed
+    a, b, at_random = learner
     pooled = np.full((n_tasks, n_tasks), 1.0 / n_tasks)
     A = pooled if math.isinf(b) else inverse_relation(n_tasks, b)
     draws = uniforms(seed)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from omtl.learners.similarity import OMTRSL, OMTRSLActive, OMTRSLRandom
+
 
 class Round(NamedTuple):
     """The result of a round: the score p, whether the label was queried, and the step τ."""
@@ -24,52 +26,45 @@ def relation_inverse(n_tasks: int, b: float) -> np.ndarray:
 
 
 def omtrsl(
+    learner: OMTRSL | OMTRSLActive | OMTRSLRandom,
     triplets: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray, float, int]],
     draws: Iterable[float],
     n_tasks: int,
     n_features: int,
-    C: float,
-    b: float,
-    delta: float | None = None,
-    rate: float | None = None,
-    plain_step: bool = False,
 ) -> tuple[list[Round], np.ndarray]:
-    """Run algorithm 1; algorithm 2 if there is a delta; random queries if there is a rate.
+    """Run algorithm 1, algorithm 2, or random queries.
 
     Parameters
     ----------
+    learner : NamedTuple
     triplets : iterable of tuple
         x, x¹, x², y and the task.
     draws : iterable of float
         Uniform numbers; Z_t = 1 where one is below Pr(Z_t = 1).
     n_tasks, n_features : int
-    C, b : float
-    delta, rate : float, optional
-    plain_step : bool
-        Whether to leave A⁻¹ out of the norm by which the step is divided.
 
     Returns
     -------
     tuple of (list of Round, ndarray)
         The rounds, and the matrices after them, shape (n_tasks, n_features, n_features).
     """
-    A_inverse = relation_inverse(n_tasks, b)
+    A_inverse = relation_inverse(n_tasks, learner.b)
     M = np.stack([np.eye(n_features) for _ in range(n_tasks)])
     rounds = []
     for (x, x1, x2, y, t), draw in zip(triplets, draws, strict=True):
         X = np.outer(x, x1 - x2)
         p = float(x @ M[t] @ x1 - x @ M[t] @ x2)
         chance = 1.0
-        if delta is not None:
-            chance = delta / (delta + abs(p))
-        if rate is not None:
-            chance = rate
+        if isinstance(learner, OMTRSLActive):
+            chance = learner.delta / (learner.delta + abs(p))
+        if isinstance(learner, OMTRSLRandom):
+            chance = learner.rate
         queried = draw < chance
         loss = max(0.0, 1.0 - y * p)
-        norm = np.sum(X**2) * (1.0 if plain_step else A_inverse[t, t])
+        norm = np.sum(X**2) * (1.0 if learner.plain_step else A_inverse[t, t])
         tau = 0.0
         if queried and loss > 0.0 and norm > 0.0:
-            tau = min(C, loss / norm)
+            tau = min(learner.C, loss / norm)
             for k in range(n_tasks):
                 M[k] = M[k] + y * tau * A_inverse[k, t] * X
         rounds.append(Round(p, bool(queried), tau))

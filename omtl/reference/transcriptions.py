@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from inspect import signature
 from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import Any
@@ -48,14 +47,10 @@ def steps_of(learner: Any, rounds: Rounds, shape: Shape) -> Steps:
     Parameters
     ----------
     learner
-        A learner with a transcription; its fields are its hyper-parameters.
+        A learner with a transcription.
     rounds, shape
         The stream (`rounds_of`), and what the learner knows about it in advance.
     """
     transcription = transcription_of(learner)
     assert transcription is not None, f"{type(learner).__name__} has no transcription"
-    told = {"A": shape.mixing, "n_examples": shape.n_examples, "seed": shape.seed}
-    takes = signature(transcription).parameters
-    values = learner._asdict() if hasattr(learner, "_asdict") else vars(learner)
-    more = {name: value for name, value in told.items() if name in takes} | values
-    return transcription(rounds, shape.n_tasks, shape.n_features, **more)
+    return transcription(learner, rounds, shape)

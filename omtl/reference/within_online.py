@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from omtl.kernel.rules import Shape
 from omtl.learners.within_online import OnlineWithinOnline
 from omtl.reference import Rounds, Step, Steps, transcribes
 from omtl.reference.vocabulary import examples, slope_of
 
 
 @transcribes(OnlineWithinOnline)
-def within_online(
-    rounds: Rounds, n_tasks: int, n_features: int, lam: float, eta: float, loss: int
-) -> Steps:
-    """Yield the subgradient steps within tasks around a bias, which moves when a task ends.
-
-    Parameters
-    ----------
-    rounds : sequence of sequences of Given
-    n_tasks, n_features : int
-    lam, eta : float
-    loss : int
-        As in `omtl.reference.vocabulary.slope_of`.
-    """
+def within_online(learner: OnlineWithinOnline, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the subgradient steps within tasks around a bias, which moves when a task ends."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    lam, eta, loss = learner
     v, theta = np.zeros((n_tasks, n_features)), np.zeros(n_features)
     gradients: list[np.ndarray] = []
     task, i = -1, np.zeros(n_tasks)

@@ -8,7 +8,7 @@ import numpy as np
 
 from omtl.data.rows import SparseRows
 from omtl.data.triplets import Triplets
-from omtl.learners.similarity import SimilarityLearner
+from omtl.learners.similarity import OMTRSL, SimilarityLearner
 from omtl.reference import Given, baselines, interaction, network, similarity
 from omtl.reference.transcriptions import steps_of, transcriptions
 from scripts.bench.measure import Go
@@ -96,10 +96,11 @@ TUNED = {"PA": tuned_pa, "OGD": tuned_ogd}
 def similarities(learner: SimilarityLearner, X: np.ndarray, triplets: Triplets, n_tasks: int) -> Go:
     """Return algorithm 1 as printed: a matrix a task, one triplet after the other."""
     rows = [(X[q], X[a], X[b], float(y), int(k)) for q, a, b, y, k in zip(*triplets, strict=True)]
-    options = learner._asdict() | ({} if hasattr(learner, "b") else {"b": 0.0})  # type: ignore[attr-defined]
+    # OASIS is OMTRSL without a relation.
+    like = learner if isinstance(learner, OMTRSL) else OMTRSL(learner.C, 0.0)  # type: ignore[attr-defined]
 
     def go() -> int:
-        found, _ = similarity.omtrsl(rows, [0.0] * len(rows), n_tasks, X.shape[1], **options)
+        found, _ = similarity.omtrsl(like, rows, [0.0] * len(rows), n_tasks, X.shape[1])
         return sum(not y * one.p > 0.0 for one, y in zip(found, triplets.y, strict=True))
 
     return go

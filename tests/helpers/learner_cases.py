@@ -48,13 +48,7 @@ class Case(problems.Case):
 
 
 def oracle_steps(learner: Any, case: Case) -> Steps:
-    """Return the oracle's steps for a learner of the package.
-
-    Parameters
-    ----------
-    learner : NamedTuple
-    case : Case
-    """
+    """Return the oracle's steps for a learner of the package."""
     return steps_of(learner, case.given, case.shape)
 
 

@@ -12,7 +12,7 @@ from learner_cases import VARIANTS
 from numba.core.errors import NumbaError
 
 from omtl.kernel.not_compiled import PACKAGE, why
-from omtl.learners.perceptron import task_weights
+from omtl.learners.perceptron import Perceptron, task_weights
 from omtl.ops import axpy, dot
 from omtl.reference import conformance, problems
 from omtl.reference.centralised import perceptron
@@ -260,19 +260,17 @@ class OddNames(NamedTuple):
 class Referred(OddNames):
     """A perceptron (Rosenblatt 1958) beside its reference. Cost per example: O(nonzeros)."""
 
-    @staticmethod
-    def reference(rounds: Any, n_tasks: int, n_features: int, eta: float) -> Any:
+    def reference(self, rounds: Any, shape: Any) -> Any:
         """Yield what a perceptron does."""
-        yield from perceptron(rounds, n_tasks, n_features, eta, 0.0, False)
+        yield from perceptron(Perceptron(self.eta), rounds, shape)
 
 
 class Misquoted(OddNames):
     """A perceptron (Rosenblatt 1958) beside that of another rate. Cost: O(nonzeros) an example."""
 
-    @staticmethod
-    def reference(rounds: Any, n_tasks: int, n_features: int, eta: float) -> Any:
+    def reference(self, rounds: Any, shape: Any) -> Any:
         """Yield what a perceptron of twice the rate does."""
-        yield from perceptron(rounds, n_tasks, n_features, 2.0 * eta, 0.0, False)
+        yield from perceptron(Perceptron(2.0 * self.eta), rounds, shape)
 
 
 def test_arguments_may_have_any_names() -> None:

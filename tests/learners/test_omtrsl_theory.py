@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from similarity_cases import THOROUGH, a_problem
 
+from omtl.learners.similarity import OMTRSL, OMTRSLActive
 from omtl.reference import similarity as oracle
 from omtl.theory import omtrsl
 from omtl.theory.omtrsl import PRINTED
@@ -30,7 +31,8 @@ def played(seed: int, C: float, b: float, delta: float | None, plain: bool) -> t
     noise = np.where(draws[::-1] < 0.1, -1.0, 1.0)
     triplets = triplets._replace(y=noise * np.where(scores > 0.0, 1.0, -1.0))
     rows = [(X[a], X[i], X[j], y, k) for a, i, j, y, k in zip(*triplets, strict=True)]
-    rounds, M = oracle.omtrsl(rows, draws, 3, 4, C, b, delta=delta, plain_step=plain)
+    learner = OMTRSL(C, b, plain) if delta is None else OMTRSLActive(C, b, delta, plain)
+    rounds, M = oracle.omtrsl(learner, rows, draws, 3, 4)
     wrong = sum(y * r.p < 0.0 for y, r in zip(triplets.y, rounds, strict=True))
     return X, triplets, wrong, [M, truth, 3.0 * truth, np.repeat(np.eye(4)[None], 3, axis=0)]
 
@@ -55,7 +57,7 @@ def test_theorem_1_fails_as_printed() -> None:
     """
     C, n = 0.01, 100
     rows = [(np.array([1.0]), np.array([1.0]), np.array([-1.0]), -1.0, 0)] * n
-    rounds, _ = oracle.omtrsl(rows, np.zeros(n), 1, 1, C, 0.0)
+    rounds, _ = oracle.omtrsl(OMTRSL(C, 0.0), rows, np.zeros(n), 1, 1)
     wrong = sum(r.p > 1e-9 for r in rounds)
     M = np.full((1, 1, 1), -0.5)
     known = {"steep": omtrsl.steepness(1.0, 0.0, 1), "C": C}

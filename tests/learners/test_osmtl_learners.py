@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from learner_cases import THOROUGH, WIDE_TOLERANCE, Case, cases, finished, problem
+from learner_cases import THOROUGH, WIDE_TOLERANCE, Case, cases, finished, oracle_steps, problem
 from profiles import powers
 
 from omtl.data.examples import examples_of
@@ -21,15 +21,7 @@ from omtl.learners.osgl import OSGL, OSGLImplicit
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
-from omtl.reference import osmtl
 from omtl.reference.problems import recorded
-
-ORACLES = {
-    OSGL: osmtl.osgl,
-    OSGLImplicit: osmtl.osgl_implicit,
-    OSMTLExponential: osmtl.osmtl_e,
-    OSMTLThreshold: osmtl.osmtl_t,
-}
 
 
 def compare(learner: Any, case: Case) -> Any:
@@ -37,11 +29,7 @@ def compare(learner: Any, case: Case) -> Any:
 
     They are compared up to the first decision that rounding could turn (none in most cases).
     """
-    shape = case.shape
-    oracle = ORACLES[type(learner)]
-    steps, value = finished(
-        oracle(case.given, shape.n_tasks, shape.n_features, **learner._asdict())
-    )
+    steps, value = finished(oracle_steps(learner, case))
     size = np.maximum.accumulate([max(1.0, abs(step.score)) for step in steps])
     for this in (case, case.sparse):
         for compiled in (True, False):

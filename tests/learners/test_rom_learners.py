@@ -15,6 +15,7 @@ from learner_cases import (
     assert_trace_is_of,
     cases,
     finished,
+    oracle_steps,
     problem,
 )
 from numba import njit
@@ -32,21 +33,10 @@ from omtl.kernel.vectors import SMALLEST_SCALE
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.rom import ROMPGD, ROMRDA
-from omtl.reference import interaction, rom
 from omtl.reference.problems import recorded
 
 GROWN = 1e60
 """Scores larger than this, of learners whose steps grow without bound, are not compared."""
-
-ORACLES = {
-    ROMPGD: rom.rom_pgd,
-    ROMRDA: rom.rom_rda,
-    MultiPerceptron: interaction.multi_perceptron,
-    OMTLCovariance: interaction.omtl_covariance,
-    OMTLBatchOpt: interaction.omtl_batch_opt,
-    OMTLLogDet: interaction.omtl_logdet,
-    OMTLVonNeumann: interaction.omtl_von_neumann,
-}
 
 
 def compare(learner: Any, case: Case, plain: bool = True) -> Any:
@@ -61,12 +51,8 @@ def compare(learner: Any, case: Case, plain: bool = True) -> Any:
     plain : bool
         Whether to compare the plain Python loop too.
     """
-    shape = case.shape
-    oracle = ORACLES[type(learner)]
     with np.errstate(all="ignore"):
-        steps, value = finished(
-            oracle(case.given, shape.n_tasks, shape.n_features, **learner._asdict())
-        )
+        steps, value = finished(oracle_steps(learner, case))
     size = np.maximum.accumulate([max(1.0, abs(step.score)) for step in steps])
     for this in (case, case.sparse):
         for compiled in (True, False) if plain else (True,):

@@ -94,7 +94,7 @@ def test_learner_is_its_oracle(name: str) -> None:
     def agree(seed: int, n_tasks: int, d: int, learner: Any) -> None:
         X, triplets, draws = a_problem(seed, n_tasks, d)
         rows = [(X[a], X[i], X[j], y, k) for a, i, j, y, k in zip(*triplets, strict=True)]
-        rounds, M = oracle.omtrsl(rows, draws, n_tasks, d, **learner._asdict())
+        rounds, M = oracle.omtrsl(learner, rows, draws, n_tasks, d)
         margins = [abs(1.0 - y * r.p) for y, r in zip(triplets.y, rounds, strict=True)]
         if name == "OMTRSL-Active":
             margins += [
@@ -127,7 +127,7 @@ def test_tasks_one_after_the_other(seed: int, d: int, learner: OMTRSL) -> None:
     triplets = Triplets(*(first + each % size for each in triplets[:3]), triplets.y, task)
     examples = np.split(np.arange(30), bounds[1:-1])
     rows = [(X[a], X[i], X[j], y, k) for a, i, j, y, k in zip(*triplets, strict=True)]
-    rounds, M = oracle.omtrsl(rows, draws, n_tasks, d, **learner._asdict())
+    rounds, M = oracle.omtrsl(learner, rows, draws, n_tasks, d)
     margins = [abs(1.0 - y * r.p) for y, r in zip(triplets.y, rounds, strict=True)]
     for known in (None, examples):
         got = learnt(learner, X, triplets, draws, n_tasks, known)
