@@ -1,8 +1,7 @@
 """Learners on a network of nodes (Zhang et al., Machine Learning 2018, "DOM").
 
-In each round every node combines its neighbours' vectors, predicts, and adapts to its own example
-(`omtl.kernel.network`). Nodes work at the same time: an update takes effect only after the round,
-even for the node itself if it gets more than one example.
+In each round every node combines its neighbours' vectors, predicts, and adapts to its own example.
+Nodes work at the same time: an update takes effect only after the round, even for its own node.
 """
 
 from __future__ import annotations
@@ -246,8 +245,7 @@ class DOM2(NamedTuple):
         Which losses eq. 13 compares: those of task j's vector at this node, as its text says, or
         those of task k's vector at node j, as its notation says.
     by_row : bool
-        Whether task j learns from an example of task k with (B_i)_{k,j} instead of (B_i)_{j,k} (eq.
-        9).
+        Whether task j learns from task k's example by (B_i)_{k,j} instead of (B_i)_{j,k} (eq. 9).
 
     Estimator
     ---------

@@ -269,3 +269,16 @@ def test_thirty_users(real_home: Path | None) -> None:
     assert set(np.unique(tasks.X)) == set(range(7))
     share = np.bincount(tasks.task, weights=tasks.y > 0) / 200
     assert 0.3 < share.min() < share.max() < 0.94
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("rdata")
+def test_thirty_other_users(real_home: Path | None) -> None:
+    tasks, others = (real(name, real_home) for name in ("eachmovie", "eachmovie_others"))
+    assert others.X.shape == (6000, 1783)
+    assert np.bincount(others.task).tolist() == [200] * 30
+    assert not {*tasks.names} & {*others.names}
+    assert set(np.unique(others.X)) == set(range(7))
+    assert np.mean(others.y > 0.0) == pytest.approx(0.695, abs=1e-3)
+    with pytest.raises(UserError, match="like_from: 7 is not among"):
+        real("eachmovie_others", real_home, like_from=7)

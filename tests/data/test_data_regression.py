@@ -93,6 +93,20 @@ def test_real_data(
     assert set(np.unique(two_valued)) == {low, 1.0}
 
 
+@pytest.mark.parametrize("name", ["lenk_above", "school_above"])
+def test_targets_above_a_mean_are_a_class(real_home: Path | None, name: str) -> None:
+    numbers = real(name.removesuffix("_above"), real_home)
+    for mean_of in ("all", "task"):
+        tasks = real(name, real_home, mean_of=mean_of)
+        np.testing.assert_array_equal(tasks.X, numbers.X)
+        for k in (0, 1, len(tasks.names) - 1):
+            own = numbers.task == k
+            mean = np.mean(numbers.y[own] if mean_of == "task" else numbers.y)
+            np.testing.assert_array_equal(tasks.y[own] > 0.0, numbers.y[own] > mean)
+    with pytest.raises(UserError, match="mean_of: 'half' is not among all, task"):
+        real(name, real_home, mean_of="half")
+
+
 def test_options_are_checked(real_home: Path | None) -> None:
     with pytest.raises(UserError, match="n_features: 15 is not among 13, 14"):
         data_fetchers.load("lenk", home=real_home, n_features=15)
