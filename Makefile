@@ -46,7 +46,7 @@ report: $(VENV)/run ## write all results as a static site in .omtl/site
 	@$(OMTL) report
 
 verify: $(VENV)/run ## recompute random cells, compare every digit with results/ (CELLS=n TABLE=id)
-	@$(OMTL) verify --seed '$(SEED)' $(if $(CELLS),--cells '$(CELLS)') $(if $(TABLE),--table '$(TABLE)')
+	@$(OMTL) verify --seed '$(SEED)' $(if $(CELLS),--cells '$(CELLS)') $(if $(TABLE),'$(TABLE)')
 
 data: $(VENV)/run ## fetch all data files
 	@$(PYTHON) -m data_fetchers

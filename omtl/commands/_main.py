@@ -88,10 +88,9 @@ def parser() -> argparse.ArgumentParser:
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the options of a command line; if it is wrong, exit with a message."""
-    whole = parser()
-    options, rest = whole.parse_known_args(arguments)
+    options, rest = parser().parse_known_args(arguments)
     if rest and (not hasattr(options, "overrides") or any(w.startswith("-") for w in rest)):
-        whole.error(f"unrecognized arguments: {' '.join(rest)}")
+        Parser(prog=f"{PROGRAM} {options.command}").error(f"unknown arguments: {' '.join(rest)}")
     elif rest:  # overrides after an option
         options.overrides += rest
     return options

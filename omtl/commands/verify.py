@@ -17,18 +17,18 @@ from omtl.util.status import DONE, FAILED
 HELP = "recompute random cells and compare every digit with results/"
 EXAMPLES = (
     "verify --cells 10",
-    "verify --table rom-table1 --seed 7",
+    "verify rom-table1 --seed 7",
     "verify --cells 3 --sign 'Ada Lovelace'",
 )
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the number of cells, the table and the seed."""
+    """Add the tables, the number of cells and the seed."""
+    command.add_argument("tables", nargs="*", metavar="TABLE", help="default: all tables")
     command.add_argument(
         "--cells", type=positive, help="number of cells; default: one from each table"
     )
     command.add_argument("--seed", type=natural, default=0, help="seed of the draw; default: 0")
-    command.add_argument("--table", help="draw cells from this table only; default: all tables")
     command.add_argument(
         "--sign",
         metavar="NAME",
@@ -52,10 +52,9 @@ def run(options: argparse.Namespace) -> int:
     from omtl.util.errors import UserError
     from omtl.util.paths import RESULTS, results_to_read
 
-    tables = list(descriptions("table"))
-    if options.table is not None:
-        describe("table", options.table)  # reports a wrong name
-        tables = [options.table]
+    for table in options.tables:
+        describe("table", table)  # reports a wrong name
+    tables = list(dict.fromkeys(options.tables)) or list(descriptions("table"))
     checks, parallel = [], parallel_of(options)
     for run, row in drawn(results_to_read(), tables, options.cells or len(tables), options.seed):
         done = check(run, row, options.seed, parallel)

@@ -53,7 +53,7 @@ from omtl.util import compile_cache, user_folder
 from omtl.util.errors import UserError
 from omtl.util.files import IN_WORK
 from omtl.util.paths import EXPERIMENTS, ROOT
-from omtl.util.status import DONE
+from omtl.util.status import DONE, WRONG_USE
 
 SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
 
@@ -101,6 +101,17 @@ def test_every_help_shows_examples_that_parse(name: str, capsys) -> None:
     with pytest.raises(SystemExit):
         _main.parser().parse_args([name, "--help"])
     assert f"omtl {module.EXAMPLES[0]}" in capsys.readouterr().out
+
+
+def test_unknown_arguments_name_their_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, told in [
+        (["board", "foo"], "omtl board: unknown arguments: foo; see omtl board --help"),
+        (["run", "seed=1", "--jobs", "2"], "omtl run: unknown arguments: --jobs 2; see omtl run"),
+    ]:
+        with pytest.raises(SystemExit) as ended:
+            _main.parse(words)
+        assert ended.value.code == WRONG_USE
+        assert told in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
