@@ -10,7 +10,7 @@ from omtl.data.streams import RealTasks, Tasks
 MEANS = ("all", "task")
 
 
-def above_mean(name: str, real: RealTasks, mean_of: str) -> Tasks:
+def above_mean(name: str, real: RealTasks, mean_of: str, n_tasks: int | None) -> Tasks:
     """Return tasks whose label is +1 where the target is above a mean.
 
     Parameters
@@ -20,15 +20,21 @@ def above_mean(name: str, real: RealTasks, mean_of: str) -> Tasks:
     real : RealTasks
     mean_of : {"all", "task"}
         Whether the mean is that of all targets or of the task's own.
+    n_tasks : int or None
+        Number of tasks to keep, the first ones; all for None.
 
     Raises
     ------
     UserError
-        `mean_of` is neither.
+        An option has another value.
     """
     chosen(name, "mean_of", [mean_of], MEANS)
+    if n_tasks is not None:
+        chosen(name, "n_tasks", [n_tasks], range(1, len(real.names) + 1))
     counts = np.bincount(real.task)
     means = np.bincount(real.task, weights=real.y) / counts
     if mean_of == "all":
         means = np.full(counts.size, real.y.mean())
-    return Tasks(real.X, np.where(real.y > means[real.task], 1.0, -1.0), real.task, real.names)
+    y = np.where(real.y > means[real.task], 1.0, -1.0)
+    kept = real.task < (n_tasks or len(real.names))
+    return Tasks(real.X[kept], y[kept], real.task[kept], real.names[:n_tasks])

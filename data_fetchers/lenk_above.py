@@ -15,7 +15,13 @@ FOLDER = "lenk"
 __all__ = ["CITATION", "FILES", "FOLDER", "LICENCE", "NAME", "load"]
 
 
-def load(*, home: Path | None = None, n_features: int = N_FEATURES, mean_of: str = "all") -> Tasks:
+def load(
+    *,
+    home: Path | None = None,
+    n_features: int = N_FEATURES,
+    mean_of: str = "all",
+    n_tasks: int | None = None,
+) -> Tasks:
     """Download the file if necessary, and make a task of each person.
 
     Parameters
@@ -24,11 +30,13 @@ def load(*, home: Path | None = None, n_features: int = N_FEATURES, mean_of: str
         As in `data_fetchers.lenk.load`.
     mean_of : {"all", "task"}
         The mean of all ratings or of the person's own.
+    n_tasks : int, optional
+        Number of tasks, the first ones; all of them by default.
 
     Returns
     -------
     Tasks
-        X : ndarray of shape (3600, n_features); y: +1 for a rating above the mean.
+        X : ndarray of shape (3600, n_features) for all persons; y: +1 for a rating above the mean.
 
     Raises
     ------
@@ -37,4 +45,4 @@ def load(*, home: Path | None = None, n_features: int = N_FEATURES, mean_of: str
     UserError
         An option is unknown, or the parsed counts are not as expected.
     """
-    return above_mean(NAME, lenk.load(home=home, n_features=n_features), mean_of)
+    return above_mean(NAME, lenk.load(home=home, n_features=n_features), mean_of, n_tasks)

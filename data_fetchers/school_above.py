@@ -15,7 +15,13 @@ FOLDER = "school"
 __all__ = ["CITATION", "FILES", "FOLDER", "LICENCE", "NAME", "load"]
 
 
-def load(*, home: Path | None = None, coding: str = "zero_one", mean_of: str = "all") -> Tasks:
+def load(
+    *,
+    home: Path | None = None,
+    coding: str = "zero_one",
+    mean_of: str = "all",
+    n_tasks: int | None = None,
+) -> Tasks:
     """Download the file if necessary, and make a task of each school.
 
     Parameters
@@ -24,11 +30,13 @@ def load(*, home: Path | None = None, coding: str = "zero_one", mean_of: str = "
         As in `data_fetchers.school.load`.
     mean_of : {"all", "task"}
         The mean of all scores or of the school's own.
+    n_tasks : int, optional
+        Number of tasks, the first ones; all of them by default.
 
     Returns
     -------
     Tasks
-        X : ndarray of shape (15362, 26); y: +1 for a score above the mean.
+        X : ndarray of shape (15362, 26) for all schools; y: +1 for a score above the mean.
 
     Raises
     ------
@@ -37,4 +45,4 @@ def load(*, home: Path | None = None, coding: str = "zero_one", mean_of: str = "
     UserError
         An option is unknown, or the parsed counts are not as expected.
     """
-    return above_mean(NAME, school.load(home=home, coding=coding), mean_of)
+    return above_mean(NAME, school.load(home=home, coding=coding), mean_of, n_tasks)

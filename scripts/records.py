@@ -44,7 +44,7 @@ def fill(page: Path, name: str, lines: Iterable[str]) -> None:
 def record(name: str, columns: Sequence[str], row: Sequence[str], order: Sequence[str]) -> None:
     """Put a row into ``results/trust/<name>.csv`` and all its rows into the page on trust.
 
-    It replaces the one with the same first cell; the rows stand in the order of first cells.
+    It replaces the row with the same first cell; `order` has the order of first cells.
     """
     path = TRUST / f"{name}.csv"
     rows: dict[str, Sequence[str]] = {}

@@ -75,8 +75,8 @@ class Solution(NamedTuple):
     objective : float
         Its value with the plain hinge over all triples.
     history : list of (float, float)
-        At each search for impostors the hinge's width, and the objective with it over all triples,
-        which never rises while the width is constant.
+        The hinge's width at each search for impostors, and the objective over all triples with that
+        width, which never rises while the width is constant.
     n_steps : int
     converged : bool
         Whether the steps sufficed.
@@ -231,7 +231,7 @@ class Objective:
         return Point(Z, tuple(distances))
 
     def value(self, point: Point, width: float) -> float:
-        """Return the objective with the hinge's quadratic start of a width, which may be 0."""
+        """Return the objective with a hinge whose start is quadratic over a width, possibly 0."""
         total = self.model.cost(point.Z)
         for found, first in zip(point.distances, self.first, strict=True):
             push = hinge(found.targets, found.pairs, first, width)

@@ -27,7 +27,7 @@ from omtl.experiment.host import host
 from omtl.reproduction.submission import joined, submissions
 from omtl.util.errors import UserError
 from omtl.util.paths import results_to_read
-from omtl.util.result_files import as_csv, write_all
+from omtl.util.result_files import as_csv, read_csv, write_all
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _refuse_unknown(column: str, asked: Sequence[str], found: pd.DataFrame) -> N
 
 
 def write(made: Made, folder: Path, with_times: bool = False) -> list[Path]:
-    """Write the files of a board; existing times stay unless `with_times`."""
+    """Write the files of a board; times that are there stay unless `with_times`."""
     about = {
         "board": made.board.config,
         "seed": made.board.asked.seed,
@@ -152,7 +152,16 @@ def write(made: Made, folder: Path, with_times: bool = False) -> list[Path]:
         "data.csv": as_csv(made.data, DIGITS),
         "board.meta.json": json.dumps(about, indent=1) + "\n",
     }
-    if with_times or not (folder / "times.csv").exists():
-        shown = made.seconds.assign(seconds=made.seconds["seconds"].map("{:.3g}".format))
-        texts["times.csv"] = as_csv(shown)
+    shown = made.seconds.assign(seconds=made.seconds["seconds"].map("{:.3g}".format))
+    if not with_times and (folder / "times.csv").exists():
+        shown = _kept(read_csv(folder / "times.csv"), shown)
+    texts["times.csv"] = as_csv(shown)
     return write_all(folder, texts)
+
+
+def _kept(earlier: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
+    """Return the measured rows, with the seconds of the cells that were measured earlier."""
+    cell = ["dataset", "algorithm"]
+    seconds = earlier.set_index(cell)["seconds"].to_dict()
+    known = [seconds.get((row.dataset, row.algorithm), row.seconds) for row in measured.itertuples()]
+    return measured.assign(seconds=known)

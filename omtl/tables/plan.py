@@ -39,8 +39,8 @@ class Cell:
     """A published number and the experiment that should give it; or one of a baseline of ours.
 
     `kind` is ``ours`` for a baseline that the paper lacks: `mean` and `std`, which are as printed,
-    are empty then. `own_rules` are the configs of selection rules of the cell's own, by the name of
-    the rule that the table is made by. `rivals` are the other experiments where the paper prints
+    are empty then. `own_rules` has the configs of the cell's own selection rules, by the name of
+    the rule that the table uses. `rivals` are the other experiments where the paper prints
     the best of several. `chooser` is the experiment by whose results the hyper-parameters are
     chosen, where it is not the cell's own. `reading` has the answers that can move the cell's
     column. `search` is the config of the search of a large grid, where it is not played in full.

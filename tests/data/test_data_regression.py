@@ -103,6 +103,11 @@ def test_targets_above_a_mean_are_a_class(real_home: Path | None, name: str) -> 
             own = numbers.task == k
             mean = np.mean(numbers.y[own] if mean_of == "task" else numbers.y)
             np.testing.assert_array_equal(tasks.y[own] > 0.0, numbers.y[own] > mean)
+    few = real(name, real_home, n_tasks=2)
+    assert few.names == numbers.names[:2]
+    np.testing.assert_array_equal(few.X, numbers.X[numbers.task < 2])
+    with pytest.raises(UserError, match="n_tasks: 0 is not among 1, 2"):
+        real(name, real_home, n_tasks=0)
     with pytest.raises(UserError, match="mean_of: 'half' is not among all, task"):
         real(name, real_home, mean_of="half")
 

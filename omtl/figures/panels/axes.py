@@ -154,7 +154,7 @@ class Axes:
     warning : str
         What a reader must know before reading the lines, such as an assumption that does not hold.
     notes : tuple of str
-        What else belongs to the numbers; written, not drawn.
+        Remarks on the numbers; written to the file, not drawn.
     error_bars : bool
         Whether deviations are drawn as bars at the points, not as bands.
     """
@@ -193,7 +193,7 @@ class HeatMap:
     params : str
         The hyper-parameters, as text.
     notes : tuple of str
-        What else belongs to the numbers; the first is drawn too.
+        Remarks on the numbers; the first is drawn too.
     """
 
     title: str
