@@ -162,6 +162,7 @@ def write(made: Made, folder: Path, with_times: bool = False) -> list[Path]:
 def _kept(earlier: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
     """Return the measured rows, with the seconds of the cells that were measured earlier."""
     cell = ["dataset", "algorithm"]
-    seconds = earlier.set_index(cell)["seconds"].to_dict()
-    known = [seconds.get((row.dataset, row.algorithm), row.seconds) for row in measured.itertuples()]
-    return measured.assign(seconds=known)
+    known = earlier.set_index(cell)["seconds"].to_dict()
+    rows = measured.set_index(cell)["seconds"].to_dict() | known
+    seconds = [rows[row.dataset, row.algorithm] for row in measured.itertuples()]
+    return measured.assign(seconds=seconds)
