@@ -25,6 +25,7 @@ from omtl.evidence.comparisons import (
 from omtl.experiment.composition import experiment_of
 from omtl.experiment.config import apply_reading, load_option, resolve_jobs
 from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET, Experiment
+from omtl.experiment.relevant_answers import for_dataset
 from omtl.experiment.selection import HONEST
 from omtl.experiment.unit import Result, import_fault, learner_class
 from omtl.measures.correction import holm
@@ -241,8 +242,9 @@ def compared(
     mine = config["algorithm"]
     configs = {mine["name"]: mine}
     check_metric(config["selection"], METRICS[metric])
+    reading = for_dataset(config["reading"], config["dataset"]["name"])
     configs |= {
-        name: apply_reading({"algorithm": tuned(name, grids or {})}, config["reading"])["algorithm"]
+        name: apply_reading({"algorithm": tuned(name, grids or {})}, reading)["algorithm"]
         for name in others
         if name not in configs
     }

@@ -28,6 +28,7 @@ from omtl.experiment.config import (
 )
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.read_options import store_readings
+from omtl.experiment.relevant_answers import for_dataset
 from omtl.experiment.unit import hyper_parameters
 from omtl.util.errors import UserError
 from omtl.util.paths import CONF, kept
@@ -47,6 +48,10 @@ GROUPS = (
     "parallel",
 )
 """The groups of an experiment."""
+
+
+READING_OR_DATA = ("reading=", "reading.", "dataset=")
+"""Beginnings of the overrides that determine which answers are given."""
 
 
 def mistake(fault: Exception) -> UserError:
@@ -92,19 +97,23 @@ def spelt_out(words: Sequence[str]) -> list[str]:
 def readings_of(words: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return the readings named on a command line, with the answers given there.
 
+    Their keys are ``READING/DATASET``: of a reading's own answers, each data set gets those that
+    can affect it.
+
     Raises
     ------
     UserError
         If a word cannot be parsed, a reading does not exist, or answers are swept.
     """
     parser = OverridesParser.create()
-    mine = [word for word in words if word.lstrip("+~").startswith(("reading=", "reading."))]
+    mine = [word for word in words if word.lstrip("+~").startswith(READING_OR_DATA)]
     try:
         found = [parser.parse_override(word) for word in mine]
     except HydraException as fault:
         raise mistake(fault) from fault
     chosen = [override for override in found if override.key_or_group == "reading"]
-    typed = [override for override in found if override not in chosen]
+    data = [override for override in found if override.key_or_group == "dataset"]
+    typed = [override for override in found if override not in (*chosen, *data)]
     if swept := [override for override in typed if override.is_sweep_override()]:
         raise UserError(
             f"{swept[0].input_line} sweeps an answer; write each reading in a file of reading/, "
@@ -114,12 +123,21 @@ def readings_of(words: Sequence[str]) -> dict[str, dict[str, Any]]:
     names = [choose("reading", name, known) for override in chosen for name in _named(override)]
     if not names:  # the default, or a glob
         names = [_default("reading")] if not chosen else known
-    if not typed:
-        return {name: load_option("reading", name) for name in names}
+    datasets = [name for override in data for name in _named(override)]
+    if not datasets:
+        datasets = [_default("dataset")] if not data else list(options("dataset"))
     lines = [str(override.input_line) for override in typed]
-    return {
-        name: OmegaConf.to_container(_composed([f"reading={name}", *lines]).reading)  # type: ignore[misc]
+    answered = {override.key_or_group.removeprefix("reading.answers.") for override in typed}
+    readings: dict[str, Any] = {
+        name: OmegaConf.to_container(_composed([f"reading={name}", *lines]).reading)
+        if lines
+        else load_option("reading", name)
         for name in names
+    }
+    return {
+        f"{name}/{dataset}": for_dataset(reading, dataset, answered)
+        for name, reading in readings.items()
+        for dataset in datasets
     }
 
 

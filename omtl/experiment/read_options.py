@@ -1,8 +1,8 @@
 """Readings in Hydra's defaults list: the options of each group under a reading's answers.
 
-``conf/config.yaml`` merges ``read/GROUP/READING/OPTION`` into an option if there is such a config.
-This module creates these from the papers' questions, so that a reading is part of what Hydra
-composes, and typed values override it.
+``conf/config.yaml`` merges ``read/GROUP/READING/DATASET/OPTION`` into an option if there is such a
+config. This module creates these from the papers' questions, so that a reading is part of what
+Hydra composes, and typed values override it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def store_readings(readings: Mapping[str, Mapping[str, Any]]) -> None:
     Parameters
     ----------
     readings : mapping of str to mapping
-        The readings' configs by option name.
+        The readings' configs by ``READING/DATASET``.
     """
     store = ConfigStore.instance()
     store.repo.pop(ROOT, None)

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from omtl.experiment.config import for_column, questions
-from omtl.experiment.descriptions import FigureDescription, Panel
+from omtl.experiment.config import for_column
+from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.experiment import Experiment, Names
+from omtl.experiment.relevant_answers import for_dataset
 from omtl.experiment.unit import Unit
 from omtl.figures.panels import kind_of
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel
-from omtl.tables.plan import describe, descriptions, published
+from omtl.tables.plan import describe, published
 
 
 @dataclass(frozen=True)
@@ -34,28 +35,6 @@ class Figure:
         return [e.unit(seed, repeat) for repeat in range(n_repeats) for e in experiments]
 
 
-def _for_panel(reading: Mapping[str, Any], paper: str, panel: Panel) -> dict[str, Any]:
-    """Return a reading with only its answers that can affect a panel's data.
-
-    Questions name these as the figure does, or as the columns of the paper's tables do; those that
-    name none are about figures.
-    """
-    if not reading["answers"]:
-        return dict(reading)
-    tables = [describe("table", n) for n in descriptions("table") if n.startswith(f"{paper}-")]
-    columns = {c.published for t in tables for c in t.columns if c.dataset == panel.dataset}
-    columns |= {panel.dataset, panel.published}
-    asked = questions(paper)
-    moving = {
-        question: answer
-        for question, answer in reading["answers"].items()
-        if question not in asked
-        or not asked[question]["columns"]
-        or columns & set(asked[question]["columns"])
-    }
-    return {**reading, "answers": moving}
-
-
 def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
     """Return a figure's panels under a reading.
 
@@ -69,7 +48,7 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
     panels = []
     for panel in description.panels:
         kind_of(panel)
-        columns = {"": (_for_panel(reading, description.paper, panel), panel.patch)}
+        columns = {"": (for_dataset(reading, panel.dataset), panel.patch)}
         if panel.across:
             table = describe("table", description.published)
             columns = {

@@ -19,19 +19,14 @@ from omtl.reproduction.board import Made, from_results
 from omtl.site.charts import Scale
 from omtl.site.gather import Sources
 
-KINDS = {
-    "sensors": "sensors",
-    "text": "text",
-    "peptides": "peptides",
-    "ratings": "ratings",
-    "faces": "faces",
+LONGER = {
     "related": "synthetic, related tasks",
     "outlier": "synthetic, one task apart",
     "opposed": "synthetic, opposed tasks",
     "changing": "synthetic, changing with time",
     "own": "other",
 }
-"""Kinds of streams in words."""
+"""Kinds of streams of which one word says too little; the others are shown by their own."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +40,7 @@ class BoardPage:
     data : list of dict
         The data sets.
     kinds : dict of str to str
-        The kinds of streams that occur.
+        The kinds of streams that occur, in words.
     embedded : dict
         Data for the script that ranks a subset and opens a cell.
     front : Markup
@@ -93,12 +88,12 @@ def board(sources: Sources) -> BoardPage | None:
         for row in _records(made.ranking)
     ]
     data = [{**row, "title": names[row["dataset"]]} for row in _records(made.data)]
-    there = {row["kind"] for row in data}
+    there = dict.fromkeys(row["kind"] for row in data)
     gains = sharing(made.cells, config["families"])
     return BoardPage(
         rows,
         data,
-        {kind: word for kind, word in KINDS.items() if kind in there},
+        {kind: LONGER.get(kind, kind) for kind in there},
         _embedded(made, names),
         front(rows),
         made.notes,

@@ -19,6 +19,7 @@ from omtl.commands._main import main as omtl
 from omtl.experiment.composition import composed, experiment_of
 from omtl.experiment.config import apply_reading, load_option, options
 from omtl.experiment.read_options import values_set_by
+from omtl.experiment.relevant_answers import columns_with, for_dataset
 from omtl.util.errors import UserError
 
 SMALL = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
@@ -27,12 +28,25 @@ READINGS = [name for name in options("reading") if load_option("reading", name)[
 
 
 def combinations(reading: str) -> list[dict[str, str]]:
-    """Return choices of options that together name each that a reading changes."""
-    by_group: dict[str, list[str]] = {}
-    for group, option in values_set_by(load_option("reading", reading)):
-        by_group.setdefault(group, []).append(option)
-    rows = zip_longest(*by_group.values())
-    return [{g: o for g, o in zip(by_group, row, strict=True) if o} for row in rows]
+    """Return choices of options that together name each that a reading changes.
+
+    Each is on a data set of the paper, as each of these has answers of its own.
+    """
+    answers = load_option("reading", reading)
+    found, seen = [], set()
+    for dataset in options("dataset"):
+        if not columns_with(answers["paper"], dataset):
+            continue
+        by_group: dict[str, list[str]] = {}
+        for (group, option), values in values_set_by(for_dataset(answers, dataset)).items():
+            change = (group, option, str(values))
+            if change not in seen and (group != "dataset" or option == dataset):
+                seen.add(change)
+                by_group.setdefault(group, []).append(option)
+        rows = zip_longest(*by_group.values())
+        chosen = [{g: o for g, o in zip(by_group, row, strict=True) if o} for row in rows]
+        found += [{**each, "dataset": dataset} for each in chosen]
+    return found
 
 
 def leaves(read: Any, written: Any, path: str) -> list[tuple[str, Any]]:
@@ -52,7 +66,7 @@ def test_a_reading_is_composed_and_what_is_typed_wins(reading: str) -> None:
         written = {group: load_option(group, option) for group, option in chosen.items()}
         words = [f"reading={reading}", *(f"{g}={o}" for g, o in chosen.items())]
         read = {group: composed(words)[group] for group in chosen}
-        assert read == apply_reading(written, answers)
+        assert read == apply_reading(written, for_dataset(answers, chosen["dataset"]))
         typed = [leaf for group in chosen for leaf in leaves(read[group], written[group], group)]
         n_typed += len(typed)
         config: Any = composed([*(f"{k}={yaml_text(value)}" for k, value in typed), *words])
@@ -62,6 +76,17 @@ def test_a_reading_is_composed_and_what_is_typed_wins(reading: str) -> None:
                 found = found[step]
             assert found == value, path
     assert n_typed
+
+
+def test_a_reading_gives_a_data_set_its_own_answers() -> None:
+    """Those about other columns of the paper do not apply, unless they are typed."""
+    words = ["algorithm=pm", "reading=dom/as_published"]
+    assert composed([*words, "dataset=mhc"])["protocol"]["run_out"] == "again"
+    assert composed([*words, "dataset=sentiment"])["protocol"]["run_out"] == "sit_out"
+    typed = composed([*words, "dataset=sentiment", "reading.answers.run_out=again"])
+    assert typed["protocol"]["run_out"] == "again"
+    elsewhere = composed([*words, "dataset=landmine"])  # which the paper does not have
+    assert elsewhere["protocol"]["run_out"] == "again"
 
 
 def yaml_text(value: Any) -> str:
@@ -225,7 +250,10 @@ def test_what_cannot_be_run_is_told(
         (["--cfg", "job", "-p", "algorithm", "algorithm=coml"], "label: COML"),
         (["--cfg", "job", "--resolve"], "repeats: 10"),
         (["--cfg", "hydra"], "omtl.commands._hydra.NoteSweep"),
-        (["--info", "defaults", "reading=dom/as_published"], "read/algorithm/dom/as_published/pm"),
+        (
+            ["--info", "defaults", "reading=dom/as_published"],
+            "read/algorithm/dom/as_published/random_walk",
+        ),
         (["--info", "searchpath"], "conf"),
         (["--hydra-help"], "Hydra"),
         (["--help"], "--info"),

@@ -302,6 +302,16 @@ def test_an_empty_folder_of_results_makes_a_site(tmp_path: Path) -> None:
     assert "Scoreboard" in front.read_text(encoding="utf-8")
 
 
+def test_the_board_shows_kinds_of_streams_that_a_config_adds(tmp_path: Path) -> None:
+    folder = tmp_path / "results" / "board"
+    shutil.copytree(RESULTS / "board", folder)
+    data = pd.read_csv(folder / "data.csv", dtype=str, keep_default_na=False)
+    data.assign(kind="weather").to_csv(folder / "data.csv", index=False)
+    build(tmp_path / "site", results=tmp_path / "results")
+    page = (tmp_path / "site" / "board.html").read_text(encoding="utf-8")
+    assert page.count("<td>weather</td>") == len(data)
+
+
 def test_the_folder_is_replaced_only_if_it_is_a_site(tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     output = tmp_path / "site"
