@@ -20,10 +20,10 @@ from omtl.kernel.row_norms import (
     dense_square_norm,
     pending,
     same_as_numpy,
-    sound_dense,
     sound_sparse,
     sparse_square_norm,
 )
+from omtl.sklearn.dense_rows import rows_at_once, sound_dense
 from omtl.sklearn.following import Batch, Clock, Manner, follow_inlined
 
 COMPILED = True
@@ -32,6 +32,12 @@ COMPILED = True
 SOUND, UNSOUND, RUNAWAY = 0, 1, 2
 """Results of `many`: success; an invalid row, after which the updates must be undone; scores that
 are not finite."""
+
+BLOCK = 2048
+"""Number of rows in a block."""
+
+SPARSE_ROWS = 16
+"""Number of sparse rows that are checked before learning from them."""
 
 
 class Stream(NamedTuple):
@@ -48,6 +54,15 @@ class Stream(NamedTuple):
     sums: np.ndarray
     by_task: bool
     holds: bool
+
+
+class Block(NamedTuple):
+    """Memory for a block of examples, of shape (`BLOCK`,): what `many` needs besides the rows."""
+
+    y: np.ndarray
+    square_norm: np.ndarray
+    score: np.ndarray
+    task: np.ndarray
 
 
 def _one_dense(box, x, label, task, node):
@@ -186,6 +201,14 @@ class Engine:
     n_features : int
     room : int, optional
         Maximum nonzeros of one sparse example; None for dense rows.
+
+    Attributes
+    ----------
+    address : int
+        The address of the box.
+    at_once : int
+        How many rows of a long array are best checked before learning from them.
+    block : Block
     """
 
     def __init__(
@@ -205,6 +228,9 @@ class Engine:
         score = np.zeros(1 + (room or 0))
         self._box = Box(Stream(learner, state, window, clock, one, score, *pending(), *manner))
         self.address = self._box.address
+        self.at_once = SPARSE_ROWS if room is not None else rows_at_once(n_features)
+        y, square_norm, scores = np.empty((3, BLOCK))
+        self.block = Block(y, square_norm, scores, np.empty(BLOCK, np.int64))
         self._many: Callable | None = None
         self._arrays = arrays_in((state, window, clock))
 
@@ -242,12 +268,19 @@ class Engine:
         flags : tuple of bool
             `learns` and `ends` of `Manner`.
         """
-        rows = batch.rows
+        return self._continue(batch.rows, batch[1:], scores, (*part, *flags))
+
+    def learn(self, rows: Rows, n: int, at_once: int, ends: bool) -> int:
+        """Learn from `n` rows, whose labels and tasks are in the block; as `many`."""
+        y, norm, scores, task = self.block
+        return self._continue(rows, (y, task, task, norm), scores, (0, n, at_once, True, ends))
+
+    def _continue(self, rows: Rows, columns: Any, scores: np.ndarray, flags: Any) -> int:
         if isinstance(rows, DenseRows):
             if self._many is None:
                 self._many = self._box.entry(many_dense, MATRIX, *ARRAYS, *FLAGS)
-            return self._many(self.address, rows.X, *batch[1:], scores, *part, *flags)
+            return self._many(self.address, rows.X, *columns, scores, *flags)
         if self._many is None:
             kinds = (NUMBERS, INDICES, VECTOR, types.int64)
             self._many = self._box.entry(many_sparse, *kinds, *ARRAYS, *FLAGS)
-        return self._many(self.address, *rows, self.n_features, *batch[1:], scores, *part, *flags)
+        return self._many(self.address, *rows, self.n_features, *columns, scores, *flags)

@@ -205,11 +205,13 @@ class TaskStream(BaseEstimator):
         if isinstance(rows, SparseRows) != self._shape.sparse:
             return False
         n = X.shape[0]
-        signs = arrays.signs_of(y, n, self.classes_)
-        number = arrays.numbers_of(task, n, self._table, len(self.tasks_))
-        if signs is None or number is None or not self._compiled().knows_norms():
+        if not arrays.plain_labels(y, n, self.classes_):
             return False
-        code = arrays.learn(self, rows, signs, number, ends)
+        if not arrays.plain_tasks(task, n, self._table, len(self.tasks_)):
+            return False
+        if not self._compiled().knows_norms():
+            return False
+        code = arrays.learn(self, rows, y, task, ends)
         if code == RUNAWAY:
             self._warn()
         return code != UNSOUND
