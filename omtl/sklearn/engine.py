@@ -86,15 +86,15 @@ def _one_dense(box, x, label, task, node):
     return stream.score[0]
 
 
-def _one_sparse(box, indices, order, values, label, task, node):
+def _one_sparse(box, indices, values, label, task, node):
     stream = contents(box)
     one = stream.one
     n = indices.size
-    if n > one.rows.indices.size or values.size < n or order.size < n:
+    if n > one.rows.indices.size or values.size < n:
         raise ValueError("more nonzeros than there is room for")
     for k in range(n):
         one.rows.indices[k] = indices[k]
-        one.rows.values[k] = values[order[k]]
+        one.rows.values[k] = values[k]
     one.rows.indptr[1] = n
     # Zeros are skipped: the same sum, in the order of the others.
     kept = 0
@@ -231,18 +231,22 @@ class Engine:
         self.at_once = SPARSE_ROWS if room is not None else rows_at_once(n_features)
         y, square_norm, scores = np.empty((3, BLOCK))
         self.block = Block(y, square_norm, scores, np.empty(BLOCK, np.int64))
+        self._one: Callable | None = None
         self._many: Callable | None = None
         self._arrays = arrays_in((state, window, clock))
 
     def one(self) -> Callable:
         """Return the function for one example, compiled on first use.
 
-        It takes the address; a dense row, or a sparse row's ascending columns, positions of their
-        values, and values; the label or 0; and the indices of task and node.
+        It takes the address; a dense row, or a sparse row's ascending columns and their values;
+        the label or 0; and the indices of task and node.
         """
-        if self.room is None:
-            return self._box.entry(one_dense, VECTOR, *EXAMPLE)
-        return self._box.entry(one_sparse, INDICES, NUMBERS, VECTOR, *EXAMPLE)
+        if self._one is None:
+            if self.room is None:
+                self._one = self._box.entry(one_dense, VECTOR, *EXAMPLE)
+            else:
+                self._one = self._box.entry(one_sparse, INDICES, VECTOR, *EXAMPLE)
+        return self._one
 
     def arrays(self) -> list[np.ndarray]:
         """Return the arrays that learning changes permanently."""
