@@ -73,11 +73,11 @@ def _signs(y, negative, positive, out):
 
 @njit(cache=True)
 def _narrow(indices, out):
-    for k in range(out.size):
-        if indices[k] < 0 or indices[k] >= WIDEST:
-            return False
+    strange = False
+    for k in range(indices.size):
+        strange |= (indices[k] < 0) | (indices[k] >= WIDEST)
         out[k] = indices[k]
-    return True
+    return not strange
 
 
 @njit(cache=True)
@@ -189,7 +189,7 @@ def _learn_block(
 
 def parts_of(rows: Rows, n: int) -> Iterator[tuple[int, int, Rows | None]]:
     """Yield blocks of rows with 32-bit indices, with their place; None if they cannot have them."""
-    begin = 0
+    begin, memory = 0, np.empty(NARROWED, dtype=np.int32)
     while begin < n:
         end = min(begin + BLOCK, n)
         part: Rows | None
@@ -201,17 +201,18 @@ def parts_of(rows: Rows, n: int) -> Iterator[tuple[int, int, Rows | None]]:
             reach = rows.indptr[begin] + NARROWED
             last = int(np.searchsorted(rows.indptr, reach, side="right")) - 1
             end = min(max(last, begin + 1), end)
-            part = _narrowed(rows, begin, end)
+            part = _narrowed(rows, begin, end, memory)
         yield begin, end, part
         begin = end
 
 
-def _narrowed(rows: SparseRows, begin: int, end: int) -> SparseRows | None:
-    """Return rows with 32-bit indices, None if they cannot have them."""
+def _narrowed(rows: SparseRows, begin: int, end: int, memory: np.ndarray) -> SparseRows | None:
+    """Return rows with 32-bit indices, in memory if it is enough; None if they cannot have them."""
     start, stop = rows.indptr[begin], rows.indptr[end]
-    narrow = np.empty(max(stop - start, 0), dtype=np.int32)
     if not 0 <= start <= stop <= rows.indices.size:
         return None
+    n = stop - start
+    narrow = memory[:n] if n <= memory.size else np.empty(n, dtype=np.int32)
     if not _narrow(rows.indices[start:stop], narrow):
         return None
     return SparseRows(rows.indptr[begin : end + 1] - start, narrow, rows.values[start:stop])

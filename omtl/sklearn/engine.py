@@ -20,11 +20,10 @@ from omtl.kernel.row_norms import (
     dense_square_norm,
     pending,
     same_as_numpy,
-    sound_sparse,
     sparse_square_norm,
 )
-from omtl.sklearn.dense_rows import rows_at_once, sound_dense
 from omtl.sklearn.following import Batch, Clock, Manner, follow_inlined
+from omtl.sklearn.row_checks import rows_at_once, sound_dense, sound_sparse
 
 COMPILED = True
 """Whether estimators run compiled code; tests of the rules as plain Python set it to False."""
@@ -36,7 +35,7 @@ are not finite."""
 BLOCK = 2048
 """Number of rows in a block."""
 
-SPARSE_ROWS = 16
+SPARSE_ROWS = 4
 """Number of sparse rows that are checked before learning from them."""
 
 
@@ -117,13 +116,12 @@ def _one_sparse(box, indices, values, label, task, node):
 
 
 def _sound(stream, rows, begin, end, n_features, square_norm):  # noqa: ARG001
-    return sound_dense(rows, begin, end, square_norm)
+    return sound_dense(rows, (begin, end), square_norm)
 
 
 def _sound_sparse(stream, rows, begin, end, n_features, square_norm):
-    return sound_sparse(
-        rows, begin, end, n_features, square_norm, stream.at, stream.left, stream.sums
-    )
+    memory = stream.at, stream.left, stream.sums
+    return sound_sparse(rows, (begin, end), n_features, square_norm, memory)
 
 
 @by_rows(dense=_sound, sparse=_sound_sparse)

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from omtl.data.rows import DenseRows, square_norms
+from omtl.data.rows import DenseRows, SparseRows, square_norms
 from omtl.kernel import row_norms
 from omtl.kernel.inlining import loop
 from omtl.sklearn import PassiveAggressive, arrays
 from omtl.sklearn.base import MultiTaskClassifier
-from omtl.sklearn.dense_rows import rows_at_once, sound_dense
 from omtl.sklearn.engine import BLOCK
+from omtl.sklearn.row_checks import rows_at_once, sound_dense, sound_sparse
 from omtl.sklearn.states import arrays_of
 
 N, D = BLOCK + 500, 37
@@ -25,7 +25,14 @@ N, D = BLOCK + 500, 37
 @loop
 def checked(X, begin, end, square_norm):
     """Compute norms of dense rows; return whether all are finite."""
-    return sound_dense(DenseRows(X), begin, end, square_norm)
+    return sound_dense(DenseRows(X), (begin, end), square_norm)
+
+
+@loop
+def checked_sparse(indptr, indices, values, square_norm, at, left, sums):
+    """The same of sparse rows of `D` columns, which must also be canonical."""
+    rows = SparseRows(indptr, indices, values)
+    return sound_sparse(rows, (0, indptr.size - 1), D, square_norm, (at, left, sums))
 
 
 def data(is_sparse: bool) -> tuple[Any, np.ndarray, np.ndarray]:
@@ -67,6 +74,52 @@ def test_rows_checked_by_twos_have_the_norms_of_rows_alone(width: int) -> None:
         wrong[i, -1] = np.nan
         assert not checked(wrong, 0, 7, np.zeros(7))
     assert rows_at_once(width) % 2 == 0
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "wanted"),
+    [
+        (3, 1.0, True),
+        (2, 1.0, False),
+        (5, 1.0, False),
+        (1, 1.0, False),
+        (3, 0.0, False),
+        (3, 1e-200, False),
+        (3, np.nan, False),
+        (3, 1e200, False),
+    ],
+)
+def test_sparse_rows_that_are_not_canonical_are_found(
+    column: int, value: float, wanted: bool
+) -> None:
+    """Columns that do not ascend, values whose squares are zero or not finite."""
+    indices = np.array([0, 2, column, 5, 1], dtype=np.int32)
+    values = np.array([1.0, 2.0, value, 4.0, 5.0])
+    norms = np.zeros(4)
+    indptr = np.array([0, 0, 4, 4, 5])
+    assert checked_sparse(indptr, indices, values, norms, *row_norms.pending()) == wanted
+    if wanted:
+        assert norms.tolist() == [0.0, 22.0, 0.0, 25.0]
+
+
+@pytest.mark.parametrize("place", [0, -1])
+@pytest.mark.parametrize("column", [-1, D, 2**31 - 1, -(2**31)])
+def test_columns_out_of_range_are_found(place: int, column: int) -> None:
+    """In a row of several nonzeros, and where there is only one."""
+    for n in (1, 9):
+        indices = np.arange(n, dtype=np.int32)
+        indices[place] = column
+        ends = np.array([0, n]), np.array([0, n + 1]), np.array([-1, n]), np.array([n, 0])
+        for indptr in ends:
+            assert not checked_sparse(
+                indptr, indices, np.ones(n), np.zeros(1), *row_norms.pending()
+            )
+        fine = np.arange(n, dtype=np.int32)
+        found = [
+            checked_sparse(indptr, fine, np.ones(n), np.zeros(1), *row_norms.pending())
+            for indptr in ends
+        ]
+        assert found == [True, False, False, False]
 
 
 @pytest.mark.parametrize("kind", ["float16", "longdouble", ">f8", "uint64", "bool"])
