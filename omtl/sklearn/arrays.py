@@ -63,7 +63,8 @@ def plain_rows(X: Any) -> Rows | None:
 
 
 @njit(cache=True)
-def _signs(y, negative, positive, out):
+def _signs(y, classes, out):
+    negative, positive = classes[0], classes[1]
     strange = False
     for i in range(y.size):
         strange |= (y[i] != positive) & (y[i] != negative)
@@ -113,25 +114,30 @@ def plain_labels(y: Any, n: int, classes: np.ndarray) -> bool:
     return y.dtype in LABELS and classes.dtype in LABELS
 
 
+def _in_range(first: int, last: int) -> bool:
+    """Whether tasks from one to another can be looked up in a table."""
+    return last - first < MOST_NAMES and first >= -(2**63) and last < 2**63
+
+
 def whole_numbers(task: Any) -> tuple[int, ...] | None:
     """Return the tasks that occur in an array of whole numbers of a small range, else None."""
     if not isinstance(task, np.ndarray) or task.ndim != 1 or task.dtype not in WHOLE:
         return None
-    if not task.size or int(task.max()) - (first := int(task.min())) >= MOST_NAMES:
+    if not task.size or not _in_range(first := int(task.min()), int(task.max())):
         return None
     met = np.zeros(MOST_NAMES, dtype=np.bool_)
     _mark(task, first, met)
-    return tuple((np.flatnonzero(met) + first).tolist())
+    return tuple(first + place for place in np.flatnonzero(met).tolist())
 
 
 def table_of(names: tuple[Any, ...]) -> tuple[int, np.ndarray] | None:
     """Return the lowest task and the number of each; None if tasks are not integers."""
     if not all(type(name) is int for name in names):
         return None
-    first = min(names)
-    if max(names) - first >= MOST_NAMES:
+    first, last = min(names), max(names)
+    if not _in_range(first, last):
         return None
-    table = np.full(max(names) - first + 1, -1, dtype=np.int64)
+    table = np.full(last - first + 1, -1, dtype=np.int64)
     table[[name - first for name in names]] = np.arange(len(names))
     return first, table
 
@@ -178,7 +184,7 @@ def _learn_block(
 ) -> int:
     """Learn from a block of examples, checking so many rows at once."""
     rows, y, task = block
-    if not _signs(y, *estimator._labels, engine.block.y):
+    if not _signs(y, estimator.classes_, engine.block.y):
         return UNSOUND
     if task is None:
         engine.block.task.fill(0)
