@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import njit
 from scipy import sparse
 
 from omtl.data.rows import DenseRows, SparseRows, square_norms
 from omtl.kernel import row_norms
-from omtl.kernel.inlining import loop
+from omtl.kernel.inlining import OPTIONS
 from omtl.sklearn import PassiveAggressive, arrays
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.engine import BLOCK
@@ -22,13 +23,13 @@ from omtl.sklearn.states import arrays_of
 N, D = BLOCK + 500, 37
 
 
-@loop
+@njit(**OPTIONS)
 def checked(X, begin, end, square_norm):
     """Compute norms of dense rows; return whether all are finite."""
     return sound_dense(DenseRows(X), (begin, end), square_norm)
 
 
-@loop
+@njit(**OPTIONS)
 def checked_sparse(indptr, indices, values, square_norm, at, left, sums):
     """The same of sparse rows of `D` columns, which must also be canonical."""
     rows = SparseRows(indptr, indices, values)
