@@ -7,8 +7,11 @@ rows, so that features missing from an example cost nothing.
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from functools import partial
+from operator import itemgetter
 from struct import Struct
 from struct import error as StructError  # noqa: N812
 from typing import Any, NamedTuple
@@ -24,21 +27,38 @@ from omtl.data.rows import SparseRows
 from omtl.sklearn import PassiveAggressive, engine
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.engine import Engine
+from omtl.sklearn.stream import NOT_FINITE
 
 FIRST_COLUMNS = 16
 """Initial number of columns; it is doubled when they are used up."""
 
-NOT_QUICK = (AttributeError, KeyError, TypeError, ValueError, StructError)
+NOT_QUICK = (AttributeError, KeyError, OverflowError, TypeError, ValueError, StructError)
 
 
 class Plan(NamedTuple):
-    """The sparse layout of examples with the same features in the same order."""
+    """How examples with the same features reach compiled code.
 
-    names: list[Hashable]
-    task_at: int | None
-    order: np.ndarray
-    columns: np.ndarray
-    packed: np.ndarray
+    Parameters
+    ----------
+    size : int
+        The number of features, with the task if it is among them.
+    names_task : bool
+        Whether the task is among them.
+    task : hashable
+        The task if not.
+    values : callable
+        Returns the values of the other features, by column, and the first one again.
+    pack : callable
+        Stores them.
+    engine : Engine
+    call : callable
+        Scores what is stored, and learns from it: given the label or 0, and task and node.
+    """
+
+    size: int
+    names_task: bool
+    task: Hashable
+    values: Callable[[Mapping[Hashable, Any]], tuple[Any, ...]]
     pack: Callable[..., None]
     engine: Engine
     call: Callable[..., float]
@@ -80,6 +100,8 @@ class MultiTask(base.MiniBatchClassifier):
         self._model: MultiTaskClassifier | None = None
         self._column: dict[Hashable, int] = {}
         self._plan: Plan | None = None
+        self._names: list[Hashable] = []
+        self._stored: tuple[Any, ...] = ()
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -104,11 +126,15 @@ class MultiTask(base.MiniBatchClassifier):
         except NOT_QUICK:
             task, features = self._split(x)
             self._one(features, task, self._begun()._sign_of(y))
-            self._prepare(x)
+            names = list(x)
+            if self._plan is None or names == self._names:
+                self._prepare(x)
+            self._names = names
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:  # noqa: ARG002
         """Return the predicted class of one example, the first for a score of 0."""
-        return self._begun()._label_of(self.decision_one(x))
+        score = self.decision_one(x)
+        return self._begun()._labels[score > 0.0]
 
     def decision_one(self, x: dict[Hashable, Any]) -> float:
         """Return the signed score of one example."""
@@ -188,62 +214,63 @@ class MultiTask(base.MiniBatchClassifier):
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for copying or pickling: everything except addresses of compiled
         code."""
-        return {**self.__dict__, "_plan": None}
+        return {**self.__dict__, "_plan": None, "_stored": ()}
 
     @property
     def _raw_memory_usage(self) -> int:
         """Return the memory in bytes, without compiled code, which models share."""
         return len(pickle.dumps(self))
 
+    def _compiled(self, columns: np.ndarray) -> Engine | None:
+        """Return compiled code for an example with these columns, None if it cannot be used."""
+        model, n = self._begun(), columns.size
+        if not engine.COMPILED or model.entry.drawn or not model._place:
+            return None
+        model._make_room(SparseRows(np.array([0, n]), columns, np.zeros(n)))
+        found = model._compiled(n)
+        return found if found.knows_norms() else None
+
     def _prepare(self, x: Mapping[Hashable, Any]) -> None:
         """Prepare for examples with the same features as this one, which are known."""
-        model, names = self._begun(), list(x)
-        features = [name for name in names if self.tasks is None or name != self.task_key]
-        known = self._plan is not None and self._plan.names == names
-        if not engine.COMPILED or model.entry.drawn or not features or not model._place:
+        if type(x) is not dict:  # others may have a value for features that they do not list
             return
-        if known and self._plan is not None and self._plan.engine is model.__dict__.get("_engine"):
-            return
+        names_task = self.tasks is not None and self.task_key in x
+        features = [name for name in x if not (names_task and name == self.task_key)]
+        features.sort(key=self._column.__getitem__)
         columns = np.array([self._column[name] for name in features], dtype=np.int32)
-        order = np.argsort(columns)
-        n = columns.size
-        model._make_room(SparseRows(np.array([0, n]), columns, np.zeros(n)))
-        compiled = model._compiled(n)
-        if not compiled.knows_norms():
+        compiled, n = self._compiled(columns), columns.size
+        if compiled is None or not n:
             return
-        packed = np.zeros(n)
-        at = names.index(self.task_key) if len(features) < len(names) else None
+        packed = bytearray(8 * (n + 1))
+        self._stored = ()
         self._plan = Plan(
-            names,
-            at,
-            order,
-            columns[order],
-            packed,
-            Struct(f"{n}d").pack_into,
+            len(x),
+            names_task,
+            None if self.tasks is None else self.default_task,
+            itemgetter(*features, features[0]),  # alone, one would not be in a tuple
+            partial(Struct(f"{n + 1}d").pack_into, packed, 0),
             compiled,
-            compiled.one(),
+            partial(compiled.one(), compiled.address, columns, np.frombuffer(packed)),
         )
 
     def _quick(self, x: Mapping[Hashable, Any], sign: float) -> float:
-        """Process an example with the same features as the last one, in the same order.
+        """Process an example with the same features as the last one.
 
         Raises one of `NOT_QUICK`, and learns nothing, if the features differ.
         """
-        plan = self._plan
-        if plan is None or self._model is None or list(x) != plan.names:
+        size, names_task, task, values_of, pack, compiled, call = self._plan  # type: ignore[misc]
+        model = self._begun()
+        if len(x) != size or type(x) is not dict or model._engine is not compiled:
             raise KeyError
-        values: Any = x.values()
-        task = None
-        if plan.task_at is not None:
-            values = list(values)
-            task = values.pop(plan.task_at)
-        k = self._model._place[task]
-        if self._model._engine is not plan.engine:
-            raise KeyError
-        plan.pack(plan.packed, 0, *values)
-        score = plan.call(plan.engine.address, plan.columns, plan.order, plan.packed, sign, k, k)
-        if sign != 0.0 and not -np.inf < score < np.inf:
-            self._model._warn()
+        values = values_of(x)
+        k = model._place[x[self.task_key] if names_task else task]
+        if values != self._stored:  # what was scored is usually learnt from next
+            self._stored = ()
+            pack(*values)
+            self._stored = values
+        score = call(sign, k, k)
+        if sign != 0.0 and not math.isfinite(score):
+            model._warn()
         return score
 
     def _begun(self) -> MultiTaskClassifier:
@@ -271,18 +298,27 @@ class MultiTask(base.MiniBatchClassifier):
         model, column = self._begun(), self._column
         if sign != 0.0:
             self._give_columns(features)
-        entries = sorted(
-            (column[name], value) for name, value in features.items() if name in column
-        )
+        names = sorted(filter(column.__contains__, features), key=column.__getitem__)
+        columns = np.array([column[name] for name in names], dtype=np.int32)
         try:
-            values = np.array([value for _, value in entries], dtype=np.float64)
+            values = np.array([features[name] for name in names], dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError(f"the example {features!r} has a feature that is no number") from None
-        rows = SparseRows(
-            np.array([0, len(entries)]), np.array([i for i, _ in entries], dtype=np.int32), values
-        )
+        except OverflowError:
+            raise ValueError(NOT_FINITE) from None
+        compiled = self._compiled(columns)
+        if compiled is not None:
+            k = model._number_of(task)
+            try:
+                score = compiled.one()(compiled.address, columns, values, sign, k, k)
+            except ValueError:
+                raise ValueError(NOT_FINITE) from None
+            if sign != 0.0 and not math.isfinite(score):
+                model._warn()
+            return score
         # Bit-identical to SciPy's sums (`omtl.data.rows.square_norms`), at less cost.
         squares = values * values
         squares = squares[squares != 0.0]
         square_norm = np.add.reduceat(squares, [0]) if squares.size else np.zeros(1)
+        rows = SparseRows(np.array([0, columns.size]), columns, values)
         return model._one_row(rows, square_norm, task, None, sign)

@@ -1,9 +1,9 @@
 """Arrays used without a copy, and without a pass over them before learning.
 
 A numeric array in C order, or a sparse matrix in canonical form, goes directly to compiled code,
-which checks its rows and computes their norms block by block, while they are in the processor's
-cache. If a row does not pass, the whole call starts again through scikit-learn's validation, which
-converts what it can and reports what it cannot.
+block by block: labels and tasks are looked up, rows checked and their norms computed while they are
+in the processor's cache. If something does not pass, the whole call starts again through
+scikit-learn's validation, which converts what it can and reports what it cannot.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from scipy import sparse
 
 from omtl.data.rows import DenseRows, Rows, SparseRows
 from omtl.data.validation import WIDEST
-from omtl.sklearn.engine import SOUND, UNSOUND
-from omtl.sklearn.following import Batch
+from omtl.sklearn.engine import BLOCK, SOUND, UNSOUND, Engine
 
 if TYPE_CHECKING:
     from omtl.sklearn.base import MultiTaskClassifier
@@ -26,20 +25,18 @@ if TYPE_CHECKING:
 FLOAT = np.dtype(np.float64)
 INT32 = np.dtype(np.int32)
 INTEGERS = (INT32, np.dtype(np.int64))
-
-FEW = 1024
-"""Up to this many rows are all checked before learning begins. More rows are checked and learnt
-from in parts, while they are in the processor's cache, and a copy of the state is kept until the
-end."""
-
-STEP = 16
-"""Number of rows in such a part."""
+WHOLE = frozenset(map(np.dtype, "bhilqBHILQ"))
+LABELS = WHOLE | frozenset(map(np.dtype, "?fd"))
+"""Types of tasks, and of labels, that compiled code reads."""
 
 NARROWED = 2**16
 """Number of 64-bit indices converted to 32 bits at a time."""
 
 MOST_NAMES = 4096
 """Integer tasks in a range up to this size are looked up in a table."""
+
+Examples = tuple[Rows, np.ndarray, np.ndarray | None]
+"""Rows, labels, and tasks if there are several."""
 
 
 def plain_rows(X: Any) -> Rows | None:
@@ -66,9 +63,10 @@ def plain_rows(X: Any) -> Rows | None:
 
 
 @njit(cache=True)
-def _signs(y, negative, positive, out):
+def _signs(y, classes, out):
+    negative, positive = classes[0], classes[1]
     strange = False
-    for i in range(out.size):
+    for i in range(y.size):
         strange |= (y[i] != positive) & (y[i] != negative)
         out[i] = 1.0 if y[i] == positive else -1.0
     return not strange
@@ -76,16 +74,16 @@ def _signs(y, negative, positive, out):
 
 @njit(cache=True)
 def _narrow(indices, out):
-    for k in range(out.size):
-        if indices[k] < 0 or indices[k] >= WIDEST:
-            return False
+    strange = False
+    for k in range(indices.size):
+        strange |= (indices[k] < 0) | (indices[k] >= WIDEST)
         out[k] = indices[k]
-    return True
+    return not strange
 
 
 @njit(cache=True)
 def _look_up(task, first, table, out):
-    for i in range(out.size):
+    for i in range(task.size):
         place = task[i] - first
         if place < 0 or place >= table.size or table[place] < 0:
             return False
@@ -93,9 +91,15 @@ def _look_up(task, first, table, out):
     return True
 
 
+@njit(cache=True)
+def _mark(task, first, met):
+    for i in range(task.size):
+        met[task[i] - first] = True
+
+
 def two_labels(y: Any) -> np.ndarray | None:
     """Return the two integers that occur as labels, else None; without sorting."""
-    if not isinstance(y, np.ndarray) or y.ndim != 1 or y.dtype.kind not in "biuf" or not y.size:
+    if not isinstance(y, np.ndarray) or y.ndim != 1 or y.dtype not in LABELS or not y.size:
         return None
     low, high = y.min(), y.max()
     if low == high or not (float(low).is_integer() and float(high).is_integer()):
@@ -103,68 +107,70 @@ def two_labels(y: Any) -> np.ndarray | None:
     return np.array([low, high], dtype=y.dtype)
 
 
-def signs_of(y: Any, n: int, classes: np.ndarray) -> np.ndarray | None:
-    """Return -1 or +1 for each label of an array of numbers, else None."""
-    if not isinstance(y, np.ndarray) or y.shape != (n,) or y.dtype.kind not in "biuf":
-        return None
-    if classes.dtype.kind not in "biuf":
-        return None
-    out = np.empty(n)
-    return out if _signs(y, classes[0], classes[1], out) else None
+def plain_labels(y: Any, n: int, classes: np.ndarray) -> bool:
+    """Whether labels are an array of numbers, as the classes are."""
+    if not isinstance(y, np.ndarray) or y.shape != (n,):
+        return False
+    return y.dtype in LABELS and classes.dtype in LABELS
+
+
+def _in_range(first: int, last: int) -> bool:
+    """Whether tasks from one to another can be looked up in a table."""
+    return last - first < MOST_NAMES and first >= -(2**63) and last < 2**63
 
 
 def whole_numbers(task: Any) -> tuple[int, ...] | None:
     """Return the tasks that occur in an array of whole numbers of a small range, else None."""
-    if not isinstance(task, np.ndarray) or task.ndim != 1 or task.dtype.kind not in "iu":
+    if not isinstance(task, np.ndarray) or task.ndim != 1 or task.dtype not in WHOLE:
         return None
-    if not task.size or int(task.max()) - (first := int(task.min())) >= MOST_NAMES:
+    if not task.size or not _in_range(first := int(task.min()), int(task.max())):
         return None
-    return tuple((np.flatnonzero(np.bincount(task - first)) + first).tolist())
+    met = np.zeros(MOST_NAMES, dtype=np.bool_)
+    _mark(task, first, met)
+    return tuple(first + place for place in np.flatnonzero(met).tolist())
 
 
 def table_of(names: tuple[Any, ...]) -> tuple[int, np.ndarray] | None:
     """Return the lowest task and the number of each; None if tasks are not integers."""
     if not all(type(name) is int for name in names):
         return None
-    first = min(names)
-    if max(names) - first >= MOST_NAMES:
+    first, last = min(names), max(names)
+    if not _in_range(first, last):
         return None
-    table = np.full(max(names) - first + 1, -1, dtype=np.int64)
+    table = np.full(last - first + 1, -1, dtype=np.int64)
     table[[name - first for name in names]] = np.arange(len(names))
     return first, table
 
 
-def numbers_of(
-    task: Any, n: int, table: tuple[int, np.ndarray] | None, n_tasks: int
-) -> np.ndarray | None:
-    """Return the number of each task of an array of whole numbers, else None."""
+def plain_tasks(task: Any, n: int, table: tuple[int, np.ndarray] | None, n_tasks: int) -> bool:
+    """Whether tasks are an array of whole numbers, or not needed."""
     if task is None:
-        return np.zeros(n, dtype=np.int64) if n_tasks == 1 else None
-    if not isinstance(task, np.ndarray) or task.shape != (n,) or task.dtype.kind not in "iu":
-        return None
-    out = np.empty(n, dtype=np.int64)
-    return out if table is not None and _look_up(task, *table, out) else None
+        return n_tasks == 1
+    if not isinstance(task, np.ndarray) or task.shape != (n,):
+        return False
+    return task.dtype in WHOLE and table is not None
 
 
 def learn(
-    estimator: MultiTaskClassifier, rows: Rows, y: np.ndarray, number: np.ndarray, ends: bool
+    estimator: MultiTaskClassifier, rows: Rows, y: np.ndarray, task: np.ndarray | None, ends: bool
 ) -> int:
-    """Learn from plain rows; return `SOUND`, `RUNAWAY`, or `UNSOUND`: nothing was learnt then."""
+    """Learn from plain rows; return `SOUND`, `RUNAWAY`, or `UNSOUND`: nothing was learnt then.
+
+    A single block is checked before learning begins. More are checked and learnt from bit by bit,
+    and a copy of the state is kept until the end.
+    """
     estimator._make_room(rows)
     engine = estimator._compiled()
     n = y.size
-    at_once = n if n <= FEW else STEP
-    narrow = isinstance(rows, DenseRows) or rows.indices.dtype is INT32
-    whole = n <= FEW and narrow
-    before = [] if whole else [(array, array.copy()) for array in engine.arrays()]
+    if n <= BLOCK and (isinstance(rows, DenseRows) or rows.indices.dtype is INT32):
+        return _learn_block(estimator, engine, (rows, y, task), n, ends)
+    before = [(array, array.copy()) for array in engine.arrays()]
     worst = SOUND
     for begin, end, part in parts_of(rows, n):
         code = UNSOUND
         if part is not None:
-            here, size = number[begin:end], end - begin
-            batch = Batch(part, y[begin:end], here, here, np.empty(size))
-            flags = (True, ends and end == n)
-            code = engine.many(batch, np.empty(size), (0, size, at_once), flags)
+            block = part, y[begin:end], None if task is None else task[begin:end]
+            code = _learn_block(estimator, engine, block, engine.at_once, ends and end == n)
         if code == UNSOUND:
             for array, kept in before:
                 array[...] = kept
@@ -173,19 +179,46 @@ def learn(
     return worst
 
 
+def _learn_block(
+    estimator: MultiTaskClassifier, engine: Engine, block: Examples, at_once: int, ends: bool
+) -> int:
+    """Learn from a block of examples, checking so many rows at once."""
+    rows, y, task = block
+    if not _signs(y, estimator.classes_, engine.block.y):
+        return UNSOUND
+    if task is None:
+        engine.block.task.fill(0)
+    elif estimator._table is None or not _look_up(task, *estimator._table, engine.block.task):
+        return UNSOUND
+    return engine.learn(rows, y.size, at_once, ends)
+
+
 def parts_of(rows: Rows, n: int) -> Iterator[tuple[int, int, Rows | None]]:
-    """Yield rows with 32-bit indices, part by part where they have others; None if they cannot."""
-    if isinstance(rows, DenseRows) or rows.indices.dtype is INT32:
-        yield 0, n, rows
-        return
-    begin = 0
+    """Yield blocks of rows with 32-bit indices, with their place; None if they cannot have them."""
+    begin, memory = 0, np.empty(NARROWED, dtype=np.int32)
     while begin < n:
-        start = rows.indptr[begin]
-        end = int(np.searchsorted(rows.indptr, start + NARROWED, side="right")) - 1
-        end = min(max(end, begin + 1), n)
-        stop = rows.indptr[end]
-        narrow = np.empty(max(stop - start, 0), dtype=np.int32)
-        fits = 0 <= start <= stop <= rows.indices.size and _narrow(rows.indices[start:stop], narrow)
-        indptr = rows.indptr[begin : end + 1] - start
-        yield begin, end, SparseRows(indptr, narrow, rows.values[start:stop]) if fits else None
+        end = min(begin + BLOCK, n)
+        part: Rows | None
+        if isinstance(rows, DenseRows):
+            part = DenseRows(rows.X[begin:end])
+        elif rows.indices.dtype is INT32:
+            part = rows._replace(indptr=rows.indptr[begin : end + 1])
+        else:
+            reach = rows.indptr[begin] + NARROWED
+            last = int(np.searchsorted(rows.indptr, reach, side="right")) - 1
+            end = min(max(last, begin + 1), end)
+            part = _narrowed(rows, begin, end, memory)
+        yield begin, end, part
         begin = end
+
+
+def _narrowed(rows: SparseRows, begin: int, end: int, memory: np.ndarray) -> SparseRows | None:
+    """Return rows with 32-bit indices, in memory if it is enough; None if they cannot have them."""
+    start, stop = rows.indptr[begin], rows.indptr[end]
+    if not 0 <= start <= stop <= rows.indices.size:
+        return None
+    n = stop - start
+    narrow = memory[:n] if n <= memory.size else np.empty(n, dtype=np.int32)
+    if not _narrow(rows.indices[start:stop], narrow):
+        return None
+    return SparseRows(rows.indptr[begin : end + 1] - start, narrow, rows.values[start:stop])

@@ -20,11 +20,10 @@ from omtl.kernel.row_norms import (
     dense_square_norm,
     pending,
     same_as_numpy,
-    sound_dense,
-    sound_sparse,
     sparse_square_norm,
 )
 from omtl.sklearn.following import Batch, Clock, Manner, follow_inlined
+from omtl.sklearn.row_checks import rows_at_once, sound_dense, sound_sparse
 
 COMPILED = True
 """Whether estimators run compiled code; tests of the rules as plain Python set it to False."""
@@ -32,6 +31,12 @@ COMPILED = True
 SOUND, UNSOUND, RUNAWAY = 0, 1, 2
 """Results of `many`: success; an invalid row, after which the updates must be undone; scores that
 are not finite."""
+
+BLOCK = 2048
+"""Number of rows in a block."""
+
+SPARSE_ROWS = 4
+"""Number of sparse rows that are checked before learning from them."""
 
 
 class Stream(NamedTuple):
@@ -48,6 +53,15 @@ class Stream(NamedTuple):
     sums: np.ndarray
     by_task: bool
     holds: bool
+
+
+class Block(NamedTuple):
+    """Memory for a block of examples, of shape (`BLOCK`,): what `many` needs besides the rows."""
+
+    y: np.ndarray
+    square_norm: np.ndarray
+    score: np.ndarray
+    task: np.ndarray
 
 
 def _one_dense(box, x, label, task, node):
@@ -71,15 +85,15 @@ def _one_dense(box, x, label, task, node):
     return stream.score[0]
 
 
-def _one_sparse(box, indices, order, values, label, task, node):
+def _one_sparse(box, indices, values, label, task, node):
     stream = contents(box)
     one = stream.one
     n = indices.size
-    if n > one.rows.indices.size or values.size < n or order.size < n:
+    if n > one.rows.indices.size or values.size < n:
         raise ValueError("more nonzeros than there is room for")
     for k in range(n):
         one.rows.indices[k] = indices[k]
-        one.rows.values[k] = values[order[k]]
+        one.rows.values[k] = values[k]
     one.rows.indptr[1] = n
     # Zeros are skipped: the same sum, in the order of the others.
     kept = 0
@@ -102,13 +116,12 @@ def _one_sparse(box, indices, order, values, label, task, node):
 
 
 def _sound(stream, rows, begin, end, n_features, square_norm):  # noqa: ARG001
-    return sound_dense(rows, begin, end, square_norm)
+    return sound_dense(rows, (begin, end), square_norm)
 
 
 def _sound_sparse(stream, rows, begin, end, n_features, square_norm):
-    return sound_sparse(
-        rows, begin, end, n_features, square_norm, stream.at, stream.left, stream.sums
-    )
+    memory = stream.at, stream.left, stream.sums
+    return sound_sparse(rows, (begin, end), n_features, square_norm, memory)
 
 
 @by_rows(dense=_sound, sparse=_sound_sparse)
@@ -186,6 +199,14 @@ class Engine:
     n_features : int
     room : int, optional
         Maximum nonzeros of one sparse example; None for dense rows.
+
+    Attributes
+    ----------
+    address : int
+        The address of the box.
+    at_once : int
+        How many rows of a long array are best checked before learning from them.
+    block : Block
     """
 
     def __init__(
@@ -205,18 +226,25 @@ class Engine:
         score = np.zeros(1 + (room or 0))
         self._box = Box(Stream(learner, state, window, clock, one, score, *pending(), *manner))
         self.address = self._box.address
+        self.at_once = SPARSE_ROWS if room is not None else rows_at_once(n_features)
+        y, square_norm, scores = np.empty((3, BLOCK))
+        self.block = Block(y, square_norm, scores, np.empty(BLOCK, np.int64))
+        self._one: Callable | None = None
         self._many: Callable | None = None
         self._arrays = arrays_in((state, window, clock))
 
     def one(self) -> Callable:
         """Return the function for one example, compiled on first use.
 
-        It takes the address; a dense row, or a sparse row's ascending columns, positions of their
-        values, and values; the label or 0; and the indices of task and node.
+        It takes the address; a dense row, or a sparse row's ascending columns and their values;
+        the label or 0; and the indices of task and node.
         """
-        if self.room is None:
-            return self._box.entry(one_dense, VECTOR, *EXAMPLE)
-        return self._box.entry(one_sparse, INDICES, NUMBERS, VECTOR, *EXAMPLE)
+        if self._one is None:
+            if self.room is None:
+                self._one = self._box.entry(one_dense, VECTOR, *EXAMPLE)
+            else:
+                self._one = self._box.entry(one_sparse, INDICES, VECTOR, *EXAMPLE)
+        return self._one
 
     def arrays(self) -> list[np.ndarray]:
         """Return the arrays that learning changes permanently."""
@@ -242,12 +270,19 @@ class Engine:
         flags : tuple of bool
             `learns` and `ends` of `Manner`.
         """
-        rows = batch.rows
+        return self._continue(batch.rows, batch[1:], scores, (*part, *flags))
+
+    def learn(self, rows: Rows, n: int, at_once: int, ends: bool) -> int:
+        """Learn from `n` rows, whose labels and tasks are in the block; as `many`."""
+        y, norm, scores, task = self.block
+        return self._continue(rows, (y, task, task, norm), scores, (0, n, at_once, True, ends))
+
+    def _continue(self, rows: Rows, columns: Any, scores: np.ndarray, flags: Any) -> int:
         if isinstance(rows, DenseRows):
             if self._many is None:
                 self._many = self._box.entry(many_dense, MATRIX, *ARRAYS, *FLAGS)
-            return self._many(self.address, rows.X, *batch[1:], scores, *part, *flags)
+            return self._many(self.address, rows.X, *columns, scores, *flags)
         if self._many is None:
             kinds = (NUMBERS, INDICES, VECTOR, types.int64)
             self._many = self._box.entry(many_sparse, *kinds, *ARRAYS, *FLAGS)
-        return self._many(self.address, *rows, self.n_features, *batch[1:], scores, *part, *flags)
+        return self._many(self.address, *rows, self.n_features, *columns, scores, *flags)

@@ -48,6 +48,9 @@ from omtl.util.errors import UserError
 COMPILED_PARTS = ("_engine", "_quick")
 """Attributes that are recreated if missing."""
 
+NOT_FINITE = "x contains NaN, infinity or a value too large for its square"
+"""The error of an example, for users."""
+
 
 class TaskStream(BaseEstimator):
     """The state of a stream of examples of many tasks, and the rules that continue it."""
@@ -205,11 +208,13 @@ class TaskStream(BaseEstimator):
         if isinstance(rows, SparseRows) != self._shape.sparse:
             return False
         n = X.shape[0]
-        signs = arrays.signs_of(y, n, self.classes_)
-        number = arrays.numbers_of(task, n, self._table, len(self.tasks_))
-        if signs is None or number is None or not self._compiled().knows_norms():
+        if not arrays.plain_labels(y, n, self.classes_):
             return False
-        code = arrays.learn(self, rows, signs, number, ends)
+        if not arrays.plain_tasks(task, n, self._table, len(self.tasks_)):
+            return False
+        if not self._compiled().knows_norms():
+            return False
+        code = arrays.learn(self, rows, y, task, ends)
         if code == RUNAWAY:
             self._warn()
         return code != UNSOUND
@@ -322,7 +327,7 @@ class TaskStream(BaseEstimator):
     ) -> float:
         """Process the only row of `rows`."""
         if not math.isfinite(square_norm[0]):
-            raise ValueError("x contains NaN, infinity or a value too large for its square")
+            raise ValueError(NOT_FINITE)
         number = np.array([self._number_of(task)])
         nodes = self._nodes(number, None if node is None else [node])
         if sign == 0.0 and self.entry.drawn:

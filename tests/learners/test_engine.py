@@ -8,19 +8,36 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import njit
 from scipy import sparse
 
-from omtl.data.rows import square_norms
+from omtl.data.rows import DenseRows, SparseRows, square_norms
 from omtl.kernel import row_norms
+from omtl.kernel.inlining import OPTIONS
 from omtl.sklearn import PassiveAggressive, arrays
 from omtl.sklearn.base import MultiTaskClassifier
+from omtl.sklearn.engine import BLOCK
+from omtl.sklearn.row_checks import rows_at_once, sound_dense, sound_sparse
 from omtl.sklearn.states import arrays_of
 
-N, D = 1500, 37
+N, D = BLOCK + 500, 37
+
+
+@njit(**OPTIONS)
+def checked(X, begin, end, square_norm):
+    """Compute norms of dense rows; return whether all are finite."""
+    return sound_dense(DenseRows(X), (begin, end), square_norm)
+
+
+@njit(**OPTIONS)
+def checked_sparse(indptr, indices, values, square_norm, at, left, sums):
+    """The same of sparse rows of `D` columns, which must also be canonical."""
+    rows = SparseRows(indptr, indices, values)
+    return sound_sparse(rows, (0, indptr.size - 1), D, square_norm, (at, left, sums))
 
 
 def data(is_sparse: bool) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Return more examples than are checked at once, of two tasks."""
+    """Return more than a block of examples, of two tasks."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N, D)) * (rng.random((N, D)) < 0.4)
     y = np.where(X @ rng.normal(size=D) > 0.0, 1, -1)
@@ -42,6 +59,112 @@ def test_norms_are_numpys_to_the_bit(width: int) -> None:
     assert row_norms.same_as_numpy(width, False)
     assert not row_norms.same_as_numpy(row_norms.LONGEST + 1, False)
     assert row_norms.same_as_numpy(0, True)
+
+
+@pytest.mark.parametrize("width", [1, 7, 8, 9, 100, 101, 8192])
+def test_rows_checked_by_twos_have_the_norms_of_rows_alone(width: int) -> None:
+    """An even and an odd number of rows; one that is not finite is found anywhere."""
+    X = np.random.default_rng(2).normal(size=(7, width))
+    for begin, end in ((0, 7), (1, 7), (3, 4), (3, 3)):
+        found = np.zeros(7)
+        assert checked(X, begin, end, found)
+        np.testing.assert_array_equal(found[begin:end], square_norms(X)[begin:end])
+        assert not found[:begin].any() and not found[end:].any()
+    for i in range(7):
+        wrong = X.copy()
+        wrong[i, -1] = np.nan
+        assert not checked(wrong, 0, 7, np.zeros(7))
+    assert rows_at_once(width) % 2 == 0
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "wanted"),
+    [
+        (3, 1.0, True),
+        (2, 1.0, False),
+        (5, 1.0, False),
+        (1, 1.0, False),
+        (3, 0.0, False),
+        (3, 1e-200, False),
+        (3, np.nan, False),
+        (3, 1e200, False),
+    ],
+)
+def test_sparse_rows_that_are_not_canonical_are_found(
+    column: int, value: float, wanted: bool
+) -> None:
+    """Columns that do not ascend, values whose squares are zero or not finite."""
+    indices = np.array([0, 2, column, 5, 1], dtype=np.int32)
+    values = np.array([1.0, 2.0, value, 4.0, 5.0])
+    norms = np.zeros(4)
+    indptr = np.array([0, 0, 4, 4, 5])
+    assert checked_sparse(indptr, indices, values, norms, *row_norms.pending()) == wanted
+    if wanted:
+        assert norms.tolist() == [0.0, 22.0, 0.0, 25.0]
+
+
+@pytest.mark.parametrize("place", [0, -1])
+@pytest.mark.parametrize("column", [-1, D, 2**31 - 1, -(2**31)])
+def test_columns_out_of_range_are_found(place: int, column: int) -> None:
+    """In a row of several nonzeros, and where there is only one."""
+    for n in (1, 9):
+        indices = np.arange(n, dtype=np.int32)
+        indices[place] = column
+        ends = np.array([0, n]), np.array([0, n + 1]), np.array([-1, n]), np.array([n, 0])
+        for indptr in ends:
+            assert not checked_sparse(
+                indptr, indices, np.ones(n), np.zeros(1), *row_norms.pending()
+            )
+        fine = np.arange(n, dtype=np.int32)
+        found = [
+            checked_sparse(indptr, fine, np.ones(n), np.zeros(1), *row_norms.pending())
+            for indptr in ends
+        ]
+        assert found == [True, False, False, False]
+
+
+@pytest.mark.parametrize("kind", ["float16", "longdouble", ">f8", "uint64", "bool"])
+def test_labels_and_tasks_of_any_numeric_type(kind: str) -> None:
+    """Those that compiled code cannot read are converted."""
+    X, y, task = data(is_sparse=False)
+    plain = PassiveAggressive().fit(X, y > 0, task)
+    tasks = task.astype(kind) if kind != ">f8" else task.astype(">i8")
+    model = PassiveAggressive().fit(X, (y > 0).astype(kind), tasks)
+    np.testing.assert_array_equal(learnt(model), learnt(plain))
+
+
+@pytest.mark.parametrize("base", [2**60, 2**63, 2**64 - 2])
+def test_large_labels_and_tasks_are_told_apart(base: int) -> None:
+    """Neighbours that are equal as floating-point numbers, beyond the range of signed integers."""
+    X, y, task = data(is_sparse=False)
+    large = np.array([base, base + 1], dtype=np.uint64)
+    model = PassiveAggressive().fit(X, large[(y > 0).astype(int)], large[task])
+    assert model.tasks_ == (base, base + 1)
+    model.partial_fit(X, large[(y > 0).astype(int)], large[task])
+    plain = PassiveAggressive().fit(X, y, task).partial_fit(X, y, task)
+    np.testing.assert_array_equal(learnt(model), learnt(plain))
+
+
+@pytest.mark.parametrize("at", [0, N - 1])
+def test_a_label_or_task_that_is_unknown_leaves_what_was_learnt(at: int) -> None:
+    """In the first block and after blocks that were learnt from."""
+    X, y, task = data(is_sparse=False)
+    model = PassiveAggressive().partial_fit(X, y, task)
+    before = learnt(model).copy()
+    for wrong, labels, tasks in (("labels", y.copy(), task), ("declared", y, task.copy())):
+        (labels if wrong == "labels" else tasks)[at] = 5
+        with pytest.raises(ValueError, match=wrong):
+            model.partial_fit(X, labels, tasks)
+        np.testing.assert_array_equal(learnt(model), before)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_tasks_are_not_needed_where_there_is_one(is_sparse: bool) -> None:
+    """Neither by the quick way nor by validation."""
+    X, y, _ = data(is_sparse)
+    quick = PassiveAggressive().fit(X, y)
+    slow = PassiveAggressive().fit(X, np.where(y > 0, "yes", "no"))
+    np.testing.assert_array_equal(learnt(quick), learnt(slow))
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,7 @@ def test_mistakes_are_told() -> None:
         r"task 'z' is none of those that were declared \('a', 'b'\)": {"task": "z", "f": 1.0},
         "has a feature that is no number": {"task": "a", "f": "red"},
         "contains NaN": {"task": "a", "f": float("nan")},
+        "infinity or": {"task": "a", "f": 10**400},
     }.items():
         with pytest.raises(ValueError, match=text):
             model.learn_one(x, True)
@@ -120,6 +122,66 @@ def test_mistakes_are_told() -> None:
         model.learn_one({"task": "a", "f": 1.0}, "x")
     assert model.predict_one({"task": "a", "unheard of": 1.0}) is False
     assert model.decision_one({"task": "a"}) == 0.0
+
+
+def test_mistakes_are_told_of_compiled_code() -> None:
+    """The same errors, also for features that are known, with nothing learnt."""
+    test_mistakes_are_told()
+    model = MultiTask(PassiveAggressive(), tasks=("a", "b"))
+    model.learn_one({"task": "a", "f": 1.0}, True)
+    before = model.decision_one({"task": "a", "f": 1.0})
+    for text, x in {
+        "declared": {"task": "z", "f": 1.0},
+        "no number": {"task": "a", "f": "red"},
+        "contains NaN": {"task": "a", "f": float("nan")},
+        "infinity or": {"task": "a", "f": 10**400},
+        "has no feature": {"tusk": "a", "f": 1.0},
+    }.items():
+        for _ in range(2):
+            with pytest.raises(ValueError, match=text):
+                model.decision_one(x)
+            with pytest.raises(ValueError, match=text):
+                model.learn_one(x, False)
+    assert model.decision_one({"task": "a", "f": 1.0}) == before
+
+
+@pytest.mark.parametrize("name", ["PassiveAggressive", "ROMPGD", "DOM1"])
+@pytest.mark.parametrize("n_features", [1, 6])
+def test_compiled_examples_of_known_features_give_the_bits_of_others(
+    name: str, n_features: int
+) -> None:
+    """In any order, with as many other features, and changed after they were scored."""
+    rng = np.random.default_rng(3)
+    quick = MultiTask(ESTIMATORS[name](), tasks=("a", "b", "c"), default_task="c")
+    slow = quick.clone()
+    for i in range(60):
+        features = {f"f{j}": float(rng.normal()) for j in rng.permutation(n_features)}
+        x: dict[str, Any] = {**features, "task": "abc"[i % 3]}
+        if i % 10 == 9:
+            x[f"g{i}"] = x.pop("f0")
+        if i > 30:
+            x.pop("task")
+        scored = [quick.decision_one(x), slow.decision_one(OrderedDict(x))]
+        assert scored[0] == scored[1]
+        if i % 4 == 3:
+            x[next(name for name in x if name != "task")] = float(rng.normal())
+        quick.learn_one(x, i % 7 < 3)
+        slow.learn_one(OrderedDict(x), i % 7 < 3)
+    assert quick._plan is not None and slow._plan is None
+    assert quick._model is not None and slow._model is not None
+    for path, array in arrays_of(quick._model._state).items():
+        np.testing.assert_array_equal(arrays_of(slow._model._state)[path], array, err_msg=path)
+
+
+@pytest.mark.parametrize("kind", [Counter, lambda x: defaultdict(int, x)])
+def test_compiled_features_that_are_not_listed_are_not_asked_for(kind: Any) -> None:
+    """Mappings with a value for any feature are scored by those that they list."""
+    model = MultiTask(PassiveAggressive())
+    for _ in range(3):
+        model.learn_one({"a": 1, "b": 2}, True)
+    x = kind({"a": 1, "c": 5})
+    assert model.decision_one(x) == model.decision_one({"a": 1})
+    assert list(x) == ["a", "c"]
 
 
 def test_the_learner_is_not_touched() -> None:
