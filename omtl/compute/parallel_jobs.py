@@ -6,6 +6,7 @@ same code serves threads, processes, and clusters whose machines share no files.
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Generator, Mapping, Sequence
@@ -162,7 +163,7 @@ def as_done(
                         took = done.result.facts["seconds"] if done.result else None
                         dispatch.meet(done.unit, took)
                     yield dones
-        except Exception as fault:  # `compute_one` catches those of units: this is the engine's
+        except Exception as fault:  # `compute_all` catches those of units: this is the engine's
             if not isinstance(fault, _deaths()):
                 raise
             attempts += 1
@@ -263,6 +264,7 @@ def run(
     outcome = Outcome(reused=len(seconds), seconds=seconds)
     with Progress(len(missing), quiet) as bar, closing(as_done(missing, store, parallel)) as stream:
         saving = _Saving(store, bar, outcome)
+        gc.freeze()  # the units stay till the end: no need to look for garbage in them all the time
         try:
             for ended in stream:
                 for done in ended:
@@ -270,6 +272,7 @@ def run(
                 if saving.is_due(idle=not ended):
                     saving.sync()
         finally:
+            gc.unfreeze()
             saving.sync()
     for unit in missing:  # another run may have stored some first
         known = unit.key in outcome.seconds or unit.key in outcome.failed

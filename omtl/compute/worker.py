@@ -51,9 +51,7 @@ def this_process() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def compute_one(
-    unit: Unit, mark: str = "", is_last: bool = True, before: Unit | None = None
-) -> Done:
+def compute_one(unit: Unit, mark: str = "") -> Done:
     """Compute a unit; return its result, or the reason if it failed.
 
     Parameters
@@ -61,27 +59,32 @@ def compute_one(
     unit : Unit
     mark : str
         The start of this process's memory measurement (`omtl.compute.memory`).
-    is_last : bool
-        Whether it is the last one of its task, which reports the peak.
-    before : Unit, optional
-        A unit of the same task whose code and files this process has.
 
     Raises
     ------
     WriteError
         If the disk is full, which affects all units.
     """
+    make_importable()
+    with one_thread():
+        return _computed(unit, mark)
+
+
+def _computed(unit: Unit, mark: str, is_last: bool = True, is_known: bool = False) -> Done:
+    """Compute a unit by one thread.
+
+    The last unit of a task reports the peak of memory. If the unit's code and files are known to be
+    those of this process, they are not compared.
+    """
     memory.follow(mark)
     result, failure = None, None
     try:
-        if not (before and _made_of_the_same(unit, before)) and not unit.is_same_here():
+        if not is_known and not unit.is_same_here():
             raise UserError(
                 f"{this_process()} has other code or files than the process that asks it for "
                 f"{unit.name}; bring its checkout and its data to the same state"
             )
-        make_importable()
-        with one_thread():
-            result = compute(unit)
+        result = compute(unit)
     except UserError as fault:
         failure = Failure(str(fault), missing_data=isinstance(fault, DataMissing))
     except SystemExit as end:
@@ -96,8 +99,11 @@ def compute_one(
 
 def _made_of_the_same(unit: Unit, other: Unit) -> bool:
     """Whether two units differ only in their repeat, by a quick check."""
-    parts = ("algorithm", "dataset", "protocol")
-    return all(getattr(unit, part) is getattr(other, part) for part in parts)
+    return (
+        unit.algorithm is other.algorithm
+        and unit.dataset is other.dataset
+        and unit.protocol is other.protocol
+    )
 
 
 class Work(NamedTuple):
@@ -123,19 +129,28 @@ _local = threading.local()
 
 
 def compute_all(work: Work) -> list[Done]:
-    """Compute units in a worker, one by one."""
+    """Compute units in a worker, one by one.
+
+    Those of a user's learner are isolated, and so are all if they have limits.
+    """
     dones: list[Done] = []
+    is_apart, is_limited = False, work.seconds is not None or work.mib is not None
+    make_importable()
     with one_thread():
-        for unit in work.units:
-            before = dones[-1].unit if dones and dones[-1].result else None
-            dones.append(_one(unit, work, before))
+        for number, unit in enumerate(work.units, 1):
+            before = dones[-1] if dones else None
+            is_like = before is not None and _made_of_the_same(unit, before.unit)
+            is_apart = is_apart if is_like else is_limited or unit.is_own
+            if is_apart:
+                dones.append(_apart(unit, work))
+            else:
+                is_known = is_like and before is not None and before.result is not None
+                dones.append(_computed(unit, work.mark, number == len(work.units), is_known))
     return dones
 
 
-def _one(unit: Unit, work: Work, before: Unit | None) -> Done:
-    """Compute a unit, isolated if its learner is the user's or it has a limit."""
-    if work.seconds is None and work.mib is None and not unit.is_own:
-        return compute_one(unit, work.mark, unit is work.units[-1], before)
+def _apart(unit: Unit, work: Work) -> Done:
+    """Compute a unit in a process of its own."""
     kind = work.mib, os.environ.get(VARIABLE)
     if getattr(_local, "kind", None) != kind or _local.apart.is_lost():
         _local.kind, _local.apart = kind, Apart(work.mib)
