@@ -76,8 +76,8 @@ def compute_one(
     try:
         if not (before and _made_of_the_same(unit, before)) and not unit.is_same_here():
             raise UserError(
-                f"{this_process()} has other code or files than the process that asks it for "
-                f"{unit.name}; bring its checkout and its data to the same state"
+                f"{this_process()} has different code or data from the process that requested "
+                f"{unit.name}; make its checkout and data the same"
             )
         make_importable()
         with one_thread():
