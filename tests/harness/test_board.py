@@ -185,7 +185,7 @@ def test_taking_part(
     content["cells"][0]["values"] = "1 1"
     path.write_text(json.dumps(content), encoding="utf-8")
     assert main(["board", "--verify", str(path)]) == 2
-    assert "was changed" in capsys.readouterr().err
+    assert "has changed" in capsys.readouterr().err
 
 
 def test_a_replay_finds_what_differs(played: tuple[Board, Store]) -> None:
