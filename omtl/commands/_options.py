@@ -11,7 +11,7 @@ from omtl.experiment.naming import CLOSEST, READINGS
 FLAGS = {
     "one-draw": "shuffle one draw of synthetic data, as the papers do; default: many draws",
     "dry-run": "show how many units would be computed and roughly how long that takes, then exit",
-    "times": "replace the times in results/ by those just measured; default: keep them",
+    "times": "replace the times in results/ with those just measured; default: keep them",
     "all": "include the cells that take hours; default: they are missing, with the reason",
     "json": "print JSON, for scripts",
 }
@@ -91,8 +91,8 @@ def parallel_of(options: argparse.Namespace) -> dict[str, Any]:
     if options.address is not None:
         if "address" not in parallel:
             raise UserError(
-                f"--parallel {options.parallel} has no workers elsewhere, so it takes no "
-                "--address; use --parallel dask or ray"
+                f"--parallel {options.parallel} runs on this machine only, so it takes "
+                "no --address; use --parallel dask or ray"
             )
         parallel["address"] = options.address
     return resolve_jobs(parallel, options.jobs)

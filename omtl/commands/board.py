@@ -30,7 +30,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--from-results",
         action="store_true",
-        help="rank the numbers in results/board, play nothing",
+        help="rank the numbers in results/board without running anything",
     )
     command.add_argument("--to", type=Path, metavar="FOLDER", help="write the files to this folder")
     command.add_argument(

@@ -1,4 +1,4 @@
-"""``omtl readings``: search what a table's paper leaves open."""
+"""``omtl readings``: search the answers to a paper's open questions."""
 
 from __future__ import annotations
 

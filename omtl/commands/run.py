@@ -23,7 +23,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add("--cfg", choices=("job", "hydra", "all"), help="print the config that would run")
     add("--resolve", action="store_true", help="print --cfg with interpolations resolved")
     add("-p", "--package", metavar="NAME", help="the part of --cfg to print, such as algorithm")
-    add("--info", nargs="?", const="all", choices=INFO, help="print how Hydra composes it")
+    add("--info", nargs="?", const="all", choices=INFO, help="print how Hydra composes the config")
     add(
         "--config-dir",
         type=Path,
@@ -31,7 +31,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="your own folder of configs; the same as setting OMTL_OWN",
     )
     add("--hydra-help", action="store_true", help="print Hydra's own help")
-    add("--shell-completion", action="store_true", help="Hydra's: install=bash, query=bash, ...")
+    add(
+        "--shell-completion",
+        action="store_true",
+        help="Hydra's own completion: install=bash, query=bash, ...",
+    )
     add(
         "overrides",
         nargs="*",

@@ -30,7 +30,9 @@ def run(options: argparse.Namespace) -> int:
     paper = describe("table", options.table).paper
     table = plan_table(options.table, named_reading(paper, request.reading), plays=0)
     if any(cell.search for cell in table.cells):
-        raise UserError(f"{options.table} is itself searched; name a table that is played in full")
+        raise UserError(
+            f"{options.table} uses a search itself; name a table whose grids are played in full"
+        )
     rows = cost_of(
         table,
         load_option("search", options.search),

@@ -81,7 +81,7 @@ def fetched(place: str) -> Iterator[Path]:
                 for part in answer.iter_content(2**20):
                     file.write(part)
         except (requests.RequestException, OSError) as fault:
-            raise UserError(f"{place} cannot be fetched ({fault})") from fault
+            raise UserError(f"{place} cannot be downloaded ({fault})") from fault
         yield path
 
 
@@ -133,7 +133,7 @@ def _checked(record: object, path: Path) -> Record:
 
 
 def _damaged(path: Path) -> UserError:
-    return UserError(f"{path} is no archive of units, or a damaged one; nothing of it was taken")
+    return UserError(f"{path} is not an archive of units, or is damaged; nothing was imported")
 
 
 def _identity(record: Record) -> dict[str, Any] | None:

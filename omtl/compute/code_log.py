@@ -1,4 +1,4 @@
-"""The log of code changes since a unit was stored.
+"""Reports of code that has changed since units were stored.
 
 A unit's key depends on the code that makes its result, so exactly the units of changed code are not
 found and are recomputed. For each unit the store records the question and the code that answered
@@ -32,7 +32,7 @@ def changed(store: Store, missing: Sequence[Unit]) -> list[str]:
     )
     return [
         f"the code of {name} changed: {count} stored {'unit is' if count == 1 else 'units are'} "
-        "computed again"
+        "recomputed"
         for name, count in sorted(found.items())
     ]
 

@@ -45,5 +45,7 @@ class Planned(Exception):  # noqa: N818 - it is no fault
         if not self.n_missing:
             return text
         if each is None:
-            return f"{text}; how long that takes is not known, as nothing like it is stored yet"
+            return (
+                f"{text}; how long that takes is unknown, because no similar units are stored yet"
+            )
         return f"{text}: about {duration(each * self.n_missing / self.jobs)}"

@@ -75,6 +75,6 @@ def side_by_side(jobs: Sequence[Job], parallel: Mapping[str, Any]) -> list[Ended
                 for ended in stream:
                     ends.update(ended)
     except BrokenExecutor:
-        died = "a process died meanwhile; give it more memory or fewer jobs, then run it again"
+        died = "a process died meanwhile; provide more memory or use fewer jobs, then run it again"
         ends |= {n: Ended(job.what, None, died) for n, job in enumerate(jobs) if n not in ends}
     return [ends[number] for number in range(len(jobs))]

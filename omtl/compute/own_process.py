@@ -1,4 +1,4 @@
-"""Isolated units: computed in a separate process, which may hang, die or be killed alone.
+"""Isolated units: computed in a separate process, which may hang or die without harming others.
 
 This is used for a user's own learners, and for all learners if units have a limit of time or
 memory. A worker keeps its process from unit to unit and starts another one if it was lost.
@@ -76,7 +76,7 @@ class Apart:
                 if self._process.poll() is not None and not self._ours.poll():
                     raise EOFError
                 if until is not None and time.monotonic() > until:
-                    raise Lost(f"it was not done after {seconds:g} seconds, its limit")
+                    raise Lost(f"it did not finish within its limit of {seconds:g} seconds")
             returned, raised = self._ours.recv()
         except (EOFError, OSError) as fault:
             raise Lost(self._end()) from fault
@@ -110,9 +110,9 @@ class Apart:
         if status is None:
             return "its process no longer answered"
         if status >= 0:
-            return f"its process ended itself with status {status}"
-        why = ", as the system does where memory runs out" * (status == -signal.SIGKILL)
-        return f"its process died of {signal.Signals(-status).name}{why}"
+            return f"its process exited with status {status}"
+        why = ", as the system does when memory runs out" * (status == -signal.SIGKILL)
+        return f"its process was killed by {signal.Signals(-status).name}{why}"
 
 
 def _limit_memory(mib: int) -> None:

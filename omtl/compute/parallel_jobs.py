@@ -170,11 +170,11 @@ def as_done(
             told = f"{type(fault).__name__}: {' '.join(str(fault).split())[:200]}"
             if attempts == ATTEMPTS:
                 raise UserError(
-                    f"workers of {parallel['backend']} died {attempts} times with no unit "
-                    f"done in between ({told}); give them more memory or fewer jobs, then run the "
-                    "same command again: finished units are kept"
+                    f"workers of {parallel['backend']} died {attempts} times without "
+                    f"finishing a unit in between ({told}); give them more memory or fewer jobs, "
+                    "then run the same command again: finished units are kept"
                 ) from fault
-            print(f"omtl: a worker died ({told}); its units are begun again", file=sys.stderr)
+            print(f"omtl: a worker died ({told}); its units are reassigned", file=sys.stderr)
         for key in elsewhere:
             del left[key]
         yield [None] * len(elsewhere)

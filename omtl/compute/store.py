@@ -232,8 +232,7 @@ class Store:
         if done or told:
             moved = f", set aside as {aside.name}" * done
             print(
-                f"{damage.path}: damaged at byte {damage.begin}{moved}; what is lost is computed "
-                "again",
+                f"{damage.path}: damaged at byte {damage.begin}{moved}; lost units are recomputed",
                 file=sys.stderr,
             )
         return done

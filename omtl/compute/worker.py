@@ -81,8 +81,8 @@ def _computed(unit: Unit, mark: str, is_last: bool = True, is_known: bool = Fals
     try:
         if not is_known and not unit.is_same_here():
             raise UserError(
-                f"{this_process()} has other code or files than the process that asks it for "
-                f"{unit.name}; bring its checkout and its data to the same state"
+                f"{this_process()} has different code or data from the process that requested "
+                f"{unit.name}; make its checkout and data the same"
             )
         result = compute(unit)
     except UserError as fault:

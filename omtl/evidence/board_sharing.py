@@ -1,4 +1,4 @@
-"""Gains and harms of sharing between tasks, from learners that differ only in that."""
+"""What sharing between tasks gains or costs, from learners that differ only in what they share."""
 
 from __future__ import annotations
 

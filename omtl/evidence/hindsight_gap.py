@@ -329,7 +329,7 @@ def write_hindsight_gap(request: Request, results: Path = RESULTS) -> tuple[list
     rows = pd.concat(found)
     if rows.empty:
         raise UserError(
-            f"no table is stored that was run by its own rule and by {HONEST}; run "
+            f"no table has stored runs under both its own rule and {HONEST}; run "
             f"`omtl table TABLE --selection {HONEST}` for each first"
         )
     told = [sentence(row) for row in rows.to_dict("records")]

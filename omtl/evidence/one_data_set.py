@@ -1,4 +1,4 @@
-"""A learner beside others on the same streams of a data set, with intervals and tests."""
+"""A learner compared with others on the same streams of one data set, with tests."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def make_statistics(
         anything = any(panel.parts for panel in numbers)
     if not anything:
         raise UserError(
-            f"{name}: nothing is stored or kept for {n_repeats} repeats of reading "
+            f"{name}: there are no results for {n_repeats} repeats of reading "
             f"{reading['name']}; "
             f"run `make reproduce-{kind} {kind.upper()}={name}` first"
         )

@@ -1,4 +1,4 @@
-"""Drawing a figure: panels with their axes, the styles that tell lines apart, one legend."""
+"""Drawing a figure: panels with axes, line styles, and one legend."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def _ranked(found: pd.DataFrame, board: Board) -> pd.DataFrame:
     ranked = ranking(found, board.config["metric"], board.asked.seed)
     if ranked.empty:
         whys = [why for why in found["why"] if why]
-        raise UserError(whys[0] if whys else "a board needs two learners that have numbers")
+        raise UserError(whys[0] if whys else "a board needs at least two learners with results")
     return ranked
 
 

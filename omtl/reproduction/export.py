@@ -139,7 +139,7 @@ def _data_set(name: str, request: Request) -> Parts:  # noqa: ARG001 - as for ta
 def _nothing(command: str, request: Request, description: Description) -> UserError:
     repeats = plural(request.n_repeats(description), "repeat")
     return UserError(
-        f"{description.id}: there is nothing of {repeats} of reading {request.reading}, "
+        f"{description.id}: there are no results for {repeats} of reading {request.reading}, "
         f"seed {request.seed}, in the store or in results/; run `{command}` first, with the same "
         "options"
     )

@@ -161,7 +161,7 @@ def compare_as_asked(
         words.append(f"selection={default_selection(metric)}")
     config = composed(words)
     if config["metric"] is not None:
-        raise UserError(f"metric={config['metric']} is for omtl run; here write --metric NAME")
+        raise UserError(f"metric={config['metric']} is for omtl run; here use --metric NAME")
     known = load_option("comparison", "default")
     names = list(only) or baselines(config["protocol"], known["algorithms"])
     others = [*names, *more]

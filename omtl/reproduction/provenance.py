@@ -141,7 +141,7 @@ def _of_units(table: Table, scored: Scored, request: Request, run: Run | None) -
         fed = sorted({result.facts["data_sha256"] for result in stored})
     hosts: list[Any] = [] if run is None else [run.machine.get("host", {"cpu": run.meta["cpu"]})]
     for result in stored:
-        host = result.facts.get("host", "not recorded: stored before hosts were")
+        host = result.facts.get("host", "not recorded: stored before hosts were recorded")
         if host not in hosts:
             hosts.append(host)
     return {

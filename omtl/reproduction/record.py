@@ -74,7 +74,7 @@ def play(config: dict[str, Any]) -> dict[str, Any]:
     ]
     if not measured:
         raise UserError(
-            f"protocol {experiment.protocol['name']} measures nothing that is one number; "
+            f"protocol {experiment.protocol['name']} measures nothing that is a single number; "
             "see the figures of its paper"
         )
     returned = METRICS[wanted] if wanted else measured[0]
@@ -153,7 +153,7 @@ def collect(folder: Path) -> dict[str, dict[str, Any]]:
             found[path.parent.relative_to(folder).as_posix()] = record
             record["overrides"]
         except (OSError, ValueError, KeyError, TypeError) as fault:
-            raise UserError(f"{path} is no record of a run: {fault}") from fault
+            raise UserError(f"{path} is not a record of a run: {fault}") from fault
     return found
 
 

@@ -77,7 +77,7 @@ def reproduce_table(name: str, request: Request, console: Console) -> Reproduced
     if kept and not request.times:
         earlier = keep_times(table, shown.scored, request)
         if earlier is not shown.scored:
-            console.print("times in results/ stay as they are: --times replaces them by these")
+            console.print("times in results/ are unchanged: --times replaces them with these")
             made = written(earlier)
     folder = folder_for(kept)
     paths = made.write(folder)

@@ -41,7 +41,7 @@ def reproduce_everything(request: Request, console: Console) -> Summary:
             print(f"omtl: {end.what}: {end.fault}", file=sys.stderr)
             summary.failures.append(f"{end.what}: {end.fault}")
         elif getattr(end.returned, "broken", False):
-            summary.failures.append(f"{end.what}: units failed, as its notes tell")
+            summary.failures.append(f"{end.what}: units failed; its notes give the reasons")
         return end
 
     def here(what: str, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What exported files are, as an RO-Crate: ``ro-crate-metadata.json`` (version 1.1)."""
+"""A description of exported files as an RO-Crate: ``ro-crate-metadata.json`` (version 1.1)."""
 
 from __future__ import annotations
 

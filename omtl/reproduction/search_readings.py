@@ -1,4 +1,4 @@
-"""Searching the readings of a table: which answers bring our numbers closest to the published.
+"""Searching the readings of a table: which answers come closest to the published numbers.
 
 From the literal answers, the search goes through the questions, gives each the answer that brings
 the columns that it can move closest, and begins again until a whole round changes nothing. There is
@@ -243,7 +243,7 @@ def write_page(table: str) -> list[Path]:
     paper = describe("table", table).paper
     csv = RESULTS / "readings" / f"{table}.csv"
     if not csv.exists():
-        raise UserError(f"no search of {table} is recorded; run it by: omtl readings {table}")
+        raise UserError(f"no search of {table} is recorded; run: omtl readings {table}")
     chosen = {reading: named_reading(paper, reading)["answers"] for reading in SEARCHES}
     text = page(table, read_csv(csv), questions(paper), chosen)
     return write_all(csv.parent, {f"{table}.md": text, "looks.csv": as_csv(looks())})

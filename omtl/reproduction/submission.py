@@ -108,12 +108,14 @@ def read(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(text_of(path))
     except ValueError as fault:
-        raise UserError(f"{path}: is no submission ({fault})") from fault
+        raise UserError(f"{path}: is not a submission ({fault})") from fault
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise UserError(f"{path}: is no submission of format {FORMAT}; make one by `omtl submit`")
+        raise UserError(
+            f"{path}: is not a submission of format {FORMAT}; create one with `omtl submit`"
+        )
     if content.get("sha256") != digest(content):
         raise UserError(
-            f"{path}: was changed since `omtl submit` made it (its hash is another); make it anew"
+            f"{path}: has changed since `omtl submit` wrote it (its hash differs); write it again"
         )
     return content
 
@@ -216,11 +218,13 @@ def joined(
         rows = rows[rows["dataset"].isin(streams)]
         stale = [row.dataset for row in rows.itertuples() if row.stream != streams[row.dataset]]
         if content["learner"] in set(found["algorithm"]):
-            notes.append(f"{content['learner']} (submitted) has the name of a learner of the board")
+            notes.append(
+                f"{content['learner']} (submitted) has the same name as a learner of the board"
+            )
         elif stale:
             notes.append(
                 f"{content['learner']} (submitted) is left out: {len(stale)} of its {len(rows)} "
-                "streams changed since"
+                "streams have changed since"
             )
         else:
             parts.append(rows.assign(label=rows["label"] + " (submitted)"))

@@ -151,7 +151,8 @@ def drawn(
         turns += [(turn, number, found[i]) for turn, i in enumerate(order)]
     if not turns:
         raise UserError(
-            f"{', '.join(tables)}: no cell was run that is not a time; run `omtl table TABLE` first"
+            f"{', '.join(tables)}: no cell has been run except timings; "
+            "run `omtl table TABLE` first"
         )
     return [one for *_, one in sorted(turns, key=lambda turn: turn[:2])][:n_cells]
 
@@ -328,7 +329,7 @@ def signature(checks: Sequence[Check], name: str, seed: int) -> pd.DataFrame:
         If the name is empty or has more than a line.
     """
     if not name.strip() or not name.isprintable():
-        raise UserError(f"--sign {name!r}: a name is one line of text")
+        raise UserError(f"--sign {name!r}: a name must be one line of text")
     made = signed_off(checks, seed).iloc[0]
     counts = [sum(one.result == kind for one in checks) for kind in RESULTS_OF]
     cells = " ".join(dict.fromkeys(one.row["table"] for one in checks))

@@ -291,7 +291,7 @@ class MultiTask(base.MiniBatchClassifier):
         return task, features
 
     def _no_task(self) -> ValueError:
-        return ValueError(f"the example has no feature {self.task_key!r}, which tells its task")
+        return ValueError(f"the example has no feature {self.task_key!r}, which names its task")
 
     def _one(self, features: dict[Hashable, Any], task: Hashable, sign: float) -> float:
         """Score an example, and learn from it if `sign` is a label, not 0."""
@@ -303,7 +303,9 @@ class MultiTask(base.MiniBatchClassifier):
         try:
             values = np.array([features[name] for name in names], dtype=np.float64)
         except (TypeError, ValueError):
-            raise ValueError(f"the example {features!r} has a feature that is no number") from None
+            raise ValueError(
+                f"the example {features!r} has a feature that is not a number"
+            ) from None
         except OverflowError:
             raise ValueError(NOT_FINITE) from None
         compiled = self._compiled(columns)

@@ -46,7 +46,7 @@ NAVIGATION = (
     ("index.html", "Scoreboard"),
     ("gallery.html", "Figures"),
     ("claims.html", "Claims"),
-    ("proofread.html", "Print"),
+    ("proofread.html", "Proofreading"),
     ("theory.html", "Theory"),
     ("readings.html", "Readings"),
     ("board.html", "Board"),
@@ -195,7 +195,7 @@ def build(
         raise UserError(f"{output} is a file; name a folder for the site with --output")
     if output.is_dir() and any(output.iterdir()) and not (output / MARKER).exists():
         raise UserError(
-            f"{output} has other things in it than a site; name a new folder with --output"
+            f"{output} contains other files than a site; name a new folder with --output"
         )
     done, copied = pages(Sources(results or results_to_read()), store, documentation)
     try:

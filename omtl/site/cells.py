@@ -1,4 +1,4 @@
-"""The cells of a table's page: each beside the published one, with all that is known of it."""
+"""The cells of a table's page: our number, the published one, and all that is known about them."""
 
 from __future__ import annotations
 

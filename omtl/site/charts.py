@@ -1,7 +1,7 @@
 """Charts as SVG, drawn with the page's own colours: numbers over repeats, and lines.
 
-What a chart shows is also told in words (`aria-label`); lines can be read with the pointer and the
-arrow keys (`script.js`), from the numbers that the chart carries.
+What a chart shows is also described in words (`aria-label`); lines can be read with the pointer and
+the arrow keys (`script.js`), from the numbers that the chart carries.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A table's single repeats and learning curves, from the kept results or the store."""
+"""A table's individual repeats and learning curves, from results/ or the store."""
 
 from __future__ import annotations
 

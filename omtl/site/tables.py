@@ -1,4 +1,4 @@
-"""The tables: under each reading, all cells, how far they are from print, and the notes."""
+"""The tables: under each reading, all cells, their distance from the printed numbers, notes."""
 
 from __future__ import annotations
 

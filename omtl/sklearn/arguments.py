@@ -21,8 +21,8 @@ def two_classes(classes: np.ndarray) -> np.ndarray:
         )
     if classes.size < 2:
         raise ValueError(
-            f"two classes are needed, but there is one class or none: {classes.tolist()}; a "
-            "stream that begins with one class must be told both (classes=)"
+            f"two classes are needed, but there is one class or none: {classes.tolist()}; if "
+            "a stream begins with one class, name both (classes=)"
         )
     return classes
 
@@ -31,7 +31,7 @@ def labels_of(task: Any, what: str) -> list[Hashable]:
     """Return labels of tasks as plain, hashable objects."""
     plain = task.tolist() if hasattr(task, "tolist") else task
     if isinstance(plain, str | bytes) or not isinstance(plain, Iterable):
-        raise ValueError(f"{what}={task!r} must be one label an entry, such as a list")
+        raise ValueError(f"{what}={task!r} must be a sequence of labels, such as a list")
     listed = list(plain)
     try:
         set(listed)
@@ -43,10 +43,10 @@ def labels_of(task: Any, what: str) -> list[Hashable]:
 def names_of(tasks: Any) -> tuple[Hashable, ...]:
     """Return the names of declared tasks; raise ValueError if one is repeated or there is none."""
     if isinstance(tasks, set | frozenset):
-        raise ValueError("tasks must have an order, which a set has not: give a list")
+        raise ValueError("tasks must be ordered, and a set is not: pass a list")
     names = labels_of(tasks, "tasks")
     if len(set(names)) != len(names) or not names:
-        raise ValueError(f"tasks={names} must be different labels, at least one")
+        raise ValueError(f"tasks={names} must be one or more distinct labels")
     return tuple(names)
 
 
@@ -83,7 +83,7 @@ def unknown_task(task: Any, names: tuple[Hashable, ...]) -> str:
     """Return the message for a task that was not declared."""
     shown = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
     return (
-        f"task {task!r} is none of those that were declared ({shown}); "
+        f"task {task!r} was not declared (declared: {shown}); "
         "name all tasks when learning begins (tasks=)"
     )
 
@@ -99,9 +99,11 @@ def mixing_of(network: Any, n_tasks: int) -> np.ndarray:
         raise ValueError(str(fault)) from fault
     mixing = np.ascontiguousarray(network, dtype=np.float64)
     if mixing.ndim != 2 or mixing.shape[0] != mixing.shape[1]:
-        raise ValueError(f"network: combination weights of the shape {mixing.shape} are not square")
+        raise ValueError(f"network: combination weights of shape {mixing.shape} are not square")
     if not (np.all(mixing >= 0.0) and np.allclose(mixing.sum(axis=1), 1.0)):
-        raise ValueError("network: combination weights must not be negative, and sum to 1 by row")
+        raise ValueError(
+            "network: combination weights must be non-negative, and each row must sum to 1"
+        )
     return mixing
 
 
@@ -143,7 +145,9 @@ def nodes_of(number: np.ndarray, node: Any, n_nodes: int, n_tasks: int) -> np.nd
         return number.copy()
     nodes = np.asarray(node)
     if nodes.shape != number.shape or nodes.dtype.kind not in "iu":
-        raise ValueError(f"node must be {number.size} whole numbers, one an example")
+        raise ValueError(f"node must be {number.size} whole numbers, one per example")
     if nodes.size and not (nodes.min() >= 0 and nodes.max() < n_nodes):
-        raise ValueError(f"node must be from 0 to {n_nodes - 1}, as the network has {n_nodes}")
+        raise ValueError(
+            f"node must be from 0 to {n_nodes - 1}, because the network has {n_nodes} nodes"
+        )
     return nodes.astype(np.int64)

@@ -278,7 +278,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
     def coef_(self) -> np.ndarray:
         """Return the weights of each task, shape (n_tasks, n_features)."""
         if not self.entry.linear or not self.__sklearn_is_fitted__():
-            why = "has not learnt yet" if self.entry.linear else "has no weights"
+            why = "has not learnt anything yet" if self.entry.linear else "has no weights"
             raise AttributeError(f"coef_: this {type(self).__name__} {why}")
         return coefficients(self)
 

@@ -69,7 +69,7 @@ def _one_dense(box, x, label, task, node):
     one = stream.one
     row = one.rows.X[0]
     if x.size != row.size:
-        raise ValueError("not as many features")
+        raise ValueError("a different number of features")
     for k in range(row.size):
         row[k] = x[k]
     one.square_norm[0] = dense_square_norm(row)

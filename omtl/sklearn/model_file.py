@@ -76,22 +76,22 @@ def load(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:
     except OSError as fault:
         raise UserError(f"{path}: cannot be read ({fault.strerror or fault})") from fault
     except UserError as fault:
-        raise UserError(f"{path}: is no file of a model, or damaged ({fault})") from fault
+        raise UserError(f"{path}: is not a model file, or is damaged ({fault})") from fault
     try:
         about = json.loads(str(arrays["about"]))
         if about["format"] != FORMAT:
             raise KeyError("format")
         if about["version"] != VERSION:
             raise UserError(
-                f"{path}: is of version {about['version']}, and this is a reader of {VERSION}; "
+                f"{path}: has version {about['version']}, but this omtl reads version {VERSION}; "
                 "read it with the omtl that wrote it"
             )
         made = ESTIMATORS[about["learner"]]
         if not issubclass(made, kind):
-            raise UserError(f"{path}: has a {about['learner']}, which is no {kind.__name__}")
+            raise UserError(f"{path}: has a {about['learner']}, not a {kind.__name__}")
         return _filled(made, about, arrays)
     except (KeyError, ValueError, TypeError, AttributeError, OverflowError, MemoryError) as fault:
-        raise UserError(f"{path}: is no file of a model, or damaged ({fault!r})") from fault
+        raise UserError(f"{path}: is not a model file, or is damaged ({fault!r})") from fault
 
 
 def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
@@ -141,7 +141,7 @@ def _written(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return [_written(name, each, arrays) for each in value]
     if type(value) not in PLAIN:
         raise UserError(
-            f"{name}: {value!r} cannot be kept in a file, which takes strings and numbers; "
+            f"{name}: {value!r} cannot be stored in a file, which takes only strings and numbers; "
             "use such labels, or pickle the estimator"
         )
     return value

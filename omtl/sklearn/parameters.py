@@ -73,30 +73,29 @@ TOLD = {
     "rounds": Told(
         "task",
         """rounds : {"task", "example"}
-    What a round is. "task": an example of each task; it is over when all tasks have come, or when
-    a task comes again. "example": every example is a round of its own.""",
+    What a round is. "task": one example per task; the round ends when all tasks have appeared, or
+    when a task appears again. "example": every example is a round of its own.""",
     ),
     "n_rounds": Told(
         None,
         """n_rounds : int, optional
-    Number of rounds to come, where it is known. `fit` counts them where it is not given.""",
+    Number of rounds to come, if known. `fit` counts them if it is not given.""",
     ),
     "n_examples": Told(
         None,
         """n_examples : mapping of task to int, optional
-    Number of examples to come of each task, where it is known. `fit` counts them where it is not
-    given.""",
+    Number of examples to come of each task, if known. `fit` counts them if it is not given.""",
     ),
     "network": Told(
         "full",
         """network : str, mapping or ndarray of shape (n_nodes, n_nodes)
-    Who combines with whom: "full", "ring" or "grid", with one node per task; options of
+    Which nodes combine their weights: "full", "ring" or "grid", with one node per task; options of
     `omtl.data.networks.mixing_matrix`; or the combination weights.""",
     ),
     "random_state": Told(
         0,
         """random_state : int, RandomState instance or None
-    Seed of what the learner draws.""",
+    Seed of the learner's random numbers.""",
     ),
 }
 """Parameters of estimators in addition to the hyper-parameters."""
@@ -162,7 +161,7 @@ def values_in(text: str) -> Values:
     """Return the numbers of an interval, such as ``[0, inf)``."""
     found = INTERVAL.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no interval such as [0, inf) or (0, 1]")
+        raise ValueError(f"{text!r} is not an interval such as [0, inf) or (0, 1]")
     low, high = float(found[2]), float(found[3])
     above = operator.ge if found[1] == "[" else operator.gt
     below = operator.le if found[4] == "]" else operator.lt
@@ -186,7 +185,7 @@ def entry_of(module: str, doc: str) -> Entry:
     lines = [line.partition(" : ") for line in section[1].splitlines()] if section else []
     unknown = [name for name, _, _ in lines if name not in LINES]
     if unknown:
-        raise ValueError(f"there is no {unknown[0]!r} in a section Estimator; known: {[*LINES]}")
+        raise ValueError(f"a section Estimator has no line {unknown[0]!r}; known: {[*LINES]}")
     return Entry(module, values=values, **{name: LINES[name](text) for name, _, text in lines})
 
 

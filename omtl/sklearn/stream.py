@@ -104,7 +104,7 @@ class TaskStream(BaseEstimator):
             if known is None:
                 known = 0 if counted is None else count_rounds(counted, m, self._rounds_by_task())
             if not isinstance(known, Integral) or known < 0:
-                raise ValueError(f"n_rounds={known!r} must be a whole number, not negative")
+                raise ValueError(f"n_rounds={known!r} must be a non-negative whole number")
             shape = shape._replace(n_rounds=int(known))
         if "n_examples" in self.entry.takes:
             shape = shape._replace(n_examples=counts_of(self.n_examples, names, counted))
@@ -174,10 +174,10 @@ class TaskStream(BaseEstimator):
         """Raise ValueError if classes or tasks have changed."""
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
-                f"classes={classes!r} are not those of the first call: {self.classes_}"
+                f"classes={classes!r} differ from those of the first call: {self.classes_}"
             )
         if tasks is not None and names_of(tasks) != self.tasks_:
-            raise ValueError(f"tasks are not those of the first call: {self.tasks_}")
+            raise ValueError(f"tasks differ from those of the first call: {self.tasks_}")
 
     # How it continues
 
@@ -225,7 +225,9 @@ class TaskStream(BaseEstimator):
         positive, negative = y == self.classes_[1], y == self.classes_[0]
         if not np.all(positive | negative):
             strange = np.unique(y[~(positive | negative)])[:5].tolist()
-            raise ValueError(f"y has the labels {strange}, which are not in {self.classes_}")
+            raise ValueError(
+                f"y has the labels {strange}, which are not among the classes {self.classes_}"
+            )
         scores = self._follow(
             self._batch(X, np.where(positive, 1.0, -1.0), task, node), True, ends=ends
         )
@@ -235,7 +237,7 @@ class TaskStream(BaseEstimator):
     def _warn(self) -> None:
         """Warn that the weights have diverged."""
         warnings.warn(
-            f"{type(self).__name__}: scores are no longer finite; take a smaller learning rate",
+            f"{type(self).__name__}: scores are no longer finite; use a smaller learning rate",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -358,7 +360,9 @@ class TaskStream(BaseEstimator):
         try:
             return self._sign[y]
         except (KeyError, TypeError):
-            raise ValueError(f"y={y!r} is none of the classes {self.classes_.tolist()}") from None
+            raise ValueError(
+                f"y={y!r} is not one of the classes {self.classes_.tolist()}"
+            ) from None
 
     def _label_of(self, score: float) -> Any:
         """Return the class of a score as a plain object; the first for a score of 0."""
@@ -392,7 +396,8 @@ def check_begun(estimator: TaskStream) -> None:
     """Raise NotFittedError, at little cost, if no stream has begun."""
     if not hasattr(estimator, "_state"):
         raise NotFittedError(
-            f"this {type(estimator).__name__} has seen nothing yet: call fit, partial_fit or begin"
+            f"this {type(estimator).__name__} has not been fitted yet: "
+            "call fit, partial_fit or begin"
         )
 
 

@@ -111,7 +111,7 @@ class TaskColumn(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             elif self.column in list(X.columns):
                 name = self.column
             else:
-                raise ValueError(f"X has no column {self.column!r}, which was to tell the task")
+                raise ValueError(f"X has no column {self.column!r}, which should name the task")
             return X.drop(columns=[name]) if hasattr(X, "iloc") else X.drop(name), X[name].to_list()
         if not isinstance(self.column, int):
             raise ValueError(f"column={self.column!r} is a name, but X is not a data frame")
@@ -123,7 +123,7 @@ class TaskColumn(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return sparse.csr_array(by_column[:, rest]), task
         X = np.asarray(X)
         if X.ndim != 2:
-            raise ValueError(f"X must have two axes, and has the shape {X.shape}")
+            raise ValueError(f"X must have two axes, but has shape {X.shape}")
         place = self._place(X.shape[1])
         rest = np.delete(X, place, axis=1)
         return rest if rest.dtype != object else rest.astype(np.float64), X[:, place]
@@ -132,5 +132,5 @@ class TaskColumn(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Return the index of the task column, counted from the left."""
         place = int(self.column) + (n_columns if int(self.column) < 0 else 0)
         if not 0 <= place < n_columns:
-            raise ValueError(f"column={self.column} is none of the {n_columns} columns of X")
+            raise ValueError(f"column={self.column} is not one of the {n_columns} columns of X")
         return place

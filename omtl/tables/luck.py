@@ -1,4 +1,4 @@
-"""How much of a search of readings is luck: its recorded trials on numbers never printed.
+"""How much of a search of readings is luck: its recorded trials, compared with placebos.
 
 For each column of a table, the search is modelled as choosing the closest recorded trial, and its
 result as the number of cells within 10 % of the printed numbers. The same choice among the same
@@ -218,7 +218,7 @@ def write_luck(table: str, seed: int = 0) -> Path:
     paths = [folder / f"{table}.csv", folder / f"{table}.cells.csv"]
     if not all(path.exists() for path in paths):
         raise UserError(
-            f"no search of {table} is recorded with its cells; run it by: omtl readings {table}"
+            f"no search of {table} is recorded with its cells; run: omtl readings {table}"
         )
     trials = read_csv(paths[0])
     cells = pd.read_csv(paths[1], dtype={"task": str})

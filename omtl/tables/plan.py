@@ -236,7 +236,7 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
         row, column = rows.get(number["algorithm"]), columns.get(number["dataset"])
         if row is None or column is None:
             raise UserError(
-                f"{name}: the published cell ({number['algorithm']}, {number['dataset']}) is in "
+                f"{name}: the published cell ({number['algorithm']}, {number['dataset']}) matches "
                 "no row and column of the table's description"
             )
         where = row.network, column.published

@@ -108,6 +108,6 @@ class Request:
         honest = honest_rule(own, named_reading(description.paper, self.reading))
         if self.selection == HONEST != honest:
             raise UserError(
-                f"{description.id} is chosen without hindsight by {honest}, not {HONEST}; "
-                f"say --selection {honest}"
+                f"{description.id} is tuned without hindsight by {honest}, not {HONEST}; "
+                f"use --selection {honest}"
             )

@@ -32,5 +32,5 @@ def test_a_figure_has_the_numbers_of_its_table(figure: str, metric: str) -> None
 
 def test_a_column_without_a_number_is_refused() -> None:
     """Because it has no place on the axis."""
-    with pytest.raises(UserError, match="begins with no number"):
+    with pytest.raises(UserError, match="does not begin with a number"):
         number_of("Spam")

@@ -40,11 +40,11 @@ BODIES = {
 """What updates of learners do, which is wrong in each but the last."""
 
 SAYS = {
-    "loops": "it was not done after 25 seconds, its limit",
+    "loops": "it did not finish within its limit of 25 seconds",
     "exits": "its code asked Python to exit (status 3)",
-    "dies": "its process ended itself with status 7",
-    "crashes": "its process died of SIGSEGV",
-    "forks_and_dies": "its process ended itself with status 7",
+    "dies": "its process exited with status 7",
+    "crashes": "its process was killed by SIGSEGV",
+    "forks_and_dies": "its process exited with status 7",
     "allocates": "MemoryError",
     "interrupts": "KeyboardInterrupt",
     "writes_rows": "read-only",

@@ -74,7 +74,7 @@ def test_a_damaged_archive_leaves_the_store_as_it_was(
             "other key": _under(second, payload),
         }[damage]
     )
-    with pytest.raises(UserError, match=r"no archive of units, or a damaged one"):
+    with pytest.raises(UserError, match=r"not an archive of units, or is damaged"):
         pull(archive, other)
     assert not list(other.records())
 
@@ -88,7 +88,10 @@ def _under(record, payload: bytes) -> bytes:
 
 def test_an_archive_at_an_address(store: Store, units: list[Unit], tmp_path: Path) -> None:
     """A sentence where nobody answers."""
-    with pytest.raises(UserError, match="cannot be fetched"), fetched("http://127.0.0.1:9/units"):
+    with (
+        pytest.raises(UserError, match="cannot be downloaded"),
+        fetched("http://127.0.0.1:9/units"),
+    ):
         pass
     push(units, store, tmp_path / "here")
     with fetched(str(tmp_path / "here")) as path:

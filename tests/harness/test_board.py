@@ -185,7 +185,7 @@ def test_taking_part(
     content["cells"][0]["values"] = "1 1"
     path.write_text(json.dumps(content), encoding="utf-8")
     assert main(["board", "--verify", str(path)]) == 2
-    assert "was changed" in capsys.readouterr().err
+    assert "has changed" in capsys.readouterr().err
 
 
 def test_a_replay_finds_what_differs(played: tuple[Board, Store]) -> None:
@@ -218,7 +218,7 @@ def test_what_is_outdated_is_not_mixed(played: tuple[Board, Store]) -> None:
     content["cells"][0]["stream"] = "other"
     both, notes = joined(cells, [content])
     assert "mine" not in set(both["algorithm"])
-    assert notes == ["mine (submitted) is left out: 1 of its 2 streams changed since"]
+    assert notes == ["mine (submitted) is left out: 1 of its 2 streams have changed since"]
 
 
 def test_what_sharing_gains() -> None:

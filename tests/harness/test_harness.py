@@ -257,4 +257,4 @@ def test_a_worker_with_other_code_refuses(monkeypatch: pytest.MonkeyPatch) -> No
     done = worker.compute_one(unit)
     assert done.result is None
     assert done.failure is not None
-    assert "has other code or files than the process that asks" in done.failure.reason
+    assert "has different code or data from the process that requested" in done.failure.reason

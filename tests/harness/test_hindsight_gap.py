@@ -380,9 +380,7 @@ def test_tables_of_the_honest_rule_are_kept_apart(here: Path, filled: Store) -> 
 )
 def test_tables_with_another_honest_rule(name: str, reading: str, rule: str, store: Store) -> None:
     """It is said which."""
-    with pytest.raises(
-        UserError, match=f"{name} is chosen without hindsight by {rule}, not prefix"
-    ):
+    with pytest.raises(UserError, match=f"{name} is tuned without hindsight by {rule}, not prefix"):
         asked = replace(wanted(store, HONEST), reading=reading)
         reproduce.reproduce_table(name, asked, Console(quiet=True))
 

@@ -275,4 +275,4 @@ def test_collecting_nothing_is_told(home: Path, capsys: pytest.CaptureFixture[st
     assert "contains no record of a run" in capsys.readouterr().err
     (home / "result.json").write_text("[]")
     assert omtl(["collect", str(home)]) == 2
-    assert "is no record of a run" in capsys.readouterr().err
+    assert "is not a record of a run" in capsys.readouterr().err

@@ -189,6 +189,6 @@ def test_a_record_without_cells_says_how_to_get_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(luck, "RESULTS", tmp_path)
-    with pytest.raises(UserError, match=f"run it by: omtl readings {TABLE}"):
+    with pytest.raises(UserError, match=f"run: omtl readings {TABLE}"):
         luck.write_luck(TABLE)
     assert luck.sentences(TABLE, "as_published", tmp_path) == []

@@ -322,7 +322,7 @@ def test_the_folder_is_replaced_only_if_it_is_a_site(tmp_path: Path) -> None:
     other = tmp_path / "mine"
     other.mkdir()
     (other / "thesis.tex").write_text("of many years")
-    with pytest.raises(UserError, match="has other things in it"):
+    with pytest.raises(UserError, match="contains other files"):
         build(other, results=tmp_path / "results")
     assert (other / "thesis.tex").read_text() == "of many years"
     with pytest.raises(UserError, match="is a file"):

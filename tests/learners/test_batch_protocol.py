@@ -215,7 +215,7 @@ def test_heat_map_of_wrong_groups_or_nothing(
     assert shown[0].missing == ("ITL, SMTL-e: 0 of 1 repeats are stored",)
     panel = replace(TINY.panels[1], groups={"left": 1, "right": 2})
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: replace(TINY, panels=(panel,)))
-    with pytest.raises(UserError, match="groups of 3 tasks, but 4 tasks"):
+    with pytest.raises(UserError, match="groups of 3 tasks, but there are 4"):
         make_figure("tiny", READING, Request(repeats=1, parallel=SERIAL, store=store), tmp_path)
 
 

@@ -290,9 +290,9 @@ def test_a_docstring_declares_the_estimator() -> None:
     assert words == "in [0, 2)"
     assert [fits(value) for value in (-0.1, 0.0, 2.0, math.nan)] == [False, True, False, False]
     assert entry.values["c"][0] == "at least 2 and finite"
-    with pytest.raises(ValueError, match="no 'takse'"):
+    with pytest.raises(ValueError, match="no line 'takse'"):
         entry_of("mine", "Mine.\n\nEstimator\n---------\ntakse : rounds")
-    with pytest.raises(ValueError, match="is no interval"):
+    with pytest.raises(ValueError, match="is not an interval"):
         entry_of("mine", "Mine.\n\nParameters\n----------\na : float in (0; 1)")
 
 
@@ -495,23 +495,23 @@ def test_wrong_files_are_refused(tmp_path: Path) -> None:
     cut = good.read_bytes()[:-40]
     for content in (b"", b"no model", pickle.dumps([1]), cut, code.getvalue()):
         (tmp_path / "bad").write_bytes(content)
-        with pytest.raises(UserError, match="is no file of a model, or damaged"):
+        with pytest.raises(UserError, match="is not a model file, or is damaged"):
             omtl.sklearn.load(tmp_path / "bad")
     for text, path in {
-        "is of version 9": changed(good, version=9),
-        "has a PassiveAggressive, which is no ROMPGD": good,
+        "has version 9": changed(good, version=9),
+        "has a PassiveAggressive, not a ROMPGD": good,
         "cannot be read": tmp_path / "none",
     }.items():
         with pytest.raises(UserError, match=text):
             ROMPGD.load(path)
     for changes in ({"learner": "print"}, {"format": "x"}, {"params": {"D": 1}}, {"tasks": [1]}):
-        with pytest.raises(UserError, match="is no file of a model"):
+        with pytest.raises(UserError, match="is not a model file"):
             omtl.sklearn.load(changed(good, **changes))
     for array in (np.zeros((1, 1)), read_sealed(good)["state/w"].astype(np.float32)):
         write_sealed(tmp_path / "other.npz", read_sealed(good) | {"state/w": array})
         with pytest.raises(UserError, match="state/w does not fit"):
             omtl.sklearn.load(tmp_path / "other.npz")
-    with pytest.raises(UserError, match=r"tasks: \(1, 2\) cannot be kept in a file"):
+    with pytest.raises(UserError, match=r"tasks: \(1, 2\) cannot be stored in a file"):
         PassiveAggressive().begin(2, [0, 1], [(1, 2)]).save(tmp_path / "x")
 
 
@@ -543,27 +543,27 @@ WRONG = {
         [0] * 5, 1, 0
     ),
     "X has 5 features": lambda: fitted().predict(X[:, :5], TASK),
-    r"task 'x' is none of those .*\(0, 1, 2, 3\).*\(tasks=\)": lambda: fitted().predict_one(
+    r"task 'x' was not declared \(declared: 0, 1, 2, 3\).*\(tasks=\)": lambda: fitted().predict_one(
         X[0], "x"
     ),
-    "task 9 is none": lambda: fitted().partial_fit(X[:1], Y[:1], [9]),
-    r"task \[1\] is none": lambda: fitted().predict_one(X[0], [1]),
+    "task 9 was not declared": lambda: fitted().partial_fit(X[:1], Y[:1], [9]),
+    r"task \[1\] was not declared": lambda: fitted().predict_one(X[0], [1]),
     r"there are 4 tasks: give the task of each example": lambda: fitted().predict(X),
     "task has 2 entries for 120 examples": lambda: fitted().predict(X, [1, 2]),
-    "task='abc' must be one label an entry": lambda: fitted().predict(X, "abc"),
+    "task='abc' must be a sequence of labels": lambda: fitted().predict(X, "abc"),
     "task: a label must be hashable": lambda: fitted().predict(X[:1], [[1]]),
     r"y has the labels \[2\]": lambda: fitted().partial_fit(X[:1], [2], [0]),
-    "y='x' is none of the classes": lambda: fitted().learn_one(X[0], "x", 0),
+    "y='x' is not one of the classes": lambda: fitted().learn_one(X[0], "x", 0),
     "Only binary classification is supported": lambda: PassiveAggressive().fit(
         X, np.arange(120) % 3
     ),
     "one class or none": lambda: PassiveAggressive().partial_fit(X[:1], Y[:1]),
-    "classes=.* are not those of the first call": lambda: fitted().partial_fit(
+    "classes=.* differ from those of the first call": lambda: fitted().partial_fit(
         X, Y, TASK, None, [4, 5]
     ),
-    "tasks are not those of the first": lambda: fitted().partial_fit(X, Y, TASK, tasks=[1]),
-    "tasks must have an order": lambda: PassiveAggressive().begin(2, [0, 1], {"a", "b"}),
-    "must be different labels": lambda: PassiveAggressive().begin(2, [0, 1], ["a", "a"]),
+    "tasks differ from those of the first": lambda: fitted().partial_fit(X, Y, TASK, tasks=[1]),
+    "tasks must be ordered": lambda: PassiveAggressive().begin(2, [0, 1], {"a", "b"}),
+    "must be one or more distinct labels": lambda: PassiveAggressive().begin(2, [0, 1], ["a", "a"]),
     "n_features=0 must be a positive": lambda: PassiveAggressive().begin(0, [0, 1]),
     "PassiveAggressive: C=-1 must be positive": lambda: PassiveAggressive(C=-1).fit(X, Y),
     "C='1' must be a number": lambda: PassiveAggressive(C="1").fit(X, Y),
@@ -573,13 +573,13 @@ WRONG = {
     "no topology 'star'": lambda: DOM1(network="star").fit(X, Y, TASK),
     "unexpected keyword argument 'size'": lambda: DOM1(network={"size": 2}).fit(X, Y, TASK),
     "are not square": lambda: DOM1(network=np.ones((2, 3))).fit(X, Y, TASK),
-    "sum to 1 by row": lambda: DOM1(network=np.ones((4, 4))).fit(X, Y, TASK),
+    "each row must sum to 1": lambda: DOM1(network=np.ones((4, 4))).fit(X, Y, TASK),
     "NS: NS: one node a task is needed": lambda: NS(network={"n_nodes": 2}).fit(X, Y, TASK),
     "node must be from 0 to 3": lambda: DOM1().fit(X, Y, TASK, node=TASK + 1),
     "node must be 120 whole numbers": lambda: DOM1().fit(X, Y, TASK, node=[0.5]),
     "n_examples must give a number to each": lambda: AKLO(n_examples={1: 2}).fit(X, Y, TASK),
     "clip=7 is not known": lambda: AKLO(clip=7).fit(X, Y, TASK),
-    "has seen nothing yet: call fit, partial_fit or begin": lambda: DA().learn_one(X[0], 1),
+    "has not been fitted yet: call fit, partial_fit or begin": lambda: DA().learn_one(X[0], 1),
 }
 
 
@@ -606,7 +606,7 @@ def test_nothing_learnt_nothing_predicted() -> None:
 def test_divergence_is_told() -> None:
     """Scores that are not finite come with a warning."""
     with np.errstate(all="ignore"):
-        with pytest.warns(ConvergenceWarning, match="take a smaller learning rate"):
+        with pytest.warns(ConvergenceWarning, match="use a smaller learning rate"):
             ESTIMATORS["Perceptron"](eta=1e308, margin=1.0).fit(1e10 * X, Y, TASK)
         model = ESTIMATORS["Perceptron"](eta=1e308, margin=1.0).begin(6, [0, 1])
         with pytest.warns(ConvergenceWarning, match="Perceptron: scores are no longer finite"):

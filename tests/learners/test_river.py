@@ -111,14 +111,14 @@ def test_mistakes_are_told() -> None:
     model = MultiTask(PassiveAggressive(), tasks=("a", "b"))
     for text, x in {
         "has no feature 'task'": {"f": 1.0},
-        r"task 'z' is none of those that were declared \('a', 'b'\)": {"task": "z", "f": 1.0},
-        "has a feature that is no number": {"task": "a", "f": "red"},
+        r"task 'z' was not declared \(declared: 'a', 'b'\)": {"task": "z", "f": 1.0},
+        "has a feature that is not a number": {"task": "a", "f": "red"},
         "contains NaN": {"task": "a", "f": float("nan")},
         "infinity or": {"task": "a", "f": 10**400},
     }.items():
         with pytest.raises(ValueError, match=text):
             model.learn_one(x, True)
-    with pytest.raises(ValueError, match=r"y='x' is none of the classes \[False, True\]"):
+    with pytest.raises(ValueError, match=r"y='x' is not one of the classes \[False, True\]"):
         model.learn_one({"task": "a", "f": 1.0}, "x")
     assert model.predict_one({"task": "a", "unheard of": 1.0}) is False
     assert model.decision_one({"task": "a"}) == 0.0
@@ -132,7 +132,7 @@ def test_mistakes_are_told_of_compiled_code() -> None:
     before = model.decision_one({"task": "a", "f": 1.0})
     for text, x in {
         "declared": {"task": "z", "f": 1.0},
-        "no number": {"task": "a", "f": "red"},
+        "not a number": {"task": "a", "f": "red"},
         "contains NaN": {"task": "a", "f": float("nan")},
         "infinity or": {"task": "a", "f": 10**400},
         "has no feature": {"tusk": "a", "f": 1.0},

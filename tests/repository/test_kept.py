@@ -103,7 +103,9 @@ def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["dom-table1", "dom-fig2"])
 def test_nothing_is_exported_of_nothing(name: str, store: Store, tmp_path: Path) -> None:
     """An empty table or figure is a mistake, and no file."""
-    with pytest.raises(UserError, match=f"there is nothing of 3 repeats.* run `omtl .* {name}`"):
+    with pytest.raises(
+        UserError, match=f"there are no results for 3 repeats.* run `omtl .* {name}`"
+    ):
         export.export(name, Request(repeats=3, store=store), tmp_path)
     assert list(tmp_path.iterdir()) == []
 

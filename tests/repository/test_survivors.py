@@ -196,7 +196,7 @@ def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.Mon
     assert small("pm").unit(0, 0).key != base.key
     done = worker.compute_one(base)
     assert done.failure is not None
-    assert "other code or files" in done.failure.reason
+    assert "different code or data" in done.failure.reason
     monkeypatch.undo()
     honest = code_version
     data = base.modules["data"]

@@ -30,7 +30,9 @@ def number_of(column: str) -> float:
     """
     found = re.match(r"[0-9.]+", column)
     if not found:
-        raise UserError(f"column {column!r} begins with no number, by which it could be drawn")
+        raise UserError(
+            f"column {column!r} does not begin with a number, which gives its position on the axis"
+        )
     return float(found[0])
 
 

@@ -41,9 +41,7 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
 def _axes(one: Played, ridges: Sequence[float], scales: Sequence[float]) -> Axes:
     points = one.line.experiment.points
     if not {"C", "b"} <= set(points[0]):
-        raise UserError(
-            f"mistake_bound: {one.line.label} has no C and b, which the theorems are of"
-        )
+        raise UserError(f"mistake_bound: {one.line.label} has no C and b, which the theorems need")
 
     def curves(unit: Unit, result: Result, p: int) -> dict[str, np.ndarray]:
         bounds = bounds_of(unit, points[p], result.arrays["seen"], ridges, scales)

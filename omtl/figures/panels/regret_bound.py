@@ -41,7 +41,7 @@ def regret_of(one: Played, ridges: Sequence[float]) -> Axes:
     """Return the axes of one line's regret (`axes_of`)."""
     points = one.line.experiment.points
     if not {"eta", "b"} <= set(points[0]):
-        raise UserError(f"regret_bound: {one.line.label} has no eta and b, which the theorem is of")
+        raise UserError(f"regret_bound: {one.line.label} has no eta and b, which the theorem needs")
     found = regrets_of(one, lambda unit, point: bounds_of(unit, point, ridges))
     unit = one.units[0]
     setting = setting_of(unit)
@@ -115,7 +115,9 @@ def constants_of(unit: Unit, point: Mapping[str, Any]) -> dict[str, Any]:
     setting = setting_of(unit)
     n_tasks, b = len(setting.tasks.names), float(point["b"])
     if setting.n_nodes != n_tasks:
-        raise UserError("regret_bound: theorem 4 is of one node a task; set network.n_nodes=null")
+        raise UserError(
+            "regret_bound: theorem 4 assumes one node per task; set network.n_nodes=null"
+        )
     return {
         "eta": float(point["eta"]),
         "gradient": dom.gradient_bound(largest_norm(unit), b, n_tasks),

@@ -32,12 +32,12 @@ def map_of(one: Played, groups: dict[str, int]) -> HeatMap:
     """Return the heat map of one method (`axes_of`)."""
     label = one.line.label
     if any("found_eta" not in result.arrays for result in one.results):
-        raise UserError(f"relationship: {label} tells of no relations between tasks (found_eta)")
+        raise UserError(f"relationship: {label} reports no relations between tasks (found_eta)")
     eta = np.array([r.arrays["found_eta"][p] for r, p in one.at_chosen])
     n_repeats, n_tasks = eta.shape[:2]
     if sum(groups.values()) != n_tasks:
         raise UserError(
-            f"relationship: groups of {sum(groups.values())} tasks, but {n_tasks} tasks"
+            f"relationship: groups of {sum(groups.values())} tasks, but there are {n_tasks}"
         )
     group = np.repeat(np.arange(len(groups)), list(groups.values()))
     seen = {"contrast": np.array([contrast(each, group) for each in eta])}

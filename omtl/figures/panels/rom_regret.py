@@ -147,7 +147,7 @@ def regret_of(one: Played, n_horizons: int) -> Axes:
     if len(regularisers) > 1:
         raise UserError(
             f"rom_regret: the grid of {one.line.label} has {len(regularisers)} regularisers; fix "
-            "alpha, beta and gamma, as the best weights in hindsight are of one"
+            "alpha, beta and gamma, because the best weights in hindsight hold for one only"
         )
     [rate], [regulariser] = rates, regularisers
     theory = THEORIES[rate]

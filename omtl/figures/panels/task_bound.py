@@ -51,7 +51,8 @@ def _axes(one: Played, delta: float) -> Axes:
         point["margin"] != 1.0 or point["shift"] != 0 or point["uniform"] for point in points
     ):
         raise UserError(
-            f"task_bound: the theorems are of AKLO with margin 1 and shift 0, not {one.line.label}"
+            "task_bound: the theorems hold for AKLO with margin 1 and shift 0, not for "
+            f"{one.line.label}"
         )
     lams = [float(point["lam"]) for point in points]
     known = not points[0]["doubling"]
