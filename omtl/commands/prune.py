@@ -7,13 +7,13 @@ import argparse
 from omtl.util.status import DONE
 
 HELP = "remove finished units whose code is gone, and damaged files, from the store"
-EXAMPLES = ("prune --only-tell", "prune")
+EXAMPLES = ("prune --dry-run", "prune")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add ``--only-tell``."""
+    """Add ``--dry-run``."""
     command.add_argument(
-        "--only-tell",
+        "--dry-run",
         action="store_true",
         help="only show how many units would be removed",
     )
@@ -24,6 +24,6 @@ def run(options: argparse.Namespace) -> int:
     from omtl.compute.archive import prune
     from omtl.compute.store import Store
 
-    gone, stay = prune(Store.default(), options.only_tell)
-    print(f"{gone} units {'would be removed' if options.only_tell else 'removed'}, {stay} kept")
+    gone, stay = prune(Store.default(), options.dry_run)
+    print(f"{gone} units {'would be removed' if options.dry_run else 'removed'}, {stay} kept")
     return DONE

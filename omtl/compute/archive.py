@@ -165,13 +165,13 @@ class Current:
             return False  # its learner, data set or protocol is gone
 
 
-def prune(store: Store, only_tell: bool = False) -> tuple[int, int]:
+def prune(store: Store, dry_run: bool = False) -> tuple[int, int]:
     """Remove units whose code is gone, damaged files, and those of earlier formats.
 
     Parameters
     ----------
     store : Store
-    only_tell : bool
+    dry_run : bool
         Whether to only count, without removing anything.
 
     Returns
@@ -182,7 +182,7 @@ def prune(store: Store, only_tell: bool = False) -> tuple[int, int]:
     is_current = Current()
     records = list(store.records())
     gone = sum(not is_current(record) for record in records)
-    if not only_tell:
+    if not dry_run:
         for path in sorted(store.folder.glob(f"*{SUFFIX}")):
             rewrite(path, is_current)
         for path in [*store.folder.glob("*.damaged"), *store.folder.glob(OLD_LOG)]:

@@ -109,7 +109,7 @@ def test_units_of_other_code_are_kept_apart_and_pruned(
     assert pull(tmp_path / "old", Store(tmp_path / "other")) == (3, 0, 3)
     (store.folder / "code.log").write_text("")
     (store.folder / "aa").mkdir()
-    assert prune(store, only_tell=True) == (3, 2)
+    assert prune(store, dry_run=True) == (3, 2)
     assert len(list(store.records())) == 5
     assert prune(store) == (3, 2)
     fresh = Store(store.folder)
@@ -131,7 +131,7 @@ def test_commands_push_pull_and_prune(
     monkeypatch.setenv("OMTL_HOME", str(tmp_path / "there"))
     assert main(["pull", archive]) == 0
     assert "2 units, 2 of them new; 2 belong to the installed code" in capsys.readouterr().out
-    assert main(["prune", "--only-tell"]) == 0
+    assert main(["prune", "--dry-run"]) == 0
     assert "0 units would be removed, 2 kept" in capsys.readouterr().out
     assert main(["pull", str(tmp_path / "nothing")]) == 2
     assert "nothing cannot be read" in capsys.readouterr().err
