@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from omtl.data.networks import mixing_matrix
+from omtl.kernel.rules import Shape
 from omtl.sklearn import arrays
 from omtl.util.errors import UserError
 
@@ -77,6 +78,14 @@ def numbers_of(task: Any, n: int, number: Mapping[Hashable, int]) -> list[int]:
         return [number[label] for label in labels]
     except KeyError as fault:
         raise ValueError(unknown_task(fault.args[0], tuple(number))) from None
+
+
+def too_large(estimator: object, shape: Shape) -> str:
+    """Return the message for weights that exceed the memory."""
+    return (
+        f"{type(estimator).__name__}: weights of {shape.n_tasks} tasks and {shape.n_features} "
+        "features do not fit into the memory; hash the features to fewer"
+    )
 
 
 def unknown_task(task: Any, names: tuple[Hashable, ...]) -> str:

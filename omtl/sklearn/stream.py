@@ -28,6 +28,7 @@ from omtl.sklearn.arguments import (
     names_of,
     nodes_of,
     numbers_of,
+    too_large,
     two_classes,
     unknown_task,
 )
@@ -135,7 +136,7 @@ class TaskStream(BaseEstimator):
         except UserError as fault:
             raise ValueError(f"{type(self).__name__}: {fault}") from fault
         except (MemoryError, OverflowError) as fault:
-            raise too_large(self, shape) from fault
+            raise ValueError(too_large(self, shape)) from fault
         self._state = each_array(state, self._without_row_lists)
         holds = hasattr(self.rules, "close_round")
         self._learner, self._shape, self._by_task, self._holds = learner, shape, by_task, holds
@@ -198,8 +199,7 @@ class TaskStream(BaseEstimator):
         return False
 
     def _learn_quickly(self, X: Any, y: Any, task: Any, ends: bool) -> bool:
-        """Learn from arrays that need no conversion; otherwise return False, with nothing
-        learnt."""
+        """Learn from arrays that need no conversion; else return False, with nothing learnt."""
         if not self._place or not engine.COMPILED or hasattr(self, "feature_names_in_"):
             return False
         rows = arrays.plain_rows(X)
@@ -228,9 +228,8 @@ class TaskStream(BaseEstimator):
             raise ValueError(
                 f"y has the labels {strange}, which are not among the classes {self.classes_}"
             )
-        scores = self._follow(
-            self._batch(X, np.where(positive, 1.0, -1.0), task, node), True, ends=ends
-        )
+        batch = self._batch(X, np.where(positive, 1.0, -1.0), task, node)
+        scores = self._follow(batch, True, ends=ends)
         if not np.isfinite(scores).all():
             self._warn()
 
@@ -377,7 +376,7 @@ class TaskStream(BaseEstimator):
         try:
             state = self._learner.new_state(self._shape)
         except (MemoryError, OverflowError) as fault:
-            raise too_large(self, self._shape) from fault
+            raise ValueError(too_large(self, self._shape)) from fault
         wider = iter(arrays_of(state).values())
 
         def grown(name: str, array: np.ndarray) -> np.ndarray:
@@ -399,11 +398,3 @@ def check_begun(estimator: TaskStream) -> None:
             f"this {type(estimator).__name__} has not been fitted yet: "
             "call fit, partial_fit or begin"
         )
-
-
-def too_large(estimator: TaskStream, shape: Shape) -> ValueError:
-    """Return the error for weights that exceed the memory."""
-    return ValueError(
-        f"{type(estimator).__name__}: weights of {shape.n_tasks} tasks and {shape.n_features} "
-        "features do not fit into the memory; hash the features to fewer"
-    )
