@@ -129,7 +129,9 @@ class ParameterFree(NamedTuple):
     lipschitz : float in (0, inf)
         L R: 1 for the hinge and the absolute loss on rows of norm 1.
     wealth : float in (0, inf)
-        Initial wealths e = E > 0; the bound hardly depends on them.
+        Initial wealth e of each task's bets; the bound hardly depends on it.
+    bias_wealth : float in (0, inf)
+        Initial wealth E of the bias's bets.
     loss : int
         As in `omtl.kernel.losses`: 0 the hinge, 1 the absolute, 2 the square loss.
     shared : bool
@@ -140,6 +142,7 @@ class ParameterFree(NamedTuple):
 
     lipschitz: float = 1.0
     wealth: float = 1.0
+    bias_wealth: float = 1.0
     loss: int = HINGE
     shared: bool = True
     refined: bool = False
@@ -150,7 +153,7 @@ class ParameterFree(NamedTuple):
 
     def new_state(self, shape: Shape) -> Biased:
         """Return zero weights."""
-        return Biased(bets(shape, self.wealth), bets(shape._replace(n_tasks=1), self.wealth))
+        return Biased(bets(shape, self.wealth), bets(shape._replace(n_tasks=1), self.bias_wealth))
 
     def score(self, state: Biased, rows: Any, event: Event) -> float:
         """Return w_k·x."""

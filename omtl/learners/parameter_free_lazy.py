@@ -81,7 +81,9 @@ class LazyParameterFree(NamedTuple):
     lipschitz : float in (0, inf)
         L R: 1 for the hinge and the absolute loss on rows of norm 1.
     wealth : float in (0, inf)
-        Initial wealths e = E > 0.
+        Initial wealth e of each task's bets.
+    bias_wealth : float in (0, inf)
+        Initial wealth E of the bias's bets.
     loss : int
         As in `omtl.kernel.losses`.
     refined : bool
@@ -90,6 +92,7 @@ class LazyParameterFree(NamedTuple):
 
     lipschitz: float = 1.0
     wealth: float = 1.0
+    bias_wealth: float = 1.0
     loss: int = HINGE
     refined: bool = False
 
@@ -101,7 +104,7 @@ class LazyParameterFree(NamedTuple):
         """Return zero weights."""
         return Lazy(
             bets(shape, self.wealth),
-            bets(shape._replace(n_tasks=1), self.wealth),
+            bets(shape._replace(n_tasks=1), self.bias_wealth),
             np.zeros(shape.n_features),
             np.zeros(2, dtype=np.int64),
         )

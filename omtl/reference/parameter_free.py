@@ -44,8 +44,9 @@ class Bet:
 def parameter_free(learner: ParameterFree, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of algorithm 4 of Denevi, Stamos and Pontil (2020)."""
     n_tasks, n_features = shape.n_tasks, shape.n_features
-    lipschitz, wealth, loss, shared, refined = learner
-    bias, *own = (Bet(n_features, wealth, refined) for _ in range(1 + n_tasks))
+    lipschitz, wealth, bias_wealth, loss, shared, refined = learner
+    own = [Bet(n_features, wealth, refined) for _ in range(n_tasks)]
+    bias = Bet(n_features, bias_wealth, refined)
     for x, y, k, _ in examples(rounds):
         score = float((own[k].w + (bias.w if shared else 0.0)) @ x)
         s, gap = slope_of(loss, y, score)
@@ -59,8 +60,9 @@ def parameter_free(learner: ParameterFree, rounds: Rounds, shape: Shape) -> Step
 def parameter_free_lazy(learner: LazyParameterFree, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of algorithm 5 of Denevi, Stamos and Pontil (2020)."""
     n_tasks, n_features = shape.n_tasks, shape.n_features
-    lipschitz, wealth, loss, refined = learner
-    bias, *own = (Bet(n_features, wealth, refined) for _ in range(1 + n_tasks))
+    lipschitz, wealth, bias_wealth, loss, refined = learner
+    own = [Bet(n_features, wealth, refined) for _ in range(n_tasks)]
+    bias = Bet(n_features, bias_wealth, refined)
     gradients: list[np.ndarray] = []
     task = -1
     for x, y, k, _ in examples(rounds):

@@ -11,6 +11,8 @@ import numpy as np
 from markupsafe import Markup
 
 from omtl.experiment import descriptions
+from omtl.figures.panels.axes import label_of
+from omtl.measures.metrics import METRICS
 from omtl.site import charts
 from omtl.site.charts import Curve
 from omtl.site.gather import Sources
@@ -35,7 +37,7 @@ Y_LABELS = {
     "task_curves": "cumulative error rate (%)",
     "training_size": "area under the ROC curve",
 }
-"""The quantity on the y axis of each kind of panel."""
+"""The quantity on the y axis of each kind of panel that names no metric."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ def _part(title: str, rows: list[dict[str, str]], panel: descriptions.Panel) -> 
     ends = ", ".join(
         f"{c.label} ends at {charts.shown(float(c.y[-1]))}" for c in curves if c.kind != "published"
     )
-    y_label = Y_LABELS.get(panel.kind, "")
+    y_label = label_of(METRICS[panel.metric]) if panel.metric else Y_LABELS.get(panel.kind, "")
     chart = charts.lines(curves, x_label, y_label, f"{where}: {ends}.", width=640)
     return Part(title, chart, [(c.label, c.kind) for c in curves], notes)
 

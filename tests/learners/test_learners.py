@@ -113,6 +113,7 @@ BASELINES = {
             ParameterFree,
             st.floats(least, 20.0),
             st.floats(0.1, 10.0),
+            st.floats(0.1, 10.0),
             st.integers(0, 1),
             st.booleans(),
             st.just(refined),
@@ -126,6 +127,7 @@ BASELINES = {
     "LazyParameterFree": st.builds(
         LazyParameterFree,
         st.floats(10.0, 20.0),
+        st.floats(0.1, 10.0),
         st.floats(0.1, 10.0),
         st.integers(0, 1),
         st.booleans(),

@@ -31,6 +31,16 @@ PROGRAM = {
         [1.74361419277, 1.6780333774, 1.64521273843, 1.59695458036, 1.57505320693],
         1.08326259467,
     ),
+    ParameterFree(loss=ABSOLUTE, wealth=100.0, bias_wealth=20.0): (
+        [3.06676134168, 2.70152980053, 2.40242898889, 2.21921478318, 2.10537110325],
+        [2.03559626398, 1.97136367424, 1.93886492009, 1.91039610935, 1.8727044246],
+        1.34938009165,
+    ),
+    ParameterFree(loss=ABSOLUTE, refined=True, wealth=100.0, bias_wealth=20.0): (
+        [5.21149224081, 4.72571068507, 4.40731078665, 4.3431542276, 4.18264437121],
+        [4.15643560229, 4.03400580971, 3.96876602239, 3.94198225114, 3.88595116155],
+        1.80788601422,
+    ),
     LazyParameterFree(loss=ABSOLUTE): (
         [3.83818702991, 3.63947030747, 3.69111009686, 3.64115126516, 3.64573340571],
         [3.60825885416, 3.46922858518, 3.39173366897, 3.33763010297, 3.36523089563],
@@ -47,7 +57,8 @@ PROGRAM = {
 ``fit`` of ParameterFreeAggressiveClassic, -AggressiveVariation, -LazyClassic and -LazyVariation
 (dstamos/Parameter-free-MTL at 75e27e0, src/parameter_free_aggressive_mtl.py, SHA-256 a9e0e3dc…, and
 src/parameter_free_lazy_mtl.py, f893de5f…) was run on the stream of the test below, task after task,
-with the first 5 examples of each task as its test examples.
+with the first 5 examples of each task as its test examples; where initial wealths are named, with
+these as its ``inner_wealth_range`` and ``meta_wealth_range``.
 """
 
 

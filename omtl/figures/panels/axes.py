@@ -14,6 +14,7 @@ from omtl.experiment import descriptions
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.selection import select
 from omtl.experiment.unit import Result, Unit
+from omtl.measures.metrics import Metric
 
 DIGITS = 6
 """Significant digits of all numbers that are drawn and written."""
@@ -220,6 +221,12 @@ def line_of(label: str, x: Any, values: np.ndarray, **more: Any) -> Line:
     std = values.std(axis=0, ddof=1) if n_repeats > 1 else np.zeros(values.shape[1])
     std = np.where(std > ROUNDING * np.abs(mean), std, 0.0)
     return Line(label, rounded(x), rounded(mean), rounded(std), n_repeats, values=values, **more)
+
+
+def label_of(metric: Metric) -> str:
+    """Return the label of an axis that shows a metric."""
+    words = "error rate" if metric.name == "error" else metric.name.replace("_", " ")
+    return f"{words} ({metric.unit})" if metric.unit else words
 
 
 def points_with(played: Played, name: str, value: Any) -> list[int]:

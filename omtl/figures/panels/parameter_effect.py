@@ -15,6 +15,7 @@ from omtl.figures.panels.axes import (
     PlannedPanel,
     Played,
     Reference,
+    label_of,
     line_of,
     only,
     points_with,
@@ -34,7 +35,6 @@ def axes_of(
     By default it is the error rate. For each value the rule chooses among the points that have it.
     """
     metric = METRICS[panel.description.metric or "error"]
-    y_label = "error rate (%)" if metric.name == "error" else f"{metric.name} ({metric.unit})"
     parts = []
     for one in played:
         asked = one.line.description
@@ -64,7 +64,7 @@ def axes_of(
         parts.append(
             Axes(
                 f"{asked.symbol or name} ({one.line.label})",
-                y_label,
+                label_of(metric),
                 (line_of(one.line.label, at, np.array(errors).T, params=tuple(params)),),
                 x_scale=asked.scale or "linear",
                 ticks=tuple(float(value) for value in at),

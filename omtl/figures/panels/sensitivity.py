@@ -1,4 +1,4 @@
-"""Precision on the validation part against a hyper-parameter, one line per value of another."""
+"""A number against a hyper-parameter, one line per value of another, at every point of a grid."""
 
 from __future__ import annotations
 
@@ -6,18 +6,29 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of, points_with
+from omtl.experiment.unit import Result
+from omtl.figures.panels.axes import Axes, PlannedPanel, Played, label_of, line_of, points_with
+from omtl.measures.metrics import METRICS
 
 
 def axes_of(
-    panel: PlannedPanel,  # noqa: ARG001
+    panel: PlannedPanel,
     played: Sequence[Played],
 ) -> list[Axes]:
     """Return axes for each method: all points of its grid, none of them chosen.
 
     A line's `parameter` is on the x axis; where it names one more hyper-parameter `by`, there is a
-    line for each value of that, and otherwise the grid has no other.
+    line for each value of that, and otherwise the grid has no other. The number is the panel's
+    metric; by default, the precision on the validation part.
     """
+    metric = METRICS.get(panel.description.metric)
+    y_label = label_of(metric) if metric else "AP@10 on the validation part (%)"
+
+    def numbers(result: Result, mine: list[int]) -> list[float]:
+        if metric is None:
+            return result.arrays["validation"][mine].tolist()
+        return [metric.of(result.arrays, point, None) for point in mine]
+
     parts = []
     for one in played:
         asked = one.line.description
@@ -26,7 +37,7 @@ def axes_of(
         lines = []
         for value in grid[by] if by else [None]:
             mine = points_with(one, by, value) if by else list(range(len(points)))
-            values = np.array([result.arrays["validation"][mine] for result in one.results])
+            values = np.array([numbers(result, mine) for result in one.results])
             label = f"{asked.by_symbol or by} = {value:g}" if by else one.line.label
             at = [float(points[p][name]) for p in mine]
             params = tuple(one.named(p) for p in mine)
@@ -34,7 +45,7 @@ def axes_of(
         parts.append(
             Axes(
                 asked.symbol or name,
-                "AP@10 on the validation part (%)",
+                y_label,
                 tuple(lines),
                 x_scale=asked.scale or "log",
                 title=one.line.label,
