@@ -14,6 +14,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add ``--dry-run``."""
     command.add_argument(
         "--dry-run",
+        dest="only_count",  # not the dry run of commands that compute
         action="store_true",
         help="only show how many units would be removed",
     )
@@ -24,6 +25,6 @@ def run(options: argparse.Namespace) -> int:
     from omtl.compute.archive import prune
     from omtl.compute.store import Store
 
-    gone, stay = prune(Store.default(), options.dry_run)
-    print(f"{gone} units {'would be removed' if options.dry_run else 'removed'}, {stay} kept")
+    gone, stay = prune(Store.default(), options.only_count)
+    print(f"{gone} units {'would be removed' if options.only_count else 'removed'}, {stay} kept")
     return DONE

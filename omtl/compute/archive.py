@@ -165,13 +165,13 @@ class Current:
             return False  # its learner, data set or protocol is gone
 
 
-def prune(store: Store, dry_run: bool = False) -> tuple[int, int]:
+def prune(store: Store, only_count: bool = False) -> tuple[int, int]:
     """Remove units whose code is gone, damaged files, and those of earlier formats.
 
     Parameters
     ----------
     store : Store
-    dry_run : bool
+    only_count : bool
         Whether to only count, without removing anything.
 
     Returns
@@ -182,7 +182,7 @@ def prune(store: Store, dry_run: bool = False) -> tuple[int, int]:
     is_current = Current()
     records = list(store.records())
     gone = sum(not is_current(record) for record in records)
-    if not dry_run:
+    if not only_count:
         for path in sorted(store.folder.glob(f"*{SUFFIX}")):
             rewrite(path, is_current)
         for path in [*store.folder.glob("*.damaged"), *store.folder.glob(OLD_LOG)]:

@@ -197,7 +197,7 @@ def test_other_learners_have_no_bound() -> None:
         ("aklo_sum_rates", {"margin": 0.0}),
         ("aklo_sum_rates", {"shift": 1}),
     ):
-        with pytest.raises(UserError, match="the theorems are of AKLO"):
+        with pytest.raises(UserError, match="the theorems hold for AKLO"):
             axes_of(task_bound, [experiment(name, "accumulation", **fixed)], 1, delta=0.05)
     small = experiment("aklo_sum_rates", "accumulation")
     small.algorithm["grid"] = {"lam": [0.001]}

@@ -109,7 +109,7 @@ def test_units_of_other_code_are_kept_apart_and_pruned(
     assert pull(tmp_path / "old", Store(tmp_path / "other")) == (3, 0, 3)
     (store.folder / "code.log").write_text("")
     (store.folder / "aa").mkdir()
-    assert prune(store, dry_run=True) == (3, 2)
+    assert prune(store, only_count=True) == (3, 2)
     assert len(list(store.records())) == 5
     assert prune(store) == (3, 2)
     fresh = Store(store.folder)

@@ -100,7 +100,7 @@ def test_an_address_needs_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     """A sentence where the engine has no workers elsewhere, or nobody answers."""
     order = ["table", "dom-table1", "--repeats", "1", "--address", "tcp://127.0.0.1:1"]
     assert main(order) == 2
-    assert "--parallel threads has no workers elsewhere" in capsys.readouterr().err
+    assert "--parallel threads runs on this machine only" in capsys.readouterr().err
 
 
 def test_a_run_whose_own_node_of_ray_died_ends(monkeypatch: pytest.MonkeyPatch) -> None:

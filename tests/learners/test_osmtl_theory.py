@@ -116,12 +116,12 @@ def test_theorem_1_bounds_each_tasks_regret(
 ) -> None:
     """After each round, against the best weights in hindsight, none, and random ones."""
     tasks, stream = problem(seed, m, n, 3, noise)
-    more: tuple[Any, ...] = (C, alpha, lam, 1.0, any_task, False)
-    given_all = by_round(tasks, stream)
+    given_all, shape = by_round(tasks, stream), Shape(m, 3, np.eye(m))
+    more: tuple[Any, ...] = (C, alpha, lam, 1.0, any_task)
     steps = (
-        oracle.osmtl_t(given_all, m, 3, *more, False, False)
+        oracle.osmtl_t(OSMTLThreshold(*more), given_all, shape)
         if threshold
-        else oracle.osmtl_e(given_all, m, 3, *more)
+        else oracle.osmtl_e(OSMTLExponential(*more), given_all, shape)
     )
     losses = suffered(steps, tasks, stream)
     rng = np.random.default_rng(seed)
@@ -137,7 +137,8 @@ def test_the_bound_is_reached() -> None:
     tasks = Tasks(x, np.ones(1), np.zeros(1, dtype=np.int64), ("a",))
     stream = rounds(tasks, np.random.default_rng(0), np.random.default_rng(0))
     bound = bound_of(tasks, stream, x / 4.0, C=0.25, alpha=1.0)
-    steps = oracle.osmtl_e(by_round(tasks, stream), 1, 2, 0.25, 1.0, 1.0, 1.0, False, False)
+    learner = OSMTLExponential(C=0.25, alpha=1.0, lam=1.0, margin=1.0)
+    steps = oracle.osmtl_e(learner, by_round(tasks, stream), Shape(1, 2, np.eye(1)))
     np.testing.assert_allclose(bound, suffered(steps, tasks, stream))
 
 
@@ -152,7 +153,8 @@ def test_learning_from_mistakes_only_breaks_the_printed_theorem() -> None:
     bound = bound_of(tasks, stream, U, C, alpha)[0, -1]
     regrets = {}
     for margin in (0.0, 1.0):
-        steps = oracle.osmtl_e(by_round(tasks, stream), 1, 1, C, alpha, 1.0, margin, False, False)
+        learner = OSMTLExponential(C, alpha, lam=1.0, margin=margin)
+        steps = oracle.osmtl_e(learner, by_round(tasks, stream), Shape(1, 1, np.eye(1)))
         regrets[margin] = suffered(steps, tasks, stream).sum()
     assert regrets[0.0] == pytest.approx(1.0 + (T - 1) * (1.0 - C))
     assert regrets[0.0] > 10.0 * bound

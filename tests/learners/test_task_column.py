@@ -70,7 +70,7 @@ def test_tools_that_pass_on_no_metadata() -> None:
 def test_wrong_columns_are_told() -> None:
     """A column that is not there, or a name where there are none."""
     X, y = data()
-    for column, text in {7: "none of the 7 columns", "who": "not a data frame"}.items():
+    for column, text in {7: "not one of the 7 columns", "who": "not a data frame"}.items():
         with pytest.raises(ValueError, match=text):
             TaskColumn(ROMPGD(), column).fit(X, y)
     with pytest.raises(ValueError, match="no column 'who'"):
