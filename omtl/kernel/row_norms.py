@@ -2,7 +2,7 @@
 
 The harness uses the norms computed by `omtl.data.rows.square_norms`. These are bit-identical,
 without a call or a temporary array per row; `same_as_numpy` checks this at run time, because NumPy
-may sum in another order on another CPU. The rows are validated on the way.
+may sum in another order on another CPU.
 """
 
 from __future__ import annotations
@@ -125,38 +125,6 @@ def sparse_square_norm(x, start, end, at, left, sums):
         sums[depth - 1] = total
         begin, n = at[depth - 1], left[depth - 1]
         left[depth - 1] = -1
-
-
-@inlined
-def sound_dense(rows, begin, end, square_norm):
-    """Compute the norms of rows; return whether all are finite."""
-    total = 0.0
-    for i in range(begin, end):
-        square_norm[i] = dense_square_norm(rows.X[i])
-        total += square_norm[i]
-    return total < np.inf
-
-
-@inlined
-def sound_sparse(rows, begin, end, n_features, square_norm, at, left, sums):
-    """Compute the norms of rows; return whether all are finite, canonical and without zeros."""
-    total = 0.0
-    for i in range(begin, end):
-        start, stop = rows.indptr[i], rows.indptr[i + 1]
-        if start < 0 or stop < start or stop > rows.indices.size:
-            return False
-        before = np.int64(-1)
-        sound: Any = True
-        for k in range(start, stop):
-            index = np.int64(rows.indices[k])
-            sound &= index > before
-            sound &= rows.values[k] * rows.values[k] != 0.0
-            before = index
-        if not sound or before >= n_features:
-            return False
-        square_norm[i] = sparse_square_norm(rows.values, start, stop, at, left, sums)
-        total += square_norm[i]
-    return total < np.inf
 
 
 def _norms_of_dense(X, out):

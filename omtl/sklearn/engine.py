@@ -16,6 +16,7 @@ from numba.core import types
 from omtl.data.rows import DenseRows, Rows, SparseRows
 from omtl.kernel.boxes import Box, contents
 from omtl.kernel.inlining import OPTIONS, by_rows, inlined, loop
+from omtl.kernel.row_checks import rows_at_once, sound_dense, sound_sparse
 from omtl.kernel.row_norms import (
     dense_square_norm,
     pending,
@@ -23,7 +24,6 @@ from omtl.kernel.row_norms import (
     sparse_square_norm,
 )
 from omtl.sklearn.following import Batch, Clock, Manner, follow_inlined
-from omtl.sklearn.row_checks import rows_at_once, sound_dense, sound_sparse
 
 COMPILED = True
 """Whether estimators run compiled code; tests of the rules as plain Python set it to False."""

@@ -14,10 +14,10 @@ from scipy import sparse
 from omtl.data.rows import DenseRows, SparseRows, square_norms
 from omtl.kernel import row_norms
 from omtl.kernel.inlining import OPTIONS
+from omtl.kernel.row_checks import rows_at_once, sound_dense, sound_sparse
 from omtl.sklearn import PassiveAggressive, arrays
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.engine import BLOCK
-from omtl.sklearn.row_checks import rows_at_once, sound_dense, sound_sparse
 from omtl.sklearn.states import arrays_of
 
 N, D = BLOCK + 500, 37
