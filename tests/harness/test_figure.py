@@ -197,6 +197,7 @@ def test_wrong_use(monkeypatch: pytest.MonkeyPatch, store: Store, tmp_path: Path
     for changed, what in (
         (replace(panel, ridges=()), "panel c: kind regret_bound needs ridges"),
         (replace(panel, kind="sensitivity"), "panel c: kind sensitivity needs parameter"),
+        (replace(panel, metric="eror"), "no metric 'eror' .did you mean 'error'"),
     ):
         lacking = replace(TINY, panels=(changed,))
         monkeypatch.setattr(plan, "describe", lambda *_, lacking=lacking: lacking)

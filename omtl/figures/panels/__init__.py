@@ -13,6 +13,7 @@ from pkgutil import iter_modules
 
 from omtl.experiment.config import choose
 from omtl.experiment.descriptions import Panel
+from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError
 
 SHARED = ("axes", "beside_bounds", "hindsight")
@@ -42,11 +43,13 @@ def kind_of(panel: Panel) -> Callable:
     Raises
     ------
     UserError
-        If there is no such kind, or it needs a key that the panel lacks.
+        If there is no such kind or metric, or the kind needs a key that the panel lacks.
     """
     known = [module.name for module in iter_modules(__path__) if module.name not in SHARED]
     kind = choose("kind of panel", panel.kind, known)
     for key in NEEDS.get(kind, "").split():
         if not all(getattr(one, key) for one in ([panel] if hasattr(panel, key) else panel.lines)):
             raise UserError(f"panel {panel.label}: kind {kind} needs {key}")
+    if panel.metric:
+        choose("metric", panel.metric, list(METRICS))
     return import_module(f"{__name__}.{kind}").axes_of

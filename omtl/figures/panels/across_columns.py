@@ -7,17 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from omtl.experiment.config import choose
-from omtl.figures.panels.axes import Axes, Mark, PlannedPanel, Played, line_of
+from omtl.figures.panels.axes import Axes, Mark, PlannedPanel, Played, label_of, line_of, number
 from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError
-
-LABELS = {
-    "right": "accuracy on test examples",
-    "wrong": "rate of mistakes",
-    "error": "cumulative error rate (%)",
-}
-"""Metrics in words; others by their names."""
 
 
 def number_of(column: str) -> float:
@@ -42,20 +34,18 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     In each repeat the number is that of the point of the grid that the rule chose.
     """
     asked = panel.description
-    metric = METRICS[choose("metric", asked.metric, list(METRICS))]
+    metric = METRICS[asked.metric]
     by_label: dict[str, dict[float, Played]] = {}
     for one in played:
         by_label.setdefault(one.line.label, {})[number_of(one.line.column)] = one
     lines, marks = [], []
     for label, parts in by_label.items():
         x = sorted(parts)
-        values = [[metric.of(r.arrays, p, None) for r, p in parts[at].at_chosen] for at in x]
+        values = [[number(metric, r, p) for r, p in parts[at].at_chosen] for at in x]
         params = tuple(parts[at].most_chosen for at in x)
         lines.append(line_of(label, x, np.array(values).T, params=params))
         for at, one in parts.items():
             place = one.line.description.published, one.line.column
             if place in panel.published_at:
                 marks.append(Mark(label, panel.published_at[place], at))
-    return [
-        Axes(asked.across, LABELS.get(metric.name, metric.name), tuple(lines), marks=tuple(marks))
-    ]
+    return [Axes(asked.across, label_of(metric), tuple(lines), marks=tuple(marks))]

@@ -19,6 +19,13 @@ from omtl.measures.metrics import Metric
 DIGITS = 6
 """Significant digits of all numbers that are drawn and written."""
 
+WORDS = {
+    "error": "error rate",
+    "right": "accuracy on test examples",
+    "wrong": "rate of mistakes",
+}
+"""Metrics in words; others by their names."""
+
 ROUNDING = 1e-9
 """A deviation below this part of its mean is that of rounded sums, and counts as 0."""
 
@@ -225,8 +232,15 @@ def line_of(label: str, x: Any, values: np.ndarray, **more: Any) -> Line:
 
 def label_of(metric: Metric) -> str:
     """Return the label of an axis that shows a metric."""
-    words = "error rate" if metric.name == "error" else metric.name.replace("_", " ")
+    words = WORDS.get(metric.name, metric.name.replace("_", " "))
     return f"{words} ({metric.unit})" if metric.unit else words
+
+
+def number(metric: Metric, result: Result, point: int) -> float:
+    """Return the metric of a point over all tasks; its worst value if the play diverged."""
+    if result.arrays["diverged"][point] > 0:
+        return metric.worst
+    return metric.of(result.arrays, point, None)
 
 
 def points_with(played: Played, name: str, value: Any) -> list[int]:

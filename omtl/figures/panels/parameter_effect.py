@@ -17,6 +17,7 @@ from omtl.figures.panels.axes import (
     Reference,
     label_of,
     line_of,
+    number,
     only,
     points_with,
     rounded,
@@ -47,10 +48,7 @@ def axes_of(
             results = [only(result, mine) for result in one.results]
             chosen = select(results, [points[i] for i in mine], one.rule)
             errors.append(
-                [
-                    metric.worst if r.arrays["diverged"][p] > 0 else metric.of(r.arrays, p, None)
-                    for r, p in zip(results, map(int, chosen), strict=True)
-                ]
+                [number(metric, r, p) for r, p in zip(results, map(int, chosen), strict=True)]
             )
             params.append(one.named(mine[int(np.bincount(chosen).argmax())]))
         references = [Reference(float(x), text) for x, text in asked.marks.items()]

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from omtl.experiment.unit import Result
-from omtl.figures.panels.axes import Axes, PlannedPanel, Played, label_of, line_of, points_with
+from omtl.figures.panels.axes import (
+    Axes,
+    PlannedPanel,
+    Played,
+    label_of,
+    line_of,
+    number,
+    points_with,
+)
 from omtl.measures.metrics import METRICS
 
 
@@ -21,13 +29,14 @@ def axes_of(
     line for each value of that, and otherwise the grid has no other. The number is the panel's
     metric; by default, the precision on the validation part.
     """
-    metric = METRICS.get(panel.description.metric)
+    name_of_metric = panel.description.metric
+    metric = METRICS[name_of_metric] if name_of_metric else None
     y_label = label_of(metric) if metric else "AP@10 on the validation part (%)"
 
     def numbers(result: Result, mine: list[int]) -> list[float]:
         if metric is None:
             return result.arrays["validation"][mine].tolist()
-        return [metric.of(result.arrays, point, None) for point in mine]
+        return [number(metric, result, point) for point in mine]
 
     parts = []
     for one in played:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of
+from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of, number
 from omtl.measures.metrics import METRICS
 
 
@@ -28,12 +28,7 @@ def axes_of(
     for label, parts in by_label.items():
         sizes, values, params = [], [], []
         for one in sorted(parts, key=lambda part: part.line.experiment.protocol["n_train"]):
-            values.append(
-                [
-                    metric.worst if r.arrays["diverged"][p] > 0 else metric.of(r.arrays, p, None)
-                    for r, p in one.at_chosen
-                ]
-            )
+            values.append([number(metric, r, p) for r, p in one.at_chosen])
             sizes.append(one.line.experiment.protocol["n_train"])
             params.append(one.most_chosen)
         lines.append(line_of(label, sizes, np.array(values).T, params=tuple(params)))
