@@ -6,7 +6,6 @@ same code serves threads, processes, and clusters whose machines share no files.
 
 from __future__ import annotations
 
-import gc
 import sys
 import time
 from collections.abc import Generator, Mapping, Sequence
@@ -264,7 +263,6 @@ def run(
     outcome = Outcome(reused=len(seconds), seconds=seconds)
     with Progress(len(missing), quiet) as bar, closing(as_done(missing, store, parallel)) as stream:
         saving = _Saving(store, bar, outcome)
-        gc.freeze()  # the units stay till the end: no need to look for garbage in them all the time
         try:
             for ended in stream:
                 for done in ended:
@@ -272,7 +270,6 @@ def run(
                 if saving.is_due(idle=not ended):
                     saving.sync()
         finally:
-            gc.unfreeze()
             saving.sync()
     for unit in missing:  # another run may have stored some first
         known = unit.key in outcome.seconds or unit.key in outcome.failed

@@ -134,18 +134,19 @@ def compute_all(work: Work) -> list[Done]:
     Those of a user's learner are isolated, and so are all if they have limits.
     """
     dones: list[Done] = []
-    is_apart, is_limited = False, work.seconds is not None or work.mib is not None
+    is_limited = work.seconds is not None or work.mib is not None
+    is_apart = is_known = False  # of units made of the same as the last one
     make_importable()
     with one_thread():
-        for number, unit in enumerate(work.units, 1):
-            before = dones[-1] if dones else None
-            is_like = before is not None and _made_of_the_same(unit, before.unit)
-            is_apart = is_apart if is_like else is_limited or unit.is_own
+        for unit in work.units:
+            if not dones or not _made_of_the_same(unit, dones[-1].unit):
+                is_apart, is_known = is_limited or unit.is_own, False
             if is_apart:
-                dones.append(_apart(unit, work))
+                done = _apart(unit, work)
             else:
-                is_known = is_like and before is not None and before.result is not None
-                dones.append(_computed(unit, work.mark, number == len(work.units), is_known))
+                done = _computed(unit, work.mark, unit is work.units[-1], is_known)
+            is_known = done.result is not None
+            dones.append(done)
     return dones
 
 

@@ -11,19 +11,14 @@ from omtl.experiment.papers import paper_files
 
 def columns_with(paper: str, dataset: str) -> set[str]:
     """Return the names under which a paper's tables and figures show a data set."""
-    columns = [
-        (column["dataset"], column["published"])
-        for path in paper_files("table*.yaml")
+    shown = [
+        each
+        for pattern, key in (("table*.yaml", "columns"), ("fig*.yaml", "panels"))
+        for path in paper_files(pattern)
         if path.parent.name == paper
-        for column in read_yaml(path)["columns"]
+        for each in read_yaml(path)[key]
     ]
-    panels = [
-        (panel["dataset"], panel.get("published", dataset))
-        for path in paper_files("fig*.yaml")
-        if path.parent.name == paper
-        for panel in read_yaml(path)["panels"]
-    ]
-    return {shown for name, shown in (*columns, *panels) if name == dataset}
+    return {each.get("published", dataset) for each in shown if each["dataset"] == dataset}
 
 
 def for_dataset(
