@@ -27,7 +27,7 @@ from omtl.experiment.config import (
 from omtl.experiment.descriptions import READ_TOO
 from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.naming import READINGS
-from omtl.experiment.unit import compute, learner_class
+from omtl.experiment.unit import compute, hyper_parameters, learner_class
 from omtl.reproduction.record import line, play
 from omtl.tables.plan import descriptions, plan_table
 from omtl.util.errors import UserError
@@ -106,6 +106,8 @@ def test_every_answer_changes_what_it_names(paper: str, question: str, option: s
         group, name, *path = key.split(".")
         for chosen in options(group) if name == "*" else [name]:
             target = dict.fromkeys(READ_TOO[group]) | load_option(group, chosen)
+            if group == "algorithm":  # a learner's defaults are not repeated in its config
+                target["fixed"] = dict.fromkeys(hyper_parameters(target)) | target["fixed"]
             for step in path:
                 assert step in target, f"{key}: {chosen} has no {step}"
                 target = target[step]
