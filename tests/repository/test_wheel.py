@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pages import PAGES, lines_of
 
-from omtl.util.paths import ROOT
+from omtl.util.paths import RESULTS, ROOT
 
 JOURNEYS = sorted((ROOT / "scripts" / "journeys").glob("*.sh"))
 
@@ -112,6 +112,12 @@ def test_a_journey(journey: Path, installed: Path, home: Path, tmp_path: Path) -
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert not list(installed.rglob(".omtl")), "something was kept beside the installed package"
+
+
+def test_all_results_travel_in_the_wheel(installed: Path) -> None:
+    """So that the site is whole without a checkout; runs with few repeats stay behind."""
+    shipped = {path.name for path in (installed / "omtl" / "shipped" / "results").iterdir()}
+    assert shipped == {path.name for path in RESULTS.iterdir()} - {"partial"}
 
 
 @pytest.mark.parametrize("journey", JOURNEYS, ids=[path.stem for path in JOURNEYS])
