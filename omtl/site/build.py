@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -104,7 +105,8 @@ def pages(
     ranked = board(sources)
     made = environment()
     at = commit()
-    made.globals |= {"commit": at, "papers": all_papers, "paper_names": names}
+    made.globals |= {"version": version("omtl"), "commit": at}
+    made.globals |= {"papers": all_papers, "paper_names": names}
     made.globals |= {
         "documentation": documentation,
         "source_of": linked(os.environ.get(REPOSITORY, ""), at),
