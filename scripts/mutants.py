@@ -31,11 +31,11 @@ from omtl.util.paths import ROOT
 from scripts.records import record
 
 TARGETS = {
-    "data_fetchers/_download.py": "test_fetch.py",
-    "data_fetchers/fetch.py": "test_fetch.py test_survivors.py",
+    "data_fetchers/_download.py": "test_fetch.py test_fetch_servers.py",
+    "data_fetchers/fetch.py": "test_fetch.py test_fetch_servers.py test_survivors.py",
     "omtl/util/archives.py": "test_archives.py",
     "omtl/util/files.py": "test_survivors.py test_faults.py -k 'survivors or file or lock or left'",
-    "omtl/experiment/code.py": "test_keys.py test_harness.py test_survivors.py -k 'not loads'",
+    "omtl/experiment/code.py": "test_keys.py test_harness.py test_code_versions.py -k 'not loads'",
     **dict.fromkeys(
         ("omtl/compute/parallel_jobs.py", "omtl/compute/worker.py"),
         "test_store.py test_survivors.py test_faults.py "
@@ -45,7 +45,7 @@ TARGETS = {
     "-k 'selection or oracle or targets or honest or validation or diverged'",
     "omtl/evidence/paired_tests.py": "test_statistics.py",
     "omtl/compute/store.py": "test_store.py test_survivors.py -k 'not killed'",
-    "omtl/experiment/unit.py": "test_keys.py test_store.py test_survivors.py "
+    "omtl/experiment/unit.py": "test_keys.py test_store.py test_survivors.py test_code_versions.py "
     "-k 'not loads and not killed'",
     "omtl/tables/verdict.py": "test_verdict.py",
     "omtl/data/validation.py": "test_validation.py",

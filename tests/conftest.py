@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from archive_server import server  # noqa: F401 (a fixture)
+from archive_server import plain_surroundings, server  # noqa: F401 (fixtures)
 from hypothesis import settings
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does, before NumPy

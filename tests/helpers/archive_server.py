@@ -11,9 +11,11 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
+from data_fetchers import _download
 from data_fetchers.fetch import Archive, RemoteFile
 
 BODY = bytes(range(256)) * 512
@@ -135,3 +137,18 @@ def member(name: str, content: bytes = BODY, **fields: object) -> tuple[tarfile.
     for key, value in fields.items():
         setattr(info, key, value)
     return info, content
+
+
+@pytest.fixture
+def plain_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set no variables of ours, and wait for no server."""
+    for name in ("OMTL_DATA", "OMTL_DATA_MIRROR", "OMTL_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(_download, "RETRY_DELAYS", (0.0, 0.01))
+    monkeypatch.setattr(_download, "READ_TIMEOUT", 0.2)
+
+
+def files_in(folder: Path) -> list[str]:
+    """Return the files below a folder."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir())

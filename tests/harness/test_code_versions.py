@@ -1,0 +1,189 @@
+"""What of the code counts for a unit's key: modules, imports, versions, one's own learners."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from miniature import small
+
+from omtl.compute import worker
+from omtl.experiment.code import (
+    PACKAGES,
+    _code_of,
+    _versions,
+    _without_docstrings,
+    code_of,
+    code_version,
+)
+from omtl.experiment.config import FOREIGN, TARGET
+from omtl.experiment.unit import Unit, compute, new_learner, setting_of
+from omtl.kernel.not_compiled import REFUSALS
+from omtl.learners.perceptron import Perceptron
+from omtl.util import compile_cache
+from omtl.util.errors import UserError
+
+
+def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other bytes, or another parser, make other units, here and at a worker's."""
+    base = small("pm").unit(0, 0)
+    assert base.key
+    monkeypatch.setattr("omtl.experiment.unit.files_of", lambda _: {"file": "0" * 64})
+    assert small("pm").unit(0, 0).key != base.key
+    done = worker.compute_one(base)
+    assert done.failure is not None
+    assert "different code or data" in done.failure.reason
+    monkeypatch.undo()
+    honest = code_version
+    data = base.modules["data"]
+    monkeypatch.setattr(
+        "omtl.experiment.unit.code_version", lambda name: honest(name) + "!" * (name == data)
+    )
+    assert small("pm").unit(0, 0).key != base.key
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_task_is_computed_by_the_code_that_asks(
+    same: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looked at once for units that differ in their repeat only, and again after a failure."""
+    looked: list[int] = []
+    monkeypatch.setattr(Unit, "is_same_here", lambda unit: (looked.append(unit.repeat), same)[1])
+    units = [*small("pm").repeats(0, 3), small("dom2").unit(0, 3)]
+    dones = worker.compute_all(worker.Work(units, "", None, None))
+    assert [done.result is not None for done in dones] == [same] * 4
+    assert looked == ([0, 3] if same else [0, 1, 2, 3])
+    assert [bool(done.peak_mib) for done in dones] == [False, False, False, True]
+
+
+def test_a_network_counts_by_what_it_is_and_not_by_its_name() -> None:
+    """As all that only people read."""
+    unit = small("dom2").unit(0, 0)
+    assert unit.network is not None
+    assert replace(unit, network={**unit.network, "name": "other"}).key == unit.key
+    assert replace(unit, network={**unit.network, "include_self": False}).key != unit.key
+
+
+def test_foreign_learners_are_known_by_their_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose modules are in the key, and who are fed rows that are not lean."""
+    ours = small("pm").unit(0, 0)
+    target = {TARGET: "sklearn.linear_model.SGDClassifier"}
+    theirs = replace(ours, algorithm={**ours.algorithm, "learner": FOREIGN, "fixed": target})
+    assert (ours.foreign, theirs.foreign) == ((), ("sklearn.linear_model",))
+    lean: list[bool] = []
+
+    def fed(*_: Any, is_lean: bool) -> None:
+        lean.append(is_lean)
+        raise UserError("enough")
+
+    monkeypatch.setattr("omtl.experiment.unit.load_fed", fed)
+    for unit in (ours, theirs):
+        with pytest.raises(UserError, match="enough"):
+            setting_of(unit)
+    assert lean == [True, False]
+
+
+class AROW:
+    """A learner of one's own with the name of one of ours, whose values are not bounded as ours."""
+
+    r: float
+
+    def __init__(self, r: float) -> None:
+        self.r = r
+
+
+def test_values_of_ones_own_learner_are_its_own_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its name is."""
+    ours = small("arow").unit(0, 0).algorithm
+    with pytest.raises(UserError, match="must be"):
+        new_learner(ours, {"r": -1.0})
+    monkeypatch.setattr("omtl.experiment.unit.learner_class", lambda _: AROW)
+    assert new_learner(ours, {"r": -1.0}).r == -1.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"), [(AROW, "is a plain class"), (Perceptron, "cannot be compiled")]
+)
+def test_a_learner_that_is_not_compiled_is_told_why(
+    kind: type, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plain class where compiled ones are played, and a compiled one that numba refuses."""
+    unit = small("pm").unit(0, 0)
+
+    def refuses(*_: Any) -> None:
+        raise REFUSALS[0]("no")
+
+    monkeypatch.setattr(f"{unit.protocol['module']}.play_grid", refuses)
+    monkeypatch.setattr(f"{unit.protocol['module']}.NEEDS", ())
+    monkeypatch.setattr("omtl.experiment.unit.learner_class", lambda _: kind)
+    with pytest.raises(UserError, match=says):
+        compute(unit)
+
+
+def test_a_module_of_a_package_counts_by_its_version() -> None:
+    """By that of its package; the project's own counts by its code."""
+    assert code_of("yaml.nodes").packages == {"yaml"}
+    assert code_of("omtl.experiment.unit").packages <= PACKAGES.keys()
+
+
+def test_a_fix_of_python_changes_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another minor version does."""
+    keys = []
+    for release in (("3", "12", "1"), ("3", "12", "2"), ("3", "13", "1")):
+        monkeypatch.setattr("platform.python_version_tuple", lambda release=release: release)
+        keys.append(_versions.__wrapped__(frozenset()))
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_bare_strings_do_not_count_however_many() -> None:
+    """A body of two of them is as empty as one of one."""
+    one, two = (ast.parse(f"def f():\n{strings}") for strings in (" 'a'\n", " 'a'\n 'b'\n"))
+    assert ast.dump(_without_docstrings(one)) == ast.dump(_without_docstrings(two))
+
+
+def test_plain_imports_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those from a module are."""
+    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
+    (tmp_path / "mine.py").write_text("import step\n")
+    versions = set()
+    for number in (1, 2):
+        (tmp_path / "step.py").write_text(f"x = {number}")
+        _code_of.cache_clear()
+        versions.add(code_version("mine"))
+    _code_of.cache_clear()
+    assert len(versions) == 2
+
+
+def test_relative_imports_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To a folder above too."""
+    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
+    (tmp_path / "pack" / "sub").mkdir(parents=True)
+    for name in ("pack/__init__.py", "pack/sub/__init__.py"):
+        (tmp_path / name).touch()
+    (tmp_path / "pack" / "sub" / "mine.py").write_text("from ..step import x\n")
+    versions = set()
+    for number in (1, 2):
+        (tmp_path / "pack" / "step.py").write_text(f"x = {number}")
+        _code_of.cache_clear()
+        versions.add(code_version("pack.sub.mine"))
+    _code_of.cache_clear()
+    assert len(versions) == 2
+
+
+def test_compiled_code_is_kept_by_all_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of the package and those of one's own."""
+    package = tmp_path / "package"
+    package.mkdir()
+    monkeypatch.setattr(compile_cache, "PACKAGE", package)
+    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
+    seen = {compile_cache.source_hash()}
+    for path in (package / "rules.py", tmp_path / "mine.py"):
+        for text in ("x = 1", "x = 2"):
+            path.write_text(text)
+            seen.add(compile_cache.source_hash())
+    assert len(seen) == 5

@@ -1,0 +1,47 @@
+"""Figures of OMTRSL: numbers between two shares of queries, and claims about lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from described import a_claim
+
+from omtl.evidence.claims import judge_claim, outcome_of
+from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
+from omtl.experiment.unit import Result
+from omtl.figures.numbers import Shown
+from omtl.figures.panels.axes import Axes, line_of
+from omtl.figures.panels.query_ratio import through
+
+
+def test_values_between_two_shares_of_queries() -> None:
+    """Straight from point to point, and nothing beyond the last."""
+    result = Result(
+        {"queries": np.array([[60, 20], [5, 15]]), "examples": np.array([100, 100])}, {}
+    )
+    found = through(result, np.array([40.0, 10.0]), np.array([0.05, 0.1, 0.25, 0.4, 0.5]))
+    np.testing.assert_allclose(found, [np.nan, 10.0, 25.0, 40.0, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        ({"higher": ["A"], "than": ["B"], "at": [1, 2]}, HOLDS),
+        ({"higher": ["A"], "than": ["B"], "at": [1, 2], "by": 1.02}, UNDECIDED),
+        ({"higher": ["A"], "than": ["B"], "at": [2], "by": 5}, HOLDS),
+        ({"lower": ["A"], "than": ["B"], "at": [2]}, FAILS),
+        ({"higher": ["A"], "than": ["B"], "at": [3]}, UNDECIDED),  # there is no such point
+        ({"higher": ["A"], "than": ["C"], "at": [1]}, UNDECIDED),  # nor such a line
+        ({"higher": ["A"], "than": ["B"], "at": [1], "parts": ["other"]}, UNDECIDED),
+        ({"ratio": ["A"], "than": ["B"], "at": [2], "at_least": 1.5}, HOLDS),
+    ],
+)
+def test_claims_may_name_lines_of_figures(part: dict[str, Any], expected: str) -> None:
+    """At each x that they name, paired over the repeats."""
+    one = line_of("A", [1, 2], np.array([[3.0, 20.0], [7.0, 22.0], [6.0, 21.0]]))
+    other = line_of("B", [1, 2], np.array([[2.0, 10.0], [6.0, 11.0], [4.9, 10.0]]))
+    shown = [Shown("a", "", (Axes("x", "y", (one, other), title="AP@k"),))]
+    found = judge_claim(a_claim({"panel": "a", **part}, figure="dom-fig2"), shown)
+    assert outcome_of(one.outcome for one in found) == expected
