@@ -22,10 +22,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtl.data.rows import rows_of
 from omtl.data.validation import sound_rows
+from omtl.kernel.resumed_loop import Batch
 from omtl.kernel.rules import findings
 from omtl.sklearn.arguments import names_of, two_classes
 from omtl.sklearn.coefficients import coefficients
-from omtl.sklearn.following import Batch
 from omtl.sklearn.states import each_array
 from omtl.sklearn.stream import COMPILED_PARTS, TaskStream
 
