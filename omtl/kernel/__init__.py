@@ -26,6 +26,12 @@
 `copies`            operations on copies of a part of the weights
 `seen_features`     the features seen so far
 `grid_loop`         the same loop for all points of a grid at once
+`resumed_loop`      the loop for streams that arrive piece by piece
+`compiled_stream`   the compiled code of such a stream, and the calls that continue it
+`boxes`             values that compiled code reads at an address
+`lookups`           labels, tasks and column indices, converted and checked in one pass
+`row_checks`        checks of rows before learning from them
+`row_norms`         squared norms of rows, with NumPy's order of sums
 `not_compiled`      why numba refuses a learner, in one line
 ==================  ================================================================================
 """

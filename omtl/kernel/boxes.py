@@ -10,7 +10,7 @@ This file contains all uses of numba's private parts for this.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -109,7 +109,7 @@ class Box:
     def entry(self, function: Any, *kinds: types.Type) -> Callable:
         """Return a compiled function's entry point for this box and arguments of these types.
 
-        It is called with the address and the arguments. It does not check their types: the caller
-        must.
+        It is called with the arguments alone. It does not check their types: the caller must. The
+        box must outlive it.
         """
-        return function.compile((self.kind, *kinds))
+        return partial(function.compile((self.kind, *kinds)), self.address)

@@ -17,7 +17,8 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from omtl.kernel.inlining import inlined
+from omtl.data.rows import Rows
+from omtl.kernel.inlining import by_rows
 from omtl.kernel.row_norms import dense_square_norm, sparse_square_norm
 
 AHEAD = 4096
@@ -93,9 +94,7 @@ def _pairs_of_squares(typingctx: Any, x: Any, y: Any, size: Any) -> tuple[Any, C
     return signature, generate
 
 
-@inlined
-def sound_dense(rows, part, square_norm):
-    """Compute the norms of rows, from one to before another; return whether all are finite."""
+def _sound_dense(rows, part, n_features, square_norm, pending):  # noqa: ARG001
     begin, end = part
     total = 0.0
     d = rows.X.shape[1]
@@ -119,19 +118,14 @@ def sound_dense(rows, part, square_norm):
     return total < np.inf
 
 
-@inlined
-def sound_sparse(rows, part, n_features, square_norm, pending):
-    """Compute the norms of rows; return whether all are finite, canonical and without zeros.
-
-    `pending` is memory for `sparse_square_norm`. Views let the compiler take several nonzeros at
-    once.
-    """
+def _sound_sparse(rows, part, n_features, square_norm, pending):
     at, left, sums = pending
     total = 0.0
     for i in range(part[0], part[1]):
         start, stop = rows.indptr[i], rows.indptr[i + 1]
         if start < 0 or stop < start or stop > rows.indices.size:
             return False
+        # Views let the compiler take several nonzeros at once.
         indices, values = rows.indices[start:stop], rows.values[start:stop]
         _ask_beyond(indices)
         _ask_beyond(values)
@@ -146,3 +140,23 @@ def sound_sparse(rows, part, n_features, square_norm, pending):
         square_norm[i] = sparse_square_norm(values, 0, n, at, left, sums)
         total += square_norm[i]
     return total < np.inf
+
+
+@by_rows(dense=_sound_dense, sparse=_sound_sparse)
+def sound(rows: Rows, part: Any, n_features: int, square_norm: Any, pending: Any) -> bool:
+    """Compute the norms of rows; return whether all are valid. Only compiled code calls this.
+
+    Dense rows must be finite; sparse ones also canonical and without zeros.
+
+    Parameters
+    ----------
+    rows : Rows
+    part : tuple of int
+        The first row, and the one before which to stop.
+    n_features : int
+    square_norm : ndarray
+        Where the norms are written.
+    pending : tuple of ndarray
+        Memory for `sparse_square_norm`.
+    """
+    raise NotImplementedError

@@ -1,35 +1,38 @@
-"""Oracles of the baselines that no paper of the project has, with full matrices."""
+"""Oracles of the single-task baselines that no paper of the project has, with full matrices."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 import numpy as np
+from scipy.special import ndtri
 
 from omtl.kernel.rules import Shape
 from omtl.learners.adagrad import AdaGrad
+from omtl.learners.alma import ALMA
 from omtl.learners.arow import AROW
 from omtl.learners.gradient import GradientDescent
 from omtl.learners.majority import Majority
+from omtl.learners.passive_aggressive import PassiveAggressiveII
+from omtl.learners.second_order import SecondOrderPerceptron
+from omtl.learners.soft_confidence import SCW
 from omtl.reference import Rounds, Step, Steps, transcribes
-from omtl.reference.vocabulary import examples, slope_of
+from omtl.reference.vocabulary import examples, slope_of, zero_weights
 
 
 @transcribes(GradientDescent)
 def gradient_descent(learner: GradientDescent, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of w ← w − (η / √t) ∂ℓ(y, w·x) (Zinkevich 2003, section 2)."""
-    n_tasks, n_features = shape.n_tasks, shape.n_features
     eta, pooled, loss = learner
-    w = np.zeros((n_tasks, n_features))
-    t = [0] * n_tasks
-    for x, y, task, _ in examples(rounds):
-        k = 0 if pooled else task
+    w = zero_weights(shape)
+    t = [0] * shape.n_tasks
+    for x, y, k, _ in examples(rounds, pooled):
         score = float(w[k] @ x)
+        slope, gap = slope_of(loss, y, score)
         if x.any():
             t[k] += 1
-            gradient, _ = slope_of(loss, y, score)
-            w[k] = w[k] - eta * t[k] ** -0.5 * gradient * x
-        slope, gap = slope_of(loss, y, score)
+            w[k] = w[k] - eta * t[k] ** -0.5 * slope * x
         yield Step(score, slope != 0.0 and bool(x.any()), gap)
 
 
@@ -38,10 +41,9 @@ def adagrad(learner: AdaGrad, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of w ← w − η diag(G)^(−½) g, G = Σ g gᵀ (Duchi et al. 2011, eq. 1)."""
     n_tasks, n_features = shape.n_tasks, shape.n_features
     eta, pooled = learner
-    w = np.zeros((n_tasks, n_features))
+    w = zero_weights(shape)
     G = np.zeros((n_tasks, n_features, n_features))
-    for x, y, task, _ in examples(rounds):
-        k = 0 if pooled else task
+    for x, y, k, _ in examples(rounds, pooled):
         score = float(w[k] @ x)
         fired = y * score < 1.0 and bool(x.any())
         if fired:
@@ -56,10 +58,9 @@ def arow(learner: AROW, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of AROW (Crammer et al. 2009, figure 1), Σ made diagonal after each."""
     n_tasks, n_features = shape.n_tasks, shape.n_features
     r, pooled = learner
-    mu = np.zeros((n_tasks, n_features))
+    mu = zero_weights(shape)
     sigma = np.stack([np.eye(n_features)] * n_tasks)
-    for x, y, task, _ in examples(rounds):
-        k = 0 if pooled else task
+    for x, y, k, _ in examples(rounds, pooled):
         m, v = float(mu[k] @ x), float(x @ sigma[k] @ x)
         fired = m * y < 1.0 and bool(x.any())
         if fired:
@@ -80,3 +81,82 @@ def majority(learner: Majority, rounds: Rounds, shape: Shape) -> Steps:  # noqa:
         yield Step(seen[1.0] - seen[-1.0] + 0.5, False, 0.5)
         if x.any():
             seen[y] += 1
+
+
+@transcribes(PassiveAggressiveII)
+def pa_ii(learner: PassiveAggressiveII, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of PA-II (Crammer et al. 2006, figure 1)."""
+    C, pooled = learner
+    w = zero_weights(shape)
+    for x, y, k, _ in examples(rounds, pooled):
+        score = float(w[k] @ x)
+        loss = max(0.0, 1.0 - y * score)
+        if x.any():
+            w[k] = w[k] + loss / (np.linalg.norm(x) ** 2 + 1.0 / (2.0 * C)) * y * x
+        yield Step(score, loss > 0.0 and bool(x.any()), abs(y * score - 1.0))
+
+
+@transcribes(ALMA)
+def alma(learner: ALMA, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of ALMA₂(α; 1/α, √2) (Gentile 2001, figure 1)."""
+    alpha, pooled = learner
+    B, C = 1.0 / alpha, math.sqrt(2.0)
+    w = zero_weights(shape)
+    step = [1] * shape.n_tasks
+    for x, y, k, _ in examples(rounds, pooled):
+        score = float(w[k] @ x)
+        if not x.any():
+            yield Step(score, False, 1.0)
+            continue
+        unit = x / np.linalg.norm(x)
+        nothing_yet = not w[k].any()
+        margin, wanted = y * float(w[k] @ unit), (1.0 - alpha) * B / math.sqrt(step[k])
+        if margin <= wanted:
+            moved = w[k] + C / math.sqrt(step[k]) * y * unit
+            w[k] = moved / max(1.0, float(np.linalg.norm(moved)))
+            step[k] += 1
+        # Rounding cannot change a margin of zero weights.
+        gap = 1.0 if nothing_yet else abs(margin - wanted)
+        yield Step(score, margin <= wanted, gap)
+
+
+@transcribes(SCW)
+def scw(learner: SCW, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of SCW-I (Wang et al. 2012, proposition 1), Σ made diagonal after each."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    C, eta, pooled = learner
+    phi = float(ndtri(eta))
+    psi, zeta = 1.0 + phi**2 / 2.0, 1.0 + phi**2
+    mu = zero_weights(shape)
+    sigma = np.stack([np.eye(n_features)] * n_tasks)
+    for x, y, k, _ in examples(rounds, pooled):
+        score, v = float(mu[k] @ x), float(x @ sigma[k] @ x)
+        m = y * score
+        fired = phi * math.sqrt(v) - m > 0.0 and bool(x.any())
+        if fired:
+            root = math.sqrt(m**2 * phi**4 / 4.0 + v * phi**2 * zeta)
+            alpha = min(C, max(0.0, (-m * psi + root) / (v * zeta)))
+            u = 0.25 * (-alpha * v * phi + math.sqrt(alpha**2 * v**2 * phi**2 + 4.0 * v)) ** 2
+            beta = alpha * phi / (math.sqrt(u) + v * alpha * phi)
+            mu[k] = mu[k] + alpha * y * (sigma[k] @ x)
+            full = sigma[k] - beta * np.outer(sigma[k] @ x, sigma[k] @ x)
+            sigma[k] = np.diag(np.diag(full))
+        yield Step(score, fired, abs(phi * math.sqrt(v) - m))
+
+
+@transcribes(SecondOrderPerceptron)
+def second_order(learner: SecondOrderPerceptron, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of the second-order perceptron (Cesa-Bianchi et al. 2005), S diagonal."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    a, pooled = learner
+    v = zero_weights(shape)
+    S = np.zeros((n_tasks, n_features, n_features))
+    for x, y, k, _ in examples(rounds, pooled):
+        now = np.diag(np.diag(a * np.eye(n_features) + S[k] + np.outer(x, x)))
+        score = float(v[k] @ np.linalg.inv(now) @ x)
+        gap = abs(score) if v[k].any() else 1.0  # rounding cannot change a score of zero weights
+        fired = y * score <= 0.0 and bool(x.any())
+        if fired:
+            v[k] = v[k] + y * x
+            S[k] = S[k] + np.diag(np.diag(np.outer(x, x)))
+        yield Step(score, fired, gap)

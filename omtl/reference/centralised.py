@@ -9,17 +9,15 @@ from omtl.learners.coml import COML
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
 from omtl.reference import Rounds, Step, Steps, transcribes
-from omtl.reference.vocabulary import examples
+from omtl.reference.vocabulary import examples, zero_weights
 
 
 @transcribes(Perceptron)
 def perceptron(learner: Perceptron, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of w ← w + η y x where y w·x ≤ margin (DOM paper, section 4.1)."""
-    n_tasks, n_features = shape.n_tasks, shape.n_features
     eta, margin, pooled = learner
-    w = [np.zeros(n_features) for _ in range(n_tasks)]
-    for x, y, task, _ in examples(rounds):
-        k = 0 if pooled else task
+    w = zero_weights(shape)
+    for x, y, k, _ in examples(rounds, pooled):
         score = float(w[k] @ x)
         fired = y * score <= margin and x.any()
         if fired:
@@ -30,11 +28,9 @@ def perceptron(learner: Perceptron, rounds: Rounds, shape: Shape) -> Steps:
 @transcribes(PassiveAggressive)
 def passive_aggressive(learner: PassiveAggressive, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of PA and PA-I: w ← argmin ½‖u − w‖² + C ℓ(u) where y w·x ≤ margin."""
-    n_tasks, n_features = shape.n_tasks, shape.n_features
     C, pooled, margin = learner
-    w = [np.zeros(n_features) for _ in range(n_tasks)]
-    for x, y, task, _ in examples(rounds):
-        k = 0 if pooled else task
+    w = zero_weights(shape)
+    for x, y, k, _ in examples(rounds, pooled):
         score = float(w[k] @ x)
         fired = y * score < 1.0 and y * score <= margin and bool(np.any(x))
         if fired:
@@ -50,10 +46,9 @@ def coml(learner: COML, rounds: Rounds, shape: Shape) -> Steps:
     u^k ← argmin_u (μ/2)‖u − w‖² + ((1−μ)/2)‖u − u^k‖² + C ℓ(u); then w takes its own PA-I step
     with the same C. With ``every_round``, u^k is that minimum without a loss too.
     """
-    n_tasks, n_features = shape.n_tasks, shape.n_features
     C, mu, every_round = learner
-    w = np.zeros(n_features)
-    u = [np.zeros(n_features) for _ in range(n_tasks)]
+    w = np.zeros(shape.n_features)
+    u = zero_weights(shape)
     for x, y, k, _ in examples(rounds):
         score = float(u[k] @ x)
         global_score = float(w @ x)

@@ -9,7 +9,6 @@ import copy
 import pickle
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -350,7 +349,7 @@ def look_at(learner: Any) -> Iterator[Finding]:
 def _looked(check: Check, learner: Any) -> Finding:
     broken = WARNING if check.warns else FAIL
     try:
-        with _quiet():
+        with np.errstate(all="ignore"):  # the checks cover the causes of NumPy's warnings
             note = check.look(learner)
     except BrokenRule as fault:
         return Finding(check, broken, str(fault))
@@ -359,13 +358,6 @@ def _looked(check: Check, learner: Any) -> Finding:
     except Exception as fault:  # any error in the learner's own code
         return Finding(check, FAIL, describe(fault))
     return Finding(check, PASS, note or "")
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence NumPy's warnings: the checks cover their causes."""
-    with np.errstate(all="ignore"):
-        yield
 
 
 def _values(learner: Any) -> Any:

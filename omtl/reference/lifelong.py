@@ -9,18 +9,16 @@ import numpy as np
 from omtl.kernel.rules import Shape
 from omtl.learners.lifelong import AKLO, OGD
 from omtl.reference import Rounds, Step, Steps, transcribes
-from omtl.reference.vocabulary import examples, exponential_weights, uniforms
+from omtl.reference.vocabulary import examples, exponential_weights, uniforms, zero_weights
 
 
 @transcribes(OGD)
 def ogd(learner: OGD, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of algorithm 1, lines 8 to 13, with η_t = 1 / (λ (t + shift))."""
-    n_tasks, n_features = shape.n_tasks, shape.n_features
     lam, pooled, shift, margin = learner
-    w = np.zeros((n_tasks, n_features))
-    t = np.zeros(n_tasks, dtype=int)
-    for x, y, task, _ in examples(rounds):
-        k = 0 if pooled else task
+    w = zero_weights(shape)
+    t = np.zeros(shape.n_tasks, dtype=int)
+    for x, y, k, _ in examples(rounds, pooled):
         score = float(w[k] @ x)
         fired, gap = _due(y * score, margin)
         if x.any():

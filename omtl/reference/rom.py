@@ -1,6 +1,6 @@
-"""Oracles of ROM-PGD and ROM-RDA, with every part of the weights written out in every round.
+"""Oracles of ROM-PGD, ROM-RDA and ROMCO, with all parts of the weights written out in every round.
 
-After all steps they return the outlier matrix Q, shape (n_tasks, n_features).
+After all steps, those of ROM return the outlier matrix Q, shape (n_tasks, n_features).
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import numpy as np
 
 from omtl.kernel.rules import Shape
 from omtl.learners.rom import ROMPGD, ROMRDA
-from omtl.reference import Rounds, Step, transcribes
+from omtl.learners.romco import ROMCO
+from omtl.reference import Rounds, Step, Steps, transcribes
 
 
 @transcribes(ROMPGD)
@@ -69,3 +70,24 @@ def rom_rda(learner: ROMRDA, rounds: Rounds, shape: Shape) -> Generator[Step, No
             left = max(0.0, 1.0 - gamma / norm) if norm > 0.0 else 0.0
             Q[i] = -left * t * mean_Q[i] / theta
     return Q
+
+
+@transcribes(ROMCO)
+def romco(learner: ROMCO, rounds: Rounds, shape: Shape) -> Steps:
+    """Yield the steps of gradients on U + V, singular values and tasks shrunk after each round."""
+    n_tasks, n_features = shape.n_tasks, shape.n_features
+    eta, lam1, lam2 = learner
+    U, V = np.zeros((2, n_tasks, n_features))
+    for given in rounds:
+        for x, y, k, _ in given:
+            score = float((U[k] + V[k]) @ x)
+            fired = y * score < 1.0 and bool(x.any())
+            yield Step(score, fired, abs(y * score - 1.0))
+            if fired:
+                U[k] += eta * y * x
+                V[k] += eta * y * x
+        left, sigma, right = np.linalg.svd(U, full_matrices=False)
+        U = left @ np.diag(np.maximum(0.0, sigma - eta * lam1)) @ right
+        U[np.abs(U) <= 1e-15 * sigma.max()] = 0.0  # the decomposition's rounding error
+        norms = np.linalg.norm(V, axis=1)
+        V *= (np.maximum(0.0, norms - eta * lam2) / np.where(norms > 0.0, norms, 1.0))[:, None]

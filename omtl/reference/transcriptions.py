@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from types import MappingProxyType
 from typing import Any
 
 from scipy import sparse
@@ -21,9 +20,8 @@ from omtl.reference import WRITTEN, Given, Rounds, Steps, Transcription
 def transcriptions() -> Mapping[type, Transcription]:
     """Return the transcription of each learner of the package that has one."""
     for module in iter_modules(omtl.reference.__path__):
-        if f"omtl.reference.{module.name}" != __name__:
-            import_module(f"omtl.reference.{module.name}")
-    return MappingProxyType(WRITTEN)
+        import_module(f"omtl.reference.{module.name}")
+    return WRITTEN
 
 
 def transcription_of(learner: Any) -> Transcription | None:

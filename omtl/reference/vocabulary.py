@@ -7,14 +7,24 @@ from itertools import chain
 
 import numpy as np
 
+from omtl.kernel.rules import Shape
 from omtl.reference import Given, Rounds
 
 MASK = 2**64 - 1
 
 
-def examples(rounds: Rounds) -> Iterator[Given]:
-    """Return the examples of a stream one by one, for rules without rounds."""
-    return chain.from_iterable(rounds)
+def examples(rounds: Rounds, pooled: bool = False) -> Iterator[Given]:
+    """Yield the examples of a stream one by one, for rules without rounds.
+
+    If `pooled`, all are of task 0.
+    """
+    for given in chain.from_iterable(rounds):
+        yield given._replace(task=0) if pooled else given
+
+
+def zero_weights(shape: Shape) -> np.ndarray:
+    """Return zero weights of every task, shape (n_tasks, n_features)."""
+    return np.zeros((shape.n_tasks, shape.n_features))
 
 
 def compound(x: np.ndarray, task: int, n_tasks: int) -> np.ndarray:

@@ -24,10 +24,9 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from omtl.data.rows import SparseRows
-from omtl.sklearn import PassiveAggressive, engine
+from omtl.kernel.compiled_stream import Engine
+from omtl.sklearn import PassiveAggressive, stream
 from omtl.sklearn.base import MultiTaskClassifier
-from omtl.sklearn.engine import Engine
-from omtl.sklearn.stream import NOT_FINITE
 
 FIRST_COLUMNS = 16
 """Initial number of columns; it is doubled when they are used up."""
@@ -133,8 +132,7 @@ class MultiTask(base.MiniBatchClassifier):
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:  # noqa: ARG002
         """Return the predicted class of one example, the first for a score of 0."""
-        score = self.decision_one(x)
-        return self._begun()._labels[score > 0.0]
+        return self._begun()._label_of(self.decision_one(x))
 
     def decision_one(self, x: dict[Hashable, Any]) -> float:
         """Return the signed score of one example."""
@@ -224,7 +222,7 @@ class MultiTask(base.MiniBatchClassifier):
     def _compiled(self, columns: np.ndarray) -> Engine | None:
         """Return compiled code for an example with these columns, None if it cannot be used."""
         model, n = self._begun(), columns.size
-        if not engine.COMPILED or model.entry.drawn or not model._place:
+        if not stream.COMPILED or model.entry.drawn or not model._place:
             return None
         model._make_room(SparseRows(np.array([0, n]), columns, np.zeros(n)))
         found = model._compiled(n)
@@ -250,7 +248,7 @@ class MultiTask(base.MiniBatchClassifier):
             itemgetter(*features, features[0]),  # alone, one would not be in a tuple
             partial(Struct(f"{n + 1}d").pack_into, packed, 0),
             compiled,
-            partial(compiled.one(), compiled.address, columns, np.frombuffer(packed)),
+            partial(compiled.one, columns, np.frombuffer(packed)),
         )
 
     def _quick(self, x: Mapping[Hashable, Any], sign: float) -> float:
@@ -307,14 +305,14 @@ class MultiTask(base.MiniBatchClassifier):
                 f"the example {features!r} has a feature that is not a number"
             ) from None
         except OverflowError:
-            raise ValueError(NOT_FINITE) from None
+            raise ValueError(stream.NOT_FINITE) from None
         compiled = self._compiled(columns)
         if compiled is not None:
             k = model._number_of(task)
             try:
-                score = compiled.one()(compiled.address, columns, values, sign, k, k)
+                score = compiled.one(columns, values, sign, k, k)
             except ValueError:
-                raise ValueError(NOT_FINITE) from None
+                raise ValueError(stream.NOT_FINITE) from None
             if sign != 0.0 and not math.isfinite(score):
                 model._warn()
             return score

@@ -13,8 +13,6 @@ def __getattr__(name: str) -> Any:
     """Return an estimator, a function for estimators, or the names of both."""
     if name == "__all__":
         return [*TABLE, "load", "progressive_validation"]
-    if name not in ("load", "progressive_validation") and name not in TABLE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "load":
         from omtl.sklearn.base import MultiTaskClassifier
 
@@ -23,9 +21,11 @@ def __getattr__(name: str) -> Any:
         from omtl.sklearn.progressive import progressive_validation
 
         return progressive_validation
-    from omtl.sklearn.classes import ESTIMATORS
+    if name in TABLE:
+        from omtl.sklearn.classes import ESTIMATORS
 
-    return ESTIMATORS[name]
+        return ESTIMATORS[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -117,7 +117,7 @@ def mixing_of(network: Any, n_tasks: int) -> np.ndarray:
 
 
 def count_rounds(numbers: list[int], n_tasks: int, by_task: bool) -> int:
-    """Return the number of rounds of a whole stream (`omtl.sklearn.following`)."""
+    """Return the number of rounds of a whole stream (`omtl.kernel.resumed_loop`)."""
     if not by_task:
         return len(numbers)
     count, met = 0, set[int]()

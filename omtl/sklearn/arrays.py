@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from omtl.data.rows import DenseRows, Rows, SparseRows
 from omtl.data.validation import WIDEST
-from omtl.sklearn.engine import BLOCK, SOUND, UNSOUND, Engine
+from omtl.kernel.compiled_stream import BLOCK, SOUND, UNSOUND, Engine
+from omtl.kernel.lookups import look_up, mark, narrow, signs
 
 if TYPE_CHECKING:
     from omtl.sklearn.base import MultiTaskClassifier
@@ -62,41 +62,6 @@ def plain_rows(X: Any) -> Rows | None:
     return SparseRows(indptr.astype(np.int64, copy=False), indices, values)
 
 
-@njit(cache=True)
-def _signs(y, classes, out):
-    negative, positive = classes[0], classes[1]
-    strange = False
-    for i in range(y.size):
-        strange |= (y[i] != positive) & (y[i] != negative)
-        out[i] = 1.0 if y[i] == positive else -1.0
-    return not strange
-
-
-@njit(cache=True)
-def _narrow(indices, out):
-    strange = False
-    for k in range(indices.size):
-        strange |= (indices[k] < 0) | (indices[k] >= WIDEST)
-        out[k] = indices[k]
-    return not strange
-
-
-@njit(cache=True)
-def _look_up(task, first, table, out):
-    for i in range(task.size):
-        place = task[i] - first
-        if place < 0 or place >= table.size or table[place] < 0:
-            return False
-        out[i] = table[place]
-    return True
-
-
-@njit(cache=True)
-def _mark(task, first, met):
-    for i in range(task.size):
-        met[task[i] - first] = True
-
-
 def two_labels(y: Any) -> np.ndarray | None:
     """Return the two integers that occur as labels, else None; without sorting."""
     if not isinstance(y, np.ndarray) or y.ndim != 1 or y.dtype not in LABELS or not y.size:
@@ -126,7 +91,7 @@ def whole_numbers(task: Any) -> tuple[int, ...] | None:
     if not task.size or not _in_range(first := int(task.min()), int(task.max())):
         return None
     met = np.zeros(MOST_NAMES, dtype=np.bool_)
-    _mark(task, first, met)
+    mark(task, first, met)
     return tuple(first + place for place in np.flatnonzero(met).tolist())
 
 
@@ -164,7 +129,7 @@ def learn(
     n = y.size
     if n <= BLOCK and (isinstance(rows, DenseRows) or rows.indices.dtype is INT32):
         return _learn_block(estimator, engine, (rows, y, task), n, ends)
-    before = [(array, array.copy()) for array in engine.arrays()]
+    before = [(array, array.copy()) for array in estimator._arrays().values()]
     worst = SOUND
     for begin, end, part in parts_of(rows, n):
         code = UNSOUND
@@ -184,11 +149,11 @@ def _learn_block(
 ) -> int:
     """Learn from a block of examples, checking so many rows at once."""
     rows, y, task = block
-    if not _signs(y, estimator.classes_, engine.block.y):
+    if not signs(y, estimator.classes_, engine.block.y):
         return UNSOUND
     if task is None:
         engine.block.task.fill(0)
-    elif estimator._table is None or not _look_up(task, *estimator._table, engine.block.task):
+    elif estimator._table is None or not look_up(task, *estimator._table, engine.block.task):
         return UNSOUND
     return engine.learn(rows, y.size, at_once, ends)
 
@@ -218,7 +183,7 @@ def _narrowed(rows: SparseRows, begin: int, end: int, memory: np.ndarray) -> Spa
     if not 0 <= start <= stop <= rows.indices.size:
         return None
     n = stop - start
-    narrow = memory[:n] if n <= memory.size else np.empty(n, dtype=np.int32)
-    if not _narrow(rows.indices[start:stop], narrow):
+    indices = memory[:n] if n <= memory.size else np.empty(n, dtype=np.int32)
+    if not narrow(rows.indices[start:stop], indices):
         return None
-    return SparseRows(rows.indptr[begin : end + 1] - start, narrow, rows.values[start:stop])
+    return SparseRows(rows.indptr[begin : end + 1] - start, indices, rows.values[start:stop])

@@ -14,18 +14,15 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from omtl.data.rows import rows_of
 from omtl.data.validation import sound_rows
 from omtl.kernel.rules import findings
 from omtl.sklearn.arguments import names_of, two_classes
 from omtl.sklearn.coefficients import coefficients
-from omtl.sklearn.following import Batch
 from omtl.sklearn.states import each_array
 from omtl.sklearn.stream import COMPILED_PARTS, TaskStream
 
@@ -202,13 +199,9 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
     def end_round(self) -> Self:
         """End the current round: the next example starts a new one, whatever its task."""
         check_is_fitted(self)
-        rows = rows_of(
-            sparse.csr_array(np.zeros((0, self.n_features_in_)))
-            if self._shape.sparse
-            else np.zeros((0, self.n_features_in_))
-        )
         nothing = np.zeros(0, dtype=np.int64)
-        self._follow(Batch(rows, np.zeros(0), nothing, nothing, np.zeros(0)), True, ends=True)
+        rows = np.zeros((0, self.n_features_in_))
+        self._follow(self._batch(rows, np.zeros(0), nothing, nothing), True, ends=True)
         return self
 
     # Prediction

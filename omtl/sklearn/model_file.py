@@ -17,8 +17,6 @@ import numpy as np
 
 from omtl.kernel.rules import Shape
 from omtl.sklearn.base import MultiTaskClassifier
-from omtl.sklearn.following import with_room
-from omtl.sklearn.states import arrays_of
 from omtl.util.archives import read_sealed, write_sealed
 from omtl.util.errors import UserError
 
@@ -57,7 +55,7 @@ def save(estimator: MultiTaskClassifier, path: str | PathLike[str]) -> None:
         "shape": shape,
         "room": estimator._room,
     }
-    arrays |= _state(estimator)
+    arrays |= estimator._arrays()
     write_sealed(Path(fspath(path)), {"about": np.array(json.dumps(about)), **arrays})
 
 
@@ -108,23 +106,13 @@ def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray
         estimator.feature_names_in_ = np.array(about["features"], dtype=object)
     estimator._start(shape, classes, tuple(about["tasks"]))
     if about["room"]:
-        estimator._room = int(about["room"])
-        estimator._window = with_room(estimator._window, estimator._room)
-    for name, array in _state(estimator).items():
+        estimator._give_room(int(about["room"]))
+    for name, array in estimator._arrays().items():
         kept = arrays[name]
         if kept.shape != array.shape or kept.dtype != array.dtype:
             raise ValueError(f"{name} does not fit")
         array[...] = kept
     return estimator
-
-
-def _state(estimator: MultiTaskClassifier) -> dict[str, np.ndarray]:
-    """Return all arrays of an estimator's learnt state, by path."""
-    return {
-        **arrays_of(estimator._state, "state/"),
-        **arrays_of(estimator._clock, "clock/"),
-        **arrays_of(estimator._window, "window/"),
-    }
 
 
 def _written(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:

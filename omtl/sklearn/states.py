@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
-from omtl.sklearn.following import Batch
+from omtl.kernel.resumed_loop import Batch
 
 SUMMED_AT_ONCE = 8192
 """For longer rows, NumPy's sums over an array depend on a row's position in it."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Hashable
-from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, get_type_hints
 
@@ -18,8 +17,18 @@ from sklearn.utils.validation import column_or_1d
 
 from omtl.data.rows import DenseRows, Rows, SparseRows
 from omtl.data.validation import sound_rows
+from omtl.kernel.compiled_stream import RUNAWAY, UNSOUND, Engine
+from omtl.kernel.resumed_loop import (
+    Batch,
+    Clock,
+    Manner,
+    follow_slowly,
+    new_clock,
+    new_sparse_window,
+    with_room,
+)
 from omtl.kernel.rules import Shape
-from omtl.sklearn import arrays, engine
+from omtl.sklearn import arrays
 from omtl.sklearn.arguments import (
     count_rounds,
     counts_of,
@@ -32,19 +41,12 @@ from omtl.sklearn.arguments import (
     two_classes,
     unknown_task,
 )
-from omtl.sklearn.engine import RUNAWAY, UNSOUND, Engine
-from omtl.sklearn.following import (
-    Batch,
-    Clock,
-    Manner,
-    follow_slowly,
-    new_clock,
-    new_window,
-    with_room,
-)
 from omtl.sklearn.parameters import ANY, NUMBERS, Entry
 from omtl.sklearn.states import arrays_of, each_array, norms_of, one_of, rows_in
 from omtl.util.errors import UserError
+
+COMPILED = True
+"""Whether estimators run compiled code; tests of the rules as plain Python set it to False."""
 
 COMPILED_PARTS = ("_engine", "_quick")
 """Attributes that are recreated if missing."""
@@ -142,8 +144,12 @@ class TaskStream(BaseEstimator):
         self._learner, self._shape, self._by_task, self._holds = learner, shape, by_task, holds
         self._clock = new_clock(len(names))
         n_slots = 2 * len(names) + 1 if holds else 0
-        self._window = new_window(n_slots, shape.n_features, shape.sparse)
         self._room = 0
+        self._window = (
+            new_sparse_window(n_slots, 0)
+            if shape.sparse
+            else DenseRows(np.zeros((n_slots, shape.n_features)))
+        )
         self.classes_, self.tasks_ = classes, names
         self._forget_engine()
         self._number = {name: k for k, name in enumerate(names)}
@@ -184,7 +190,7 @@ class TaskStream(BaseEstimator):
 
     def _fit_quickly(self, X: Any, y: Any, task: Any, tasks: Any) -> bool:
         """Fit arrays that need no conversion; otherwise return False, with nothing changed."""
-        classes = arrays.two_labels(y) if engine.COMPILED else None
+        classes = arrays.two_labels(y) if COMPILED else None
         drawn = not isinstance(getattr(self, "random_state", None), Integral | None)
         if classes is None or drawn or arrays.plain_rows(X) is None:
             return False
@@ -200,7 +206,7 @@ class TaskStream(BaseEstimator):
 
     def _learn_quickly(self, X: Any, y: Any, task: Any, ends: bool) -> bool:
         """Learn from arrays that need no conversion; else return False, with nothing learnt."""
-        if not self._place or not engine.COMPILED or hasattr(self, "feature_names_in_"):
+        if not self._place or not COMPILED or hasattr(self, "feature_names_in_"):
             return False
         rows = arrays.plain_rows(X)
         if rows is None or X.shape[1] != self.n_features_in_:
@@ -263,12 +269,13 @@ class TaskStream(BaseEstimator):
         self._make_room(batch.rows)
         n = batch.task.size
         scores = np.empty(n)
-        if engine.COMPILED:
-            self._compiled().many(batch, scores, (0, n, 0), (learns, ends))
+        if COMPILED:
+            self._compiled().many(batch, scores, learns, ends)
         else:
             manner = Manner(self._by_task, self._holds, learns, 0, n, ends)
-            parts = self._learner, self._state, self._window
-            follow_slowly(*parts, batch, self._clock, manner, scores)
+            follow_slowly(
+                self._learner, self._state, self._window, batch, self._clock, manner, scores
+            )
         return scores
 
     def _make_room(self, rows: Rows) -> None:
@@ -276,9 +283,14 @@ class TaskStream(BaseEstimator):
         if isinstance(rows, SparseRows) and self._holds:
             longest = int(np.diff(rows.indptr).max(initial=0))
             if longest > self._room:
-                self._room = 2 * longest
-                self._window = with_room(self._window, self._room)
-                self._forget_engine()
+                self._give_room(2 * longest)
+
+    def _give_room(self, room: int) -> None:
+        """Let the window hold rows of up to this many nonzeros."""
+        assert isinstance(self._window, SparseRows)
+        self._window = with_room(self._window, room)
+        self._room = room
+        self._forget_engine()
 
     def _compiled(self, room: int = 0) -> Engine:
         """Return the compiled code of the stream, for rows with up to this many nonzeros."""
@@ -333,9 +345,9 @@ class TaskStream(BaseEstimator):
         nodes = self._nodes(number, None if node is None else [node])
         if sign == 0.0 and self.entry.drawn:
             return float(self._foresee(Batch(rows, np.zeros(1), number, nodes, square_norm))[0])
-        if engine.COMPILED and isinstance(rows, DenseRows) and self._compiled().knows_norms():
+        if COMPILED and isinstance(rows, DenseRows) and self._compiled().knows_norms():
             if not hasattr(self, "_quick"):
-                self._quick = partial(self._engine.one(), self._engine.address)
+                self._quick = self._engine.one
             score = self._quick(rows.X[0], sign, number[0], nodes[0])
         else:
             batch = Batch(rows, np.array([sign]), number, nodes, square_norm)
@@ -366,6 +378,14 @@ class TaskStream(BaseEstimator):
     def _label_of(self, score: float) -> Any:
         """Return the class of a score as a plain object; the first for a score of 0."""
         return self._labels[score > 0.0]
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        """Return all arrays of what is learnt, by path."""
+        return {
+            **arrays_of(self._state, "state/"),
+            **arrays_of(self._clock, "clock/"),
+            **arrays_of(self._window, "window/"),
+        }
 
     def _without_row_lists(self, name: str, array: np.ndarray) -> np.ndarray:
         return array[:, :0].copy() if name in self.entry.row_lists else array

@@ -73,12 +73,12 @@ class TaskColumn(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the signed scores of examples, shape (n_examples,)."""
-        check_is_fitted(self, "estimator_")
+        check_is_fitted(self)
         return self.estimator_.decision_function(*self._split(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted classes of examples, shape (n_examples,)."""
-        check_is_fitted(self, "estimator_")
+        check_is_fitted(self)
         return self.estimator_.predict(*self._split(X))
 
     @property
@@ -89,12 +89,8 @@ class TaskColumn(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     @available_if(_has_weights)
     def weights(self) -> dict[Hashable, np.ndarray]:
         """Return the weight vector of each task, by task."""
-        check_is_fitted(self, "estimator_")
+        check_is_fitted(self)
         return dict(zip(self.estimator_.tasks_, self.estimator_.coef_, strict=True))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether anything has been learnt."""
-        return hasattr(self, "estimator_")
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: those of the estimator."""

@@ -11,10 +11,10 @@ from river import linear_model
 from sklearn.base import clone
 
 from omtl.data.rows import rows_of, square_norms
+from omtl.kernel.resumed_loop import Batch
 from omtl.river import MultiTask
 from omtl.sklearn import DOM1, ROMPGD, PassiveAggressive
 from omtl.sklearn.base import MultiTaskClassifier
-from omtl.sklearn.following import Batch
 from scripts.bench import streams
 from scripts.bench.effort import Effort
 from scripts.bench.measure import Benchmark, Contender, Go
@@ -99,7 +99,7 @@ def of_arrays(name: str, learner: tuple[Any, int], X: np.ndarray, y: np.ndarray)
         engine = begun()._compiled()
         batch = Batch(rows_of(X), y, task, task, np.asarray(square_norms(X)))
         scores = np.empty(y.size)
-        return lambda: engine.many(batch, scores, (0, y.size, 0), (True, True))
+        return lambda: engine.many(batch, scores, True, True)
 
     def whole() -> Go:
         return lambda: clone(model).fit(X, y, task)

@@ -13,11 +13,11 @@ from scipy import sparse
 
 from omtl.data.rows import DenseRows, SparseRows, square_norms
 from omtl.kernel import row_norms
+from omtl.kernel.compiled_stream import BLOCK
 from omtl.kernel.inlining import OPTIONS
-from omtl.kernel.row_checks import rows_at_once, sound_dense, sound_sparse
+from omtl.kernel.row_checks import rows_at_once, sound
 from omtl.sklearn import PassiveAggressive, arrays
 from omtl.sklearn.base import MultiTaskClassifier
-from omtl.sklearn.engine import BLOCK
 from omtl.sklearn.states import arrays_of
 
 N, D = BLOCK + 500, 37
@@ -26,14 +26,14 @@ N, D = BLOCK + 500, 37
 @njit(**OPTIONS)
 def checked(X, begin, end, square_norm):
     """Compute norms of dense rows; return whether all are finite."""
-    return sound_dense(DenseRows(X), (begin, end), square_norm)
+    return sound(DenseRows(X), (begin, end), X.shape[1], square_norm, ())
 
 
 @njit(**OPTIONS)
 def checked_sparse(indptr, indices, values, square_norm, at, left, sums):
     """The same of sparse rows of `D` columns, which must also be canonical."""
     rows = SparseRows(indptr, indices, values)
-    return sound_sparse(rows, (0, indptr.size - 1), D, square_norm, (at, left, sums))
+    return sound(rows, (0, indptr.size - 1), D, square_norm, (at, left, sums))
 
 
 def data(is_sparse: bool) -> tuple[Any, np.ndarray, np.ndarray]:

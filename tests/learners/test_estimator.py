@@ -42,7 +42,6 @@ from omtl.sklearn import (
     NS,
     ROMPGD,
     PassiveAggressive,
-    engine,
     progressive_validation,
 )
 from omtl.sklearn.base import MultiTaskClassifier
@@ -83,7 +82,7 @@ def estimator(variant: str) -> MultiTaskClassifier:
 @pytest.fixture
 def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the rules run in plain Python."""
-    monkeypatch.setattr(engine, "COMPILED", False)
+    monkeypatch.setattr("omtl.sklearn.stream.COMPILED", False)
 
 
 def data(layout: str) -> Tasks:

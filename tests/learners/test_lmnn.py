@@ -13,8 +13,8 @@ from omtl.metric_learning import descent, quadratic_forms
 from omtl.metric_learning.descent import Solution
 from omtl.metric_learning.psd_projection import nearest_in_cone
 from omtl.metric_learning.quadratic_forms import mirror, products, to_pairs, to_targets
-from omtl.reference.lmnn import Problem
 from omtl.util.errors import UserError
+from tests.helpers.lmnn_problem import Problem
 
 CLOSE = 3e-4
 """Relative distance of an objective from its bound; the learners' `tol` is `TOL`."""

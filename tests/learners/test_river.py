@@ -22,7 +22,7 @@ from river.checks import yield_checks
 from scipy import sparse
 
 from omtl.river import FIRST_COLUMNS, MultiTask
-from omtl.sklearn import ROMPGD, PassiveAggressive, engine
+from omtl.sklearn import ROMPGD, PassiveAggressive
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.states import arrays_of
@@ -34,7 +34,7 @@ N_FEATURES = 3 * FIRST_COLUMNS
 def slowly(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Let the rules run in plain Python, but where a test is of compiled code."""
     if "compiled" not in request.node.name:
-        monkeypatch.setattr(engine, "COMPILED", False)
+        monkeypatch.setattr("omtl.sklearn.stream.COMPILED", False)
 
 
 def stream(n: int = 60) -> list[tuple[dict[str, Any], bool]]:

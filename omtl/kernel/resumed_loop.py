@@ -77,7 +77,7 @@ class Manner(NamedTuple):
     learns: bool
     begin: int
     end: int
-    ends: bool = False
+    ends: bool
 
 
 def new_clock(n_tasks: int) -> Clock:
@@ -90,37 +90,13 @@ def new_clock(n_tasks: int) -> Clock:
     )
 
 
-def new_window(n_slots: int, n_features: int, sparse: bool, room: int = 0) -> Rows:
-    """Return empty slots for rows.
+def new_sparse_window(n_slots: int, room: int) -> SparseRows:
+    """Return empty slots for sparse rows of up to `room` nonzeros.
 
-    A sparse slot is row 2 · slot; odd rows are the gaps between slots.
-
-    Parameters
-    ----------
-    n_slots, n_features : int
-    sparse : bool
-    room : int
-        Capacity of a sparse slot, in nonzeros.
+    A slot is row 2 · slot; odd rows are the gaps between slots.
     """
-    if not sparse:
-        return DenseRows(np.zeros((n_slots, n_features)))
     begin = np.repeat(np.arange(n_slots + 1, dtype=np.int64) * room, 2)[:-1]
     return SparseRows(begin, np.zeros(n_slots * room, dtype=np.int32), np.zeros(n_slots * room))
-
-
-def with_room(window: Rows, room: int) -> Rows:
-    """Return a window of sparse slots with the same rows and this capacity in nonzeros."""
-    assert isinstance(window, SparseRows)
-    n_slots = window.indptr.size // 2
-    wider = new_window(n_slots, 0, sparse=True, room=room)
-    assert isinstance(wider, SparseRows)
-    for slot in range(n_slots):
-        begin, end = window.indptr[2 * slot], window.indptr[2 * slot + 1]
-        start = slot * room
-        wider.indptr[2 * slot + 1] = start + end - begin
-        wider.indices[start : start + end - begin] = window.indices[begin:end]
-        wider.values[start : start + end - begin] = window.values[begin:end]
-    return wider
 
 
 def _hold_dense(window, slot, rows, i):
@@ -140,20 +116,27 @@ def _hold_sparse(window, slot, rows, i):
 
 
 @by_rows(dense=_hold_dense, sparse=_hold_sparse)
-def hold(window: Rows, slot: int, rows: Rows, i: int) -> int:
+def hold(window: Any, slot: int, rows: Any, i: int) -> int:
     """Copy row `i` into a slot of the window; return its index there."""
     if isinstance(window, DenseRows):
-        assert isinstance(rows, DenseRows)
         window.X[slot] = rows.X[i]
         return slot
-    assert isinstance(rows, SparseRows)
     part = slice(rows.indptr[i], rows.indptr[i + 1])
     begin = window.indptr[2 * slot]
-    end = begin + rows.indptr[i + 1] - rows.indptr[i]
+    end = begin + part.stop - part.start
     window.indices[begin:end] = rows.indices[part]
     window.values[begin:end] = rows.values[part]
     window.indptr[2 * slot + 1] = end
     return 2 * slot
+
+
+def with_room(window: SparseRows, room: int) -> SparseRows:
+    """Return a window of sparse slots with the same rows and this capacity in nonzeros."""
+    n_slots = window.indptr.size // 2
+    wider = new_sparse_window(n_slots, room)
+    for slot in range(n_slots):
+        hold(wider, slot, window, 2 * slot)
+    return wider
 
 
 @inlined
@@ -180,7 +163,7 @@ def follow_slowly(
     learner, state
         A learner (`omtl.kernel.rules`), and its current state.
     window : Rows
-        Two slots per task and one more (`new_window`), for rows that the learner holds.
+        Two slots per task and one more, for rows that the learner holds.
     batch : Batch
     clock : Clock
     manner : Manner
