@@ -57,7 +57,8 @@ class Ranking:
     @cached_property
     def average(self) -> dict[str, float]:
         """Average rank of each algorithm, the best first."""
-        return self.ranks.mean().sort_values(kind="stable").to_dict()
+        average = self.ranks.mean().sort_values(kind="stable")
+        return {str(name): float(rank) for name, rank in average.items()}
 
 
 def critical_difference(n_algorithms: int, n_datasets: int) -> float:

@@ -220,12 +220,7 @@ class Problem(NamedTuple):
 
 
 def theorem4_bound(
-    n_rounds: np.ndarray | float,
-    problem: Problem,
-    *,
-    square_norm: float,
-    eta: float,
-    delta: float,
+    n_rounds: np.ndarray | float, problem: Problem, *, square_norm: float, eta: float, delta: float
 ) -> np.ndarray:
     """Return theorem 4's bound on the regret: m ‖u‖²_B/(2η) + η m T L² (½ + 2 C Δ).
 

@@ -232,16 +232,7 @@ def test_diagrams_have_the_same_bytes(tmp_path: Path) -> None:
     one = rank(grid_of(NUMBERS), "error")
     assert isinstance(one, Ranking)
     first = [p.read_bytes() for p in write_diagrams([one], tmp_path / "t", "told")]
-    assert first == [
-        p.read_bytes()
-        for p in write_diagrams(
-            [
-                one,
-            ],
-            tmp_path / "t",
-            "told",
-        )
-    ]
+    assert first == [p.read_bytes() for p in write_diagrams([one], tmp_path / "t", "told")]
     other = replace(one, critical_difference=0.1)
     assert first[0] != write_diagrams([other], tmp_path / "t", "told")[0].read_bytes()
 

@@ -26,10 +26,7 @@ from omtl.measures.metrics import METRICS
 from omtl.theory import comparators, dom
 
 
-def axes_of(
-    panel: PlannedPanel,
-    played: Sequence[Played],
-) -> list[Axes]:
+def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return the panel's metric against one hyper-parameter, axes for each method.
 
     By default it is the error rate. For each value the rule chooses among the points that have it.
