@@ -18,7 +18,7 @@ from omtl.compute.parallel_jobs import Outcome, run, why_lacking
 from omtl.compute.store import Store
 from omtl.evidence.battles import rate
 from omtl.evidence.comparisons import REGION
-from omtl.evidence.one_data_set import baselines, tuned
+from omtl.evidence.one_data_set import baselines, label_of, tuned
 from omtl.experiment.composition import composed, experiment_of
 from omtl.experiment.config import choose, load_option, options
 from omtl.experiment.experiment import Experiment
@@ -39,18 +39,8 @@ POINTS = 20
 """Of a kept learning curve."""
 
 CELLS = (
-    "dataset",
-    "algorithm",
-    "label",
-    "points",
-    "mean",
-    "std",
-    "values",
-    "chosen",
-    "stream",
-    "learner",
-    "why",
-    "curve",
+    *("dataset", "algorithm", "label", "points", "mean", "std"),
+    *("values", "chosen", "stream", "learner", "why", "curve"),
 )
 """Columns of ``results/board/cells.csv``.
 
@@ -245,14 +235,13 @@ def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
     for (dataset, algorithm), units in board.units.items():
         experiment = board.experiment(dataset, algorithm)
         results = [result for unit in units if (result := store.load(unit)) is not None]
-        network = f" ({experiment.network['name']})" if experiment.network else ""
         row: dict[str, Any] = {
             "dataset": dataset,
             "algorithm": algorithm,
-            "label": experiment.algorithm["label"] + network,
+            "label": label_of(experiment),
             "points": len(experiment.points),
+            "learner": code_of_learner(units[0]),
         }
-        row["learner"] = code_of_learner(units[0])
         if len(results) < len(units):
             row["why"] = why_lacking(units, len(results), outcome.failed)
         else:
@@ -386,6 +375,4 @@ def beside_median(rows: pd.DataFrame, column: str) -> dict[str, float]:
 def read(path: Path) -> pd.DataFrame:
     """Return the cells of a file."""
     texts = {name: str for name in CELLS if name not in ("points", "mean", "std")}
-    found = pd.read_csv(path, dtype=texts)
-    lacking = {name: "" for name in TEXTS if name not in found}  # curves, before they were kept
-    return found.assign(**lacking).fillna(dict.fromkeys(TEXTS, ""))
+    return pd.read_csv(path, dtype=texts).fillna(dict.fromkeys(TEXTS, ""))

@@ -64,18 +64,12 @@ class Study:
         """Average ranks of all that have numbers on all data sets; None for less than two."""
         means = self.table.pivot(index="dataset", columns="algorithm", values="mean")
         means = means.loc[list(self.on), [row.algorithm for row in self.first.rows]]
-        means = means.dropna(axis="columns")
-        if min(means.shape) < 2:
-            return None
-        data, names = list(means.index), list(means.columns)
-        return ranking_of(self.first.metric, data, names, means.to_numpy())
+        return ranking_of(self.first.metric, means)
 
     @cached_property
     def algorithms(self) -> list[str]:
         """The algorithms, the best average rank first, those without one last."""
-        average = {}
-        if self.ranking is not None:
-            average = dict(zip(self.ranking.algorithms, self.ranking.average, strict=True))
+        average = {} if self.ranking is None else self.ranking.average
         names = [row.algorithm for row in self.first.rows]
         return sorted(names, key=lambda name: average.get(name, np.inf))
 
@@ -150,18 +144,16 @@ def repeats(study: Study) -> pd.DataFrame:
 
 def rank_frame(study: Study, ranking: Ranking) -> pd.DataFrame:
     """Return the average ranks with the wins, ties and losses, the best first."""
-    at = {name: i for i, name in enumerate(ranking.algorithms)}
     return pd.DataFrame(
         [
             {
                 "algorithm": name,
                 "label": study.first.row(name).label,
-                "average_rank": ranking.average[at[name]],
-                **dict(zip(ranking.datasets, ranking.ranks[:, at[name]], strict=True)),
+                "average_rank": average,
+                **ranking.ranks[name].to_dict(),
                 **({} if name == study.first.mine.algorithm else study.outcomes(name)),
             }
-            for name in study.algorithms
-            if name in at
+            for name, average in ranking.average.items()
         ]
     )
 
@@ -208,9 +200,7 @@ def _latex_cell(found: Compared, row: Row) -> str:
 
 def rank_of(ranking: Ranking, algorithm: str) -> str:
     """Return an algorithm's average rank as text."""
-    if algorithm not in ranking.algorithms:
-        return "--"
-    return f"{ranking.average[ranking.algorithms.index(algorithm)]:.1f}"
+    return f"{ranking.average[algorithm]:.1f}" if algorithm in ranking.average else "--"
 
 
 def spread(row: Row) -> str:

@@ -261,7 +261,7 @@ def compared(
     rows = []
     for name, experiment in experiments.items():
         results = [result for unit in units[name] if (result := store.load(unit)) is not None]
-        row = Row(name, _label(experiment))
+        row = Row(name, label_of(experiment))
         if len(results) < len(units[name]):
             row.why = why_lacking(units[name], len(results), outcome.failed)
         else:
@@ -276,7 +276,8 @@ def compared(
     return Compared(rows[0], order, METRICS[metric], experiments[mine["name"]].repeats_are_of)
 
 
-def _label(experiment: Experiment) -> str:
+def label_of(experiment: Experiment) -> str:
+    """Return what a learner is called: by its name, and that of its network if it has one."""
     network = f" ({experiment.network['name']})" if experiment.network else ""
     return experiment.algorithm["label"] + network
 

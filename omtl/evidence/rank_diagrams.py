@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from omtl.evidence.ranks import Ranking, cliques
 from omtl.figures.pictures import LOOK, SMALL, render
 from omtl.util.result_files import write_all
@@ -21,7 +19,7 @@ def draw(found: Sequence[Ranking], subtitle: str) -> Canvas:
     """Return the critical-difference diagrams of rankings, one below the other."""
     from matplotlib.figure import Figure as Canvas
 
-    heights = [1.3 + 0.16 * len(one.algorithms) for one in found]
+    heights = [1.3 + 0.16 * len(one.average) for one in found]
     canvas = Canvas(figsize=(6.4, sum(heights)), layout="constrained")
     canvas.supxlabel(subtitle, fontsize=SMALL, color="#777777")
     axes = canvas.subplots(len(found), 1, squeeze=False, height_ratios=heights)[:, 0]
@@ -32,12 +30,11 @@ def draw(found: Sequence[Ranking], subtitle: str) -> Canvas:
 
 def draw_ranking(one: Ranking, on: Drawn) -> None:
     """Draw a critical-difference diagram (Demšar 2006, figure 1): the best rank is at the left."""
-    n = len(one.algorithms)
-    order, half = np.argsort(one.average, kind="stable"), (n + 1) // 2
-    bars = cliques(one.average, one.critical_difference)
+    n, half = len(one.average), (len(one.average) + 1) // 2
+    bars = cliques(list(one.average.values()), one.critical_difference)
     top, depth = 0.35 * (len(bars) + 1), 0.6
     on.set_title(
-        f"{one.metric}, {len(one.datasets)} data sets; Friedman p = {one.p:.2g}",
+        f"{one.metric}, {len(one.ranks)} data sets; Friedman p = {one.p:.2g}",
         fontsize=LOOK["axes.labelsize"],
         pad=16.0,
     )
@@ -51,15 +48,15 @@ def draw_ranking(one: Ranking, on: Drawn) -> None:
     for tick in range(1, n + 1):
         on.plot([tick, tick], [0, -0.12], color="black", linewidth=0.8)
         on.text(tick, -0.2, str(tick), ha="center", va="bottom", fontsize=SMALL)
-    for place, i in enumerate(order):
+    for place, (name, average) in enumerate(one.average.items()):
         left = place < half
         down = top + depth * (place if left else n - 1 - place)
         end = 1.0 - 0.03 * n if left else n + 0.03 * n
-        on.plot([one.average[i], one.average[i], end], [0, down, down], color="black", lw=0.7)
+        on.plot([average, average, end], [0, down, down], color="black", lw=0.7)
         on.text(
             end,
             down,
-            f" {one.algorithms[i]} ({one.average[i]:.2f}) ",
+            f" {name} ({average:.2f}) ",
             ha="right" if left else "left",
             va="center",
             fontsize=LOOK["xtick.labelsize"],

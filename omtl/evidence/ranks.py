@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -32,8 +33,9 @@ class Ranking:
 
     Parameters
     ----------
-    ranks, published : ndarray of shape (n_datasets, n_algorithms)
-        By our means over the repeats, and by the published ones; ties share their mean rank.
+    ranks, published : DataFrame
+        A row for each data set and a column for each algorithm: ranks by our means over the
+        repeats, and by the published ones; ties share their mean rank.
     friedman, p : float
         Friedman's statistic with its p value; NaN for fewer than three algorithms.
     critical_difference : float
@@ -41,10 +43,8 @@ class Ranking:
     """
 
     metric: str
-    datasets: tuple[str, ...]
-    algorithms: tuple[str, ...]
-    ranks: np.ndarray
-    published: np.ndarray
+    ranks: pd.DataFrame
+    published: pd.DataFrame
     friedman: float
     p: float
     critical_difference: float
@@ -52,12 +52,13 @@ class Ranking:
     @property
     def tells(self) -> bool:
         """Whether the critical difference leaves room for ranks to differ."""
-        return self.critical_difference <= WIDEST_SHARE * (len(self.algorithms) - 1)
+        return self.critical_difference <= WIDEST_SHARE * (self.ranks.shape[1] - 1)
 
-    @property
-    def average(self) -> np.ndarray:
-        """Average rank of each algorithm."""
-        return self.ranks.mean(axis=0)
+    @cached_property
+    def average(self) -> dict[str, float]:
+        """Average rank of each algorithm, the best first."""
+        average = self.ranks.mean().sort_values(kind="stable")
+        return {str(name): float(rank) for name, rank in average.items()}
 
 
 def critical_difference(n_algorithms: int, n_datasets: int) -> float:
@@ -82,45 +83,39 @@ def friedman(ranks: np.ndarray) -> tuple[float, float]:
 def rank(scored: Sequence[Scored], metric: str) -> Ranking | None:
     """Rank the paper's algorithms of a table on its data sets, over all tasks, by a metric.
 
-    A data set counts if any algorithm was run on it; an algorithm counts if it was run on all of
-    those. None where less than two of either are left.
+    A data set counts if any algorithm was run on it. None where nothing can be ranked.
     """
-    run = {
-        (s.cell.dataset, s.cell.algorithm): s
+    run = [
+        (s.cell.dataset, s.cell.algorithm, s.values.mean(), float(s.cell.mean))
         for s in scored
         if s.cell.metric == metric and s.cell.task == "all" and s.values.size and not s.cell.is_ours
-    }
-    datasets = tuple(dict.fromkeys(data for data, _ in run))
-    algorithms = tuple(
-        name
-        for name in dict.fromkeys(name for _, name in run)
-        if all((data, name) in run for data in datasets)
+    ]
+    cells = pd.DataFrame(run, columns=("dataset", "algorithm", "ours", "published"))
+    order = cells["dataset"].unique(), cells["algorithm"].unique()
+    ours, published = (
+        cells.pivot(index="dataset", columns="algorithm", values=of).loc[order]
+        for of in ("ours", "published")
     )
-    if len(datasets) < 2 or len(algorithms) < 2:
-        return None
-    cells = [[run[data, name] for name in algorithms] for data in datasets]
-    ours = np.array([[s.values.mean() for s in row] for row in cells])
-    published = np.array([[float(s.cell.mean) for s in row] for row in cells])
-    return ranking_of(METRICS[metric], datasets, algorithms, ours, published)
+    return ranking_of(METRICS[metric], ours, published)
 
 
 def ranking_of(
-    metric: Metric,
-    datasets: Sequence[str],
-    algorithms: Sequence[str],
-    means: np.ndarray,
-    published: np.ndarray | None = None,
-) -> Ranking:
-    """Rank algorithms by their means, of shape (n_datasets, n_algorithms), and by published ones.
+    metric: Metric, means: pd.DataFrame, published: pd.DataFrame | None = None
+) -> Ranking | None:
+    """Rank algorithms, the columns, by their means on data sets, the rows, and by published ones.
 
-    Without published means, these ranks are those of ours.
+    An algorithm counts if it has a mean on all data sets. None where less than two of either are
+    left. Without published means, these ranks are those of ours.
     """
+    means = means.dropna(axis="columns")
+    if min(means.shape) < 2:
+        return None
     sign = 1.0 if metric.lower_is_better else -1.0
-    ranks = stats.rankdata(sign * means, axis=1)
-    theirs = ranks if published is None else stats.rankdata(sign * published, axis=1)
-    difference = critical_difference(len(algorithms), len(datasets))
-    named = (metric.name, tuple(datasets), tuple(algorithms))
-    return Ranking(*named, ranks, theirs, *friedman(ranks), difference)
+    ranks = (sign * means).rank(axis="columns")
+    theirs = ranks if published is None else (sign * published[ranks.columns]).rank(axis="columns")
+    n_datasets, n_algorithms = ranks.shape
+    difference = critical_difference(n_algorithms, n_datasets)
+    return Ranking(metric.name, ranks, theirs, *friedman(ranks.to_numpy()), difference)
 
 
 def rankings(scored: Sequence[Scored]) -> list[Ranking]:
@@ -133,13 +128,13 @@ def rank_rows(table: str, reading: str, found: Sequence[Ranking]) -> pd.DataFram
     """Return the rows of rankings, the best algorithm first."""
     rows = []
     for one in found:
-        for i in np.argsort(one.average, kind="stable"):
-            ranks = "; ".join(f"{data} {one.ranks[j, i]:g}" for j, data in enumerate(one.datasets))
+        for name, average in one.average.items():
+            ranks = "; ".join(f"{data} {rank:g}" for data, rank in one.ranks[name].items())
             rows.append(
                 (
-                    *(table, reading, one.metric, one.algorithms[i], f"{one.average[i]:.3f}"),
-                    f"{one.published[:, i].mean():.3f}",
-                    *(str(len(one.datasets)), str(len(one.algorithms))),
+                    *(table, reading, one.metric, name, f"{average:.3f}"),
+                    f"{one.published[name].mean():.3f}",
+                    *map(str, one.ranks.shape),
                     *(shown(one.friedman), shown(one.p), f"{one.critical_difference:.3f}"),
                     ranks,
                 )
@@ -147,12 +142,12 @@ def rank_rows(table: str, reading: str, found: Sequence[Ranking]) -> pd.DataFram
     return pd.DataFrame(rows, columns=RANKS)
 
 
-def cliques(average: np.ndarray, difference: float) -> list[tuple[float, float]]:
+def cliques(average: Sequence[float], difference: float) -> list[tuple[float, float]]:
     """Return the widest runs of average ranks that cannot be told apart, as (first, last).
 
     Parameters
     ----------
-    average : ndarray of shape (n_algorithms,)
+    average : sequence of float
     difference : float
         The critical difference.
     """

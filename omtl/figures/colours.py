@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 
 BLACK, GREY, ORANGE, SKY, PINK, GREEN, VERMILION, BLUE = range(8)
 """Numbers of the colours (`omtl.figures.drawing.STYLES`), the strongest last."""
@@ -51,9 +52,9 @@ FIRST_FREE = (ORANGE, SKY, PINK, GREEN, BLACK, GREY, BLUE, VERMILION)
 
 def own_colour(label: str) -> int | None:
     """Return the colour of the learner that a label names, or None."""
+    learner = label.removeprefix("mistakes of ")
     for name in sorted(OWN, key=len, reverse=True):
-        rest = label.removeprefix("mistakes of ").removeprefix(name)
-        if rest != label.removeprefix("mistakes of ") and not rest[:1].isalnum():
+        if learner.startswith(name) and not learner.removeprefix(name)[:1].isalnum():
             return OWN[name]
     return None
 
@@ -70,12 +71,8 @@ def colours_of(labels: Sequence[str]) -> dict[str, int]:
         colour = own_colour(label)
         if colour is not None and colour not in found.values():
             found[label] = colour
-    n = len(FIRST_FREE)
     for label in dict.fromkeys(labels):
         if label not in found:
-            turn = 0
-            while all(turn * n + colour in found.values() for colour in FIRST_FREE):
-                turn += 1
-            free = (turn * n + c for c in FIRST_FREE if turn * n + c not in found.values())
-            found[label] = next(free)
+            free = (turn * len(FIRST_FREE) + c for turn in count() for c in FIRST_FREE)
+            found[label] = next(colour for colour in free if colour not in found.values())
     return {label: found[label] for label in dict.fromkeys(labels)}

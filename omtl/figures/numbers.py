@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,21 +21,10 @@ from omtl.tables.request import Request
 from omtl.util.folding import unfold
 
 COLUMNS = (
-    "figure",
-    "panel",
-    "part",
-    "reading",
-    "selection",
-    "kind",
-    "label",
-    "x_label",
-    "x",
-    "y",
-    "y_std",
-    "n_repeats",
-    "params",
+    *("figure", "panel", "part", "reading", "selection"),
+    *("kind", "label", "x_label", "x", "y", "y_std", "n_repeats", "params"),
 )
-
+"""Columns of a figure's csv."""
 
 FOLDED = ("x", "y", "y_std")
 """Columns of which a row of the kept csv has those of a whole line."""
@@ -128,42 +118,41 @@ def frame(figure: Figure, shown: Sequence[Shown], selection: str) -> pd.DataFram
     last two is the label.
     """
 
-    def number(value: float) -> str:
-        return f"{value:.{DIGITS}g}"
-
-    found: list[tuple[str, ...]] = []
+    common = {"figure": figure.id, "reading": figure.reading["name"], "selection": selection}
+    found = []
     for panel in shown:
-
-        def add(kind: str, part: str, *more: str, panel: str = panel.label) -> None:
-            row = (figure.id, panel, part, figure.reading["name"], selection, kind, *more)
-            found.append(row + ("",) * (len(COLUMNS) - len(row)))
-
+        place = common | {"panel": panel.label}
         for part in panel.parts:
-            if isinstance(part, HeatMap):
-                for (i, j), mean in np.ndenumerate(part.mean):
-                    place = (f"{part.y_label} {i + 1}", part.x_label, str(j + 1))
-                    values = (
-                        number(float(mean)),
-                        number(float(part.std[i, j])),
-                        str(part.n_repeats),
-                    )
-                    add("weight", part.title, *place, *values, part.params)
-                for note in part.notes:
-                    add("note", part.title, note)
-                continue
-            for line in part.lines:
-                params = line.params * (line.x.size if len(line.params) == 1 else 1)
-                kind = "theory" if line.is_theory else "run"
-                for x, y, std, point in zip(line.x, line.mean, line.std, params, strict=True):
-                    numbers = (number(x), number(y), number(std), str(line.n_repeats), point)
-                    add(kind, part.title, line.label, part.x_label, *numbers)
-            for reference in part.references:
-                add("reference", part.title, reference.label, part.x_label, number(reference.x))
-            for mark in part.marks:
-                x = "" if mark.x is None else number(mark.x)
-                add("published", part.title, mark.label, part.x_label, x, number(mark.y))
-            for note in part.notes:
-                add("note", part.title, note)
-        for why in panel.missing:
-            add("missing", "", why)
-    return pd.DataFrame(found, columns=COLUMNS)
+            rows = _weights(part) if isinstance(part, HeatMap) else _points(part)
+            notes = ({"kind": "note", "label": note} for note in part.notes)
+            found += [place | {"part": part.title} | row for row in (*rows, *notes)]
+        found += [place | {"kind": "missing", "label": why} for why in panel.missing]
+    texts = [{name: _as_text(row.get(name)) for name in COLUMNS} for row in found]
+    return pd.DataFrame(texts, columns=COLUMNS)
+
+
+def _weights(part: HeatMap) -> Iterator[dict[str, Any]]:
+    common = {"kind": "weight", "x_label": part.x_label, "params": part.params}
+    for (i, j), mean in np.ndenumerate(part.mean):
+        numbers = {"x": j + 1, "y": mean, "y_std": part.std[i, j], "n_repeats": part.n_repeats}
+        yield common | {"label": f"{part.y_label} {i + 1}"} | numbers
+
+
+def _points(part: Axes) -> Iterator[dict[str, Any]]:
+    for line in part.lines:
+        kind = "theory" if line.is_theory else "run"
+        about = {"kind": kind, "label": line.label, "n_repeats": line.n_repeats}
+        params = line.params * (line.x.size if len(line.params) == 1 else 1)
+        for x, y, std, point in zip(line.x, line.mean, line.std, params, strict=True):
+            numbers = {"x_label": part.x_label, "x": x, "y": y, "y_std": std}
+            yield about | numbers | {"params": point}
+    for kind, marks in (("reference", part.references), ("published", part.marks)):
+        for mark in marks:
+            yield {"kind": kind, "x_label": part.x_label, **mark._asdict()}
+
+
+def _as_text(value: Any) -> str:
+    """Return a value as it is written; empty where there is none."""
+    if isinstance(value, float):
+        return f"{value:.{DIGITS}g}"
+    return "" if value is None else str(value)

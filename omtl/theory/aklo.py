@@ -233,18 +233,14 @@ def own_regret(
 # Corollary 1
 
 
-def least_gamma(
-    shares: np.ndarray,
-    n_experts: int,
-    *,
-    least_error: float,
-    radius: float,
-    largest_norm: float,
-    printed: bool,
-) -> float:
+def least_gammas(
+    shares: np.ndarray, n_experts: int, *, least_error: float, radius: float, largest_norm: float
+) -> tuple[float, float]:
     """Return the least γ for which some K meets corollary 1's conditions; infinity if none does.
 
-    That is at the K of N = t_0, K/(1 + K) = α_N.
+    That is at the K of N = t_0, K/(1 + K) = α_N. The first γ is for the conditions as printed,
+    K ≥ max{(1 + X R)/(γ ζ), R (X + R)/(4 γ √(2 log T))}, the second for those that theorem 1 as
+    printed would give, K ≥ max{N/(γ ζ), R (X + R) √(log N + 1)/(4 γ √(2 log T))}.
 
     Parameters
     ----------
@@ -256,20 +252,17 @@ def least_gamma(
         ζ = Σ e_t(w**).
     radius, largest_norm : float
         R and X.
-    printed : bool
-        With K ≥ max{(1 + X R)/(γ ζ), R (X + R)/(4 γ √(2 log T))}, or with what theorem 1 as printed
-        would give, K ≥ max{N/(γ ζ), R (X + R) √(log N + 1)/(4 γ √(2 log T))}.
     """
     last, n = float(shares[-1]), shares.size
     if last >= 1.0:
-        return 0.0
+        return 0.0, 0.0
     if last <= 0.0 or least_error <= 0.0 or n_experts == 1:
-        return math.inf
+        return math.inf, math.inf
     K = last / (1.0 - last)
-    lost = 1.0 + largest_norm * radius if printed else n
-    learnt = radius * (largest_norm + radius) * (1.0 if printed else math.sqrt(math.log(n) + 1.0))
-    first, second = lost / least_error, learnt / (4.0 * math.sqrt(2.0 * math.log(n_experts)))
-    return max(first, second) / K
+    lost, learnt = 1.0 + largest_norm * radius, radius * (largest_norm + radius)
+    of_base = 4.0 * math.sqrt(2.0 * math.log(n_experts))
+    printed = max(lost / least_error, learnt / of_base) / K
+    return printed, max(n / least_error, learnt * math.sqrt(math.log(n) + 1.0) / of_base) / K
 
 
 def corollary1(base: float, shares: np.ndarray, n_experts: int, gamma: float) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy import linalg, sparse
@@ -21,6 +22,10 @@ GAP = 1e-10
 
 MOST_STEPS = 200
 """Number of Newton steps after which `hinge_minimiser` gives up; 15 to 40 are usual."""
+
+
+Point = TypeVar("Point", bound=tuple[np.ndarray, ...])
+"""An interior point, or a step from one to another."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +134,7 @@ def hinge_minimiser(
     ArithmeticError
         If the gap stays above `GAP`.
     """
-    Z = sparse.csr_array(sparse.diags_array(y) @ X) if sparse.issparse(X) else y[:, None] * X
+    Z = signed(X, y)
     n, d = Z.shape
     half, ones = np.full(n, 0.5), np.ones(n)
     at = _Point(np.zeros(d), half, half, ones, 2.0 * ones)
@@ -143,13 +148,38 @@ def hinge_minimiser(
         still = np.zeros(n)
         ahead = newton.step(still, still)
         mu = (at.alpha @ at.surplus + at.beta @ at.slack) / (2 * n)
-        near = at.moved(ahead, min(1.0, at.longest(ahead)))
+        near = moved(at, ahead, min(1.0, longest(at[1:], ahead[1:])))
         centre = (near.alpha @ near.surplus + near.beta @ near.slack) ** 3 / (2 * n) ** 3 / mu**2
         corrected = newton.step(
             centre - ahead.alpha * ahead.surplus, centre - ahead.beta * ahead.slack
         )
-        at = at.moved(corrected, min(1.0, 0.995 * at.longest(corrected)))
+        at = moved(at, corrected, min(1.0, 0.995 * longest(at[1:], corrected[1:])))
     raise ArithmeticError(f"the duality gap of the comparator stays at {gap:.3g}")
+
+
+def signed(X: np.ndarray | sparse.csr_array, y: np.ndarray) -> np.ndarray | sparse.csr_array:
+    """Return examples times their labels."""
+    return sparse.csr_array(sparse.diags_array(y) @ X) if sparse.issparse(X) else y[:, None] * X
+
+
+def normal_matrix(Z: np.ndarray | sparse.csr_array, weight: np.ndarray) -> np.ndarray:
+    """Return Σ weight z zᵀ over the rows of Z."""
+    if sparse.issparse(Z):
+        return (Z.T @ (sparse.diags_array(weight) @ Z)).toarray()
+    return Z.T @ (weight[:, None] * Z)
+
+
+def moved(at: Point, step: Point, length: float) -> Point:
+    """Return an interior point after a part of a step."""
+    return type(at)(*(x + length * dx for x, dx in zip(at, step, strict=True)))
+
+
+def longest(values: Iterable[np.ndarray], steps: Iterable[np.ndarray]) -> float:
+    """Return the part of a step that keeps values non-negative."""
+    return min(
+        float(np.min(-x[dx < 0.0] / dx[dx < 0.0], initial=math.inf))
+        for x, dx in zip(values, steps, strict=True)
+    )
 
 
 class _Point(NamedTuple):
@@ -161,17 +191,6 @@ class _Point(NamedTuple):
     surplus: np.ndarray
     slack: np.ndarray
 
-    def moved(self, step: _Point, length: float) -> _Point:
-        """Return the point after a part of a step."""
-        return _Point(*(x + length * dx for x, dx in zip(self, step, strict=True)))
-
-    def longest(self, step: _Point) -> float:
-        """Return the part of a step that keeps everything except the weights non-negative."""
-        return min(
-            float(np.min(-x[dx < 0.0] / dx[dx < 0.0], initial=math.inf))
-            for x, dx in zip(self[1:], step[1:], strict=True)
-        )
-
 
 class _Newton:
     """The linear equations for a step from an interior point, factorised once."""
@@ -179,11 +198,7 @@ class _Newton:
     def __init__(self, Z: np.ndarray | sparse.csr_array, at: _Point, ridge: float) -> None:
         self.Z, self.at = Z, at
         self.weight = at.surplus / at.alpha + at.slack / at.beta
-        inverse = 1.0 / self.weight
-        normal = Z.T @ (
-            sparse.diags_array(inverse) @ Z if sparse.issparse(Z) else inverse[:, None] * Z
-        )
-        normal = normal.toarray() if sparse.issparse(normal) else normal
+        normal = normal_matrix(Z, 1.0 / self.weight)
         normal[np.diag_indices(at.w.size)] += ridge
         self.factor = linalg.cho_factor(normal, lower=True, overwrite_a=True, check_finite=False)
         self.off = 1.0 - Z @ at.w - at.slack + at.surplus

@@ -201,15 +201,26 @@ def exact_delta(mixing: np.ndarray) -> float:
 # The regret
 
 
+class Problem(NamedTuple):
+    """Constants of a problem.
+
+    Parameters
+    ----------
+    n_tasks : int
+        m.
+    gradient : float
+        L (`gradient_bound`).
+    ratio : float
+        C (`norm_ratio`).
+    """
+
+    n_tasks: int
+    gradient: float
+    ratio: float
+
+
 def theorem4_bound(
-    n_rounds: np.ndarray | float,
-    *,
-    square_norm: float,
-    eta: float,
-    gradient: float,
-    ratio: float,
-    delta: float,
-    n_tasks: int,
+    n_rounds: np.ndarray | float, problem: Problem, *, square_norm: float, eta: float, delta: float
 ) -> np.ndarray:
     """Return theorem 4's bound on the regret: m ‖u‖²_B/(2η) + η m T L² (½ + 2 C Δ).
 
@@ -230,25 +241,21 @@ def theorem4_bound(
     ----------
     n_rounds : ndarray or float
         T, the number of rounds, with m examples each.
+    problem : Problem
     square_norm : float
         ‖u‖²_B (`square_norm_B`).
     eta : float
         The learning rate η of the play.
-    gradient : float
-        L (`gradient_bound`).
-    ratio : float
-        C (`norm_ratio`).
     delta : float
         Δ (`delta_of`, `exact_delta`), or 0 for the bound on the losses suffered.
-    n_tasks : int
-        m.
     """
-    per_round = eta * n_tasks * gradient**2 * (0.5 + 2.0 * ratio * delta)
-    return n_tasks * square_norm / (2.0 * eta) + per_round * np.asarray(n_rounds, dtype=float)
+    m, L, C = problem
+    per_round = eta * m * L**2 * (0.5 + 2.0 * C * delta)
+    return m * square_norm / (2.0 * eta) + per_round * np.asarray(n_rounds, dtype=float)
 
 
-def best_eta(
-    n_rounds: float, *, square_norm: float, gradient: float, ratio: float, delta: float
-) -> float:
+def best_eta(n_rounds: float, problem: Problem, *, square_norm: float, delta: float) -> float:
     """Return remark 1's η = ‖u‖_B / (L √(T (1 + 4 C Δ))), which minimises `theorem4_bound`."""
-    return math.sqrt(square_norm / (n_rounds * (1.0 + 4.0 * ratio * delta))) / gradient
+    return (
+        math.sqrt(square_norm / (n_rounds * (1.0 + 4.0 * problem.ratio * delta))) / problem.gradient
+    )

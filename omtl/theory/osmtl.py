@@ -37,23 +37,26 @@ import numpy as np
 from omtl.data.streams import Stream, Tasks
 
 
-class FixedLosses(NamedTuple):
-    """Losses of fixed weights round by round.
+class Fixed(NamedTuple):
+    """Fixed weights of all tasks: their norms, and their losses round by round.
 
     Parameters
     ----------
+    square_norm : ndarray of shape (n_tasks,)
+        ‖w*_k‖².
     own : ndarray of shape (n_rounds, n_tasks)
         ℓ*_kk, 0 in rounds without an example of task k.
     others : ndarray of shape (n_rounds, n_tasks)
         max_{j≠k} ℓ*_kj, 0 in rounds without an example of another task.
     """
 
+    square_norm: np.ndarray
     own: np.ndarray
     others: np.ndarray
 
 
-def fixed_losses(tasks: Tasks, stream: Stream, U: np.ndarray) -> FixedLosses:
-    """Return the losses of fixed weights on the examples of each round.
+def fixed_weights(tasks: Tasks, stream: Stream, U: np.ndarray) -> Fixed:
+    """Return fixed weights with their losses on the examples of each round.
 
     Cost: O(n_tasks · nonzeros).
 
@@ -75,7 +78,7 @@ def fixed_losses(tasks: Tasks, stream: Stream, U: np.ndarray) -> FixedLosses:
     every = np.arange(m)
     own = losses[:, every, every].copy()
     losses[:, every, every] = 0.0
-    return FixedLosses(own, losses.max(axis=2))
+    return Fixed(np.sum(U**2, axis=1), own, losses.max(axis=2))
 
 
 def corollary2_rates(n_rounds: int) -> tuple[float, float]:
@@ -85,13 +88,7 @@ def corollary2_rates(n_rounds: int) -> tuple[float, float]:
 
 
 def theorem1_bound(
-    n_rounds: np.ndarray,
-    *,
-    square_norm: np.ndarray,
-    fixed: FixedLosses,
-    C: float,
-    alpha: float,
-    largest_norm: float,
+    n_rounds: np.ndarray, fixed: Fixed, *, C: float, alpha: float, largest_norm: float
 ) -> np.ndarray:
     """Return theorem 1's bound on each task's regret, as proved, after numbers of rounds.
 
@@ -102,10 +99,8 @@ def theorem1_bound(
     ----------
     n_rounds : ndarray of shape (n,), int64
         T, such as the checkpoints of a stream.
-    square_norm : ndarray of shape (n_tasks,)
-        ‖w*_k‖².
-    fixed : FixedLosses
-        Of these weights.
+    fixed : Fixed
+        w*_k of all tasks.
     C, alpha : float
         C > 0 and α of all rounds, for any number of rounds considered.
     largest_norm : float
@@ -117,22 +112,20 @@ def theorem1_bound(
         Infinite for α = 0.
     """
     if alpha == 0.0:
-        return np.full((square_norm.size, n_rounds.size), math.inf)
+        return np.full((fixed.square_norm.size, n_rounds.size), math.inf)
     sums = np.cumsum(np.concatenate([np.zeros_like(fixed.own[:1]), fixed.own + fixed.others]), 0)
     return (
-        square_norm[:, None] / (2.0 * C * alpha)
+        fixed.square_norm[:, None] / (2.0 * C * alpha)
         + (1.0 - alpha) / alpha * sums[n_rounds].T
         + C * largest_norm**2 * n_rounds / (2.0 * alpha)
     )
 
 
-def corollary2_bound(
-    n_rounds: int, *, square_norm: np.ndarray, fixed: FixedLosses, largest_norm: float
-) -> np.ndarray:
+def corollary2_bound(n_rounds: int, fixed: Fixed, largest_norm: float) -> np.ndarray:
     """Return corollary 2's bound on each task's regret after all T rounds, shape (n_tasks,).
 
     √T (‖w*_k‖²/2 + mean_t (ℓ*_kk + max_{j≠k} ℓ*_kj) + 2 R²), at the rates of `corollary2_rates`;
     theorem 1 with these is no more, as (1 + √T)² ≤ 4 T.
     """
     mean = (fixed.own + fixed.others)[:n_rounds].sum(axis=0) / n_rounds
-    return math.sqrt(n_rounds) * (square_norm / 2.0 + mean + 2.0 * largest_norm**2)
+    return math.sqrt(n_rounds) * (fixed.square_norm / 2.0 + mean + 2.0 * largest_norm**2)

@@ -21,6 +21,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from omtl.data.streams import Tasks
+from omtl.theory.comparators import longest, moved, normal_matrix, signed
 from omtl.util.errors import UserError
 
 GAP = 1e-8
@@ -119,7 +120,8 @@ def best_fixed(tasks: Tasks, n_rounds: int, r: Regulariser) -> Best:
     if not min(r) > 0.0:
         raise UserError(f"alpha, beta and gamma of {r} must be positive for a best W in hindsight")
     m, d = len(tasks.names), tasks.X.shape[1]
-    Z = [_signed(tasks, k) for k in range(m)]
+    own = [np.flatnonzero(tasks.task == k) for k in range(m)]
+    Z = [signed(tasks.X[mine], tasks.y[mine]) for mine in own]
     problem = _Problem(Z, n_rounds * r.alpha, n_rounds * r.beta, n_rounds * r.gamma)
     at = problem.start(d)
     for _ in range(MOST_STEPS):
@@ -139,14 +141,6 @@ def best_fixed(tasks: Tasks, n_rounds: int, r: Regulariser) -> Best:
         except (linalg.LinAlgError, OverflowError):  # rounding errors, with almost no regulariser
             break
     raise ArithmeticError(f"the duality gap of the comparator stays at {gap:.3g}")
-
-
-def _signed(tasks: Tasks, k: int) -> np.ndarray | sparse.csr_array:
-    """Return a task's examples times their labels."""
-    mine = np.flatnonzero(tasks.task == k)
-    if sparse.issparse(tasks.X):
-        return sparse.csr_array(sparse.diags_array(tasks.y[mine]) @ tasks.X[mine])
-    return tasks.y[mine, None] * tasks.X[mine]
 
 
 class _Point(NamedTuple):
@@ -173,17 +167,6 @@ class _Point(NamedTuple):
         """Return the mean product of the pairs."""
         pairs = self.pairs()
         return sum(float(x @ y) for x, y in pairs) / sum(x.size for x, _ in pairs)
-
-    def moved(self, step: _Point, length: float) -> _Point:
-        """Return the point after a part of a step."""
-        return _Point(*(x + length * dx for x, dx in zip(self, step, strict=True)))
-
-    def longest(self, step: _Point) -> float:
-        """Return the part of a step that keeps everything except the weights non-negative."""
-        return min(
-            float(np.min(-x[dx < 0.0] / dx[dx < 0.0], initial=math.inf))
-            for x, dx in zip(self[2:], step[2:], strict=True)
-        )
 
 
 class _Problem(NamedTuple):
@@ -230,11 +213,11 @@ class _Problem(NamedTuple):
         """Return the point after Mehrotra's predictor and corrector."""
         newton = _Newton(self, at)
         ahead = newton.step([np.zeros(x.size) for x, _ in at.pairs()], np.zeros_like(at.V))
-        near = at.moved(ahead, min(1.0, at.longest(ahead)))
+        near = moved(at, ahead, min(1.0, longest(at[2:], ahead[2:])))
         centre = max(near.mu(), 0.0) ** 3 / at.mu() ** 2
         products = [centre - dx * dy for dx, dy in ahead.pairs()]
         corrected = newton.step(products, self.pulls(ahead.a), ahead.force)
-        return at.moved(corrected, min(1.0, 0.99 * at.longest(corrected)))
+        return moved(at, corrected, min(1.0, 0.99 * longest(at[2:], corrected[2:])))
 
 
 class _Newton:
@@ -259,9 +242,7 @@ class _Newton:
         for k, (Z, inverse) in enumerate(
             zip(problem.Z, problem.by_task(1.0 / self.weight), strict=True)
         ):
-            scaled = sparse.diags_array(inverse) @ Z if sparse.issparse(Z) else inverse[:, None] * Z
-            normal = Z.T @ scaled
-            H = normal.toarray() if sparse.issparse(normal) else normal
+            H = normal_matrix(Z, inverse)
             own = H + (np.eye(d) - self.shrink[k] * np.outer(self.S[k], self.S[k])) / self.rho[k]
             own[np.diag_indices(d)] += FLOOR * own.trace()
             factor = linalg.cho_factor(own, lower=True, overwrite_a=True, check_finite=False)

@@ -160,7 +160,7 @@ def test_ours_are_never_compared(filled: Store) -> None:
     twice = scored + [replace(s, cell=replace(s.cell, dataset="Other")) for s in scored]
     ranking = rank(twice, "error")
     assert ranking is not None
-    assert not set(ranking.algorithms) & {s.cell.algorithm for s in ours}
+    assert not set(ranking.ranks) & {s.cell.algorithm for s in ours}
     layout = lay_out(table, scored, Request(repeats=2, selection="oracle"))
     labels = [line.label for line in layout.lines]
     assert labels[-len(ours) - 1] == GROUP_OF_OURS

@@ -48,8 +48,11 @@ def test_ranks() -> None:
     """By the means on each data set; the best average first."""
     ranking = STUDY.ranking
     assert ranking is not None
-    found = dict(zip(ranking.algorithms, ranking.average.round(3).tolist(), strict=True))
-    assert found == {"mine": 1.667, "near": 2.0, "far": 2.333}
+    assert {name: round(rank, 3) for name, rank in ranking.average.items()} == {
+        "mine": 1.667,
+        "near": 2.0,
+        "far": 2.333,
+    }
     assert rank_frame(STUDY, ranking)["algorithm"].tolist() == ["mine", "near", "far"]
 
 

@@ -70,19 +70,18 @@ def bound_of(tasks: Tasks, stream: Stream, U: np.ndarray, C: float, alpha: float
     """Return theorem 1's bound after each round, shape (n_tasks, n_rounds)."""
     return osmtl.theorem1_bound(
         np.arange(1, stream.start.size),
-        square_norm=np.sum(U**2, axis=1),
-        fixed=osmtl.fixed_losses(tasks, stream, U),
+        osmtl.fixed_weights(tasks, stream, U),
         C=C,
         alpha=alpha,
         largest_norm=float(np.linalg.norm(tasks.X, axis=1).max()),
     )
 
 
-def test_fixed_losses_are_those_of_the_definitions() -> None:
+def test_losses_of_fixed_weights_are_those_of_the_definitions() -> None:
     """One by one, with tasks that sit out."""
     tasks, stream = problem(3, 4, 5, 3, 0.2)
     U = np.random.default_rng(1).standard_normal((4, 3))
-    found = osmtl.fixed_losses(tasks, stream, U)
+    found = osmtl.fixed_weights(tasks, stream, U)
     for t, given_now in enumerate(by_round(tasks, stream)):
         for k in range(4):
             own = [max(0.0, 1.0 - g.y * (U[k] @ g.x)) for g in given_now if g.task == k]
@@ -127,7 +126,7 @@ def test_theorem_1_bounds_each_tasks_regret(
     rng = np.random.default_rng(seed)
     best = comparators.best_fixed(tasks, 1e-3).weights
     for U in (best, np.zeros((m, 3)), 3.0 * rng.standard_normal((m, 3))):
-        regret = np.cumsum(losses - osmtl.fixed_losses(tasks, stream, U).own, axis=0).T
+        regret = np.cumsum(losses - osmtl.fixed_weights(tasks, stream, U).own, axis=0).T
         assert np.all(regret <= bound_of(tasks, stream, U, C, alpha) + SLACK)
 
 
@@ -173,11 +172,8 @@ def test_corollary_2_is_theorem_1_at_its_rates(seed: int, m: int, n: int) -> Non
         Shape(m, 3, mixing_matrix(m), n_rounds=T)
     )
     np.testing.assert_allclose(state.rates, [C, alpha])
-    square_norm = np.sum(U**2, axis=1)
     R = float(np.linalg.norm(tasks.X, axis=1).max())
-    corollary = osmtl.corollary2_bound(
-        T, square_norm=square_norm, fixed=osmtl.fixed_losses(tasks, stream, U), largest_norm=R
-    )
+    corollary = osmtl.corollary2_bound(T, osmtl.fixed_weights(tasks, stream, U), R)
     theorem = bound_of(tasks, stream, U, C, alpha)[:, -1]
     assert np.all(theorem <= corollary * (1.0 + SLACK))
     slack = R**2 * (2.0 * math.sqrt(T) - (1.0 + math.sqrt(T)) ** 2 / (2.0 * math.sqrt(T)))

@@ -200,6 +200,8 @@ def test_bounds_hold(seed: int, mixing: np.ndarray, eta: float, b: float, noise:
     stream = rounds(tasks, rng, rng, n_nodes=m)
     lost = plain_dom1(tasks, stream, mixing, eta, b)
     examples = examples_of(tasks)
+    gradient = dom.gradient_bound(math.sqrt(examples.square_norm.max()), b, m)
+    problem = dom.Problem(m, gradient, dom.norm_ratio(b))
     trace, _ = play(DOM1(eta, b), examples, stream, Shape(m, 4, mixing), compiled=False)
     np.testing.assert_allclose(trace.checkpoint_loss, lost.suffered, rtol=1e-9, atol=1e-9)
     fixed_weights = [comparators.best_fixed(tasks, ridge).weights for ridge in (1e-6, 0.1, 10.0)]
@@ -208,14 +210,9 @@ def test_bounds_hold(seed: int, mixing: np.ndarray, eta: float, b: float, noise:
         fixed = comparators.at_checkpoints(comparators.hinge_losses(tasks, U), stream)
 
         def bound(delta: float, U: np.ndarray = U) -> np.ndarray:
+            norm = dom.square_norm_B(U, b)
             return dom.theorem4_bound(
-                stream.checkpoint,
-                square_norm=dom.square_norm_B(U, b),
-                eta=eta,
-                gradient=dom.gradient_bound(math.sqrt(examples.square_norm.max()), b, m),
-                ratio=dom.norm_ratio(b),
-                delta=delta,
-                n_tasks=m,
+                stream.checkpoint, problem, square_norm=norm, eta=eta, delta=delta
             )
 
         exact = dom.exact_delta(mixing)
@@ -226,14 +223,15 @@ def test_bounds_hold(seed: int, mixing: np.ndarray, eta: float, b: float, noise:
 
 def test_remark_1() -> None:
     """Remark 1's η is the best one, and gives m L ‖u‖ √(T (1 + 4 C Δ)), not what is printed."""
-    given = {"square_norm": 7.0, "gradient": 1.5, "ratio": 1.0, "delta": 3.0}
+    given = {"square_norm": 7.0, "delta": 3.0}
     n_rounds, m = 50.0, 4
-    eta = dom.best_eta(n_rounds, **given)
-    best = dom.theorem4_bound(n_rounds, eta=eta, n_tasks=m, **given)
+    problem = dom.Problem(m, gradient=1.5, ratio=1.0)
+    eta = dom.best_eta(n_rounds, problem, **given)
+    best = dom.theorem4_bound(n_rounds, problem, eta=eta, **given)
     assert best == pytest.approx(m * 1.5 * math.sqrt(n_rounds * (1.0 + 12.0) * 7.0))
     assert best > 2.0 * m * 1.5 * math.sqrt((n_rounds + 12.0) * 7.0)
     for other in (0.9 * eta, 1.1 * eta):
-        assert best < dom.theorem4_bound(n_rounds, eta=other, n_tasks=m, **given)
+        assert best < dom.theorem4_bound(n_rounds, problem, eta=other, **given)
 
 
 # The comparator

@@ -22,8 +22,8 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     x_label, y_label, curve = CURVES[panel.description.metric]
     lines = []
     for one in played:
-        found = [curve(result, point) for result, point in one.at_chosen]
-        lines.append(line_of(one.line.label, found[0][0], np.array([y for _, y in found])))
+        found = one.over_repeats(curve)
+        lines.append(line_of(one.line.label, found[0, 0], found[:, 1]))
     return [Axes(x_label, y_label, tuple(lines), marks=panel.marks(played))]
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import numpy as np
-
-from omtl.figures.panels.axes import Axes, Mark, PlannedPanel, Played, label_of, line_of, number
+from omtl.figures.panels.axes import Axes, Mark, PlannedPanel, Played, joined, label_of
 from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError
 
@@ -35,17 +33,11 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """
     asked = panel.description
     metric = METRICS[asked.metric]
-    by_label: dict[str, dict[float, Played]] = {}
-    for one in played:
-        by_label.setdefault(one.line.label, {})[number_of(one.line.column)] = one
-    lines, marks = [], []
-    for label, parts in by_label.items():
-        x = sorted(parts)
-        values = [[number(metric, r, p) for r, p in parts[at].at_chosen] for at in x]
-        params = tuple(parts[at].most_chosen for at in x)
-        lines.append(line_of(label, x, np.array(values).T, params=params))
-        for at, one in parts.items():
-            place = one.line.description.published, one.line.column
-            if place in panel.published_at:
-                marks.append(Mark(label, panel.published_at[place], at))
-    return [Axes(asked.across, label_of(metric), tuple(lines), marks=tuple(marks))]
+    lines = joined(played, lambda line: number_of(line.column), metric)
+    places = [(one.line, (one.line.description.published, one.line.column)) for one in played]
+    marks = tuple(
+        Mark(line.label, panel.published_at[place], number_of(line.column))
+        for line, place in places
+        if place in panel.published_at
+    )
+    return [Axes(asked.across, label_of(metric), lines, marks=marks)]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,6 +96,19 @@ class Played:
     def at_chosen(self) -> list[tuple[Result, int]]:
         """The result of each repeat, with the number of the point that was chosen for it."""
         return list(zip(self.results, self.chosen, strict=True))
+
+    def over_repeats(self, of: Callable[[Result, int], Any]) -> np.ndarray:
+        """Return what a function gives for each repeat, at the point that was chosen for it."""
+        return np.array([of(result, point) for result, point in self.at_chosen])
+
+    def drawn(self, x: Any, of: Callable[[Result, int], Any]) -> Line:
+        """Return the line of a function of each repeat and of the point chosen for it."""
+        return line_of(self.line.label, x, self.over_repeats(of), params=(self.most_chosen,))
+
+    def among(self, points: list[int]) -> Played:
+        """Return the same plays with some points of the grid only, by number."""
+        line = replace(self.line, experiment=self.line.experiment.only(points))
+        return replace(self, line=line, results=[only(r, points) for r in self.results])
 
     @property
     def most_chosen(self) -> str:
@@ -221,13 +234,33 @@ def rounded(values: Any) -> np.ndarray:
     return np.array([float(f"{v:.{DIGITS}g}") for v in np.ravel(values)])
 
 
+def mean_and_std(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean and the deviation over the repeats, the first axis; 0 for one repeat."""
+    mean = values.mean(axis=0)
+    std = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros_like(mean)
+    return mean, np.where(std > ROUNDING * np.abs(mean), std, 0.0)
+
+
 def line_of(label: str, x: Any, values: np.ndarray, **more: Any) -> Line:
     """Return the line of the mean and deviation of values of shape (n_repeats, n)."""
-    n_repeats = values.shape[0]
-    mean = values.mean(axis=0)
-    std = values.std(axis=0, ddof=1) if n_repeats > 1 else np.zeros(values.shape[1])
-    std = np.where(std > ROUNDING * np.abs(mean), std, 0.0)
-    return Line(label, rounded(x), rounded(mean), rounded(std), n_repeats, values=values, **more)
+    mean, std = map(rounded, mean_and_std(values))
+    return Line(label, rounded(x), mean, std, len(values), values=values, **more)
+
+
+def joined(
+    played: Sequence[Played], x_of: Callable[[PlannedLine], float], metric: Metric
+) -> tuple[Line, ...]:
+    """Return a metric's lines, each through all experiments of its label, each at its own x."""
+    by_label: dict[str, dict[float, Played]] = {}
+    for one in played:
+        by_label.setdefault(one.line.label, {})[x_of(one.line)] = one
+    lines = []
+    for label, parts in by_label.items():
+        at = dict(sorted(parts.items()))
+        values = [one.over_repeats(partial(number, metric)) for one in at.values()]
+        params = tuple(one.most_chosen for one in at.values())
+        lines.append(line_of(label, list(at), np.transpose(values), params=params))
+    return tuple(lines)
 
 
 def label_of(metric: Metric) -> str:

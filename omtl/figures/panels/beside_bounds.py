@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from omtl.experiment.unit import Result, Unit, setting_of
 from omtl.figures.panels.axes import Axes, Played, line_of
+from omtl.figures.panels.hindsight import comparator_of
+from omtl.theory.comparators import at_checkpoints, hinge_losses
 
 Curves = dict[str, np.ndarray]
 """Curves by label, what was measured first; over the repeats, shape (n_repeats, n)."""
@@ -47,6 +49,31 @@ def regrets_of(one: Played, bounds: Callable[[Unit, Mapping[str, Any]], Curves])
         return {f"regret of {one.line.label}": regret, **found}
 
     return curves_of(one, curves)
+
+
+def best_in_hindsight(
+    unit: Unit, ridges: Sequence[float], bound: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the weights that are best in hindsight, their losses, and the least of the bounds.
+
+    The regret is against the first of the ridges' comparators u, the best fixed weights in
+    hindsight (`omtl.theory.comparators.best_fixed`). A bound of the regret against any other fixed
+    weights v also bounds it: by bound(v) + loss(v) − loss(u). The least of these is over the path
+    of the ridges, and over no weights at all.
+
+    Parameters
+    ----------
+    unit : Unit
+    ridges : sequence of float
+    bound : callable
+        From weights to the bound on the regret against them at each checkpoint.
+    """
+    setting = setting_of(unit)
+    path = [comparator_of(unit, ridge).weights for ridge in ridges]
+    path.append(np.zeros_like(path[0]))
+    losses = [at_checkpoints(hinge_losses(setting.tasks, U), setting.stream) for U in path]
+    certified = [bound(U) + lost for U, lost in zip(path, losses, strict=True)]
+    return path[0], losses[0], np.min(certified, axis=0) - losses[0]
 
 
 def axes_beside(

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of
+from omtl.experiment.unit import Result
+from omtl.figures.panels.axes import Axes, PlannedPanel, Played
 from omtl.measures.metrics import METRICS
 
 
@@ -16,16 +17,14 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     In each repeat it is that of the point that the rule chose; a play that diverged counts as wrong
     throughout, as in the tables.
     """
-    metric = METRICS["error"]
-    lines = []
-    for one in played:
-        curves = [
-            np.full(r.arrays["seen"].shape, metric.worst)
-            if r.arrays["diverged"][p] > 0
-            else 100.0 * r.arrays["checkpoint_mistakes"][p] / r.arrays["seen"]
-            for r, p in one.at_chosen
-        ]
-        seen = one.results[0].arrays["seen"]
-        lines.append(line_of(one.line.label, seen, np.array(curves), params=(one.most_chosen,)))
+    lines = tuple(one.drawn(one.results[0].arrays["seen"], error_rates) for one in played)
     marks = panel.marks(played)
-    return [Axes("examples", "cumulative error rate (%)", tuple(lines), marks=marks)]
+    return [Axes("examples", "cumulative error rate (%)", lines, marks=marks)]
+
+
+def error_rates(result: Result, point: int) -> np.ndarray:
+    """Return the error rate (%) up to each checkpoint."""
+    seen = result.arrays["seen"]
+    if result.arrays["diverged"][point] > 0:
+        return np.full(seen.shape, METRICS["error"].worst)
+    return 100.0 * result.arrays["checkpoint_mistakes"][point] / seen

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from omtl.experiment.unit import Result
-from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of
+from omtl.figures.panels.axes import Axes, PlannedPanel, Played
 from omtl.util.errors import UserError
 
 
@@ -16,13 +16,12 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
 
     Published final rates are marked, unless the panel is a `stand_in` for data that the paper has.
     """
-    lines = []
-    for one in played:
-        curves = np.array([average_errors(r, p) for r, p in one.at_chosen])
-        met = np.arange(1, curves.shape[1] + 1)
-        lines.append(line_of(one.line.label, met, curves, params=(one.most_chosen,)))
+    lines = tuple(
+        one.drawn(1 + np.arange(one.results[0].arrays["examples"].size), average_errors)
+        for one in played
+    )
     marks = () if panel.description.stand_in else panel.marks(played)
-    return [Axes("tasks met", "average cumulative error rate (%)", tuple(lines), marks=marks)]
+    return [Axes("tasks met", "average cumulative error rate (%)", lines, marks=marks)]
 
 
 def task_ends(result: Result) -> np.ndarray:

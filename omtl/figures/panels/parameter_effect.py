@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from data_fetchers.fetch import DataMissing
-from omtl.experiment.selection import select
 from omtl.experiment.unit import Unit
 from omtl.figures.panels.axes import (
     Axes,
@@ -18,7 +18,6 @@ from omtl.figures.panels.axes import (
     label_of,
     line_of,
     number,
-    only,
     points_with,
     rounded,
 )
@@ -27,10 +26,7 @@ from omtl.measures.metrics import METRICS
 from omtl.theory import comparators, dom
 
 
-def axes_of(
-    panel: PlannedPanel,
-    played: Sequence[Played],
-) -> list[Axes]:
+def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return the panel's metric against one hyper-parameter, axes for each method.
 
     By default it is the error rate. For each value the rule chooses among the points that have it.
@@ -40,17 +36,10 @@ def axes_of(
     for one in played:
         asked = one.line.description
         name = asked.parameter
-        points = one.line.experiment.points
         at = one.line.experiment.algorithm["grid"][name]
-        errors, params = [], []
-        for value in at:
-            mine = points_with(one, name, value)
-            results = [only(result, mine) for result in one.results]
-            chosen = select(results, [points[i] for i in mine], one.rule)
-            errors.append(
-                [number(metric, r, p) for r, p in zip(results, map(int, chosen), strict=True)]
-            )
-            params.append(one.named(mine[int(np.bincount(chosen).argmax())]))
+        having = [one.among(points_with(one, name, value)) for value in at]
+        errors = [each.over_repeats(partial(number, metric)) for each in having]
+        params = tuple(each.most_chosen for each in having)
         references = [Reference(float(x), text) for x, text in asked.marks.items()]
         notes: tuple[str, ...] = ()
         if asked.theory == "b_star":
@@ -63,7 +52,7 @@ def axes_of(
             Axes(
                 f"{asked.symbol or name} ({one.line.label})",
                 label_of(metric),
-                (line_of(one.line.label, at, np.array(errors).T, params=tuple(params)),),
+                (line_of(one.line.label, at, np.transpose(errors), params=params),),
                 x_scale=asked.scale or "linear",
                 ticks=tuple(float(value) for value in at),
                 references=tuple(references),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of
+from omtl.figures.panels.axes import Axes, Line, PlannedPanel, Played
 
 MEASURES = {"AP@k": "precision", "mAP@k": "average_precision"}
 """The arrays behind each measure."""
@@ -22,11 +22,12 @@ def axes_of(
     """
     parts = []
     for title, name in MEASURES.items():
-        lines = []
-        for one in played:
-            values = np.array([result.arrays[name][p] for result, p in one.at_chosen])
-            ranks = np.arange(1, values.shape[1] + 1)
-            lines.append(line_of(one.line.label, ranks, values, params=(one.most_chosen,)))
+        lines = tuple(_of_measure(one, name) for one in played)
         ticks = tuple(lines[0].x.tolist())
-        parts.append(Axes("k", "%", tuple(lines), ticks=ticks, title=title, error_bars=True))
+        parts.append(Axes("k", "%", lines, ticks=ticks, title=title, error_bars=True))
     return parts
+
+
+def _of_measure(one: Played, name: str) -> Line:
+    ranks = 1 + np.arange(one.results[0].arrays[name].shape[1])
+    return one.drawn(ranks, lambda result, point: result.arrays[name][point])

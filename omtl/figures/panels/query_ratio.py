@@ -29,9 +29,7 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
             )
             reached = np.all(np.isfinite(values), axis=0)
             return line_of(one.line.label, ratios[reached], values[:, reached])
-        level = [[r.arrays[name][p, rank - 1]] * ratios.size for r, p in one.at_chosen]
-        params = (one.most_chosen,)
-        return line_of(one.line.label, ratios, np.array(level), params=params)
+        return one.drawn(ratios, lambda r, p: np.full(ratios.size, r.arrays[name][p, rank - 1]))
 
     return [
         Axes(

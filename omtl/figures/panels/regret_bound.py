@@ -12,12 +12,13 @@ from omtl.figures.panels.axes import Axes, PlannedPanel, Played
 from omtl.figures.panels.beside_bounds import (
     REGRET,
     axes_beside,
+    best_in_hindsight,
     largest_norm,
     regrets_of,
     times_above,
 )
 from omtl.figures.panels.hindsight import comparator_of
-from omtl.theory import comparators, dom
+from omtl.theory import dom
 from omtl.util.errors import UserError
 
 THEOREM = "Theorem 4, Δ of Lemma 1"
@@ -29,10 +30,7 @@ TIGHTEST = "Δ = 0, comparator that suits the bound best"
 def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return the regret against the rounds played, beside what bounds it at the η and b played.
 
-    The regret is against the first of the ridges' comparators, the best fixed weights in hindsight
-    (`omtl.theory.comparators.best_fixed`). A bound of the regret against any other fixed weights v
-    also bounds it: by bound(v) + loss(v) − loss(u). The best of these over the path of the ridges,
-    and over no weights at all, is the last line.
+    The last line is the least bound over comparators (`best_in_hindsight`).
     """
     return [regret_of(one, panel.description.ridges) for one in played]
 
@@ -49,18 +47,12 @@ def regret_of(one: Played, ridges: Sequence[float]) -> Axes:
     drawn = {label: curves for label, curves in found.items() if np.all(np.isfinite(curves))}
     mixing = setting.mixing
     point = points[one.chosen[0]]
-    played = constants_of(unit, point)
+    problem = problem_of(unit, float(point["b"]))
     norm = dom.square_norm_B(comparator_of(unit, ridges[0]).weights, float(point["b"]))
-    best = dom.best_eta(
-        float(rounds[-1]),
-        square_norm=norm,
-        gradient=played["gradient"],
-        ratio=played["ratio"],
-        delta=0.0,
-    )
+    best = dom.best_eta(float(rounds[-1]), problem, square_norm=norm, delta=0.0)
     constants = (
-        f"‖u‖²_B = {norm:.4g}, L = {played['gradient']:.4g}, C = {played['ratio']:g}, "
-        f"η = {played['eta']:g} was played; with Δ = 0 the bound of all rounds is least at "
+        f"‖u‖²_B = {norm:.4g}, L = {problem.gradient:.4g}, C = {problem.ratio:g}, "
+        f"η = {float(point['eta']):g} was played; with Δ = 0 the bound of all rounds is least at "
         f"η = {best:.4g}"
     )
     proved = dom.is_doubly_stochastic(mixing)
@@ -81,31 +73,26 @@ def bounds_of(
     Under the empty label is the loss of the first ridge's comparator, which the regret is against.
     """
     setting = setting_of(unit)
-    stream, mixing = setting.stream, setting.mixing
-    constants = constants_of(unit, point)
+    rounds, mixing = setting.stream.checkpoint, setting.mixing
+    eta, b = float(point["eta"]), float(point["b"])
+    problem = problem_of(unit, b)
 
-    def bound(square_norm: float, delta: float) -> np.ndarray:
-        return dom.theorem4_bound(
-            stream.checkpoint, square_norm=square_norm, delta=delta, **constants
-        )
+    def bound(U: np.ndarray, delta: float = 0.0) -> np.ndarray:
+        norm = dom.square_norm_B(U, b)
+        return dom.theorem4_bound(rounds, problem, square_norm=norm, eta=eta, delta=delta)
 
-    path = [comparator_of(unit, ridge) for ridge in ridges]
-    norms = [dom.square_norm_B(comparator.weights, float(point["b"])) for comparator in path]
-    losses = [comparators.at_checkpoints(comparator.losses, stream) for comparator in path]
-    certified = [bound(n, 0.0) + lost for n, lost in zip(norms, losses, strict=True)]
-    idle = bound(0.0, 0.0) + stream.start[stream.checkpoint]  # no weights: a loss of 1 an example
-    printed = dom.delta_of(dom.lemma1(mixing), mixing.shape[0])
+    u, lost, tightest = best_in_hindsight(unit, ridges, bound)
     return {
-        "": losses[0],
-        THEOREM: bound(norms[0], printed),
-        THEOREM_EXACT: bound(norms[0], dom.exact_delta(mixing)),
-        SUFFERED: bound(norms[0], 0.0),
-        TIGHTEST: np.min([*certified, idle], axis=0) - losses[0],
+        "": lost,
+        THEOREM: bound(u, dom.delta_of(dom.lemma1(mixing), mixing.shape[0])),
+        THEOREM_EXACT: bound(u, dom.exact_delta(mixing)),
+        SUFFERED: bound(u),
+        TIGHTEST: tightest,
     }
 
 
-def constants_of(unit: Unit, point: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the theorem's η, L, C and m for a unit played at a point of its grid.
+def problem_of(unit: Unit, b: float) -> dom.Problem:
+    """Return the theorem's m, L and C for a unit played with tasks related by b.
 
     Raises
     ------
@@ -113,17 +100,13 @@ def constants_of(unit: Unit, point: Mapping[str, Any]) -> dict[str, Any]:
         If the network has not one node a task, which the theorem is of.
     """
     setting = setting_of(unit)
-    n_tasks, b = len(setting.tasks.names), float(point["b"])
+    n_tasks = len(setting.tasks.names)
     if setting.n_nodes != n_tasks:
         raise UserError(
             "regret_bound: theorem 4 assumes one node per task; set network.n_nodes=null"
         )
-    return {
-        "eta": float(point["eta"]),
-        "gradient": dom.gradient_bound(largest_norm(unit), b, n_tasks),
-        "ratio": dom.norm_ratio(b),
-        "n_tasks": n_tasks,
-    }
+    gradient = dom.gradient_bound(largest_norm(unit), b, n_tasks)
+    return dom.Problem(n_tasks, gradient, dom.norm_ratio(b))
 
 
 def network_constants(mixing: np.ndarray) -> str:

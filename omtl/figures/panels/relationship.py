@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from omtl.figures.panels.axes import HeatMap, PlannedPanel, Played, rounded
+from omtl.figures.panels.axes import HeatMap, PlannedPanel, Played, mean_and_std, rounded
 from omtl.measures.clusters import contrast, two_clusters
 from omtl.util.errors import UserError
 
@@ -33,7 +33,7 @@ def map_of(one: Played, groups: dict[str, int]) -> HeatMap:
     label = one.line.label
     if any("found_eta" not in result.arrays for result in one.results):
         raise UserError(f"relationship: {label} reports no relations between tasks (found_eta)")
-    eta = np.array([r.arrays["found_eta"][p] for r, p in one.at_chosen])
+    eta = one.over_repeats(lambda result, point: result.arrays["found_eta"][point])
     n_repeats, n_tasks = eta.shape[:2]
     if sum(groups.values()) != n_tasks:
         raise UserError(
@@ -45,14 +45,14 @@ def map_of(one: Played, groups: dict[str, int]) -> HeatMap:
         seen["adjusted Rand index"] = np.array(
             [adjusted_rand_score(group, two_clusters(each)) for each in eta]
         )
-    seen_in_mean = float(adjusted_rand_score(group, two_clusters(eta.mean(axis=0))))
-    std = eta.std(axis=0, ddof=1) if n_repeats > 1 else np.zeros_like(eta[0])
+    mean, std = mean_and_std(eta)
+    seen_in_mean = float(adjusted_rand_score(group, two_clusters(mean)))
     return HeatMap(
         title=label,
         x_label="learnt from task",
         y_label="task",
         unit="mean weight η",
-        mean=rounded(eta.mean(axis=0)).reshape(n_tasks, n_tasks),
+        mean=rounded(mean).reshape(n_tasks, n_tasks),
         std=rounded(std).reshape(n_tasks, n_tasks),
         groups=groups,
         n_repeats=n_repeats,

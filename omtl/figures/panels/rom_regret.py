@@ -11,6 +11,7 @@ import numpy as np
 from omtl.data.streams import Tasks
 from omtl.experiment.unit import Result, Unit, setting_of
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of
+from omtl.figures.panels.beside_bounds import Curves, curves_of
 from omtl.theory import rom
 from omtl.theory.rom_comparator import Best, Regulariser, best_fixed
 from omtl.util.errors import UserError
@@ -84,16 +85,6 @@ def rda_bounds(at: Moment) -> dict[str, float]:
     }
 
 
-def wanted_eta(at: Moment) -> float:
-    """Return the η from which theorem 3 follows."""
-    return rom.theorem3_eta(at.n_rounds, square=at.square, gradient=at.gradient)
-
-
-def wanted_kappa(at: Moment) -> float:
-    """Return the κ at which theorem 6's bound is least."""
-    return rom.best_kappa(square=at.square, gradient=at.gradient)
-
-
 def with_r_2(at: Moment) -> str:
     """Return what ROM-RDA's regret would be with r_2, as text."""
     more = at.arrays["checkpoint_proximity"] - rom.proximities(at.n_rounds, at.rate, at.square)
@@ -101,7 +92,10 @@ def with_r_2(at: Moment) -> str:
 
 
 class Theory(NamedTuple):
-    """A learner's theory: the rate that it asks for, its bounds, and what else is to be said."""
+    """A learner's theory: the rate that it asks for, its bounds, and what else is to be said.
+
+    The rate is the η from which theorem 3 follows, or the κ at which theorem 6's bound is least.
+    """
 
     wanted: Callable[[Moment], float]
     bounds: Callable[[Moment], dict[str, float]]
@@ -109,8 +103,12 @@ class Theory(NamedTuple):
 
 
 THEORIES = {
-    "eta": Theory(wanted_eta, pgd_bounds),
-    "kappa": Theory(wanted_kappa, rda_bounds, with_r_2),
+    "eta": Theory(
+        lambda at: rom.theorem3_eta(at.n_rounds, square=at.square, gradient=at.gradient), pgd_bounds
+    ),
+    "kappa": Theory(
+        lambda at: rom.best_kappa(square=at.square, gradient=at.gradient), rda_bounds, with_r_2
+    ),
 }
 """By the name of the learner's rate."""
 
@@ -151,39 +149,37 @@ def regret_of(one: Played, n_horizons: int) -> Axes:
         )
     [rate], [regulariser] = rates, regularisers
     theory = THEORIES[rate]
-    found: dict[str, list[list[float]]] = {}
-    rounds: list[int] = []
+    checkpoint = setting_of(one.units[0]).stream.checkpoint
+    horizons = spread(checkpoint, n_horizons)
+    rounds = checkpoint[horizons].tolist()
     notes: list[str] = []
-    gap = 0.0
-    for unit, (result, own) in zip(one.units, one.at_chosen, strict=True):
-        checkpoint = setting_of(unit).stream.checkpoint
-        at = spread(checkpoint, n_horizons)
-        rounds = checkpoint[at].tolist()
-        curves: dict[str, list[float]] = {}
-        for c, n_rounds in zip(at, rounds, strict=True):
+    gaps: list[float] = []
+
+    def curves(unit: Unit, result: Result, own: int) -> Curves:
+        n_tasks = result.arrays["mistakes"].shape[1]
+        values = []
+        for c, n_rounds in zip(horizons, rounds, strict=True):
             best = best_of(unit, n_rounds, regulariser)
-            gap = max(gap, best.gap / (1.0 + best.objective))
-            n_tasks = result.arrays["mistakes"].shape[1]
+            gaps.append(best.gap / (1.0 + best.objective))
             moments = [
                 Moment(n_rounds, n_tasks, float(point[rate]), best, measured(result, p, c))
                 for p, point in enumerate(points)
             ]
             here = min(moments, key=lambda m: abs(math.log(m.rate / theory.wanted(m))))
-            values = {TUNED: here.regret, CHOSEN: moments[own].regret, **theory.bounds(here)}
-            for label, value in values.items():
-                curves.setdefault(label, []).append(value)
-        for label, curve in curves.items():
-            found.setdefault(label, []).append(curve)
+            values.append({TUNED: here.regret, CHOSEN: moments[own].regret, **theory.bounds(here)})
         if not notes:
             asked = f"{rate} = {theory.wanted(here):.4g}"
             notes.append(described(here, asked, one.named(own)))
             if theory.remark is not None:
                 notes.append(theory.remark(here))
-    notes.append(f"largest duality gap of a comparator, relative: {gap:.1g}")
+        return {label: np.array([at[label] for at in values]) for label in values[0]}
+
+    found = curves_of(one, curves)
+    notes.append(f"largest duality gap of a comparator, relative: {max(gaps):.1g}")
     notes += above(found)
     lines = tuple(
-        line_of(label, rounds, np.array(curves), is_theory=label not in (TUNED, CHOSEN))
-        for label, curves in found.items()
+        line_of(label, rounds, values, is_theory=label not in (TUNED, CHOSEN))
+        for label, values in found.items()
     )
     return Axes(
         "rounds T",
@@ -224,17 +220,14 @@ def described(at: Moment, asked: str, own: str) -> str:
     )
 
 
-def above(found: Mapping[str, list[list[float]]]) -> list[str]:
+def above(found: Curves) -> list[str]:
     """Return which regrets are above which bounds, as text."""
-    regret = np.array(found[TUNED])
-    texts = []
-    for label in (THEOREM, LEMMA, PROVED):
-        bound = np.array(found[label])
-        texts.append(
-            f"“{TUNED}” is above “{label}” at {np.count_nonzero(regret > bound)} of {regret.size} "
-            f"horizons; at most {np.max(regret / bound):.3g} of it"
-        )
-    return texts
+    regret = found[TUNED]
+    return [
+        f"“{TUNED}” is above “{label}” at {np.count_nonzero(regret > found[label])} of "
+        f"{regret.size} horizons; at most {np.max(regret / found[label]):.3g} of it"
+        for label in (THEOREM, LEMMA, PROVED)
+    ]
 
 
 _SOLVED: dict[tuple[Any, ...], Best] = {}

@@ -19,10 +19,7 @@ from omtl.figures.panels.axes import (
 from omtl.measures.metrics import METRICS
 
 
-def axes_of(
-    panel: PlannedPanel,
-    played: Sequence[Played],
-) -> list[Axes]:
+def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return axes for each method: all points of its grid, none of them chosen.
 
     A line's `parameter` is on the x axis; where it names one more hyper-parameter `by`, there is a

@@ -12,12 +12,13 @@ from omtl.figures.panels.axes import Axes, PlannedPanel, Played
 from omtl.figures.panels.beside_bounds import (
     REGRET,
     axes_beside,
+    best_in_hindsight,
     largest_norm,
     regrets_of,
     times_above,
 )
 from omtl.figures.panels.hindsight import comparator_of
-from omtl.theory import comparators, osmtl
+from omtl.theory import osmtl
 from omtl.util.errors import UserError
 
 THEOREM = "Theorem 1"
@@ -27,11 +28,8 @@ TIGHTEST = "Theorem 1, comparator that suits the bound best"
 def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return the regret, summed over the tasks, against the rounds played, beside its bounds.
 
-    The regret is against the first of the ridges' comparators, the best fixed weights in hindsight
-    (`omtl.theory.comparators.best_fixed`). A bound of the regret against any other fixed weights v
-    also bounds it: by bound(v) + loss(v) − loss(u). The best of these over the path of the ridges,
-    and over no weights at all, is the last line. Corollary 2, which is of the last round alone, is
-    a note.
+    The last line is the least bound over comparators (`best_in_hindsight`). Corollary 2, which is
+    of the last round alone, is a note.
     """
     return [regret_of(one, panel.description.ridges) for one in played]
 
@@ -79,37 +77,20 @@ def bounds_of(
     Under the empty label is the loss of the first ridge's comparator, which the regret is against.
     """
     setting = setting_of(unit)
-    stream, tasks = setting.stream, setting.tasks
     C, alpha = rates_of(unit, point)
-    path = [comparator_of(unit, ridge).weights for ridge in ridges]
-    nothing = np.zeros_like(path[0])
-    bounds, losses = [], []
-    largest = largest_norm(unit)
-    for U in (*path, nothing):
-        fixed = osmtl.fixed_losses(tasks, stream, U)
-        bound = osmtl.theorem1_bound(
-            stream.checkpoint,
-            square_norm=np.sum(U**2, axis=1),
-            fixed=fixed,
-            C=C,
-            alpha=alpha,
-            largest_norm=largest,
-        )
-        bounds.append(bound.sum(axis=0))
-        losses.append(comparators.at_checkpoints(comparators.hinge_losses(tasks, U), stream))
-    certified = [bound + lost for bound, lost in zip(bounds, losses, strict=True)]
-    return {"": losses[0], THEOREM: bounds[0], TIGHTEST: np.min(certified, axis=0) - losses[0]}
+    known = {"C": C, "alpha": alpha, "largest_norm": largest_norm(unit)}
+
+    def bound(U: np.ndarray) -> np.ndarray:
+        fixed = osmtl.fixed_weights(setting.tasks, setting.stream, U)
+        return osmtl.theorem1_bound(setting.stream.checkpoint, fixed, **known).sum(axis=0)
+
+    u, lost, tightest = best_in_hindsight(unit, ridges, bound)
+    return {"": lost, THEOREM: bound(u), TIGHTEST: tightest}
 
 
 def corollary_of(unit: Unit, ridge: float) -> float:
     """Return corollary 2's bound on a unit's regret after all rounds, summed over the tasks."""
     setting = setting_of(unit)
     stream = setting.stream
-    U = comparator_of(unit, ridge).weights
-    bound = osmtl.corollary2_bound(
-        stream.start.size - 1,
-        square_norm=np.sum(U**2, axis=1),
-        fixed=osmtl.fixed_losses(setting.tasks, stream, U),
-        largest_norm=largest_norm(unit),
-    )
-    return float(bound.sum())
+    fixed = osmtl.fixed_weights(setting.tasks, stream, comparator_of(unit, ridge).weights)
+    return float(osmtl.corollary2_bound(stream.start.size - 1, fixed, largest_norm(unit)).sum())

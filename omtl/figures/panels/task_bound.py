@@ -33,10 +33,7 @@ class Faced(NamedTuple):
     n_examples: int
 
 
-def axes_of(
-    panel: PlannedPanel,
-    played: Sequence[Played],
-) -> list[Axes]:
+def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return the mean errors on a task that has past tasks, against λ, beside bounds, a line each.
 
     A λ of the grid is the one that the theorem sets for some R, or for none: then it has no bound.
@@ -177,22 +174,13 @@ def faced(one: Played, repeat: int, p: int, k: int, delta: float) -> Faced:
         ),
         deviation=drawn,
     )
-    gammas = [
-        aklo.least_gamma(
-            shares,
-            n_past,
-            least_error=float(arrays["errors"][p, k, best]),
-            radius=radius,
-            largest_norm=X,
-            printed=as_printed,
-        )
-        for as_printed in (True, False)
-    ]
+    least = float(arrays["errors"][p, k, best])
+    gammas = aklo.least_gammas(shares, n_past, least_error=least, radius=radius, largest_norm=X)
     return Faced(
         errors=float(arrays["mistakes"][p, k]),
         printed=printed,
         proved=proved,
-        gammas=(gammas[0], gammas[1]),
+        gammas=gammas,
         corollary=aklo.corollary1(base, shares, n_past, gammas[0]),
         n_examples=n,
     )

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of
+from omtl.experiment.unit import Result
+from omtl.figures.panels.axes import Axes, Line, PlannedPanel, Played
 from omtl.util.errors import UserError
 
 
@@ -24,24 +25,16 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
         if task not in names:
             raise UserError(f"task_curves: no task {task!r}; there are {', '.join(names)}")
         k = names.index(task)
-        lines = []
-        for one in played:
-            seen = one.results[0].arrays["seen_by_task"][:, k]
-            curves = [
-                100.0 * r.arrays["checkpoint_by_task"][p, :, k] / np.maximum(seen, 1)
-                for r, p in one.at_chosen
-            ]
-            # A task that has run out of examples stays where it is.
-            moving = np.flatnonzero(np.diff(seen, prepend=0))
-            lines.append(
-                line_of(
-                    one.line.label,
-                    seen[moving],
-                    np.array(curves)[:, moving],
-                    params=(one.most_chosen,),
-                )
-            )
-        parts.append(
-            Axes("examples of the task", "cumulative error rate (%)", tuple(lines), title=task)
-        )
+        lines = tuple(_of_task(one, k) for one in played)
+        parts.append(Axes("examples of the task", "cumulative error rate (%)", lines, title=task))
     return parts
+
+
+def _of_task(one: Played, k: int) -> Line:
+    seen = one.results[0].arrays["seen_by_task"][:, k]
+    moving = np.flatnonzero(np.diff(seen, prepend=0))  # until its examples run out
+
+    def rates(result: Result, point: int) -> np.ndarray:
+        return 100.0 * result.arrays["checkpoint_by_task"][point, moving, k] / seen[moving]
+
+    return one.drawn(seen[moving], rates)

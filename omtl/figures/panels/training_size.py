@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from omtl.figures.panels.axes import Axes, PlannedPanel, Played, line_of, number
+from omtl.figures.panels.axes import Axes, PlannedPanel, Played, joined
 from omtl.measures.metrics import METRICS
 
 
@@ -20,24 +18,13 @@ def axes_of(
     In each repeat the area is that of the point of the grid that the rule chose; where a play
     diverged it is that of the worst.
     """
-    metric = METRICS["auc"]
-    by_label: dict[str, list[Played]] = {}
-    for one in played:
-        by_label.setdefault(one.line.label, []).append(one)
-    lines = []
-    for label, parts in by_label.items():
-        sizes, values, params = [], [], []
-        for one in sorted(parts, key=lambda part: part.line.experiment.protocol["n_train"]):
-            values.append([number(metric, r, p) for r, p in one.at_chosen])
-            sizes.append(one.line.experiment.protocol["n_train"])
-            params.append(one.most_chosen)
-        lines.append(line_of(label, sizes, np.array(values).T, params=tuple(params)))
+    lines = joined(played, lambda line: line.experiment.protocol["n_train"], METRICS["auc"])
     ticks = sorted({float(x) for line in lines for x in line.x})
     return [
         Axes(
             "training examples a task",
             "area under the ROC curve",
-            tuple(lines),
+            lines,
             ticks=tuple(ticks),
             error_bars=True,
         )
