@@ -32,16 +32,16 @@ def run(options: argparse.Namespace) -> int:
     from rich.console import Console
 
     from omtl.compute.dry_run import Planned
+    from omtl.reproduction.provenance import make_cell
     from omtl.reproduction.reproduce import reproduce_table
     from omtl.tables.committed import seconds_a_unit
 
-    if options.cell is not None:
-        from omtl.reproduction.provenance import make_cell
-
-        failed = make_cell(options.table, options.cell, request_of(options), Console())
-        return FAILED if any(not one.missing_data for one in failed.values()) else DONE
+    request, console = request_of(options), Console()
     try:
-        done = reproduce_table(options.table, request_of(options), Console())
+        if options.cell is not None:
+            failed = make_cell(options.table, options.cell, request, console)
+            return FAILED if any(not one.missing_data for one in failed.values()) else DONE
+        done = reproduce_table(options.table, request, console)
     except Planned as plan:
         say(f"{options.table}: {plan.told(seconds_a_unit(options.table))}")
         return DONE
