@@ -116,7 +116,9 @@ def explain(table: str, name: str, request: Request, full: bool = False) -> dict
         "verdict": scored.verdict,
         "why": reason_of(alone, scored, selection).removeprefix(f"{scored.verdict}: "),
         "published": _spread(scored.cell.mean, scored.cell.std),
-        "suspect in print": "; ".join(x.says for x in suspects(table).get(scored.cell.place, [])),
+        "suspect in print": "; ".join(
+            finding["says"] for finding in suspects(table).get(scored.cell.place, [])
+        ),
         "ours": _spread(scored.mean, scored.std) if scored.values.size else "none",
         "repeats": scored.values.size,
         "from": source(run),

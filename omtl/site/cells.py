@@ -124,7 +124,9 @@ class Shown(Scored):
     @property
     def suspect(self) -> str:
         """What is odd about the printed number."""
-        return "; ".join(one.says for one in suspects(self.row["table"]).get(self.cell.place, []))
+        return "; ".join(
+            one["says"] for one in suspects(self.row["table"]).get(self.cell.place, [])
+        )
 
     @property
     def diagnosis(self) -> Markup:

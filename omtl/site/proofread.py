@@ -30,8 +30,7 @@ def proofread(sources: Sources) -> Proofread:
     """Return the findings."""
     kinds: dict[tuple[str, str, str], list[Finding]] = {}
     for row in rows(sources.results / "proofread.csv"):
-        one = Finding(**row)
-        kinds.setdefault((one.table, one.check, one.of), []).append(one)
+        kinds.setdefault((row["table"], row["check"], row["of"]), []).append(row)
     return Proofread(
         [Found(*kind, text) for kind, findings in kinds.items() for text in by_row(findings)],
         rows(sources.results / "proofread.checks.csv"),

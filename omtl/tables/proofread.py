@@ -7,8 +7,7 @@ of examples, the meaning of ``±`` and the bold numbers (``print`` in the table'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
@@ -25,12 +24,7 @@ from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
 from omtl.tables.committed import Place, place_of
 from omtl.tables.plan import describe, descriptions, published
-from omtl.tables.printed_numbers import (
-    at_least,
-    count_is_possible,
-    share_is_possible,
-    unit_of,
-)
+from omtl.tables.printed_numbers import at_least, count_is_possible, share_is_possible, unit_of
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import as_csv, write_all
 
@@ -41,46 +35,14 @@ MEAN, SPREAD, MARK = "mean", "spread", "mark"
 """The part of a cell that a finding is about."""
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A finding about a printed cell.
-
-    `of` is the mean, the spread or the mark of the best. `chance` is the probability of the
-    coincidence, at most; 0 for what arithmetic rules out, empty where none can be given.
-    """
-
-    table: str
-    check: str
-    of: str
-    dataset: str
-    algorithm: str
-    task: str
-    metric: str
-    printed: str
-    chance: str
-    says: str
-
-    @property
-    def place(self) -> Place:
-        """The cell."""
-        return self.dataset, self.algorithm, self.task, self.metric
-
-
-@dataclass(frozen=True)
-class Check:
-    """The extent of a check on a table, and its findings.
-
-    `expected` is how many findings chance gives, for checks that count coincidences.
-    """
-
-    table: str
-    check: str
-    tested: str
-    expected: str
-    findings: tuple[Finding, ...]
-
-
 Printed = dict[str, str]
+
+Finding = Mapping[str, str]
+"""A row of ``proofread.csv``: a finding about a printed cell.
+
+`of` is the mean, the spread or the mark of the best. `chance` is the probability of the
+coincidence, at most; 0 for what arithmetic rules out, empty where none can be given.
+"""
 
 
 class Odd(NamedTuple):
@@ -91,15 +53,16 @@ class Odd(NamedTuple):
     chance: float | None
     says: str
 
-    def finding(self, table: str, check: str) -> Finding:
-        """Return it as a row of the file."""
-        cell = self.cell
-        printed = f"{cell['mean']} ± {cell['std']}" if cell["std"] else cell["mean"]
-        chance = "" if self.chance is None else f"{self.chance:.2g}"
-        return Finding(table, check, self.of, *place_of(cell), printed, chance, self.says)
 
+class Outcome(NamedTuple):
+    """The extent of a check on a table, and what it finds.
 
-Outcome = tuple[str, str, Sequence[Odd]]
+    `expected` is how many findings chance gives, for checks that count coincidences.
+    """
+
+    tested: str
+    expected: str
+    odd: Sequence[Odd]
 
 
 # Rows that repeat each other
@@ -125,7 +88,7 @@ def repeated_rows(table: str, asked: TableDescription) -> Outcome:
     standard error, the chance would be less. How many pairs of a table chance gives is the sum over
     the pairs, of the chance with the true differences as printed.
     """
-    pairs, expected, findings = 0, 0.0, []
+    pairs, expected, found = 0, 0.0, []
     rows = rows_of(cell for cell in published(table) if cell["std"])
     for (one, of), (other, to) in combinations(rows.items(), 2):
         shared = [key for key in of if key in to]
@@ -149,8 +112,8 @@ def repeated_rows(table: str, asked: TableDescription) -> Outcome:
         if alike.sum() >= needed and chance < LEVEL:
             for mine, yours in ((0, 1), (1, 0)):
                 says = _repeats(twins[0][yours], other if yours else one, twins, alike, chance)
-                findings += [Odd(MEAN, twin[mine], chance, says) for twin in twins]
-    return f"{pairs} pairs of rows", f"{expected:.2g} pairs", findings
+                found += [Odd(MEAN, twin[mine], chance, says) for twin in twins]
+    return Outcome(f"{pairs} pairs of rows", f"{expected:.2g} pairs", found)
 
 
 def _repeats(
@@ -189,7 +152,7 @@ def impossible(table: str, asked: TableDescription) -> Outcome:
     """
     runs, says = asked.printed_repeats, asked.print
     errors = says.spread == "standard error"
-    tested, findings = 0, []
+    tested, found = 0, []
     for cell in published(table):
         n, metric = says.examples.get(cell["dataset"]), METRICS[cell["metric"]]
         if metric.name == "nsv" and n:
@@ -219,8 +182,8 @@ def impossible(table: str, asked: TableDescription) -> Outcome:
             text = f"{runs} {what} cannot have the mean {cell['mean']}{spread * bool(cell['std'])}"
             if otherwise:
                 text += "; if the paper means a standard deviation, they can"
-            findings.append(Odd(SPREAD, cell, 0.0, text))
-    return f"{tested} cells", "", findings
+            found.append(Odd(SPREAD, cell, 0.0, text))
+    return Outcome(f"{tested} cells", "", found)
 
 
 # Spreads that are too small
@@ -236,7 +199,7 @@ def small_spreads(table: str, asked: TableDescription) -> Outcome:
         cell for cell in published(table) if cell["std"] and METRICS[cell["metric"]].unit == "%"
     ]
     if not cells:
-        return "0 cells", "", []
+        return Outcome("0 cells", "", [])
     means = np.array([float(cell["mean"]) for cell in cells])
     relative = np.array([float(cell["std"]) for cell in cells]) / np.sqrt(means * (100.0 - means))
     column = np.array([f"{cell['dataset']} {cell['task']}" for cell in cells])
@@ -245,12 +208,12 @@ def small_spreads(table: str, asked: TableDescription) -> Outcome:
         [relative[i] / np.median(relative[(column == column[i]) & (index != i)]) for i in index]
     )
     chances = holm(stats.f.cdf(share**2, asked.printed_repeats - 1, asked.printed_repeats - 1))
-    findings = []
+    found = []
     for cell, part, chance in zip(cells, share, chances, strict=True):
         if chance < LEVEL:
             says = f"the spread is {part:.2f} times the median of the other rows of its column"
-            findings.append(Odd(SPREAD, cell, float(chance), says))
-    return f"{len(cells)} cells", "", findings
+            found.append(Odd(SPREAD, cell, float(chance), says))
+    return Outcome(f"{len(cells)} cells", "", found)
 
 
 # Marks of the best
@@ -264,25 +227,25 @@ def wrong_marks(table: str, asked: TableDescription) -> Outcome:
     """
     bold = asked.print.bold
     if not bold:
-        return "0 columns", "", []
+        return Outcome("0 columns", "", [])
     sign = 1.0 if METRICS[asked.metric].lower_is_better else -1.0
     columns: dict[str, list[Printed]] = {}
     for cell in published(table):
         columns.setdefault(cell["dataset"], []).append(cell)
-    findings = []
+    found = []
     for dataset, cells in columns.items():
         best = min(cells, key=lambda cell: sign * float(cell["mean"]))
         marked = [cell for cell in cells if cell["algorithm"] in bold.get(dataset, [])]
         better = f"{best['algorithm']} has {best['mean']}"
-        findings += [
+        found += [
             Odd(MARK, cell, None, f"bold, but {better}")
             for cell in marked
             if sign * float(cell["mean"]) > sign * float(best["mean"])
         ]
         if best not in marked:
             says = "the best of its column and not bold, though other columns have bold numbers"
-            findings.append(Odd(MARK, best, None, says))
-    return f"{len(columns)} columns", "", findings
+            found.append(Odd(MARK, best, None, says))
+    return Outcome(f"{len(columns)} columns", "", found)
 
 
 CHECKS: dict[str, Callable[[str, TableDescription], Outcome]] = {
@@ -294,23 +257,33 @@ CHECKS: dict[str, Callable[[str, TableDescription], Outcome]] = {
 
 
 @cache
-def checks_of(table: str) -> tuple[Check, ...]:
-    """Return the findings of each check in a published table."""
-    asked = describe("table", table)
-    found = []
-    for name, check in CHECKS.items():
-        tested, expected, odd = check(table, asked)
-        findings = tuple(one.finding(table, name) for one in odd)
-        found.append(Check(table, name, tested, expected, findings))
-    return tuple(found)
+def outcomes(table: str) -> dict[str, Outcome]:
+    """Return the outcome of each check on a published table."""
+    return {name: check(table, describe("table", table)) for name, check in CHECKS.items()}
+
+
+def findings(table: str, check: str) -> list[Finding]:
+    """Return the findings of a check in a published table."""
+    return [
+        {
+            "table": table,
+            "check": check,
+            "of": odd.of,
+            **{name: odd.cell[name] for name in ("dataset", "algorithm", "task", "metric")},
+            "printed": " ± ".join(filter(None, (odd.cell["mean"], odd.cell["std"]))),
+            "chance": "" if odd.chance is None else f"{odd.chance:.2g}",
+            "says": odd.says,
+        }
+        for odd in outcomes(table)[check].odd
+    ]
 
 
 def suspects(table: str) -> dict[Place, list[Finding]]:
     """Return the cells of a published table that are suspect in print, with the findings."""
     found: dict[Place, list[Finding]] = {}
-    for check in checks_of(table):
-        for finding in check.findings:
-            found.setdefault(finding.place, []).append(finding)
+    for check in CHECKS:
+        for finding in findings(table, check):
+            found.setdefault(place_of(finding), []).append(finding)
     return found
 
 
@@ -318,8 +291,8 @@ def suspect_means(table: str) -> set[Place]:
     """Return the cells whose printed means are suspect, which the search of readings ignores."""
     return {
         place
-        for place, findings in suspects(table).items()
-        if any(finding.of == MEAN for finding in findings)
+        for place, found in suspects(table).items()
+        if any(finding["of"] == MEAN for finding in found)
     }
 
 
@@ -327,8 +300,9 @@ def by_row(findings: Iterable[Finding]) -> list[str]:
     """Return one sentence for each row's identical findings."""
     rows: dict[tuple[str, str], dict[str, list[str]]] = {}
     for one in findings:
-        tasks = rows.setdefault((one.algorithm, one.says), {}).setdefault(one.dataset, [])
-        tasks += [] if one.task == "all" else [one.task]
+        places = rows.setdefault((one["algorithm"], one["says"]), {})
+        tasks = places.setdefault(one["dataset"], [])
+        tasks += [] if one["task"] == "all" else [one["task"]]
     return [
         f"{algorithm} on "
         + "; ".join(" ".join([data, ", ".join(tasks)]).strip() for data, tasks in places.items())
@@ -337,13 +311,12 @@ def by_row(findings: Iterable[Finding]) -> list[str]:
     ]
 
 
-def sentences(checks: Iterable[Check]) -> Iterator[str]:
-    """Yield one line per check of each table, and per finding, by row."""
-    for check in checks:
-        expected = f"; chance gives {check.expected}" if check.expected else ""
-        count = len(check.findings)
-        yield f"{check.table}, {check.check}: {check.tested}, {count} suspect{expected}"
-        for text in by_row(check.findings):
+def sentences(table: str) -> Iterator[str]:
+    """Yield one line per check of a table, and per finding, by row."""
+    for check, outcome in outcomes(table).items():
+        expected = f"; chance gives {outcome.expected}" if outcome.expected else ""
+        yield f"{table}, {check}: {outcome.tested}, {len(outcome.odd)} suspect{expected}"
+        for text in by_row(findings(table, check)):
             yield f"  {text}"
 
 
@@ -352,17 +325,21 @@ def write_findings(results: Path = RESULTS) -> tuple[list[str], list[Path]]:
 
     ``proofread.csv`` has a row for each finding, ``proofread.checks.csv`` one for each check.
     """
-    done = [check for table in descriptions("table") for check in checks_of(table)]
-    cells = pd.DataFrame(
-        [asdict(finding) for check in done for finding in check.findings],
-        columns=[field.name for field in fields(Finding)],
-    )
-    summary = pd.DataFrame(
-        [
-            (check.table, check.check, check.tested, check.expected, len(check.findings))
-            for check in done
-        ],
-        columns=["table", "check", "tested", "expected", "suspect_cells"],
-    )
-    texts = {"proofread.csv": as_csv(cells), "proofread.checks.csv": as_csv(summary)}
-    return list(sentences(done)), write_all(results, texts)
+    tables = list(descriptions("table"))
+    cells = [row for table in tables for check in CHECKS for row in findings(table, check)]
+    checks = [
+        {
+            "table": table,
+            "check": check,
+            "tested": outcome.tested,
+            "expected": outcome.expected,
+            "suspect_cells": len(outcome.odd),
+        }
+        for table in tables
+        for check, outcome in outcomes(table).items()
+    ]
+    texts = {
+        "proofread.csv": as_csv(pd.DataFrame(cells)),
+        "proofread.checks.csv": as_csv(pd.DataFrame(checks)),
+    }
+    return [line for table in tables for line in sentences(table)], write_all(results, texts)

@@ -37,7 +37,7 @@ def found_in(
 ) -> set[tuple[str, str]]:
     """Return the cells that a check finds in a table."""
     monkeypatch.setattr(proofread, "published", lambda table: cells)  # noqa: ARG005
-    _, _, findings = proofread.CHECKS[check]("a-table", a_table(repeats=10, **asked))
+    findings = proofread.CHECKS[check]("a-table", a_table(repeats=10, **asked)).odd
     return {(one.cell["algorithm"], one.cell["dataset"]) for one in findings}
 
 
@@ -171,7 +171,7 @@ def test_tables_show_what_is_suspect() -> None:
     assert "6.05 ± 0.08!" in text
     assert "27.27 ± 0.16," in text
     assert "- suspect in print (omtl proofread) — DOM-II (Grid) on Synthetic: the spread" in text
-    assert all(one.of != MEAN for found in suspects("dom-table1").values() for one in found)
+    assert all(one["of"] != MEAN for found in suspects("dom-table1").values() for one in found)
 
 
 def test_what_is_bold_is_in_the_table() -> None:
