@@ -39,8 +39,8 @@ def run(options: argparse.Namespace) -> int:
     request, console = request_of(options), Console()
     try:
         if options.cell is not None:
-            failed = make_cell(options.table, options.cell, request, console)
-            return FAILED if any(not one.missing_data for one in failed.values()) else DONE
+            outcome = make_cell(options.table, options.cell, request, console)
+            return FAILED if outcome.is_broken else DONE
         done = reproduce_table(options.table, request, console)
     except Planned as plan:
         say(f"{options.table}: {plan.told(seconds_a_unit(options.table))}")

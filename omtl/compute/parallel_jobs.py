@@ -91,6 +91,11 @@ class Outcome:
         self.peaks[process] = None if peak is None or earlier is None else max(earlier, peak)
 
     @property
+    def is_broken(self) -> bool:
+        """Whether a unit failed for another reason than missing data."""
+        return any(not failure.missing_data for failure in self.failed.values())
+
+    @property
     def peak_mib(self) -> float | None:
         """The sum of the processes' peaks: an upper bound on the run's memory.
 

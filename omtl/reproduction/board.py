@@ -81,7 +81,7 @@ def make(board: Board, parallel: Mapping[str, Any], store: Store | None = None) 
         times(board, store),
         data_facts(board, store),
         notes,
-        any(not one.missing_data for one in outcome.failed.values()),
+        outcome.is_broken,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,9 +92,9 @@ def _table(name: str, request: Request) -> Parts:
         "csv": as_csv(rows),
         "md": run.text("md") if run else markdown(layout),
         "tex": _captioned(latex(layout), layout.description.title),
-        "parquet": _parquet(typed(rows)),
+        "parquet": typed(rows).to_parquet(index=False),
         "repeats.csv": as_csv(repeats),
-        "repeats.parquet": _parquet(repeats),
+        "repeats.parquet": repeats.to_parquet(index=False),
         "bib": _bib(description.paper, [cell.experiment for cell in table.cells]),
     }
     return contents, request.stem(description), counts(scored), source(run)
@@ -176,9 +175,3 @@ def _captioned(table: str, title: str) -> str:
         "matches the published number (not: the best of its column)."
     )
     return "\\begin{table}\n\\centering\n\\caption{" + caption + "}\n" + table + "\\end{table}\n"
-
-
-def _parquet(rows: pd.DataFrame) -> bytes:
-    content = io.BytesIO()
-    rows.to_parquet(content, index=False)
-    return content.getvalue()

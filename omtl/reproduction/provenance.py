@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
 
-from omtl.compute.parallel_jobs import Failure
+from omtl.compute.parallel_jobs import Outcome
 from omtl.experiment.config import did_you_mean
 from omtl.experiment.unit import Result
 from omtl.tables.committed import Run, source, stored_or_kept
@@ -66,13 +65,8 @@ def command_of(table: Table, name: str, request: Request) -> str:
     return shlex.join(words)
 
 
-def make_cell(table: str, name: str, request: Request, console: Console) -> Mapping[str, Failure]:
+def make_cell(table: str, name: str, request: Request, console: Console) -> Outcome:
     """Compute one cell's missing units and print it; write no result files.
-
-    Returns
-    -------
-    mapping of str to Failure
-        The failures of units, by key.
 
     Raises
     ------
@@ -82,7 +76,7 @@ def make_cell(table: str, name: str, request: Request, console: Console) -> Mapp
     alone = only(request.planned(table), name)
     outcome = play(alone, request)
     show(lay_out(alone, score_table(alone, request, outcome.failed), request), console)
-    return outcome.failed
+    return outcome
 
 
 def explain(table: str, name: str, request: Request, full: bool = False) -> dict[str, Any]:

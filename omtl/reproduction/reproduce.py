@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,12 @@ from omtl.evidence.comparisons import UNDECIDED
 from omtl.evidence.statistics import make_statistics
 from omtl.experiment.config import named_reading
 from omtl.experiment.descriptions import Description
+from omtl.experiment.naming import by_reading, by_rule
+from omtl.figures.drawing import draw
+from omtl.figures.numbers import FOLDED, frame, show_figure
+from omtl.figures.pictures import render
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import play_figure
-from omtl.reproduction.make_figure import Made, make_figure
 from omtl.tables import plan
 from omtl.tables.committed import keep_times
 from omtl.tables.halving import record
@@ -28,19 +32,21 @@ from omtl.tables.render import show
 from omtl.tables.request import Request
 from omtl.tables.scoring import Scored, score_table
 from omtl.tables.writing import Written, folder_for, write_rows
+from omtl.util.folding import fold
+from omtl.util.result_files import as_csv, write_all
 
 
 @dataclass(frozen=True)
 class Reproduced:
-    """A reproduced table.
+    """A reproduced table or figure: its claims and files, and the cells of a table.
 
     `broken` says whether units failed for another reason than missing data.
     """
 
-    scored: list[Scored]
     claims: pd.DataFrame
     paths: list[Path]
     broken: bool
+    scored: list[Scored] = field(default_factory=list)
 
 
 def reproduce_table(name: str, request: Request, console: Console) -> Reproduced:
@@ -92,8 +98,7 @@ def reproduce_table(name: str, request: Request, console: Console) -> Reproduced
     if any(cell.search for cell in table.cells):
         paths.append(folder_for(kept, "search") / f"{made.stem}.points.csv")
         write_rows(paths[-1], record(table, request))
-    broken = any(not failure.missing_data for failure in outcome.failed.values())
-    return Reproduced(shown.scored, shown.claims, paths, broken)
+    return Reproduced(shown.claims, paths, outcome.is_broken, shown.scored)
 
 
 def _few_repeats(claims: pd.DataFrame, n_repeats: int, description: Description) -> str:
@@ -127,7 +132,7 @@ def compute_figure(name: str, request: Request) -> None:
     play_figure(plan_figure(name, reading), request)
 
 
-def reproduce_figure(name: str, request: Request) -> Made:
+def reproduce_figure(name: str, request: Request) -> Reproduced:
     """Reproduce a figure and write its files.
 
     Raises
@@ -138,6 +143,33 @@ def reproduce_figure(name: str, request: Request) -> Made:
     description, reading = _described("figure", name, request)
     folder = folder_for(request.is_full(description), "figures")
     return make_figure(name, reading, request, folder)
+
+
+def make_figure(
+    name: str, reading: Mapping[str, Any], request: Request, folder: Path
+) -> Reproduced:
+    """Compute the units that a figure lacks, draw it, and write its svg, csv and claims.
+
+    The same numbers give the same bytes. Unavailable data are no error: their panels say so.
+    """
+    figure, outcome = play_figure(plan_figure(name, reading), request)
+    shown = show_figure(figure, request, outcome.failed)
+    description, selection = figure.description, request.rule(figure.description)
+    subtitle = (
+        f"reading {reading['name']}, selection {selection}, "
+        f"repeats {request.n_repeats(description)}, seed {request.seed}"
+    )
+    contents: dict[str, str | bytes] = {
+        **render(lambda: draw(description, shown, subtitle), figure.id),
+        "csv": as_csv(fold(frame(figure, shown, selection), FOLDED)),
+    }
+    stem = by_reading(by_rule(figure.id, selection, description.selection), reading["name"])
+    paths = write_all(folder, {f"{stem}.{form}": each for form, each in contents.items()})
+    claims = outcomes(description.paper, figure.id, reading["name"], shown)
+    if len(claims):
+        paths.append(folder / f"{figure.id}.claims.csv")
+        write_rows(paths[-1], claims)
+    return Reproduced(claims, paths, outcome.is_broken)
 
 
 def reproduce_statistics(name: str, request: Request) -> list[Path]:

@@ -27,7 +27,6 @@ from omtl.experiment.selection import by_repeat
 from omtl.experiment.unit import Result, compute
 from omtl.measures.metrics import METRICS
 from omtl.tables.committed import Run, place_of, rows, runs
-from omtl.tables.halving import is_searched
 from omtl.tables.layout import plural
 from omtl.tables.plan import Cell, Table, plan_table, rule_of
 from omtl.tables.scoring import together, values_of
@@ -50,21 +49,6 @@ MOST_REPEATS = 5
 
 PLACE = ("table", "dataset", "algorithm", "task", "metric", "reading", "selection")
 """What names a row of the reproduced tables."""
-
-COLUMNS = (
-    "date",
-    "commit",
-    "python",
-    "packages",
-    "machine",
-    "seed",
-    *PLACE,
-    "units",
-    "points",
-    "result",
-    "detail",
-)
-"""Columns of ``results/verify.csv``."""
 
 SERIAL = {"backend": "sequential", "jobs": 1}
 
@@ -180,7 +164,7 @@ def each_play(run: Run, row: Mapping[str, str], cell: Cell, rule: Mapping[str, A
     record. Else the chosen point is played alone, of each of the rivals that have it.
     """
     if by_repeat(rule) or cell.experiment.drawn:
-        if not is_searched(cell.experiment, cell.search):
+        if not cell.is_searched:
             return [cell]
         left = _left_by_search(run, row)
         return [] if left is None else [replace(cell, experiment=cell.experiment.only(left))]
@@ -295,24 +279,26 @@ def _place(row: Mapping[str, str]) -> dict[str, str]:
 
 
 def signed_off(checks: Sequence[Check], seed: int) -> pd.DataFrame:
-    """Return the record of checks: one row per cell, with the machine and the time."""
+    """Return the rows of ``results/verify.csv``: one per cell, with the machine and the time."""
     on = host()
-    packages = " ".join(f"{name} {version}" for name, version in on["packages"].items())
-    made = (
-        datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        *(on["commit"], on["python"], packages),
-        f"{on['cpu']}, {on['cores']} cores, {on['machine']}, {on['system']}",
-        str(seed),
-    )
+    made = {
+        "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "commit": on["commit"],
+        "python": on["python"],
+        "packages": " ".join(f"{name} {version}" for name, version in on["packages"].items()),
+        "machine": f"{on['cpu']}, {on['cores']} cores, {on['machine']}, {on['system']}",
+        "seed": str(seed),
+    }
     return pd.DataFrame(
-        [
-            (
-                *(*made, *_place(one.row).values(), str(one.units), str(one.points)),
-                *(one.result, one.detail),
-            )
-            for one in checks
-        ],
-        columns=COLUMNS,
+        {
+            **made,
+            **_place(one.row),
+            "units": str(one.units),
+            "points": str(one.points),
+            "result": one.result,
+            "detail": one.detail,
+        }
+        for one in checks
     )
 
 

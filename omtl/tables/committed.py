@@ -174,20 +174,15 @@ def kept_scored(run: Run, table: Table) -> list[Scored]:
                 row["verdict"],
                 difference=compared(table, cell, values),
                 shuffle_std=float(row.get("shuffle_std") or 0.0),
-                spread=_spread(row),
+                spread=(float(row["spread_ratio"]), float(row["spread_p"]))
+                if row.get("spread_ratio")
+                else None,
                 params=params,
                 data_sha256=row["data_sha256"],
                 diverged=diverged,
             )
         )
     return scored
-
-
-def _spread(row: Mapping[str, str]) -> tuple[float, float] | None:
-    """Return a row's comparison of standard deviations with the printed ±, or None."""
-    if not row.get("spread_ratio"):
-        return None
-    return float(row["spread_ratio"]), float(row["spread_p"])
 
 
 def keep_times(table: Table, scored: list[Scored], request: Request) -> list[Scored]:

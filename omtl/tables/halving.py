@@ -37,11 +37,6 @@ Load = Callable[[list[Unit]], list[Result]]
 """Returns the stored results among those of the units."""
 
 
-def is_searched(experiment: Experiment, search: Mapping[str, Any] | None) -> bool:
-    """Whether an experiment's grid is large enough to search."""
-    return search is not None and len(experiment.points) >= search["from_points"]
-
-
 def stages(
     cell: Cell, load: Load, rule: Mapping[str, Any], seed: int, n_repeats: int
 ) -> list[tuple[Experiment, int]]:
@@ -50,11 +45,8 @@ def stages(
     The first are the rungs of the search as far as the store has them; the last is the first that
     the store lacks, or the one that the cell's number comes from.
     """
-    experiment, search = cell.experiment, cell.search
-    if search is None or not is_searched(experiment, search):
-        return [(experiment, n_repeats)]
-    found = []
-    for rung in search["rungs"]:
+    experiment, found = cell.experiment, []
+    for rung in cell.search["rungs"] if cell.search and cell.is_searched else ():
         repeats = min(rung["repeats"], n_repeats)
         share = min(rung["share"], rule.get("fraction", 1.0))  # no more than the rule may use
         part = replace(experiment, protocol={**experiment.protocol, "share": share})
@@ -73,10 +65,8 @@ def searched(
 ) -> Cell | None:
     """Return the cell with the remaining points of its search; None while rungs are missing."""
     found = stages(cell, load, rule, seed, n_repeats)
-    if is_searched(cell.experiment, cell.search):
-        assert cell.search is not None
-        if len(found) <= len(cell.search["rungs"]):
-            return None
+    if cell.search and cell.is_searched and len(found) <= len(cell.search["rungs"]):
+        return None
     return replace(cell, experiment=found[-1][0], search=None)
 
 
@@ -89,7 +79,7 @@ def record(table: Table, request: Request) -> pd.DataFrame:
     load, rows = Loaded(request.store), []
     n_repeats = request.n_repeats(table.description)
     for cell in table.cells:
-        if not is_searched(cell.experiment, cell.search):
+        if not cell.is_searched:
             continue
         rule = cell.rule(request.rule(table.description))
         for experiment, repeats in stages(cell, load, rule, request.seed, n_repeats):

@@ -44,31 +44,9 @@ SPLITS = 200
 WHOLE = "(all)"
 """The row for all columns of a table together."""
 
-COLUMNS = (
-    "table",
-    "reading",
-    "column",
-    "trials",
-    "cells",
-    "literal",
-    "found",
-    "permuted",
-    "permuted_p",
-    "perturbed",
-    "perturbed_p",
-    "searched_half",
-    "held_out_half",
-    "held_out_literal",
-)
-"""Columns of ``results/readings/<table>.luck.csv``.
-
-`trials` may be chosen from under the reading, `cells` compared. `literal` and `found` are how many
-cells are within 10 % of print in the literal trial and in the closest one, `permuted` and
-`perturbed` how many the closest trial has of a placebo on average, each with the share of placebos
-(the real numbers counted among them) of which it has as many as of the printed ones. The last three
-are shares of cells within 10 %: on the half of the algorithms that the trial was chosen by, on the
-other half, and of the literal trial there.
-"""
+HALVES = ("searched_half", "held_out_half", "held_out_literal")
+"""Shares of cells within 10 %: on the half of the algorithms that the trial was chosen by, on the
+other half, and of the literal trial there."""
 
 
 class Search(NamedTuple):
@@ -83,6 +61,12 @@ class Search(NamedTuple):
 def luck(search: Search, asked: Mapping[str, Any], seed: int) -> pd.DataFrame:
     """Return how many printed numbers a search finds, and how many by luck.
 
+    These are the rows of ``results/readings/<table>.luck.csv``: `trials` may be chosen from under
+    the reading, `cells` are compared. `literal` and `found` are how many cells are within 10 % of
+    print in the literal trial and in the closest one, `permuted` and `perturbed` how many the
+    closest trial has of a placebo on average, each with the share of placebos (the real numbers
+    counted among them) of which it has as many as of the printed ones. The last are `HALVES`.
+
     Parameters
     ----------
     search : Search
@@ -95,25 +79,25 @@ def luck(search: Search, asked: Mapping[str, Any], seed: int) -> pd.DataFrame:
     for reading, taken in READINGS.items():
         if not taken:
             continue
+
+        def may_take(answers: str, taken: tuple[str, ...] = taken) -> bool:
+            return all(
+                support_of(asked[question], answer) in (None, *taken)
+                for question, answer in json.loads(answers).items()
+                if question in asked
+            )
+
         found = []
         for column in dict.fromkeys(record["column"]):
-            trials = [
-                number
-                for number, row in enumerate(record.to_dict("records"))
-                if row["column"] == column
-                and all(
-                    support_of(asked[question], answer) in (None, *taken)
-                    for question, answer in json.loads(row["answers"]).items()
-                    if question in asked
-                )
-            ]
+            allowed = (record["column"] == column) & record["answers"].map(may_take)
+            trials = np.flatnonzero(allowed).tolist()
             numbers, targets = _matrices(search, column, trials)
             rng = generator(seed, of="luck", table=table, column=column, reading=reading)
             found.append((column, len(trials), targets.size, *_of_column(numbers, targets, rng)))
         rows += [_row(table, reading, [one]) for one in found]
         if len(found) > 1:
             rows.append(_row(table, reading, found))
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows)
 
 
 def _matrices(search: Search, column: str, trials: list[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -186,24 +170,24 @@ def _of_column(
     )
 
 
-def _row(table: str, reading: str, found: list[tuple[Any, ...]]) -> tuple[str, ...]:
+def _row(table: str, reading: str, found: list[tuple[Any, ...]]) -> dict[str, str]:
     """Return the row of a column, or of several together."""
     columns, trials, cells, literal, real, permuted, perturbed, shares = zip(*found, strict=True)
-    total = sum(real)
-
-    def by_luck(placebos: tuple[np.ndarray, ...]) -> tuple[str, str]:
+    row = {
+        "table": table,
+        "reading": reading,
+        "column": columns[0] if len(found) == 1 else WHOLE,
+        "trials": str(sum(trials)),
+        "cells": str(sum(cells)),
+        "literal": str(sum(literal)),
+        "found": str(sum(real)),
+    }
+    for name, placebos in (("permuted", permuted), ("perturbed", perturbed)):
         counts = np.sum(placebos, axis=0)
-        p = (1 + int((counts >= total).sum())) / (1 + counts.size)
-        return f"{counts.mean():.2f}", f"{p:.4f}"
-
+        p = (1 + int((counts >= sum(real)).sum())) / (1 + counts.size)
+        row |= {name: f"{counts.mean():.2f}", f"{name}_p": f"{p:.4f}"}
     halves = np.average(shares, axis=0, weights=cells)
-    return (
-        *(table, reading, columns[0] if len(found) == 1 else WHOLE),
-        *(str(sum(trials)), str(sum(cells)), str(sum(literal)), str(total)),
-        *by_luck(permuted),
-        *by_luck(perturbed),
-        *(f"{share:.3f}" for share in halves),
-    )
+    return row | {name: f"{share:.3f}" for name, share in zip(HALVES, halves, strict=True)}
 
 
 def write_luck(table: str, seed: int = 0) -> Path:
@@ -239,10 +223,7 @@ def sentences(table: str, reading: str, results: Path = RESULTS) -> list[str]:
     if rows.empty:
         return []
     row = rows.iloc[-1]
-    searched, held, literal = (
-        f"{100.0 * float(row[name]):.0f} %"
-        for name in ("searched_half", "held_out_half", "held_out_literal")
-    )
+    searched, held, literal = (f"{100.0 * float(row[name]):.0f} %" for name in HALVES)
     return [
         f"luck — the closest of {row['trials']} recorded trials bring {row['found']} of "
         f"{row['cells']} cells within 10 % of print (literal answers: {row['literal']}). Had the "

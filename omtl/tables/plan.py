@@ -72,6 +72,11 @@ class Cell:
         """Whether it belongs to an extra baseline of ours."""
         return self.kind == OURS
 
+    @property
+    def is_searched(self) -> bool:
+        """Whether its grid is large enough to be searched."""
+        return self.search is not None and len(self.experiment.points) >= self.search["from_points"]
+
     def rule(self, selection: str) -> dict[str, Any]:
         """Return the config of this cell's rule in a table made with the named rule."""
         return self.own_rules.get(selection) or rule_of(selection, self.reading)

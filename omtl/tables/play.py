@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from omtl.compute.parallel_jobs import Outcome, run
 from omtl.compute.store import Loaded
-from omtl.tables.halving import is_searched, stages
+from omtl.tables.halving import stages
 from omtl.tables.plan import Table
 from omtl.tables.request import Request
 
@@ -24,8 +24,8 @@ def play(table: Table, request: Request) -> Outcome:
     """
     seed, n_repeats = request.seed, request.n_repeats(table.description)
     cells = [cell for cell in table.cells if request.slow or not cell.too_slow]
-    large = [cell for cell in cells if is_searched(cell.experiment, cell.search)]
-    whole = [cell for cell in cells if not is_searched(cell.experiment, cell.search)]
+    large = [cell for cell in cells if cell.is_searched]
+    whole = [cell for cell in cells if not cell.is_searched]
     units = replace(table, cells=whole).units(seed, n_repeats)
     outcome = Outcome()
     asked: set[str] = set()

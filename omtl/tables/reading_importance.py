@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import combinations
 from math import factorial
 from typing import Any
@@ -29,59 +28,38 @@ RANKED = 5
 """How many readings of a column the page names, best first."""
 
 
-@dataclass(frozen=True)
-class Column:
-    """The trials of one column of a table.
-
-    Parameters
-    ----------
-    options : dict of str to list of str
-        The answer of each trial to each question that the trials answer differently.
-    distances : ndarray of shape (n_trials,)
-        Mean distance of the column's cells to the published numbers, as a share of them.
-    """
-
-    options: dict[str, list[str]]
-    distances: np.ndarray
-
-    def explained(self, names: tuple[str, ...]) -> float:
-        """Return the share of the variance that an additive model of these questions explains."""
-        centred = self.distances - self.distances.mean()
-        total = float(centred @ centred)
-        if not names or total == 0.0:
-            return 0.0
-        design = np.hstack([np.ones((centred.size, 1)), *(self._indicators(n) for n in names)])
-        fitted = design @ np.linalg.lstsq(design, centred, rcond=None)[0]
-        return float(1.0 - np.sum((centred - fitted) ** 2) / total)
-
-    def _indicators(self, name: str) -> np.ndarray:
-        answers = np.array(self.options[name])
-        return np.array([answers == option for option in np.unique(answers)[1:]], dtype=float).T
+def _explained(answers: pd.DataFrame, distances: np.ndarray) -> float:
+    """Return the share of the variance that an additive model of these answers explains."""
+    centred = distances - distances.mean()
+    total = float(centred @ centred)
+    if answers.columns.empty or total == 0.0:
+        return 0.0
+    indicators = pd.get_dummies(answers, drop_first=True, dtype=float)
+    design = np.hstack([np.ones((centred.size, 1)), indicators])
+    fitted = design @ np.linalg.lstsq(design, centred, rcond=None)[0]
+    return float(1.0 - np.sum((centred - fitted) ** 2) / total)
 
 
-def column_of(record: pd.DataFrame, column: str, asked: Mapping[str, Any]) -> Column:
-    """Return a column's trials, with the literal answer where a trial names none."""
-    rows = record[record["column"] == column]
-    answers = [json.loads(text) for text in rows["answers"]]
-    options = {
-        name: [answer.get(name, question["literal"]) for answer in answers]
-        for name, question in asked.items()
-        if column in question["columns"]
-    }
-    varied = {name: given for name, given in options.items() if len(set(given)) > 1}
-    return Column(varied, rows["distance"].astype(float).to_numpy())
-
-
-def shares(trials: Column) -> dict[str, float]:
-    """Return each question's share of the variance of the distances, and what is left over.
+def shares(record: pd.DataFrame, column: str, asked: Mapping[str, Any]) -> dict[str, float]:
+    """Return each question's share of the variance of a column's distances, and what is left over.
 
     The Shapley values of the share that is explained, so they add up to it. Cost: a least-squares
-    fit for each set of questions.
+    fit for each set of questions that the trials answer differently.
     """
-    names = tuple(trials.options)
+    trials = record[record["column"] == column]
+    distances = trials["distance"].astype(float).to_numpy()
+    given = [json.loads(text) for text in trials["answers"]]
+    answers = pd.DataFrame(
+        {
+            name: [str(each.get(name, question["literal"])) for each in given]
+            for name, question in asked.items()
+            if column in question["columns"]
+        }
+    )
+    names = tuple(str(name) for name in answers if answers[name].nunique() > 1)
     n = len(names)
     explained = {
-        subset: trials.explained(subset)
+        subset: _explained(answers[list(subset)], distances)
         for size in range(n + 1)
         for subset in combinations(names, size)
     }
@@ -96,15 +74,12 @@ def shares(trials: Column) -> dict[str, float]:
             for size in range(n)
             for subset in combinations(others, size)
         )
-    return {**found, REST: 1.0 - explained[names]} if trials.distances.std() > 0.0 else {}
+    return {**found, REST: 1.0 - explained[names]} if distances.std() > 0.0 else {}
 
 
 def shares_of_variance(record: pd.DataFrame, asked: Mapping[str, Any]) -> pd.DataFrame:
     """Return the share of each question (rows) in each column of a table, NaN where it is none."""
-    parts = {
-        column: shares(column_of(record, column, asked))
-        for column in dict.fromkeys(record["column"])
-    }
+    parts = {column: shares(record, column, asked) for column in dict.fromkeys(record["column"])}
     rows = [name for name in (*asked, REST) if any(name in part for part in parts.values())]
     return pd.DataFrame(parts, index=pd.Index(rows, name="question"), dtype=float)
 

@@ -24,32 +24,24 @@ from omtl.tables.verdict import (
 from omtl.util.result_files import markdown_table
 from omtl.util.screen import width
 
-COLOURS = {
-    MATCH: "green",
-    NEAR: "yellow",
-    COMPATIBLE: "bright_black",
-    OFF: "bold red",
-    SUBSTITUTE: "cyan",
-    TIMING: "blue",
-    OURS: "magenta",
-    MISSING: "dim",
+STYLES = {
+    MATCH: ("✓", "green"),
+    NEAR: ("~", "yellow"),
+    COMPATIBLE: ("?", "bright_black"),
+    OFF: ("✗", "bold red"),
+    SUBSTITUTE: ("≈", "cyan"),
+    TIMING: ("t", "blue"),
+    OURS: ("+", "magenta"),
+    MISSING: ("·", "dim"),
 }
+"""The mark and the colour of each verdict."""
+
+MARKS = {verdict: mark for verdict, (mark, _) in STYLES.items()}
 
 WIDEST = 1000
 
 SUSPECT = "!"
 """After a published number that is suspect in print."""
-
-MARKS = {
-    MATCH: "✓",
-    NEAR: "~",
-    COMPATIBLE: "?",
-    OFF: "✗",
-    SUBSTITUTE: "≈",
-    TIMING: "t",
-    OURS: "+",
-    MISSING: "·",
-}
 
 
 def _ours(layout: Layout, scored: Scored) -> str:
@@ -77,8 +69,8 @@ def show(layout: Layout, console: Console) -> None:
         console.print(grid)
     console.width = limit or console.width
     legend = Text()
-    for verdict, mark in MARKS.items():
-        legend.append(f"{mark} {verdict}  ", style=COLOURS[verdict])
+    for verdict, (mark, colour) in STYLES.items():
+        legend.append(f"{mark} {verdict}  ", style=colour)
     if layout.suspects:
         legend.append(f"{SUSPECT} suspect in print")
     console.print(legend)
@@ -116,11 +108,11 @@ def _grid(layout: Layout, columns: list[int]) -> RichTable:
             if scored is None:
                 shown += [Text("-"), Text(""), Text("")]
                 continue
-            colour = COLOURS[scored.verdict]
+            mark, colour = STYLES[scored.verdict]
             shown += [
                 Text(_published(layout, scored).replace(" ", "")),
                 Text(_ours(layout, scored).replace(" ", ""), style=colour),
-                Text(MARKS[scored.verdict], style=colour),
+                Text(mark, style=colour),
             ]
         grid.add_row(*shown)
     return grid

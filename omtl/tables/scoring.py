@@ -18,53 +18,10 @@ from omtl.measures.metrics import METRICS
 from omtl.tables.halving import searched, stages
 from omtl.tables.plan import Cell, Table
 from omtl.tables.request import Request
-from omtl.tables.verdict import (
-    MISSING,
-    Difference,
-    Printed,
-    difference,
-    judge,
-    spreads,
-)
+from omtl.tables.verdict import MISSING, Difference, Printed, difference, judge, spreads
 
-COLUMNS = (
-    "table",
-    "dataset",
-    "algorithm",
-    "task",
-    "metric",
-    "reading",
-    "selection",
-    "published_mean",
-    "published_std",
-    "published_spread",
-    "published_repeats",
-    "ours_mean",
-    "ours_std",
-    "n_repeats",
-    "n_draws",
-    "delta",
-    "published_se",
-    "ours_se",
-    "df",
-    "low",
-    "high",
-    "share",
-    "verdict",
-    "shuffle_std",
-    "spread_ratio",
-    "spread_p",
-    "params",
-    "data_sha256",
-)
-"""Columns of ``results/reproduced/<id>.csv``.
-
-`n_draws` is how many draws of the data our `n_repeats` numbers are of. The quantities of the
-verdict (`omtl.tables.verdict.Difference`) are `delta`, the standard errors of both means, the
-degrees of freedom, both ends of the interval, and the difference as a share of the published
-number. `shuffle_std` is our deviation over shuffles of one draw of the data, `spread_ratio` this
-over the published ±, and `spread_p` the p of an F test (`omtl.tables.verdict.spreads`).
-"""
+QUANTITIES = ("delta", "published_se", "ours_se", "df", "low", "high", "share")
+"""The columns with the quantities of a verdict (`omtl.tables.verdict.Difference`)."""
 
 SHARED = ("examples", "seen", "seen_by_task")
 """Arrays of a result that are the same for all points."""
@@ -268,9 +225,7 @@ def score_cell(
         data_sha256=results[0].facts["data_sha256"],
         found=found_by_task(results, chosen),
         seconds=sum(result.facts["seconds"] for result in results),
-        diverged=sum(
-            bool(r.arrays["diverged"][p] > 0) for r, p in zip(results, chosen, strict=True)
-        ),
+        diverged=sum(r.arrays["diverged"][p] > 0 for r, p in zip(results, chosen, strict=True)),
     )
 
 
@@ -294,50 +249,48 @@ def score_table(
 def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
     """Return the rows of ``results/reproduced/<id>.csv``, as text with a fixed precision.
 
-    A cell that diverged has its repeats and parameters, but no number.
+    `n_draws` is how many draws of the data our `n_repeats` numbers are of. `delta`, the standard
+    errors of both means, the degrees of freedom, both ends of the interval and the difference as a
+    share of the published number are those of the verdict. `shuffle_std` is our deviation over
+    shuffles of one draw of the data, `spread_ratio` this over the published ±, and `spread_p` the p
+    of an F test (`omtl.tables.verdict.spreads`). A cell that diverged has its repeats and
+    parameters, but no number.
     """
 
-    def number(value: float | None) -> str:
-        return "" if value is None else f"{value:.4f}"
+    def row(s: Scored) -> dict[str, str]:
+        cell, count = s.cell, s.values.size
+        has_number = count > 0 and not s.diverged
 
-    def numbers(s: Scored) -> tuple[str, ...]:
-        count = s.values.size
-        counts = str(count), str(count if s.cell.experiment.drawn else min(count, 1))
-        if s.mean is None or s.diverged:
-            return "", "", *counts, *[""] * 7
-        d = s.difference
-        if d is None:
-            return number(s.mean), number(s.std), *counts, *[""] * 7
-        found = (d.delta, d.published_se, d.ours_se, d.df, d.low, d.high, d.share)
-        return number(s.mean), number(s.std), *counts, *map(number, found)
+        def number(value: float | None) -> str:
+            return f"{value:.4f}" if has_number and value is not None else ""
 
-    def deviations(s: Scored) -> tuple[str, ...]:
-        if s.mean is None or s.diverged:
-            return "", "", ""
-        return number(s.shuffle_std), *(map(number, s.spread) if s.spread else ("", ""))
+        ratio, p = s.spread or (None, None)
+        return {
+            "table": table.id,
+            "dataset": cell.dataset,
+            "algorithm": cell.algorithm,
+            "task": cell.task,
+            "metric": cell.metric,
+            "reading": table.reading["name"],
+            "selection": cell.rule(selection)["name"],
+            "published_mean": cell.mean,
+            "published_std": cell.std,
+            "published_spread": table.description.spread if cell.std else "",
+            "published_repeats": str(table.description.printed_repeats) if cell.mean else "",
+            "ours_mean": number(s.mean),
+            "ours_std": number(s.std),
+            "n_repeats": str(count),
+            "n_draws": str(count if cell.experiment.drawn else min(count, 1)),
+            **{name: number(getattr(s.difference, name, None)) for name in QUANTITIES},
+            "verdict": s.verdict,
+            "shuffle_std": number(s.shuffle_std),
+            "spread_ratio": number(ratio),
+            "spread_p": number(p),
+            "params": json.dumps(s.params, sort_keys=True) if count else "",
+            "data_sha256": s.data_sha256,
+        }
 
-    rows = [
-        (
-            table.id,
-            s.cell.dataset,
-            s.cell.algorithm,
-            s.cell.task,
-            s.cell.metric,
-            table.reading["name"],
-            s.cell.rule(selection)["name"],
-            s.cell.mean,
-            s.cell.std,
-            table.description.spread if s.cell.std else "",
-            str(table.description.printed_repeats) if s.cell.mean else "",
-            *numbers(s),
-            s.verdict,
-            *deviations(s),
-            json.dumps(s.params, sort_keys=True) if s.values.size else "",
-            s.data_sha256,
-        )
-        for s in scored
-    ]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(map(row, scored))
 
 
 def raw_repeats(table: Table, scored: list[Scored], seed: int) -> pd.DataFrame:

@@ -13,7 +13,7 @@ import pandas as pd
 from omtl.compute.store import Loaded
 from omtl.experiment.selection import costs
 from omtl.measures.metrics import METRICS
-from omtl.tables.halving import is_searched, searched, stages
+from omtl.tables.halving import searched, stages
 from omtl.tables.plan import Table, rule_of
 from omtl.tables.play import play
 from omtl.tables.request import Request
@@ -45,15 +45,11 @@ def cost_of(table: Table, search: Mapping[str, Any], request: Request) -> pd.Dat
     rows = []
     seed, n_repeats = request.seed, request.n_repeats(table.description)
     for cell in {(c.dataset, c.experiment.algorithm["name"]): c for c in table.cells}.values():
-        if not is_searched(cell.experiment, search):
-            continue
         full = replace(cell, task="all", own_rules={}, rivals=(), search=None)
         halved = replace(full, search=dict(search))
-        pair = replace(
-            table,
-            cells=[full, halved],
-        )
-        outcome = play(pair, request)
+        if not halved.is_searched:
+            continue
+        outcome = play(replace(table, cells=[full, halved]), request)
         if outcome.failed:
             raise UserError(f"{table.id}: {next(iter(outcome.failed.values())).reason}")
         load = Loaded(request.store)

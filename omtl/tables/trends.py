@@ -7,7 +7,7 @@ verdict on a single cell shows. The printed ± is compared too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -144,7 +144,7 @@ def trends(scored: Sequence[Scored]) -> list[Trend]:
         spreads = np.array([s.spread for s in cells if s.spread]).reshape(-1, 2)
         found.append(Trend(part, name, metric, shares, spreads[:, 0], spreads[:, 1]))
     corrected = holm([trend.p for trend in found])
-    found = [Trend(**(vars(t) | {"p_holm": p})) for t, p in zip(found, corrected, strict=True)]
+    found = [replace(t, p_holm=p) for t, p in zip(found, corrected, strict=True)]
     return sorted(found, key=lambda trend: trend.part != "row")
 
 

@@ -202,5 +202,5 @@ def judge(found: Difference | None, kind: str = "value") -> str:
         kind; ``missing`` if we have no number.
     """
     if kind != "value":
-        return {"substitute": SUBSTITUTE, "timing": TIMING, "ours": OURS}[kind]
+        return kind
     return MISSING if found is None else found.word

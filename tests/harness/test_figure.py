@@ -21,11 +21,11 @@ from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.loading import load_fed
 from omtl.experiment.unit import compute
 from omtl.figures import drawing, plan
-from omtl.figures.numbers import drawn_rows, show_figure
+from omtl.figures.numbers import drawn_rows, frame, show_figure
 from omtl.figures.panels import axes, hindsight, regret_bound
 from omtl.figures.panels.axes import Axes, Line
 from omtl.figures.plan import plan_figure
-from omtl.reproduction.make_figure import make_figure, write_figure
+from omtl.reproduction.reproduce import make_figure
 from omtl.tables.plan import descriptions
 from omtl.tables.request import Request
 from omtl.theory import comparators, dom
@@ -146,7 +146,7 @@ def test_regret_is_below_its_bounds(store: Store, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("tiny")
-def test_missing_data(store: Store, tmp_path: Path) -> None:
+def test_missing_data(store: Store) -> None:
     """A panel says what it misses and why; the lines and panels that can be drawn are."""
     planned = plan_figure("tiny", READING)
     units = planned.units(0, 1)
@@ -161,8 +161,7 @@ def test_missing_data(store: Store, tmp_path: Path) -> None:
     ]
     assert shown[0].missing == ("DOM-I: no such data",)
     assert shown[1].missing == ("DOM-I, DOM-II: no such data",)
-    paths = write_figure(planned, shown, Request(repeats=1, store=store), tmp_path)
-    rows = rows_of(paths[-1])
+    rows = frame(planned, shown, "oracle").to_dict("records")
     assert [r["label"] for r in rows if r["kind"] == "missing" and r["panel"] == "b"] == [
         "DOM-I, DOM-II: no such data"
     ]

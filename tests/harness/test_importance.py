@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omtl.reproduction import search_readings
-from omtl.tables.reading_importance import REST, column_of, page, ranked, shares, shares_of_variance
+from omtl.tables.reading_importance import REST, page, ranked, shares, shares_of_variance
 from omtl.util.errors import UserError
 from omtl.util.paths import EXPERIMENTS
 
@@ -51,11 +51,9 @@ def test_a_balanced_additive_design() -> None:
     """Each choice has its own variance, and nothing is left."""
     effect = {"a": 0.0, "b": 1.0, "c": 2.0}
     found = shares(
-        column_of(
-            record_of({(f, s): 2.0 * effect[f] + effect[s] for f, s in product("abc", "abc")}),
-            "X",
-            ASKED,
-        )
+        record_of({(f, s): 2.0 * effect[f] + effect[s] for f, s in product("abc", "abc")}),
+        "X",
+        ASKED,
     )
     assert found["first"] == pytest.approx(0.8)
     assert found["second"] == pytest.approx(0.2)
@@ -64,9 +62,7 @@ def test_a_balanced_additive_design() -> None:
 
 def test_choices_that_only_act_together() -> None:
     """An additive model cannot tell of them."""
-    found = shares(
-        column_of(record_of({(f, s): float(f == s) for f, s in product("ab", "ab")}), "X", ASKED)
-    )
+    found = shares(record_of({(f, s): float(f == s) for f, s in product("ab", "ab")}), "X", ASKED)
     assert found == pytest.approx({"first": 0.0, "second": 0.0, REST: 1.0}, abs=1e-9)
 
 
@@ -79,7 +75,7 @@ def test_choices_that_only_act_together() -> None:
 )
 def test_shares_add_up(distances: dict[tuple[str, str], float]) -> None:
     """Of any trials: to the whole, none of them negative but for rounding."""
-    found = shares(column_of(record_of(distances), "X", ASKED))
+    found = shares(record_of(distances), "X", ASKED)
     if np.std(list(distances.values())) > 0.0:
         assert sum(found.values()) == pytest.approx(1.0)
         assert min(found.values()) > -1e-6

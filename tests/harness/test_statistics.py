@@ -24,7 +24,7 @@ from omtl.evidence.ranks import Ranking, cliques, critical_difference, rank, ran
 from omtl.evidence.statistics import equivalence_rows, make_statistics
 from omtl.figures import plan
 from omtl.figures.numbers import show_figure
-from omtl.reproduction.make_figure import make_figure
+from omtl.reproduction.reproduce import make_figure
 from omtl.tables.plan import Cell
 from omtl.tables.request import Request
 from omtl.tables.scoring import Scored

@@ -27,7 +27,7 @@ from omtl.learners.batch import ITL, STL
 from omtl.measures.clusters import contrast, two_clusters
 from omtl.protocols import batch
 from omtl.protocols.splits import folds, split
-from omtl.reproduction.make_figure import make_figure
+from omtl.reproduction.reproduce import make_figure
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
