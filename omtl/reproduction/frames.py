@@ -111,10 +111,7 @@ def table(
 
 
 def compare(
-    *overrides: str,
-    metric: str = "error",
-    only: Sequence[str] = (),
-    more: Sequence[str] = (),
+    *overrides: str, metric: str = "error", only: Sequence[str] = (), more: Sequence[str] = ()
 ) -> pd.DataFrame:
     """Compare a learner with the baselines on the same streams, like ``omtl compare``.
 

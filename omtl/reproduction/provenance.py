@@ -152,10 +152,7 @@ def _of_units(table: Table, scored: Scored, request: Request, run: Run | None) -
             "repeats": [unit.repeat for unit in units],
             "draws": sorted({unit.draw for unit in units}),
         },
-        "data": {
-            "files_sha256": identity["files"],
-            "fed_sha256": fed,
-        },
+        "data": {"files_sha256": identity["files"], "fed_sha256": fed},
         "code": {
             experiment.algorithm["learner"]: identity["code"]["learner"],
             experiment.dataset["name"]: identity["code"]["data"],

@@ -300,17 +300,11 @@ def _try(table: str, column: str, answers: dict[str, str], request: Request) -> 
     plan = plan_table(table, reading, plays=1)
     plan = replace(plan, cells=looked_at(plan, column))
     scored = score_table(plan, request, play(plan, request).failed)
-    gaps = [
-        np.abs(s.values - float(s.cell.mean)) / abs(float(s.cell.mean))
-        for s in scored
-        if s.values.size
-    ]
-    if not gaps:
+    run = [s for s in scored if s.values.size]
+    if not run:
         raise UserError(f"{table}: no cell of {column} could be run: {scored[0].why}")
+    printed = [float(s.cell.mean) for s in run]
+    gaps = [np.abs(s.values - mean) / abs(mean) for s, mean in zip(run, printed, strict=True)]
     distances = np.mean(np.minimum(gaps, FARTHEST), axis=0)
-    cells = [
-        (s.cell.algorithm, s.cell.task, s.cell.metric, float(s.values.mean()))
-        for s in scored
-        if s.values.size
-    ]
+    cells = [(s.cell.algorithm, s.cell.task, s.cell.metric, float(s.values.mean())) for s in run]
     return Trial(column, answers, distances, Counter(s.verdict for s in scored), cells)

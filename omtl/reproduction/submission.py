@@ -15,15 +15,7 @@ from typing import Any
 import pandas as pd
 
 from omtl.compute.store import Store
-from omtl.evidence.board import (
-    Asked,
-    Board,
-    as_cells,
-    cells,
-    code_of_learner,
-    scored,
-    stream_of,
-)
+from omtl.evidence.board import Asked, Board, as_cells, cells, code_of_learner, scored, stream_of
 from omtl.experiment.code import code_of
 from omtl.experiment.config import load_option, option_files, text_of
 from omtl.experiment.host import host

@@ -21,16 +21,7 @@ from omtl.experiment.unit import Result, Unit
 from omtl.tables.plan import Cell, Table
 from omtl.tables.request import Request
 
-RECORD = (
-    "table",
-    "dataset",
-    "algorithm",
-    "reading",
-    "share",
-    "repeats",
-    "n_points",
-    "points",
-)
+RECORD = ("table", "dataset", "algorithm", "reading", "share", "repeats", "n_points", "points")
 """Columns of the record of a search."""
 
 Load = Callable[[list[Unit]], list[Result]]

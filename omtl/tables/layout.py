@@ -179,12 +179,7 @@ def _notes(table: Table, scored: Sequence[Scored], selection: str) -> list[str]:
         if reason := reason_of(table, s, selection):
             reasons.setdefault(reason, []).append(s)
     notes = [f"{_places(group, scored)} — {reason}" for reason, group in reasons.items()]
-    return [
-        *notes,
-        *sentences(scored),
-        *_before_all(table, scored),
-        *_findings(table, scored),
-    ]
+    return [*notes, *sentences(scored), *_before_all(table, scored), *_findings(table, scored)]
 
 
 def _of_reading(table: Table, selection: str) -> list[str]:

@@ -11,16 +11,7 @@ from rich.text import Text
 from omtl.tables.escape import for_latex, for_markdown, one_line
 from omtl.tables.layout import Layout, spread
 from omtl.tables.scoring import Scored
-from omtl.tables.verdict import (
-    COMPATIBLE,
-    MATCH,
-    MISSING,
-    NEAR,
-    OFF,
-    OURS,
-    SUBSTITUTE,
-    TIMING,
-)
+from omtl.tables.verdict import COMPATIBLE, MATCH, MISSING, NEAR, OFF, OURS, SUBSTITUTE, TIMING
 from omtl.util.result_files import markdown_table
 from omtl.util.screen import width
 

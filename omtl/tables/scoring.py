@@ -163,11 +163,7 @@ def together(parts: Sequence[list[Result]]) -> list[Result]:
 
 
 def score_cell(
-    table: Table,
-    cell: Cell,
-    loaded: Loaded,
-    request: Request,
-    failed: Mapping[str, Failure],
+    table: Table, cell: Cell, loaded: Loaded, request: Request, failed: Mapping[str, Failure]
 ) -> Scored:
     """Return a cell with our number for it; with rivals, that of the best over all tasks.
 
