@@ -9,7 +9,7 @@ design (Lindeman, Merenda and Gold 1980; Grömping 2007). The rest are interacti
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import factorial
 from typing import Any
@@ -28,14 +28,13 @@ RANKED = 5
 """How many readings of a column the page names, best first."""
 
 
-def _explained(answers: pd.DataFrame, distances: np.ndarray) -> float:
-    """Return the share of the variance that an additive model of these answers explains."""
+def _explained(indicators: Sequence[np.ndarray], distances: np.ndarray) -> float:
+    """Return the share of the variance that an additive model of some answers explains."""
     centred = distances - distances.mean()
     total = float(centred @ centred)
-    if answers.columns.empty or total == 0.0:
+    if not indicators or total == 0.0:
         return 0.0
-    indicators = pd.get_dummies(answers, drop_first=True, dtype=float)
-    design = np.hstack([np.ones((centred.size, 1)), indicators])
+    design = np.hstack([np.ones((centred.size, 1)), *indicators])
     fitted = design @ np.linalg.lstsq(design, centred, rcond=None)[0]
     return float(1.0 - np.sum((centred - fitted) ** 2) / total)
 
@@ -49,17 +48,20 @@ def shares(record: pd.DataFrame, column: str, asked: Mapping[str, Any]) -> dict[
     trials = record[record["column"] == column]
     distances = trials["distance"].astype(float).to_numpy()
     given = [json.loads(text) for text in trials["answers"]]
-    answers = pd.DataFrame(
-        {
-            name: [str(each.get(name, question["literal"])) for each in given]
-            for name, question in asked.items()
-            if column in question["columns"]
-        }
-    )
-    names = tuple(str(name) for name in answers if answers[name].nunique() > 1)
+    answers = {
+        name: [str(each.get(name, question["literal"])) for each in given]
+        for name, question in asked.items()
+        if column in question["columns"]
+    }
+    indicators = {
+        name: pd.get_dummies(pd.Series(each), drop_first=True, dtype=float).to_numpy()
+        for name, each in answers.items()
+        if len(set(each)) > 1
+    }
+    names = tuple(indicators)
     n = len(names)
     explained = {
-        subset: _explained(answers[list(subset)], distances)
+        subset: _explained([indicators[name] for name in subset], distances)
         for size in range(n + 1)
         for subset in combinations(names, size)
     }
