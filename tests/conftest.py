@@ -17,7 +17,9 @@ from hypothesis import settings
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does, before NumPy
 
 from data_fetchers.fetch import RemoteFile
+from omtl.commands._main import main
 from omtl.compute.store import Store
+from omtl.util.status import DONE
 
 settings.register_profile("omtl", deadline=None)  # a busy machine is no fault of the code
 settings.load_profile("omtl")
@@ -92,6 +94,14 @@ def real_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path | None]
         else:
             patch.setenv("OMTL_OFFLINE", "1")
             yield None
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a site that is made as in a fresh clone: without a store."""
+    output = tmp_path_factory.mktemp("site") / "public"
+    assert main(["report", "--without-store", "--output", str(output)]) == DONE
+    return output
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

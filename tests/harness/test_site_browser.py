@@ -1,0 +1,308 @@
+"""The site in a real browser: keyboard, addresses, filters, colours, contrast, small screens."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from omtl.evidence.board import ranking
+from omtl.evidence.board import read as read_cells
+from omtl.figures.numbers import drawn_rows
+from omtl.reproduction.submission import joined, submissions
+from omtl.util.paths import RESULTS
+
+Browser = Callable[..., webdriver.Chrome]
+
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+PHONE = (390, 844)
+
+
+DESKTOP = (1280, 900)
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    """Give a headless Chromium with a profile of its own."""
+    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not (binary and driver):
+        pytest.skip("chromium and chromedriver are needed")
+    asked = webdriver.ChromeOptions()
+    asked.binary_location = binary
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        asked.add_argument(flag)
+    asked.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = webdriver.Chrome(options=asked, service=Service(driver))
+    try:
+        yield browser
+    finally:
+        browser.quit()
+
+
+@pytest.fixture
+def visit(chromium: webdriver.Chrome, site: Path) -> Browser:
+    """Return a function that opens a page, on a screen, in light or dark."""
+
+    def visit(
+        address: str, size: tuple[int, int] = DESKTOP, dark: bool = False
+    ) -> webdriver.Chrome:
+        chromium.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {
+                "width": size[0],
+                "height": size[1],
+                "deviceScaleFactor": 1,
+                "mobile": size == PHONE,
+            },
+        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        chromium.get("about:blank")
+        chromium.get(f"{site.as_uri()}/{address}")
+        return chromium
+
+    return visit
+
+
+def focused(browser: webdriver.Chrome) -> str:
+    """Return what the element that has the keyboard says of itself."""
+    return browser.switch_to.active_element.get_attribute("aria-label") or ""
+
+
+@pytest.mark.browser
+def test_a_cell_opens_and_closes_by_keyboard(visit: Browser) -> None:
+    browser = visit("table-dom-table1.html")
+    cell = browser.find_element(By.CSS_SELECTOR, "#as-published .cell")
+    browser.execute_script("arguments[0].focus()", cell)
+    assert focused(browser).startswith("PM on Synthetic, error: ours")
+    browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+    assert focused(browser).startswith("PM on MHC-I")
+    browser.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
+    assert focused(browser).startswith("PA on MHC-I")
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    sheet = browser.find_element(By.CSS_SELECTOR, ".sheet:popover-open")
+    assert "PA on MHC-I" in sheet.text
+    assert "--cell 'PA on MHC-I'" in sheet.text
+    assert sheet.find_element(By.CSS_SELECTOR, "svg.numbers").is_displayed()
+    assert focused(browser) == "Close"
+    browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert not browser.find_elements(By.CSS_SELECTOR, ".sheet:popover-open")
+    assert focused(browser).startswith("PA on MHC-I")
+
+
+@pytest.mark.browser
+def test_an_address_opens_a_cell_of_another_reading(visit: Browser) -> None:
+    browser = visit("table-dom-table1.html#as-written-0")
+    assert browser.find_element(By.CSS_SELECTOR, ".sheet:popover-open").is_displayed()
+    assert browser.find_element(By.ID, "as-written").is_displayed()
+    assert not browser.find_element(By.ID, "as-published").is_displayed()
+
+
+@pytest.mark.browser
+def test_readings_are_switched_and_verdicts_picked_out(visit: Browser) -> None:
+    browser = visit("table-dom-table1.html")
+    assert not browser.find_element(By.ID, "as-written").is_displayed()
+    browser.find_element(By.CSS_SELECTOR, ".tabs [data-view=as-written]").send_keys(Keys.ENTER)
+    view = browser.find_element(By.ID, "as-written")
+    assert view.is_displayed()
+    assert not browser.find_element(By.ID, "as-published").is_displayed()
+    view.find_element(By.CSS_SELECTOR, "button[data-verdict=off]").send_keys(Keys.SPACE)
+    bright = view.find_elements(By.CSS_SELECTOR, ".cell:not(.dim)")
+    assert len(bright) == len(view.find_elements(By.CSS_SELECTOR, ".cell.off")) > 0
+
+
+@pytest.mark.browser
+def test_claims_are_filtered_and_sorted(visit: Browser) -> None:
+    ledger = pd.read_csv(RESULTS / "claims.csv", dtype=str, keep_default_na=False)
+    browser = visit("claims.html?paper=dom")
+
+    def shown() -> int:
+        rows = browser.find_elements(By.CSS_SELECTOR, "#ledger > tbody > tr")
+        return sum(row.is_displayed() for row in rows)
+
+    dom = ledger[ledger["paper"] == "dom"]
+    assert shown() == len(dom) > 0
+    form = browser.find_element(By.CSS_SELECTOR, "form.filters")
+    form.find_element(By.NAME, "outcome").send_keys("holds")
+    assert shown() == (dom["as_published"] == "holds").sum() > 0
+    form.find_element(By.NAME, "reading").send_keys("as written")
+    assert shown() == (dom["as_written"] == "holds").sum() > 0
+    assert form.find_element(By.CSS_SELECTOR, ".count").text == f"{shown()} of {len(ledger)}"
+    form.find_element(By.NAME, "text").send_keys("no claim says this")
+    assert shown() == 0
+    assert browser.find_element(By.CSS_SELECTOR, ".nothing").is_displayed()
+
+    browser = visit("claims.html")
+    assert not browser.find_elements(By.CSS_SELECTOR, "#ledger .comparisons button")
+    heads = browser.find_elements(By.CSS_SELECTOR, "#ledger > thead th")
+    effect = next(h for h in heads if h.text.startswith("least effect"))
+    effect.find_element(By.TAG_NAME, "button").send_keys(Keys.ENTER)
+    cells = browser.find_elements(By.CSS_SELECTOR, "#ledger > tbody > tr > td:last-child")
+    values = [float(cell.text) for cell in cells if cell.text]
+    assert values == sorted(values)
+    assert len(values) > 10
+    assert effect.get_attribute("aria-sort") == "ascending"
+
+
+@pytest.mark.browser
+def test_the_board_is_ranked_again_for_a_subset(visit: Browser) -> None:
+    """In the browser as by the command; a cell opens the command that makes it."""
+    folder = RESULTS / "board"
+    kinds = pd.read_csv(folder / "data.csv").set_index("dataset")["kind"]
+    cells, _ = joined(read_cells(folder / "cells.csv"), submissions(folder / "submissions"))
+    wanted = ranking(cells[cells["dataset"].map(kinds) == "changing"], "error")
+    browser = visit("board.html?kind=changing")
+    rows = browser.find_elements(By.CSS_SELECTOR, "#ranking tbody tr")
+    shown = {
+        row.get_attribute("data-learner"): float(row.find_element(By.CSS_SELECTOR, ".elo").text)
+        for row in rows
+    }
+    expected = dict(zip(wanted["algorithm"], wanted["elo"], strict=True))
+    assert shown == pytest.approx(expected, abs=1.0)
+    assert next(iter(shown)) == wanted["algorithm"][0]
+    heads = browser.find_elements(By.CSS_SELECTOR, "#cells thead th[data-data]")
+    assert sum(head.is_displayed() for head in heads) == (kinds == "changing").sum()
+    rows[0].find_element(By.CSS_SELECTOR, "input").send_keys(Keys.SPACE)
+    out = browser.find_element(By.CSS_SELECTOR, "#ranking tbody tr:last-child")
+    assert out.get_attribute("data-learner") == wanted["algorithm"][0]
+    number = browser.find_element(By.CSS_SELECTOR, "#cells [data-data=drifting_tasks] .number")
+    browser.execute_script("arguments[0].click()", number)
+    sheet = browser.find_element(By.ID, "board-cell")
+    assert "dataset=drifting_tasks protocol=given_order" in sheet.text
+    assert not browser.get_log("browser")
+
+
+@pytest.mark.browser
+def test_a_cell_of_the_board_opens_its_learning_curve(visit: Browser) -> None:
+    """Where one is kept; it is told in words too."""
+    browser = visit("board.html")
+    number = browser.find_element(By.CSS_SELECTOR, "#cells [data-data=drifting_tasks] .number")
+    sheet = browser.find_element(By.ID, "board-cell")
+    for curve, shown in (("50 40 30", True), ("", False)):
+        browser.execute_script(
+            "const set = board.data.find((one) => one.name === 'drifting_tasks');"
+            "set.seen = '10 20 40'; set.curves.fill(arguments[1]); arguments[0].click();",
+            *(number, curve),
+        )
+        chart = sheet.find_element(By.CSS_SELECTOR, ".chart")
+        assert chart.is_displayed() == shown
+        told = "Error rate so far: from 50 % after 10 examples to 30 % after 40."
+        assert chart.get_attribute("aria-label") == told
+        sheet.find_element(By.CSS_SELECTOR, ".close").send_keys(Keys.ENTER)
+
+
+@pytest.mark.browser
+def test_colours_follow_the_system_and_the_button(visit: Browser) -> None:
+    def ground(browser: webdriver.Chrome) -> int:
+        colour = browser.find_element(By.TAG_NAME, "body").value_of_css_property("background-color")
+        return sum(map(int, re.findall(r"\d+", colour)[:3]))
+
+    assert ground(visit("index.html", dark=True)) < 150
+    browser = visit("index.html")
+    assert ground(browser) > 600
+    button = browser.find_element(By.CSS_SELECTOR, ".theme")
+    button.send_keys(Keys.ENTER)
+    assert ground(browser) < 150
+    assert button.get_attribute("aria-label") == "Colours: dark"
+    assert ground(visit("claims.html")) < 150
+    for told in ("light", "as set in the system"):
+        button = browser.find_element(By.CSS_SELECTOR, ".theme")
+        button.send_keys(Keys.ENTER)
+        assert button.get_attribute("aria-label") == f"Colours: {told}"
+        assert ground(browser) > 600
+
+
+CONTRAST = """
+const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+const parts = (colour) => {
+  canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+  return [...canvas.getImageData(0, 0, 1, 1).data];
+};
+const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+  .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+const ground = (element) => {
+  for (let one = element; one; one = one.parentElement) {
+    const colour = parts(getComputedStyle(one).backgroundColor);
+    if (colour[3] > 250) return colour;
+  }
+  return [255, 255, 255, 255];
+};
+const low = [];
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (walker.nextNode()) {
+  const element = walker.currentNode.parentElement;
+  if (!walker.currentNode.textContent.trim() || !element.checkVisibility()) continue;
+  if (element.closest("svg, script, .skip, .top")) continue;
+  const [a, b] = [light(parts(getComputedStyle(element).color)), light(ground(element))];
+  const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  if (ratio < 4.5) low.push(`${element.className} ${walker.currentNode.textContent} ${ratio}`);
+}
+return low;
+"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(
+    "page",
+    ["index", "table-osmtl-table1", "claims", "theory", "readings", "learner-dom1", "data-spam"],
+)
+def test_texts_have_enough_contrast(visit: Browser, page: str, dark: bool) -> None:
+    assert visit(f"{page}.html", dark=dark).execute_script(CONTRAST) == []
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_no_page_is_wider_than_a_phone_or_raises_errors(visit: Browser, site: Path) -> None:
+    for path in sorted(site.glob("*.html")):
+        browser = visit(path.name, PHONE)
+        width = browser.execute_script("return document.documentElement.scrollWidth")
+        assert width <= PHONE[0], path.name
+        faults = [e for e in browser.get_log("browser") if e["level"] == "SEVERE"]
+        assert not faults, (path.name, faults)
+
+
+@pytest.mark.browser
+def test_the_first_column_stays_when_a_table_is_scrolled(visit: Browser) -> None:
+    browser = visit("table-osmtl-table1.html", PHONE)
+    head = browser.find_element(By.CSS_SELECTOR, "#as-published .result tbody th")
+    before = head.rect["x"]
+    browser.execute_script("arguments[0].closest('.scroll').scrollLeft = 300", head)
+    assert head.rect["x"] == pytest.approx(before, abs=1)
+
+
+@pytest.mark.browser
+def test_charts_are_read_by_keyboard_and_lines_hidden(visit: Browser) -> None:
+    browser = visit("figure-dom-fig2.html")
+    panel = browser.find_element(By.CSS_SELECTOR, ".panel")
+    chart = panel.find_element(By.CSS_SELECTOR, "svg.lines")
+    browser.execute_script("arguments[0].focus()", chart)
+    browser.switch_to.active_element.send_keys(Keys.END)
+    drawn = pd.DataFrame(drawn_rows(RESULTS / "figures" / "dom-fig2.csv"))
+    last = drawn[(drawn["panel"] == "a") & (drawn["label"] == "PM")].iloc[-2]
+    told = panel.find_element(By.CSS_SELECTOR, ".readout").text
+    assert told.startswith("examples 8,000")
+    assert f"PM {float(last['y']):.4g}" in told
+    panel.find_element(By.CSS_SELECTOR, ".key button").send_keys(Keys.ENTER)
+    assert "PM " not in panel.find_element(By.CSS_SELECTOR, ".readout").text
