@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from omtl.commands._board import add_board_options, board_of
 from omtl.commands._options import add_flags, parallel_of, tell_written
+from omtl.util.errors import UserError
 from omtl.util.screen import say
 from omtl.util.status import DONE, FAILED
 
@@ -46,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
     from omtl.util.paths import CHECKOUT, RESULTS
     from omtl.util.user_folder import own
 
+    _refuse_ignored(options)
     if options.verify is not None:
         return _verify(options.verify)
     board = board_of(options, options.learners)
@@ -60,6 +62,18 @@ def run(options: argparse.Namespace) -> int:
     if folder is not None and not options.from_results:
         tell_written(write(made, folder, options.times))
     return FAILED if made.broken else DONE
+
+
+def _refuse_ignored(options: argparse.Namespace) -> None:
+    """Report options that have no effect together with ``--from-results``."""
+    if not options.from_results:
+        return
+    for name in ("to", "verify", "repeats", "dry_run", "times"):
+        if getattr(options, name):
+            raise UserError(
+                "--from-results only ranks and prints what results/board holds; "
+                f"leave --{name.replace('_', '-')} out"
+            )
 
 
 def _print(made: Made) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from importlib.util import find_spec
 from pathlib import Path
 
 from omtl.commands._options import tell_written
+from omtl.util.errors import UserError
 from omtl.util.status import DONE
 
 HELP = "create the files of a new learner, data set or paper, ready to run"
@@ -18,6 +20,9 @@ NEXT = {
 }
 """What to run next."""
 
+LONGEST = 100
+"""The longest name, in letters: file systems limit the names of files."""
+
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add what to create."""
@@ -29,8 +34,28 @@ def run(options: argparse.Namespace) -> int:
     """Write the files into the checkout or the current folder."""
     from omtl.experiment.new_files import make
 
+    _refuse(options.kind, options.name)
     paths = make(options.kind, options.name, Path.cwd())
     tell_written(paths)
     words = {"name": options.name, "file": paths[0].relative_to(Path.cwd())}
     print(f"try: {NEXT[options.kind].format(**words)}")
     return DONE
+
+
+def _refuse(kind: str, name: str) -> None:
+    """Report a name that is too long, or a learner's that would hide an installed module.
+
+    Units are named by the hash of their code, packages included: with an own ``numpy.py``, no
+    stored unit would be found again, and ``omtl prune`` would remove them all.
+    """
+    if len(name) > LONGEST:
+        raise UserError(f"a name of {len(name)} letters is too long; use at most {LONGEST}")
+    if kind != "learner" or not name.isidentifier():
+        return
+    module = find_spec(name)
+    if module is None or (module.origin and Path(module.origin).is_relative_to(Path.cwd())):
+        return
+    raise UserError(
+        f"{name!r} is the name of an installed Python module, which a file {name}.py would hide; "
+        "use another name"
+    )

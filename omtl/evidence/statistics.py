@@ -112,8 +112,7 @@ def make_statistics(
     if not anything:
         raise UserError(
             f"{name}: there are no results for {n_repeats} repeats of reading "
-            f"{reading['name']}; "
-            f"run `make reproduce-{kind} {kind.upper()}={name}` first"
+            f"{reading['name']}; run `omtl {kind} {name}` with the same options first"
         )
     tests = judged(description.paper, name, numbers)
     files["claims.csv"] = as_family(description.paper, reading["name"], tests, request.seed)

@@ -23,7 +23,16 @@ CONF = SHIPPED / "conf"
 EXPERIMENTS = SHIPPED / "experiments"
 PUBLISHED = SHIPPED / "results" / "published"
 
-ROOT = CHECKOUT or Path.cwd()
+
+def _current() -> Path:
+    """Return the current folder; if it has been removed, a relative path in its place."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path()
+
+
+ROOT = CHECKOUT or _current()
 """The working folder: the checkout or, for an installed package, the current folder."""
 
 RESULTS = ROOT / "results"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 
 from omtl.util.errors import UserError
@@ -25,6 +27,11 @@ def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     raise Terminated
 
 
+def _discard_output() -> None:
+    """Send what is still printed nowhere, because its reader or its disk takes no more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def ended(job: Callable[[], int]) -> int:
     """Run a job and return its exit status; SIGTERM stops it cleanly, like Ctrl-C.
 
@@ -34,6 +41,8 @@ def ended(job: Callable[[], int]) -> int:
     earlier = [signal.getsignal(number) for number in SIGNALS]
     if in_main:
         signal.signal(signal.SIGTERM, _terminate)
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     try:
         status = job()
         sys.stdout.flush()
@@ -44,8 +53,14 @@ def ended(job: Callable[[], int]) -> int:
             traceback.print_exc()
         return WRONG_USE
     except BrokenPipeError:  # the reader closed the pipe, like `head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return PIPE_CLOSED
+    except OSError as fault:
+        if fault.errno != errno.ENOSPC:
+            raise
+        _discard_output()
+        print("omtl: the disk is full; make room, then run the same command again", file=sys.stderr)
+        return WRONG_USE
     except KeyboardInterrupt as stop:
         if in_main:  # a second signal must not cut off the message
             for number in SIGNALS:

@@ -27,13 +27,17 @@ def own() -> Path | None:
 
 
 def refuse_missing() -> None:
-    """Report that the folder is missing, before a command does anything else.
+    """Report that a folder is missing, before a command does anything else.
 
     Raises
     ------
     UserError
-        If the environment names a folder that does not exist.
+        If the environment names a folder that does not exist, or the current one was removed.
     """
+    try:
+        Path.cwd()
+    except OSError as fault:
+        raise UserError("the current folder no longer exists; change to another one") from fault
     folder = own()
     if folder is not None and not folder.is_dir():
         raise UserError(f"{VARIABLE}: there is no folder {folder}; name yours, or unset {VARIABLE}")

@@ -259,6 +259,8 @@ def test_mistakes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no algorithm 'paa'" in capsys.readouterr().err
     assert main(["board", "--data", "landmines"]) == 2
     assert "did you mean 'landmine'" in capsys.readouterr().err
+    assert main(["board", "--from-results", "--to", "elsewhere"]) == 2
+    assert "leave --to out" in capsys.readouterr().err
 
 
 KEPT = ROOT / "results" / "board"

@@ -49,7 +49,7 @@ from omtl.tables.layout import lay_out
 from omtl.tables.render import latex, markdown
 from omtl.tables.request import Request
 from omtl.tables.scoring import frame, score_table
-from omtl.util import compile_cache, user_folder
+from omtl.util import compile_cache, paths, user_folder
 from omtl.util.errors import UserError
 from omtl.util.files import IN_WORK
 from omtl.util.paths import EXPERIMENTS, ROOT
@@ -492,3 +492,39 @@ def test_a_learner_behind_majority_is_warned_of() -> None:
     assert "not PA" in one[1]
     assert len(notes(other, [other, majority])) == 1
     assert len(notes(mine, [majority, mine], "auc")) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+@pytest.mark.parametrize(
+    ("where", "status", "told"),
+    [(">&-", 0, ""), (">/dev/full", 2, "omtl: the disk is full; make room, ")],
+)
+def test_a_closed_output_and_a_full_disk_are_no_traceback(
+    where: str, status: int, told: str
+) -> None:
+    """The caller has closed standard output, or nothing more can be written to it."""
+    if "full" in where and not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    words = f"{shlex.quote(sys.executable)} -m omtl list tables {where}"
+    done = subprocess.run(
+        ["sh", "-c", words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == status
+    assert done.stderr.startswith(told)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a folder that is in use")
+def test_a_current_folder_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An installed package can be imported there; its commands say what to do."""
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    assert paths._current() == Path()
+    assert _main.main(["list", "tables"]) == WRONG_USE
+    assert capsys.readouterr().err == (
+        "omtl: the current folder no longer exists; change to another one\n"
+    )

@@ -243,7 +243,7 @@ def test_statistics_of_a_table(
     """A row a comparison, and average ranks; nothing stored is the user's to know."""
     reading = {"name": "as_written", "paper": None, "answers": {}}
     asked = Request(store=store)
-    with pytest.raises(UserError, match="make reproduce-table TABLE=dom-table1"):
+    with pytest.raises(UserError, match="run `omtl table dom-table1` with the same options"):
         make_statistics("dom-table1", reading, Request(repeats=2, store=store), tmp_path)
     numbers = grid_of(NUMBERS)
     part = {"dataset": "D0", "lower": ["A", "B"], "than": ["C"]}

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from environments import environment
 
+from omtl.commands._main import main
 from omtl.experiment.new_files import KINDS, make
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
+from omtl.util.status import WRONG_USE
 
 USED = [
     (["check", "{learner}"], "pass"),
@@ -97,6 +99,24 @@ def test_wrong_names_are_refused(kind: str, name: str, told: str, tmp_path: Path
     """And nothing is written, nor is a file that is there."""
     with pytest.raises(UserError, match=told):
         make(kind, name, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("numpy", "is the name of an installed Python module"), ("a" * 300, "is too long")],
+)
+def test_the_command_refuses_names_that_would_do_harm(
+    name: str,
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """An own ``numpy.py`` would make every stored unit look as if its code were gone."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "learner", name]) == WRONG_USE
+    assert told in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
