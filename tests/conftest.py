@@ -104,6 +104,28 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return output
 
 
+@pytest.fixture
+def told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """Return a function that runs a command with a home of its own and returns what it prints."""
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("OMTL_OFFLINE", "1")
+    monkeypatch.setattr(sys, "argv", ["omtl"])
+
+    def told(*words: str, status: int = DONE) -> str:
+        assert main(words) == status
+        return capsys.readouterr().out
+
+    return told
+
+
+@pytest.fixture
+def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the estimators' rules run in plain Python."""
+    monkeypatch.setattr("omtl.sklearn.stream.COMPILED", False)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of the repository's own files by their folder."""
     for item in items:

@@ -1,15 +1,20 @@
-"""Processing of estimators' arguments: classes, tasks, networks."""
+"""Processing of estimators' arguments: classes, tasks, networks, hyper-parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
 
 from omtl.data.networks import mixing_matrix
 from omtl.kernel.rules import Shape
 from omtl.sklearn import arrays
+from omtl.sklearn.parameters import ANY, NUMBERS, Entry
 from omtl.util.errors import UserError
 
 
@@ -160,3 +165,34 @@ def nodes_of(number: np.ndarray, node: Any, n_nodes: int, n_tasks: int) -> np.nd
             f"node must be from 0 to {n_nodes - 1}, because the network has {n_nodes} nodes"
         )
     return nodes.astype(np.int64)
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the seed that a `random_state` stands for: itself, or one drawn from it."""
+    if isinstance(random_state, Integral):
+        if random_state < 0:
+            raise ValueError(f"random_state={random_state} must not be negative")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def checked(name: str, value: Any, kind: type, entry: Entry) -> Any:
+    """Return a hyper-parameter as its rules' type; raise ValueError if it cannot be one."""
+    words, numbers = NUMBERS[kind]
+    is_number = isinstance(value, numbers)
+    if is_number and kind is not bool:
+        is_number = not isinstance(value, bool) and value == value  # no NaN
+    if is_number:
+        words, fits = entry.values.get(name, ANY)
+        if fits(float(value)):
+            return kind(value)
+    raise ValueError(f"{name}={value!r} must be {words}")
+
+
+def check_begun(estimator: BaseEstimator) -> None:
+    """Raise NotFittedError, at little cost, if no stream has begun."""
+    if not hasattr(estimator, "_state"):
+        raise NotFittedError(
+            f"this {type(estimator).__name__} has not been fitted yet: "
+            "call fit, partial_fit or begin"
+        )

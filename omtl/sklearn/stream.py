@@ -11,8 +11,7 @@ from typing import Any, ClassVar, get_type_hints
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils import check_random_state
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import column_or_1d
 
 from omtl.data.rows import DenseRows, Rows, SparseRows
@@ -30,6 +29,8 @@ from omtl.kernel.resumed_loop import (
 from omtl.kernel.rules import Shape
 from omtl.sklearn import arrays
 from omtl.sklearn.arguments import (
+    check_begun,
+    checked,
     count_rounds,
     counts_of,
     mixing_of,
@@ -37,11 +38,12 @@ from omtl.sklearn.arguments import (
     names_of,
     nodes_of,
     numbers_of,
+    seed_of,
     too_large,
     two_classes,
     unknown_task,
 )
-from omtl.sklearn.parameters import ANY, NUMBERS, Entry
+from omtl.sklearn.parameters import Entry
 from omtl.sklearn.states import arrays_of, each_array, norms_of, one_of, rows_in
 from omtl.util.errors import UserError
 
@@ -112,13 +114,7 @@ class TaskStream(BaseEstimator):
         if "n_examples" in self.entry.takes:
             shape = shape._replace(n_examples=counts_of(self.n_examples, names, counted))
         if "random_state" in self.entry.takes:
-            given = self.random_state
-            drawn = given if isinstance(given, Integral) else None
-            if drawn is None:
-                drawn = check_random_state(given).randint(2**31 - 1)
-            if drawn < 0:
-                raise ValueError(f"random_state={drawn} must not be negative")
-            shape = shape._replace(seed=int(drawn))
+            shape = shape._replace(seed=seed_of(self.random_state))
         return shape
 
     def _rounds_by_task(self) -> bool:
@@ -162,19 +158,12 @@ class TaskStream(BaseEstimator):
 
     def _checked_rules(self) -> Any:
         """Return the rules with the current hyper-parameters."""
-        kinds = get_type_hints(self.rules)
-        values: dict[str, Any] = {}
-        for name in self.rules._fields:
-            kind: Any = kinds[name]
-            value: Any = getattr(self, name)
-            words, numbers = NUMBERS[kind]
-            right = isinstance(value, numbers)
-            if not right or (kind is not bool and (isinstance(value, bool) or value != value)):
-                raise ValueError(f"{type(self).__name__}: {name}={value!r} must be {words}")
-            words, fits = self.entry.values.get(name, ANY)
-            if not fits(float(value)):
-                raise ValueError(f"{type(self).__name__}: {name}={value!r} must be {words}")
-            values[name] = kind(value)
+        kinds, entry = get_type_hints(self.rules), self.entry
+        given = {name: getattr(self, name) for name in self.rules._fields}
+        try:
+            values = {name: checked(name, one, kinds[name], entry) for name, one in given.items()}
+        except ValueError as fault:
+            raise ValueError(f"{type(self).__name__}: {fault}") from None
         return self.rules(**values)
 
     def _check_again(self, classes: Any, tasks: Any) -> None:
@@ -409,12 +398,3 @@ class TaskStream(BaseEstimator):
         self._state = each_array(self._state, grown)
         self._forget_engine()
         self.n_features_in_ = n_features
-
-
-def check_begun(estimator: TaskStream) -> None:
-    """Raise NotFittedError, at little cost, if no stream has begun."""
-    if not hasattr(estimator, "_state"):
-        raise NotFittedError(
-            f"this {type(estimator).__name__} has not been fitted yet: "
-            "call fit, partial_fit or begin"
-        )

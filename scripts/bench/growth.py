@@ -33,9 +33,10 @@ MOST_WEIGHTS = 20_000_000
 
 
 def sized(
-    name: str, kernel: Kernel, ready: Play, layout: str, nonzeros: int, others: list[Contender]
+    named: tuple[str, Kernel], ready: Play, layout: str, nonzeros: int, others: list[Contender]
 ) -> Benchmark:
     """Return a benchmark of ours beside its limit, its counterpart and others."""
+    name, kernel = named
     limit, passes = limit_of(kernel, ready)
     beside = [counterpart_of(kernel, ready)] if name in MULTI else []
     contenders = (ours_first(ready, passes), limit, *beside, *others)
@@ -56,7 +57,7 @@ def by_features(effort: Effort, folder: Path) -> Iterator[Benchmark]:
                 if name in WITH_RIVALS and d != FEATURES
                 else []
             )
-            yield sized(name, kernel, ready, "dense", d, others)
+            yield sized((name, kernel), ready, "dense", d, others)
 
 
 def by_nonzeros(effort: Effort, folder: Path) -> Iterator[Benchmark]:
@@ -72,7 +73,7 @@ def by_nonzeros(effort: Effort, folder: Path) -> Iterator[Benchmark]:
             n_tasks = TASKS if name in MULTI else 1
             ready = cut(ours.ready(kernel, X, y, n_tasks), effort)
             others = elsewhere(name, ready, effort, folder) if name in WITH_RIVALS else []
-            yield sized(name, kernel, ready, "sparse", nonzeros, others)
+            yield sized((name, kernel), ready, "sparse", nonzeros, others)
 
 
 def by_tasks(effort: Effort) -> Iterator[Benchmark]:
@@ -85,7 +86,7 @@ def by_tasks(effort: Effort) -> Iterator[Benchmark]:
                 continue
             few = max(n_tasks, min(y.size, MOST_WEIGHTS // (n_tasks * d)))
             ready = cut(ours.ready(kernel, X[:few], y[:few], n_tasks), effort)
-            yield sized(name, kernel, ready, "tasks", d, [])
+            yield sized((name, kernel), ready, "tasks", d, [])
 
 
 def benchmarks(effort: Effort, folder: Path) -> Iterator[Benchmark]:

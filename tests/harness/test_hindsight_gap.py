@@ -13,29 +13,20 @@ import pandas as pd
 import pytest
 from described import a_table
 from rich.console import Console
-from scipy import sparse
-from small_tables import SEARCH, small_table, table_of
+from small_tables import BASELINES, SEARCH, small_table, table_of
 
 from omtl.compute import parallel_jobs
 from omtl.compute.store import Loaded, Store
-from omtl.data.examples import examples_of
-from omtl.data.preparation import fed, in_order
-from omtl.data.streams import Tasks, rounds
 from omtl.evidence import hindsight_gap
-from omtl.evidence.hindsight_gap import Margin, Rows
 from omtl.evidence.ranks import rank
 from omtl.experiment.config import load_option, named_reading, options
 from omtl.experiment.naming import READINGS
 from omtl.experiment.selection import HONEST, RULES, early_costs, is_honest, select
-from omtl.experiment.unit import Result, new_learner
-from omtl.kernel.play import play
-from omtl.kernel.rules import Shape
-from omtl.learners.arow import AROW
-from omtl.learners.majority import Majority
+from omtl.experiment.unit import Result
 from omtl.reproduction import reproduce
 from omtl.tables import halving
 from omtl.tables.layout import GROUP_OF_OURS, counts, lay_out
-from omtl.tables.plan import Table, describe, descriptions, plan_table, published
+from omtl.tables.plan import Table, describe, plan_table
 from omtl.tables.play import play as play_table
 from omtl.tables.render import latex, markdown, show
 from omtl.tables.request import Request
@@ -44,97 +35,12 @@ from omtl.tables.verdict import OURS
 from omtl.util.errors import UserError
 
 SERIAL = {"backend": "sequential", "jobs": 1}
-BASELINES = ("gd", "gd_pooled", "adagrad", "adagrad_pooled", "arow", "arow_pooled", "majority")
-COMPARED = [name for name in descriptions("table") if name != "omtrsl-table1"]
+
 N = 6
+
 OF_ALL = ("csv", "trends.csv", "claims.csv")
+
 OF_ONE = ("md", "repeats.csv", "meta.json")
-
-
-# The baselines
-
-
-def tasks_of(X: np.ndarray | sparse.csr_array, y: np.ndarray, task: np.ndarray) -> Tasks:
-    """Return tasks with names."""
-    return Tasks(X, y, task, tuple(f"task {k}" for k in range(task.max() + 1)))
-
-
-@pytest.mark.parametrize("name", BASELINES)
-def test_features_of_one_example_alone_do_not_matter(name: str) -> None:
-    """Without them, and with their part of the norms, the mistakes are the same."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 8)) * (rng.random((60, 8)) < 0.5)
-    own = np.diag(rng.normal(size=60))
-    task = np.tile([0, 1, 2], 20)
-    y = np.where(X[:, 0] + 0.3 * rng.normal(size=60) > 0, 1.0, -1.0)
-    whole = tasks_of(sparse.csr_array(np.hstack([X, own])), y, task)
-    stream = rounds(whole, np.random.default_rng(1), np.random.default_rng(2))
-    lean, ordered = in_order(fed(whole), stream)
-    assert lean.rows.indices.max() < 8
-    algorithm = load_option("algorithm", name)
-    for point in ({"eta": 0.3}, {"r": 0.5}, {}):
-        if set(point) == set(algorithm["grid"]):
-            learner = new_learner(algorithm, algorithm["fixed"] | point)
-    shapes = [Shape(3, n, np.eye(1), sparse=True) for n in (68, 8)]
-    one, _ = play(learner, examples_of(whole), stream, shapes[0])
-    other, _ = play(learner, lean, ordered, shapes[1])
-    np.testing.assert_array_equal(one.mistakes, other.mistakes)
-    np.testing.assert_array_equal(one.updates, other.updates)
-    np.testing.assert_allclose(one.checkpoint_loss, other.checkpoint_loss, rtol=1e-9)
-
-
-def test_majority_by_hand() -> None:
-    """+1 before the first label and at a tie; each task by its own labels; no support vectors."""
-    y = np.array([-1.0, -1.0, 1.0, 1.0, 1.0, -1.0])
-    tasks = tasks_of(np.ones((7, 2)), np.append(y, -1.0), np.array([0] * 6 + [1]))
-    stream = rounds(tasks, _InOrder(), np.random.default_rng(0))  # type: ignore[arg-type]
-    trace, state = play(Majority(), examples_of(tasks), stream, Shape(2, 2, np.eye(1)))
-    # Task 0: +1 (tie), −1, −1, −1, +1 (tie), +1; task 1: +1.
-    assert trace.mistakes.tolist() == [1 + 0 + 1 + 1 + 0 + 1, 1]
-    assert trace.updates.tolist() == [0, 0]
-    assert state.surplus.tolist() == [0.0, -1.0]
-
-
-class _InOrder:
-    """Stands in for a generator that shuffles nothing."""
-
-    def permutation(self, values: np.ndarray) -> np.ndarray:
-        return values
-
-
-def test_arow_trusts_more_and_more() -> None:
-    """Variances fall from 1 and stay positive, however little r is."""
-    rng = np.random.default_rng(3)
-    tasks = tasks_of(
-        5.0 * rng.normal(size=(400, 3)), rng.choice([-1.0, 1.0], 400), np.zeros(400, int)
-    )
-    stream = rounds(tasks, rng, np.random.default_rng(0))
-    _, state = play(AROW(1e-3), examples_of(tasks), stream, Shape(1, 3, np.eye(1)))
-    assert np.all((state.drop > 0.9) & (state.drop < 1.0))
-
-
-# Their rows
-
-
-@pytest.mark.parametrize("table", COMPARED)
-def test_every_table_has_our_baselines_in_every_column(table: str) -> None:
-    """After the paper's cells, with nothing printed; a table of real targets names its own."""
-    planned = plan_table(table, named_reading(table.partition("-")[0], "as_written"))
-    if planned.description.baselines == "none":  # it says so, with why
-        assert not {c.experiment.algorithm["name"] for c in planned.cells} & set(BASELINES)
-        return
-    numbers = published(table)
-    ours = planned.cells[len(numbers) :]
-    assert [c.is_ours for c in planned.cells] == [False] * len(numbers) + [True] * len(ours)
-    columns = {(n["dataset"], n["task"], n["metric"]) for n in numbers}
-    names = [row.algorithm for row in planned.description.rows if row.ours]
-    assert names
-    assert set(names) >= set(BASELINES) or planned.description.protocol == "regression"
-    for name in names:
-        mine = [c for c in ours if c.experiment.algorithm["name"] == name]
-        assert {(c.dataset, c.task, c.metric) for c in mine} == columns
-        assert len(mine) == len(columns)
-    assert all((c.mean, c.std, c.chooser) == ("", "", None) for c in ours)
 
 
 @pytest.fixture(scope="module")
@@ -197,9 +103,6 @@ def test_where_ours_are_better_than_all_is_said(filled: Store) -> None:
         "of ours" in one
         for one in lay_out(table, missing, Request(repeats=2, selection="oracle")).notes
     )
-
-
-# Selection without hindsight
 
 
 def result_of(**arrays: Any) -> Result:
@@ -326,9 +229,6 @@ def test_a_search_without_hindsight_looks_at_the_first_part(store: Store) -> Non
     assert len(found.experiment.points) == 2
 
 
-# Files
-
-
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Let DOM's table be the small one, of N repeats, and results go to a folder of the test's."""
@@ -385,9 +285,6 @@ def test_tables_with_another_honest_rule(name: str, reading: str, rule: str, sto
         reproduce.reproduce_table(name, asked, Console(quiet=True))
 
 
-# The comparison
-
-
 def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
     """The best own less the best rival, by each rule; the difference is what hindsight gave."""
     proposed = describe("table", "dom-table1").proposed
@@ -415,58 +312,6 @@ def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
     assert row["repeats_are_of"] == "fresh draws"
     assert (row["printed_own"], row["printed_rival"]) == ("DOM-I (Full)", "COML")
     assert row["printed_margin"] == "0.0900"  # 6.00 - 5.91
-
-
-def of_places(*means: float) -> list[np.ndarray]:
-    """Return six repeats with these means."""
-    return [mean + np.array([-0.3, 0.1, 0.2, -0.2, 0.3, -0.1]) for mean in means]
-
-
-def margin_of(own: Rows, rivals: Rows) -> Margin:
-    """Return the margin on tasks of one data set, where lower is better."""
-    places = [("D", f"task{k}") for k, _ in enumerate(own["own"], start=1)]
-    return Margin.of(own, rivals, 1.0, hindsight_gap.drawn(own, places, seed=0))
-
-
-def test_one_rival_for_all_places() -> None:
-    """Of rivals that are each best in one place, the one that is better on the whole is taken."""
-    rivals = {"first": of_places(4.0, 10.0), "second": of_places(6.0, 6.0)}
-    found = margin_of({"own": of_places(5.0, 5.0)}, rivals)
-    assert (found.own, found.rival) == ("own", "second")
-    np.testing.assert_allclose(found.means, [1.0, 1.0])
-    np.testing.assert_allclose(found.resamples, 1.0)  # all rows move together here
-    better = hindsight_gap.pick(np.array([[[0.9, 0.5]], [[0.6, 0.9]]]), sign=-1.0)
-    assert better.tolist() == [1]  # 0.9 / 0.7 + 0.6 / 0.75 against 0.5 / 0.7 + 0.9 / 0.75
-
-
-def test_rows_that_stand_for_several() -> None:
-    """COML of the first block is COML-1 and COML-2; rows that lack a place are left out."""
-    places = [("one", "all"), ("two", "all")]
-    cells = {("COML", places[0]): np.ones(2), ("PA", places[0]): np.ones(2)}
-    cells |= {(f"COML-{k}", places[1]): np.full(2, k) for k in (1, 2)}
-    found = hindsight_gap.whole_rows(cells, places, {"COML": ["COML-1", "COML-2"]})
-    assert {name: [v[0] for v in values] for name, values in found.items()} == {
-        "COML-1": [1.0, 1.0],
-        "COML-2": [1.0, 2.0],
-    }
-
-
-def test_intervals_know_of_the_picking() -> None:
-    """Of rivals alike but for chance, that of the best is wider than that of a fixed one."""
-    rng = np.random.default_rng(0)
-    own = {"own": [np.ones(20)]}
-    rivals = {str(k): [5.0 + rng.normal(size=20)] for k in range(30)}
-    found = margin_of(own, rivals)
-    alone = margin_of(own, {found.rival: rivals[found.rival]})
-    assert found.resamples.mean() < alone.resamples.mean() - 0.05
-
-
-def test_readings_that_fix_a_parameter() -> None:
-    """AKLO's smallest λ, on each of its columns; an answer about the data is none of them."""
-    reading = named_reading("aklo", "as_published")
-    assert hindsight_gap.fixed_by(reading, "Landmine") == ["tuning: smallest"]
-    assert hindsight_gap.fixed_by(named_reading("aklo", "as_written"), "Landmine") == []
-    assert hindsight_gap.fixed_by(named_reading("rom", "as_published"), "TDT2") == []
 
 
 def _mean(s: Scored) -> float:

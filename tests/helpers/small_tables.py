@@ -10,6 +10,9 @@ from miniature import SMALL_WALK, changed, small
 from omtl.experiment.experiment import Experiment
 from omtl.tables.plan import Cell, Table, plan_table
 
+BASELINES = ("gd", "gd_pooled", "adagrad", "adagrad_pooled", "arow", "arow_pooled", "majority")
+"""Our baselines, which every table of classification has."""
+
 
 def small_table() -> Table:
     """Return the synthetic column of DOM's table on a small random walk."""

@@ -17,8 +17,9 @@ FLOORS.insert(FLOORS.index("sklearn"), "data_fetchers")
 MODULES = sorted([*(ROOT / "omtl").rglob("*.py"), *(ROOT / "data_fetchers").glob("*.py")])
 
 MOST_PARAMETERS = 5
+MOST_LINES = 400
 
-SYMBOLS = {"reference", "theory", "data_fetchers"}
+SYMBOLS = {"reference", "data_fetchers"}
 """Folders whose functions take the symbols of an equation, or the options of a config."""
 
 LONG = {
@@ -89,6 +90,14 @@ def test_no_function_has_many_parameters() -> None:
             if isinstance(node, ast.FunctionDef) and n_parameters(node) > MOST_PARAMETERS:
                 found.setdefault("/".join(place[:2]), set()).add(node.name)
     assert found == {folder: set(names.split()) for folder, names in LONG.items()}
+
+
+def test_no_file_is_long() -> None:
+    """Neither of the package, nor of scripts or tests."""
+    folders = ("omtl", "data_fetchers", "scripts", "examples", "tests")
+    files = [path for name in folders for path in (ROOT / name).rglob("*.py")]
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    assert [path for path, n in lines.items() if n > MOST_LINES] == []
 
 
 def test_no_test_imports_another() -> None:

@@ -1,0 +1,101 @@
+"""Our baselines, beside plain transcriptions, and in every table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from small_tables import BASELINES
+
+from omtl.data.examples import examples_of
+from omtl.data.preparation import fed, in_order
+from omtl.data.streams import Tasks, rounds
+from omtl.experiment.config import load_option, named_reading
+from omtl.experiment.unit import new_learner
+from omtl.kernel.play import play
+from omtl.kernel.rules import Shape
+from omtl.learners.arow import AROW
+from omtl.learners.majority import Majority
+from omtl.tables.plan import descriptions, plan_table, published
+
+COMPARED = [name for name in descriptions("table") if name != "omtrsl-table1"]
+
+
+def tasks_of(X: np.ndarray | sparse.csr_array, y: np.ndarray, task: np.ndarray) -> Tasks:
+    """Return tasks with names."""
+    return Tasks(X, y, task, tuple(f"task {k}" for k in range(task.max() + 1)))
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_features_of_one_example_alone_do_not_matter(name: str) -> None:
+    """Without them, and with their part of the norms, the mistakes are the same."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8)) * (rng.random((60, 8)) < 0.5)
+    own = np.diag(rng.normal(size=60))
+    task = np.tile([0, 1, 2], 20)
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=60) > 0, 1.0, -1.0)
+    whole = tasks_of(sparse.csr_array(np.hstack([X, own])), y, task)
+    stream = rounds(whole, np.random.default_rng(1), np.random.default_rng(2))
+    lean, ordered = in_order(fed(whole), stream)
+    assert lean.rows.indices.max() < 8
+    algorithm = load_option("algorithm", name)
+    for point in ({"eta": 0.3}, {"r": 0.5}, {}):
+        if set(point) == set(algorithm["grid"]):
+            learner = new_learner(algorithm, algorithm["fixed"] | point)
+    shapes = [Shape(3, n, np.eye(1), sparse=True) for n in (68, 8)]
+    one, _ = play(learner, examples_of(whole), stream, shapes[0])
+    other, _ = play(learner, lean, ordered, shapes[1])
+    np.testing.assert_array_equal(one.mistakes, other.mistakes)
+    np.testing.assert_array_equal(one.updates, other.updates)
+    np.testing.assert_allclose(one.checkpoint_loss, other.checkpoint_loss, rtol=1e-9)
+
+
+def test_majority_by_hand() -> None:
+    """+1 before the first label and at a tie; each task by its own labels; no support vectors."""
+    y = np.array([-1.0, -1.0, 1.0, 1.0, 1.0, -1.0])
+    tasks = tasks_of(np.ones((7, 2)), np.append(y, -1.0), np.array([0] * 6 + [1]))
+    stream = rounds(tasks, _InOrder(), np.random.default_rng(0))  # type: ignore[arg-type]
+    trace, state = play(Majority(), examples_of(tasks), stream, Shape(2, 2, np.eye(1)))
+    # Task 0: +1 (tie), −1, −1, −1, +1 (tie), +1; task 1: +1.
+    assert trace.mistakes.tolist() == [1 + 0 + 1 + 1 + 0 + 1, 1]
+    assert trace.updates.tolist() == [0, 0]
+    assert state.surplus.tolist() == [0.0, -1.0]
+
+
+class _InOrder:
+    """Stands in for a generator that shuffles nothing."""
+
+    def permutation(self, values: np.ndarray) -> np.ndarray:
+        return values
+
+
+def test_arow_trusts_more_and_more() -> None:
+    """Variances fall from 1 and stay positive, however little r is."""
+    rng = np.random.default_rng(3)
+    tasks = tasks_of(
+        5.0 * rng.normal(size=(400, 3)), rng.choice([-1.0, 1.0], 400), np.zeros(400, int)
+    )
+    stream = rounds(tasks, rng, np.random.default_rng(0))
+    _, state = play(AROW(1e-3), examples_of(tasks), stream, Shape(1, 3, np.eye(1)))
+    assert np.all((state.drop > 0.9) & (state.drop < 1.0))
+
+
+@pytest.mark.parametrize("table", COMPARED)
+def test_every_table_has_our_baselines_in_every_column(table: str) -> None:
+    """After the paper's cells, with nothing printed; a table of real targets names its own."""
+    planned = plan_table(table, named_reading(table.partition("-")[0], "as_written"))
+    if planned.description.baselines == "none":  # it says so, with why
+        assert not {c.experiment.algorithm["name"] for c in planned.cells} & set(BASELINES)
+        return
+    numbers = published(table)
+    ours = planned.cells[len(numbers) :]
+    assert [c.is_ours for c in planned.cells] == [False] * len(numbers) + [True] * len(ours)
+    columns = {(n["dataset"], n["task"], n["metric"]) for n in numbers}
+    names = [row.algorithm for row in planned.description.rows if row.ours]
+    assert names
+    assert set(names) >= set(BASELINES) or planned.description.protocol == "regression"
+    for name in names:
+        mine = [c for c in ours if c.experiment.algorithm["name"] == name]
+        assert {(c.dataset, c.task, c.metric) for c in mine} == columns
+        assert len(mine) == len(columns)
+    assert all((c.mean, c.std, c.chooser) == ("", "", None) for c in ours)

@@ -1,0 +1,216 @@
+"""Comparing learners: hyper-parameters on the command line, metrics, tests of differences."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from miniature import small
+
+from omtl.commands import _main
+from omtl.compute.store import Store
+from omtl.evidence.one_data_set import (
+    UNDECIDED,
+    WORSE,
+    Compared,
+    Row,
+    compared,
+    default_selection,
+    judge,
+)
+from omtl.experiment.composition import composed, experiment_of
+from omtl.experiment.config import (
+    grid_points,
+    load_option,
+    options,
+    patched,
+    questions,
+)
+from omtl.experiment.experiment import CONDITIONAL, FRESH_DRAWS, ONE_DATA_SET
+from omtl.experiment.unit import new_learner
+from omtl.measures.metrics import METRICS
+from omtl.util.errors import UserError
+from omtl.util.paths import EXPERIMENTS
+
+
+def test_compared_learners_are_sorted_and_tested(store: Store) -> None:
+    """The best first, each beside its paired difference; one that diverges is told, not ranked."""
+    config = {
+        "algorithm": load_option("algorithm", "pa"),
+        "dataset": small("pa").dataset,
+        "protocol": small("pa").protocol,
+        "reading": {"name": "none", "paper": None, "answers": {}},
+        "selection": load_option("selection", "oracle"),
+        "parallel": {"name": "serial", "backend": "sequential", "jobs": 1},
+        "seed": 0,
+        "repeats": 3,
+    }
+    found = compared(config, ["majority", "pm", "pa"], store)
+    means = [row.mean for row in found.rows]
+    assert means == sorted(means)
+    assert [row.algorithm for row in found.rows].count("pa") == 1
+    assert found.mine.against is None
+    assert all(row.against is not None for row in found.rows if row is not found.mine)
+    pm = load_option("algorithm", "pm")
+    wild = {**pm, "grid": {"eta": [1e308]}, "fixed": {"margin": 1.0}}
+    with pytest.raises(UserError, match="diverged in 3 of 3 repeats"):
+        compared({**config, "algorithm": wild}, ["pa"], store)
+
+
+def test_differences_are_corrected_for_being_many() -> None:
+    """By Holm's method; a difference of nothing is undecided."""
+    rng = np.random.default_rng(0)
+    base = rng.normal(10.0, 1.0, 8)
+    rows = [Row("mine", "mine", base + 1.0 + 0.01 * rng.normal(size=8))]
+    rows += [Row("a", "a", base), Row("b", "b", base + 1.0 + 0.5 * rng.normal(size=8))]
+    rows.append(Row("c", "c", why="diverged"))
+    judge(rows, METRICS["error"])
+    shown = Compared(rows[0], rows, METRICS["error"], "one data set")
+    assert [shown.outcome(row) for row in rows] == ["", WORSE, UNDECIDED, ""]
+    assert rows[1].p <= rows[2].p <= 1.0
+
+
+def test_one_repeat_has_no_interval(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It is said so, and the repeat is one."""
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["omtl"])
+    experiment = ["dataset.options.n_examples=20", "repeats=1", "parallel=serial"]
+    assert _main.main(["compare", "algorithm=pa", "--only", "pm", *experiment]) == 0
+    out = capsys.readouterr().out
+    assert "1 repeat, seed 0" in out
+    assert out.count("none") == 3  # of each algorithm, and of their difference
+    assert "inf" not in out
+    assert _main.main(["run", "algorithm=pa", *experiment]) == 0
+    assert "(1 repeat, reading as_written" in capsys.readouterr().out
+
+
+SMALL = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
+
+
+@pytest.mark.parametrize(
+    ("words", "point"),
+    [
+        (("algorithm=dom1", "algorithm.eta=0.1", "algorithm.b=2"), {"eta": [0.1], "b": [2]}),
+        (("algorithm=pa", "algorithm.C=[0.1,1]"), {"C": [0.1, 1]}),
+        (("algorithm=pm", "algorithm.margin=0.5"), {"margin": [0.5]}),
+        (("algorithm.eta=3",), {"eta": [3]}),
+    ],
+)
+def test_a_hyper_parameter_is_set_in_one_way(
+    words: tuple[str, ...], point: dict[str, list[float]]
+) -> None:
+    """Whether the config fixes it, searches it or leaves it at its default."""
+    points = experiment_of(composed(words)).points
+    for name, values in point.items():
+        assert {each[name] for each in points} == set(values)
+
+
+def test_a_hyper_parameter_is_swept(told) -> None:
+    """As Hydra's users type it; each value is played, and the line says which."""
+    words = ("algorithm=dom1", "algorithm.eta=0.1,1", *SMALL)
+    lines = [line for line in told("run", "-m", *words).splitlines() if "reading" in line]
+    assert [("'eta': 0.1," in line, "'eta': 1," in line) for line in lines] == [
+        (True, False),
+        (False, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "what"),
+    [
+        ("+algorithm.fixed.eta=0.1", "eta is both in fixed and in grid; set it by algorithm.eta="),
+        ("algorithm.fixed.eta=0.1", "has no algorithm.fixed.eta; set a hyper-parameter by"),
+        ("algorithm.etta=0.1", "no hyper-parameter of algorithm dom1 'etta' (did you mean 'eta'?)"),
+        ("algorithm.b=-5", "b=-5 must be at least 0"),
+        ("algorithm.grid.eta=[-1]", "eta=-1 must be positive"),
+        ("selection.fraction=0", "fraction=0 must be above 0 and at most 1"),
+        ("selection.fraction=2", "fraction=2 must be above 0 and at most 1"),
+        ("protocol.checkpoints=0", "checkpoints=0 must be a positive whole number"),
+    ],
+)
+def test_values_that_are_not_played(word: str, what: str) -> None:
+    """A key in both places, a name that is none, a value out of the declared range."""
+    with pytest.raises(UserError, match=re.escape(what)):
+        experiment = experiment_of(composed(["algorithm=dom1", "selection=prefix", *SMALL, word]))
+        for point in experiment.points:
+            new_learner(experiment.algorithm, point)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*/readings.yaml")))
+def test_no_answer_is_out_of_range_or_set_twice(path: Path) -> None:
+    """Alone, in any algorithm's config."""
+    for asked in questions(path.parent.name).values():
+        for patch in asked["options"].values():
+            for name in options("algorithm"):
+                config = patched({"algorithm": load_option("algorithm", name)}, patch)["algorithm"]
+                for point in grid_points(config):
+                    new_learner(config, point)
+
+
+def config_of(*words: str) -> dict:
+    """Return a composed config on a few examples."""
+    return composed([*SMALL, *words])
+
+
+def test_a_metric_has_its_own_selection(store: Store) -> None:
+    """AUC is not told at the point of the fewest mistakes, nor errors at that of the best AUC."""
+    for word, metric in (("oracle", "auc"), ("prefix", "auc"), ("oracle_auc", "error")):
+        with pytest.raises(UserError, match=f"not for {metric}; use selection="):
+            compared(config_of(f"selection={word}"), ["pa"], store, metric)
+    assert [default_selection(name) for name in ("error", "auc")] == ["prefix", "cv5"]
+    with pytest.raises(UserError, match="choose from oracle, prefix"):
+        compared(config_of("selection=cv5"), ["pa"], store, "error")
+
+
+def test_baselines_are_tuned(store: Store) -> None:
+    """By grids of their own where their papers have none; the learner that is asked for is not."""
+    known = load_option("comparison", "default")
+    assert set(known["tuned"]) <= set(known["algorithms"])
+    config = config_of("selection=prefix", "algorithm=pa")
+    found = compared(config, list(known["tuned"]), store, grids=known["tuned"])
+    by_name = {row.algorithm: row for row in found.rows}
+    assert by_name["pa"].params == [{"C": np.inf}] * 2
+    assert {point["C"] for point in by_name["pa_pooled"].params} <= set(
+        known["tuned"]["pa_pooled"]["C"]
+    )
+
+
+def test_json_of_a_comparison_has_fixed_keys(told) -> None:
+    """With all that names the numbers; parameters by repeat, and infinity as such."""
+    found = json.loads(told("compare", "algorithm=pa", "--only", "coml,majority", *SMALL, "--json"))
+    named = ("version", "dataset", "protocol", "seed", "selection", "reading", "repeats", "metric")
+    assert set(named) <= set(found)
+    assert found["selection"] == "prefix"
+    keys = {tuple(row) for row in found["rows"]}
+    assert len(keys) == 1
+    rows = {row["algorithm"]: row for row in found["rows"]}
+    assert rows["pa"]["params"] == [{"C": "inf"}] * 2
+    assert len(rows["coml"]["params"]) == 2
+    assert rows["pa"]["difference"] is None
+
+
+def test_a_learner_behind_majority_is_warned_of() -> None:
+    """Where the majority beats all, or some, it is said; and what intervals cover."""
+    values = np.array([10.0, 11.0])
+    mine, other = Row("mine", "Mine", values + 1.0), Row("pa", "PA", values - 1.0)
+    majority = Row("majority", "Majority", values)
+
+    def notes(one: Row, rows: list[Row], metric: str = "error", of: str = FRESH_DRAWS) -> list[str]:
+        return Compared(one, rows, METRICS[metric], of).notes()
+
+    beaten = notes(mine, [majority, mine], of=ONE_DATA_SET)
+    assert beaten[1] == CONDITIONAL
+    assert "all others make more errors than Majority" in beaten[2]
+    assert "among them Mine" in beaten[2]
+    one = notes(other, [other, majority, mine])
+    assert "1 of the others" in one[1]
+    assert "not PA" in one[1]
+    assert len(notes(other, [other, majority])) == 1
+    assert len(notes(mine, [majority, mine], "auc")) == 1

@@ -1,0 +1,221 @@
+"""Estimators in files, and what is told of wrong arguments."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from estimator_cases import NAMES, blobs, data, estimator, same_bits
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+import omtl.learners
+from omtl.data.networks import mixing_matrix
+from omtl.sklearn import (
+    AKLO,
+    DA,
+    DOM1,
+    NS,
+    ROMPGD,
+    PassiveAggressive,
+)
+from omtl.sklearn.base import MultiTaskClassifier
+from omtl.sklearn.classes import ESTIMATORS
+from omtl.sklearn.states import arrays_of
+from omtl.util.archives import read_sealed, write_sealed
+from omtl.util.errors import UserError
+
+STREAMED = ["PassiveAggressive", "DA", "ROMPGD-outliers", "AKLO-sample", "OSMTLThreshold"]
+
+
+@pytest.mark.usefixtures("slowly")
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+@pytest.mark.parametrize("variant", STREAMED)
+@pytest.mark.parametrize("way", ["pickle", "file"])
+def test_kept_estimators_go_on_where_they_were(
+    way: str, variant: str, layout: str, tmp_path: Path
+) -> None:
+    """In the middle of a round, kept and read again, the rest of the stream gives the same bits."""
+    tasks = data(layout)
+    task = [NAMES[k] for k in tasks.task]
+    model = estimator(variant).partial_fit(tasks.X[:20], tasks.y[:20], task[:20], tasks=NAMES)
+    if way == "pickle":
+        again = pickle.loads(pickle.dumps(model))
+    else:
+        model.save(tmp_path / "model.npz")
+        again = omtl.sklearn.load(tmp_path / "model.npz")
+    assert type(again) is type(model)
+    assert repr(again) == repr(model)
+    assert again.tasks_ == model.tasks_ == NAMES
+    for each in (model, again):
+        each.partial_fit(tasks.X[20:], tasks.y[20:], task[20:])
+    same_bits(again, arrays_of(model._state))
+    np.testing.assert_array_equal(again.predict(tasks.X, task), model.predict(tasks.X, task))
+
+
+@pytest.mark.usefixtures("slowly")
+def test_the_same_model_is_the_same_file(tmp_path: Path) -> None:
+    """A file's bytes are of what it keeps alone, with every kind of parameter."""
+    X, y, task = blobs()
+    mixing = mixing_matrix(4, "ring")
+    for kind in (mixing, {"topology": "ring", "edges": None}, {"edges": [[0, 1], [1, 2], [2, 3]]}):
+        model = NS(network=kind).fit(X, np.where(y > 0, "up", "down"), task)
+        model.save(tmp_path / "a")
+        omtl.sklearn.load(tmp_path / "a").save(tmp_path / "b")
+        assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    model = AKLO(n_examples=dict.fromkeys(range(4), 30)).fit(X, y, task)
+    model.save(tmp_path / "c")
+    assert AKLO.load(tmp_path / "c").get_params() == model.get_params()
+
+
+def changed(path: Path, **changes: Any) -> Path:
+    """Write a copy of a model's file with other values in its description."""
+    arrays = read_sealed(path)
+    about = json.loads(str(arrays["about"])) | changes
+    write_sealed(path.with_name("changed.npz"), arrays | {"about": np.array(json.dumps(about))})
+    return path.with_name("changed.npz")
+
+
+def test_wrong_files_are_refused(tmp_path: Path) -> None:
+    """What is no model, another's, of a later version, damaged, or holds a pickle."""
+    X, y, task = blobs()
+    good = tmp_path / "good.npz"
+    PassiveAggressive().fit(X, y, task).save(good)
+    code = io.BytesIO()
+    np.savez(code, about=np.array([{"format": "omtl model"}], dtype=object))
+    cut = good.read_bytes()[:-40]
+    for content in (b"", b"no model", pickle.dumps([1]), cut, code.getvalue()):
+        (tmp_path / "bad").write_bytes(content)
+        with pytest.raises(UserError, match="is not a model file, or is damaged"):
+            omtl.sklearn.load(tmp_path / "bad")
+    for text, path in {
+        "has version 9": changed(good, version=9),
+        "has a PassiveAggressive, not a ROMPGD": good,
+        "cannot be read": tmp_path / "none",
+    }.items():
+        with pytest.raises(UserError, match=text):
+            ROMPGD.load(path)
+    for changes in ({"learner": "print"}, {"format": "x"}, {"params": {"D": 1}}, {"tasks": [1]}):
+        with pytest.raises(UserError, match="is not a model file"):
+            omtl.sklearn.load(changed(good, **changes))
+    for array in (np.zeros((1, 1)), read_sealed(good)["state/w"].astype(np.float32)):
+        write_sealed(tmp_path / "other.npz", read_sealed(good) | {"state/w": array})
+        with pytest.raises(UserError, match="state/w does not fit"):
+            omtl.sklearn.load(tmp_path / "other.npz")
+    with pytest.raises(UserError, match=r"tasks: \(1, 2\) cannot be stored in a file"):
+        PassiveAggressive().begin(2, [0, 1], [(1, 2)]).save(tmp_path / "x")
+
+
+def test_an_estimator_may_be_mapped_into_memory(tmp_path: Path) -> None:
+    """joblib gives large estimators to other processes with arrays that cannot be written."""
+    X, y, task = blobs()
+    model = PassiveAggressive().fit(X, y, task)
+    joblib.dump(model, tmp_path / "model")
+    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
+    np.testing.assert_array_equal(mapped.predict(X, task), model.predict(X, task))
+    mapped.partial_fit(X, y, task)
+
+
+X, Y, TASK = blobs()
+
+
+def fitted() -> MultiTaskClassifier:
+    """Return an estimator of four tasks."""
+    return PassiveAggressive().fit(X, Y, TASK)
+
+
+WRONG = {
+    "x contains NaN": lambda: fitted().learn_one([np.nan] * 6, 1, 0),
+    "x contains NaN, infinity": lambda: fitted().predict_one([np.inf] * 6, 0),
+    "Input X contains NaN": lambda: fitted().predict(np.full((1, 6), np.nan), [0]),
+    r"shape \(5,\), but PassiveAggressive is expecting 6": lambda: fitted().learn_one(
+        [0] * 5, 1, 0
+    ),
+    "X has 5 features": lambda: fitted().predict(X[:, :5], TASK),
+    r"task 'x' was not declared \(declared: 0, 1, 2, 3\).*\(tasks=\)": lambda: fitted().predict_one(
+        X[0], "x"
+    ),
+    "task 9 was not declared": lambda: fitted().partial_fit(X[:1], Y[:1], [9]),
+    r"task \[1\] was not declared": lambda: fitted().predict_one(X[0], [1]),
+    r"there are 4 tasks: give the task of each example": lambda: fitted().predict(X),
+    "task has 2 entries for 120 examples": lambda: fitted().predict(X, [1, 2]),
+    "task='abc' must be a sequence of labels": lambda: fitted().predict(X, "abc"),
+    "task: a label must be hashable": lambda: fitted().predict(X[:1], [[1]]),
+    r"y has the labels \[2\]": lambda: fitted().partial_fit(X[:1], [2], [0]),
+    "y='x' is not one of the classes": lambda: fitted().learn_one(X[0], "x", 0),
+    "Only binary classification is supported": lambda: PassiveAggressive().fit(
+        X, np.arange(120) % 3
+    ),
+    "one class or none": lambda: PassiveAggressive().partial_fit(X[:1], Y[:1]),
+    "classes=.* differ from those of the first call": lambda: fitted().partial_fit(
+        X, Y, TASK, None, [4, 5]
+    ),
+    "tasks differ from those of the first": lambda: fitted().partial_fit(X, Y, TASK, tasks=[1]),
+    "tasks must be ordered": lambda: PassiveAggressive().begin(2, [0, 1], {"a", "b"}),
+    "must be one or more distinct labels": lambda: PassiveAggressive().begin(2, [0, 1], ["a", "a"]),
+    "n_features=0 must be a positive": lambda: PassiveAggressive().begin(0, [0, 1]),
+    "PassiveAggressive: C=-1 must be positive": lambda: PassiveAggressive(C=-1).fit(X, Y),
+    "C='1' must be a number": lambda: PassiveAggressive(C="1").fit(X, Y),
+    "C=nan must be a number": lambda: PassiveAggressive(C=np.nan).fit(X, Y),
+    "pooled=1 must be True or False": lambda: PassiveAggressive(pooled=1).fit(X, Y),
+    "rounds='x' is not known; choose from task, example": lambda: ROMPGD(rounds="x").fit(X, Y),
+    "no topology 'star'": lambda: DOM1(network="star").fit(X, Y, TASK),
+    "unexpected keyword argument 'size'": lambda: DOM1(network={"size": 2}).fit(X, Y, TASK),
+    "are not square": lambda: DOM1(network=np.ones((2, 3))).fit(X, Y, TASK),
+    "each row must sum to 1": lambda: DOM1(network=np.ones((4, 4))).fit(X, Y, TASK),
+    "NS: NS: one node a task is needed": lambda: NS(network={"n_nodes": 2}).fit(X, Y, TASK),
+    "node must be from 0 to 3": lambda: DOM1().fit(X, Y, TASK, node=TASK + 1),
+    "node must be 120 whole numbers": lambda: DOM1().fit(X, Y, TASK, node=[0.5]),
+    "n_examples must give a number to each": lambda: AKLO(n_examples={1: 2}).fit(X, Y, TASK),
+    "clip=7 is not known": lambda: AKLO(clip=7).fit(X, Y, TASK),
+    "has not been fitted yet: call fit, partial_fit or begin": lambda: DA().learn_one(X[0], 1),
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_mistakes_are_told(text: str) -> None:
+    """A wrong argument is a ValueError (before any learning, a NotFittedError) that says what."""
+    with pytest.raises(ValueError, match=text):
+        WRONG[text]()
+
+
+def test_nothing_learnt_nothing_predicted() -> None:
+    """Prediction, saving and ending a round ask for a stream that has begun."""
+    for call in (
+        lambda: DA().predict(X),
+        lambda: DA().save("x"),
+        lambda: DA().end_round(),
+        lambda: DA().predict_one(X[0]),
+    ):
+        with pytest.raises(NotFittedError):
+            call()
+
+
+@pytest.mark.usefixtures("slowly")
+def test_divergence_is_told() -> None:
+    """Scores that are not finite come with a warning."""
+    with np.errstate(all="ignore"):
+        with pytest.warns(ConvergenceWarning, match="use a smaller learning rate"):
+            ESTIMATORS["Perceptron"](eta=1e308, margin=1.0).fit(1e10 * X, Y, TASK)
+        model = ESTIMATORS["Perceptron"](eta=1e308, margin=1.0).begin(6, [0, 1])
+        with pytest.warns(ConvergenceWarning, match="Perceptron: scores are no longer finite"):
+            for x, y in product(1e10 * X[:3], (0, 1)):
+                model.learn_one(x, y)
+
+
+@pytest.mark.usefixtures("slowly")
+def test_tasks_are_sorted_where_they_can_be() -> None:
+    """Declared tasks keep their order; others are sorted, or in the order of appearance."""
+    two = PassiveAggressive().fit(X[:2], [0, 1], ["b", "a"])
+    assert two.tasks_ == ("a", "b")
+    assert PassiveAggressive().fit(X[:2], [0, 1], ["b", 1]).tasks_ == ("b", 1)
+    assert PassiveAggressive().fit(X[:2], [0, 1], ["b", "a"], tasks=["b", "a"]).tasks_ == ("b", "a")
+    assert PassiveAggressive().fit(X[:2], [0, 1]).tasks_ == (0,)
+    assert set(two.findings()) == set()
+    assert set(ROMPGD().fit(X, Y, TASK).findings()) == {"outlier"}
