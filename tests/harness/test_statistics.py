@@ -287,7 +287,7 @@ def test_statistics_of_a_figure(
     reading = {"name": "as_written", "paper": None, "answers": {}}
     parallel = {"backend": "sequential", "jobs": 1}
     asked = Request(repeats=3, parallel=parallel, store=store)
-    with pytest.raises(UserError, match="make reproduce-figure FIGURE=tiny"):
+    with pytest.raises(UserError, match="omtl figure tiny"):
         make_statistics("tiny", reading, asked, tmp_path)
     make_figure("tiny", reading, asked, tmp_path)
     (path,) = make_statistics("tiny", reading, asked, tmp_path)

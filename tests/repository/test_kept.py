@@ -124,7 +124,7 @@ def test_statistics_of_kept_repeats(
 
 def test_statistics_of_what_is_not_kept(store: Store) -> None:
     """A figure's repeats are not in git: it is said at once, and nothing is computed."""
-    with pytest.raises(UserError, match="make reproduce-figure FIGURE=dom-fig2"):
+    with pytest.raises(UserError, match="omtl figure dom-fig2"):
         reproduce_statistics("dom-fig2", Request(store=store))
 
 
