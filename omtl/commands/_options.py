@@ -17,6 +17,9 @@ FLAGS = {
 }
 """Options without a value that several commands have, with their help."""
 
+MOST = 100_000
+"""The largest count that an option takes; of more repeats, planning alone takes minutes."""
+
 
 def positive(text: str) -> int:
     """Return a positive whole number.
@@ -24,10 +27,12 @@ def positive(text: str) -> int:
     Raises
     ------
     argparse.ArgumentTypeError
-        If the text is not such a number.
+        If the text is not such a number, or one above `MOST`.
     """
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a positive whole number")
+    if int(text) > MOST:
+        raise argparse.ArgumentTypeError(f"{text} is more than {MOST}")
     return int(text)
 
 
