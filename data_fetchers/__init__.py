@@ -6,7 +6,7 @@ A data set is a module of this package with the data set's name; modules are dis
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -17,6 +17,9 @@ from data_fetchers.fetch import DataMissing, RemoteFile
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 
+GIVEN = ("home", "rng")
+"""What a data set is given besides its options: a folder of files, a random generator."""
+
 
 class DataSet(Protocol):
     """The interface of a data set's module."""
@@ -26,8 +29,13 @@ class DataSet(Protocol):
     CITATION: str
     LICENCE: str
 
-    def load(self, *, home: Path | None = None, **options: Any) -> Tasks:
-        """Download the files if necessary, and turn them into tasks."""
+    def load(self, *args: Any, **given: Any) -> Tasks:
+        """Download the files if necessary, and turn them into tasks.
+
+        Its keyword arguments are the data set's options or, if the module has a dataclass
+        ``Options`` of them, its only positional argument is one. A data set with files takes
+        `home`, the folder of all data sets; a synthetic one takes the generator `rng`.
+        """
 
 
 @lru_cache
@@ -60,6 +68,11 @@ def data_set(name: str) -> DataSet:
     return cast(DataSet, import_module(f"{__name__}.{name}"))
 
 
+def options_of(one: DataSet) -> Callable[..., Any]:
+    """Return what has the options of a data set as parameters: its ``Options`` or its ``load``."""
+    return getattr(one, "Options", one.load)
+
+
 def load(name: str, **options: Any) -> Tasks:
     """Download a data set's files if necessary, and turn them into tasks.
 
@@ -68,7 +81,7 @@ def load(name: str, **options: Any) -> Tasks:
     name : str
         One of ``names()``.
     **options
-        Options of the data set's own ``load``.
+        Options of the data set, and `home` or `rng` (`DataSet.load`).
 
     Raises
     ------
@@ -77,7 +90,16 @@ def load(name: str, **options: Any) -> Tasks:
     UserError
         If the name or an option is wrong.
     """
-    return data_set(name).load(**options)
+    return load_module(data_set(name), options)
+
+
+def load_module(one: DataSet, options: Mapping[str, Any]) -> Tasks:
+    """Return the tasks of a data set's module, by options as in `load`."""
+    if not hasattr(one, "Options"):
+        return one.load(**options)
+    given = {name: value for name, value in options.items() if name in GIVEN}
+    chosen = {name: value for name, value in options.items() if name not in GIVEN}
+    return one.load(one.Options(**chosen), **given)
 
 
 def folder_of(one: DataSet) -> str:

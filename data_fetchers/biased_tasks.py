@@ -8,8 +8,6 @@ signal.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from data_fetchers.fetch import RemoteFile
@@ -24,7 +22,6 @@ SYNTHETIC = True
 
 def load(
     *,
-    home: Path | None = None,  # noqa: ARG001 - nothing is kept
     rng: np.random.Generator,
     n_tasks: int = 400,
     n_examples: int = 50,

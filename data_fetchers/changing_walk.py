@@ -8,12 +8,12 @@ label, or begin one after the other. The examples of a task are in temporal orde
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
 from data_fetchers.fetch import RemoteFile
-from data_fetchers.random_walk import BOUND, true_weights
+from data_fetchers.random_walk import BOUND, walk
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 
@@ -24,25 +24,12 @@ LICENCE = "none needed: drawn here"
 SYNTHETIC = True
 
 
-def load(
-    *,
-    home: Path | None = None,  # noqa: ARG001 - nothing is kept
-    rng: np.random.Generator,
-    n_tasks: int = 8,
-    n_examples: int = 500,
-    n_features: int = 50,
-    increment: float = 0.1,
-    drift: float = 0.0,
-    swap_at: float = 1.0,
-    run: int = 1,
-    fewest: float = 1.0,
-) -> Tasks:
-    """Draw the tasks and their examples.
+@dataclass(frozen=True)
+class Options:
+    """The options of the data set.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Decides the draw.
     n_tasks, n_examples, n_features : int
         Numbers of tasks, of examples per task, and of features.
     increment : float
@@ -59,30 +46,54 @@ def load(
         Share of the examples that the last task has; the first has all of them, and those in
         between have decreasing numbers. With the protocol's ``join: late`` tasks then begin one
         after the other.
+    """
+
+    n_tasks: int = 8
+    n_examples: int = 500
+    n_features: int = 50
+    increment: float = 0.1
+    drift: float = 0.0
+    swap_at: float = 1.0
+    run: int = 1
+    fewest: float = 1.0
+
+
+def load(options: Options, *, rng: np.random.Generator) -> Tasks:
+    """Draw the tasks and their examples.
+
+    Parameters
+    ----------
+    options : Options
+    rng : numpy.random.Generator
+        Decides the draw.
 
     Raises
     ------
     UserError
         If a size is out of range.
     """
-    if drift < 0.0 or run < 1:
-        raise UserError(f"{NAME}: drift={drift!r} must be at least 0 and run={run!r} at least 1")
-    if not (0.0 < swap_at <= 1.0 and 0.0 < fewest <= 1.0):
+    if options.drift < 0.0 or options.run < 1:
         raise UserError(
-            f"{NAME}: swap_at={swap_at!r} and fewest={fewest!r} must be above 0 and at most 1"
+            f"{NAME}: drift={options.drift!r} must be at least 0 and run={options.run!r} at least 1"
         )
-    w = true_weights(rng, n_tasks, n_features, increment, "variance")
+    if not (0.0 < options.swap_at <= 1.0 and 0.0 < options.fewest <= 1.0):
+        raise UserError(
+            f"{NAME}: swap_at={options.swap_at!r} and fewest={options.fewest!r} "
+            "must be above 0 and at most 1"
+        )
+    n_tasks, n_features = options.n_tasks, options.n_features
+    w = walk(rng, n_tasks, n_features, options.increment**0.5)
     parts, labels, counts = [], [], []
-    for k, share in enumerate(np.linspace(1.0, fewest, n_tasks).tolist()):
-        n = max(1, round(share * n_examples))
+    for k, share in enumerate(np.linspace(1.0, options.fewest, n_tasks).tolist()):
+        n = max(1, round(share * options.n_examples))
         X = rng.uniform(-BOUND, BOUND, (n, n_features))
-        steps = drift**0.5 * rng.standard_normal((n, n_features))
+        steps = options.drift**0.5 * rng.standard_normal((n, n_features))
         weights = w[k] + np.cumsum(steps, axis=0)
         if k % 2:
-            weights[round(swap_at * n) :] *= -1.0
+            weights[round(options.swap_at * n) :] *= -1.0
         y = np.where(np.einsum("ij,ij->i", X, weights) > 0.0, 1.0, -1.0)
-        if run > 1:  # an example and its mirror image have opposite labels
-            wanted = np.where((np.arange(n) // run + k) % 2, -1.0, 1.0)
+        if options.run > 1:  # an example and its mirror image have opposite labels
+            wanted = np.where((np.arange(n) // options.run + k) % 2, -1.0, 1.0)
             X, y = X * (y * wanted)[:, None], wanted
         parts.append(X)
         labels.append(y)

@@ -13,7 +13,7 @@ choice.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,24 +33,12 @@ SCALES = {"variance": 0.5, "std": 1.0}
 KINDS = ("shifted", "opposite")
 
 
-def load(
-    *,
-    home: Path | None = None,  # noqa: ARG001 - nothing is kept
-    rng: np.random.Generator,
-    kinds: str = "shifted",
-    n_tasks: int = 50,
-    n_examples: int = 100,
-    means: Sequence[Sequence[float]] = ((10.0, 10.0), (20.0, 5.0)),
-    boundaries: Sequence[Sequence[float]] = ((-1.0, 1.0), (-0.25, 1.0)),
-    spread: float = 1e-3,
-    spread_is: str = "variance",
-) -> Tasks:
-    """Draw the tasks and their examples.
+@dataclass(frozen=True)
+class Options:
+    """The options of the data set.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Decides the draw.
     kinds : {"shifted", "opposite"}
         Whether the second kind has its own place and boundary (syn1), or the first kind's with the
         opposite labels (syn2).
@@ -64,6 +52,25 @@ def load(
         Size of ε_T.
     spread_is : {"variance", "std"}
         The meaning of `spread`.
+    """
+
+    kinds: str = "shifted"
+    n_tasks: int = 50
+    n_examples: int = 100
+    means: Sequence[Sequence[float]] = ((10.0, 10.0), (20.0, 5.0))
+    boundaries: Sequence[Sequence[float]] = ((-1.0, 1.0), (-0.25, 1.0))
+    spread: float = 1e-3
+    spread_is: str = "variance"
+
+
+def load(options: Options, *, rng: np.random.Generator) -> Tasks:
+    """Draw the tasks and their examples.
+
+    Parameters
+    ----------
+    options : Options
+    rng : numpy.random.Generator
+        Decides the draw.
 
     Returns
     -------
@@ -75,15 +82,16 @@ def load(
     UserError
         If an option is invalid.
     """
-    chosen(NAME, "kinds", [kinds], KINDS)
-    chosen(NAME, "spread_is", [spread_is], SCALES)
+    chosen(NAME, "kinds", [options.kinds], KINDS)
+    chosen(NAME, "spread_is", [options.spread_is], SCALES)
+    n_tasks, n_examples = options.n_tasks, options.n_examples
     second = np.arange(n_tasks) >= (n_tasks + 1) // 2
-    place = (second if kinds == "shifted" else np.zeros(n_tasks, dtype=bool)).astype(int)
-    side = np.where(second & (kinds == "opposite"), -1.0, 1.0)
-    epsilon = spread ** SCALES[spread_is] * rng.standard_normal(n_tasks)
-    a = side[:, None] * (np.asarray(boundaries, dtype=float)[place] + epsilon[:, None])
+    place = (second & (options.kinds == "shifted")).astype(int)
+    side = np.where(second & (options.kinds == "opposite"), -1.0, 1.0)
+    epsilon = options.spread ** SCALES[options.spread_is] * rng.standard_normal(n_tasks)
+    a = side[:, None] * (np.asarray(options.boundaries, dtype=float)[place] + epsilon[:, None])
     task = np.repeat(np.arange(n_tasks), n_examples)
-    X = np.asarray(means, dtype=float)[place][task]
+    X = np.asarray(options.means, dtype=float)[place][task]
     X = X + rng.standard_normal((n_tasks * n_examples, 2))
     y = np.where(np.einsum("ij,ij->i", X, a[task]) > 0.0, 1.0, -1.0)
     names = tuple(f"task {k + 1} (kind {1 + int(second[k])})" for k in range(n_tasks))

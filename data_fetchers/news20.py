@@ -176,21 +176,12 @@ def messages(home: Path | None) -> Messages:
     return found
 
 
-def load(
-    *,
-    home: Path | None = None,
-    tasks: Sequence[str] | None = None,
-    value: str = "count",
-    per_newsgroup: int | None = None,
-    words: int | None = None,
-    components: int | None = None,
-) -> Classes:
-    """Download the file if necessary, and make a task of each hierarchy.
+@dataclass(frozen=True)
+class Options:
+    """The options of the data set.
 
     Parameters
     ----------
-    home : Path, optional
-        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     tasks : sequence of str, optional
         The hierarchies, in the tasks' order; else all, in the order of ``TASKS``.
     value : {"count", "presence"}
@@ -202,6 +193,23 @@ def load(
     components : int, optional
         Number of principal axes of the included messages to project onto; default: the words
         themselves.
+    """
+
+    tasks: Sequence[str] | None = None
+    value: str = "count"
+    per_newsgroup: int | None = None
+    words: int | None = None
+    components: int | None = None
+
+
+def load(options: Options, *, home: Path | None = None) -> Classes:
+    """Download the file if necessary, and make a task of each hierarchy.
+
+    Parameters
+    ----------
+    options : Options
+    home : Path, optional
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
 
     Returns
     -------
@@ -217,24 +225,24 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    names = chosen(NAME, "tasks", TASKS if tasks is None else tasks, TASKS)
-    chosen(NAME, "value", [value], VALUES)
+    names = chosen(NAME, "tasks", TASKS if options.tasks is None else options.tasks, TASKS)
+    chosen(NAME, "value", [options.value], VALUES)
 
     found = messages(home)
     rows = [np.flatnonzero(np.isin(found.label, newsgroups_of(name))) for name in names]
-    for number, least in (("per_newsgroup", per_newsgroup), ("words", words)):
+    for number, least in (("per_newsgroup", options.per_newsgroup), ("words", options.words)):
         if least is not None and least < 1:
             raise UserError(f"{NAME}: {number}={least} must be a positive number.")
-    if per_newsgroup is not None:
-        rows = [_first_of_each(found.label, each, per_newsgroup) for each in rows]
+    if options.per_newsgroup is not None:
+        rows = [_first_of_each(found.label, each, options.per_newsgroup) for each in rows]
     order, task = in_tasks(rows)
     X = found.X[order]
-    if value == "presence":
+    if options.value == "presence":
         X.data = np.ones_like(X.data)
-    if words is not None:
-        X = most_common(X, words)
-    if components is not None:
-        X = on_components(NAME, X, components)
+    if options.words is not None:
+        X = most_common(X, options.words)
+    if options.components is not None:
+        X = on_components(NAME, X, options.components)
     return Classes(X, found.label[order], task, names)
 
 

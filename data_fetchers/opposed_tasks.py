@@ -7,8 +7,6 @@ made uncorrelated with w_1.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from data_fetchers.fetch import RemoteFile
@@ -31,7 +29,6 @@ def true_weights(rng: np.random.Generator, n_features: int) -> np.ndarray:
 
 def load(
     *,
-    home: Path | None = None,  # noqa: ARG001 - nothing is kept
     rng: np.random.Generator,
     n_examples: int = 100,
     n_features: int = 10,

@@ -8,8 +8,7 @@ paper does for the same construction (its section 4.1).
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,25 +24,12 @@ LICENCE = "none needed: drawn here"
 SYNTHETIC = True
 
 
-def load(
-    *,
-    home: Path | None = None,  # noqa: ARG001 - nothing is kept
-    rng: np.random.Generator,
-    n_tasks: int = 5,
-    n_examples: int = 2000,
-    n_features: int = 100,
-    increment: float = 0.09,
-    increment_is: str = "variance",
-    outlier: float = 1.0,
-    outlier_is: str = "variance",
-    flipped: float = 0.0,
-) -> Tasks:
-    """Draw the tasks and their examples.
+@dataclass(frozen=True)
+class Options:
+    """The options of the data set.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Decides the draw.
     n_tasks, n_examples, n_features : int
         Numbers of tasks, of examples per task, and of features.
     increment, outlier : float
@@ -52,18 +38,39 @@ def load(
         The meaning of `increment` and `outlier`.
     flipped : float in [0, 0.5]
         Probability that a label is wrong.
+    """
+
+    n_tasks: int = 5
+    n_examples: int = 2000
+    n_features: int = 100
+    increment: float = 0.09
+    increment_is: str = "variance"
+    outlier: float = 1.0
+    outlier_is: str = "variance"
+    flipped: float = 0.0
+
+
+def load(options: Options, *, rng: np.random.Generator) -> Tasks:
+    """Draw the tasks and their examples.
+
+    Parameters
+    ----------
+    options : Options
+    rng : numpy.random.Generator
+        Decides the draw.
 
     Raises
     ------
     UserError
         If a size is neither a variance nor a standard deviation, or `flipped` is out of range.
     """
-    if not 0.0 <= flipped <= 0.5:
-        raise UserError(f"{NAME}: flipped={flipped!r} must be from 0 to 0.5")
-    stds = np.full(n_tasks, step_std(increment, increment_is))
+    if not 0.0 <= options.flipped <= 0.5:
+        raise UserError(f"{NAME}: flipped={options.flipped!r} must be from 0 to 0.5")
+    stds = np.full(options.n_tasks, step_std(options.increment, options.increment_is))
     stds[0] = 0.0
-    stds[-1] = step_std(outlier, outlier_is)
-    steps = stds[:, None] * rng.standard_normal((n_tasks, n_features))
-    tasks = labelled(rng, start(n_features) + np.cumsum(steps, axis=0), n_examples)
-    wrong = rng.random(tasks.y.size) < flipped
+    stds[-1] = step_std(options.outlier, options.outlier_is)
+    steps = stds[:, None] * rng.standard_normal((options.n_tasks, options.n_features))
+    weights = start(options.n_features) + np.cumsum(steps, axis=0)
+    tasks = labelled(rng, weights, options.n_examples)
+    wrong = rng.random(tasks.y.size) < options.flipped
     return replace(tasks, y=np.where(wrong, -tasks.y, tasks.y))

@@ -6,7 +6,7 @@ of task k − 1 plus Gaussian increments, examples are uniform in a cube, and la
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -64,41 +64,54 @@ def labelled(rng: np.random.Generator, weights: np.ndarray, n_examples: int) -> 
     return Tasks(X, y, task, tuple(f"task {k + 1}" for k in range(n_tasks)))
 
 
+def walk(rng: np.random.Generator, n_tasks: int, n_features: int, std: float) -> np.ndarray:
+    """Draw weights, the steps having a standard deviation of `std`, shape (n_tasks, n_features)."""
+    steps = std * rng.standard_normal((n_tasks, n_features))
+    return start(n_features) + np.cumsum(steps, axis=0)
+
+
 def true_weights(
     rng: np.random.Generator, n_tasks: int, n_features: int, increment: float, increment_is: str
 ) -> np.ndarray:
     """Draw the tasks' true weights, shape (n_tasks, n_features)."""
-    steps = step_std(increment, increment_is) * rng.standard_normal((n_tasks, n_features))
-    return start(n_features) + np.cumsum(steps, axis=0)
+    return walk(rng, n_tasks, n_features, step_std(increment, increment_is))
 
 
-def load(
-    *,
-    home: Path | None = None,  # noqa: ARG001 - nothing is kept
-    rng: np.random.Generator,
-    n_tasks: int = 9,
-    n_examples: int = 2000,
-    n_features: int = 100,
-    increment: float = 0.1,
-    increment_is: str = "variance",
-) -> Tasks:
-    """Draw the tasks and their examples.
+@dataclass(frozen=True)
+class Options:
+    """The options of the data set.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Decides the draw.
     n_tasks, n_examples, n_features : int
         Numbers of tasks, of examples per task, and of features.
     increment : float
         Size of the random walk's steps.
     increment_is : {"variance", "std"}
         The meaning of `increment`.
+    """
+
+    n_tasks: int = 9
+    n_examples: int = 2000
+    n_features: int = 100
+    increment: float = 0.1
+    increment_is: str = "variance"
+
+
+def load(options: Options, *, rng: np.random.Generator) -> Tasks:
+    """Draw the tasks and their examples.
+
+    Parameters
+    ----------
+    options : Options
+    rng : numpy.random.Generator
+        Decides the draw.
 
     Raises
     ------
     UserError
         If it is neither.
     """
-    weights = true_weights(rng, n_tasks, n_features, increment, increment_is)
-    return labelled(rng, weights, n_examples)
+    std = step_std(options.increment, options.increment_is)
+    weights = walk(rng, options.n_tasks, options.n_features, std)
+    return labelled(rng, weights, options.n_examples)

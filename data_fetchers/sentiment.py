@@ -198,21 +198,12 @@ def parse(texts: Iterable[str]) -> Reviews:
     return Reviews(X, np.array(labels), np.array(sources, dtype=np.int64), features)
 
 
-def load(
-    *,
-    home: Path | None = None,
-    domains: Sequence[str] | None = None,
-    value: str = "count",
-    min_reviews: int = 1,
-    ngrams: int | Collection[int] = (1, 2),
-    numbering: str = "shared",
-) -> Tasks:
-    """Download the files if necessary, and make a task of each domain.
+@dataclass(frozen=True)
+class Options:
+    """The options of the data set.
 
     Parameters
     ----------
-    home : Path, optional
-        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     domains : sequence of str, optional
         The domains, in the tasks' order; else all, in the order of ``DOMAINS``.
     value : {"count", "presence"}
@@ -224,6 +215,23 @@ def load(
     numbering : {"shared", "by_domain"}
         Whether a column is the same feature in all domains, or each domain numbers its own features
         from 0 in order of first appearance, so that a column means a different feature in each.
+    """
+
+    domains: Sequence[str] | None = None
+    value: str = "count"
+    min_reviews: int = 1
+    ngrams: int | Collection[int] = (1, 2)
+    numbering: str = "shared"
+
+
+def load(options: Options, *, home: Path | None = None) -> Tasks:
+    """Download the files if necessary, and make a task of each domain.
+
+    Parameters
+    ----------
+    options : Options
+    home : Path, optional
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
 
     Returns
     -------
@@ -239,12 +247,14 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    names = chosen(NAME, "domains", DOMAINS if domains is None else domains, DOMAINS)
-    chosen(NAME, "value", [value], VALUES)
-    chosen(NAME, "numbering", [numbering], NUMBERINGS)
+    domains = DOMAINS if options.domains is None else options.domains
+    names = chosen(NAME, "domains", domains, DOMAINS)
+    chosen(NAME, "value", [options.value], VALUES)
+    chosen(NAME, "numbering", [options.numbering], NUMBERINGS)
+    ngrams = options.ngrams
     lengths = chosen(NAME, "ngrams", [ngrams] if isinstance(ngrams, int) else ngrams, (1, 2))
-    if min_reviews < 1:
-        raise UserError(f"{NAME}: min_reviews must be 1 or more, not {min_reviews}.")
+    if options.min_reviews < 1:
+        raise UserError(f"{NAME}: min_reviews must be 1 or more, not {options.min_reviews}.")
 
     paths = [fetch(NAME, file, home=home) for file in FILES]
     reviews = parse(path.read_bytes().decode() for path in paths)
@@ -256,13 +266,13 @@ def load(
     order, task = in_tasks(rows)
     X = reviews.X[order]
     n_reviews = np.bincount(X.indices, minlength=X.shape[1])
-    X = X[:, np.flatnonzero((n_reviews >= min_reviews) & np.isin(words, lengths))]
-    data = X.data if value == "count" else np.ones_like(X.data)
+    X = X[:, np.flatnonzero((n_reviews >= options.min_reviews) & np.isin(words, lengths))]
+    data = X.data if options.value == "count" else np.ones_like(X.data)
     X = sparse.csr_array(
         (data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape
     )
     X.sort_indices()
-    if numbering == "by_domain":
+    if options.numbering == "by_domain":
         bounds = np.cumsum([0, *map(len, rows)])
         X = _renumbered([X[a:b] for a, b in pairwise(bounds)])
     return Tasks(X, reviews.y[order], task, names)

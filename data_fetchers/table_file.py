@@ -87,19 +87,9 @@ def hashes(options: Mapping[str, Any]) -> dict[str, str]:
         raise _unreadable(path, fault) from fault
 
 
-def load(
-    *,
-    home: Path | None = None,  # noqa: ARG001 - nothing is fetched
-    path: str,
-    kind: str | None = None,
-    label: str = "label",
-    task: str = "task",
-    features: Sequence[str] | None = None,
-    labels: Sequence[Any] = (-1, 1),
-    tasks: Sequence[Any] | None = None,
-    one_class: str = "refuse",
-) -> Tasks:
-    """Read a table and make a task of each value of its task column.
+@dataclass(frozen=True)
+class Options:
+    """The options of the data set.
 
     Parameters
     ----------
@@ -117,6 +107,24 @@ def load(
         Values of the task column, in the tasks' order; default: all, sorted.
     one_class : {"refuse", "keep"}
         What to do with a task whose labels are all the same.
+    """
+
+    path: str
+    kind: str | None = None
+    label: str = "label"
+    task: str = "task"
+    features: Sequence[str] | None = None
+    labels: Sequence[Any] = (-1, 1)
+    tasks: Sequence[Any] | None = None
+    one_class: str = "refuse"
+
+
+def load(options: Options) -> Tasks:
+    """Read a table and make a task of each value of its task column.
+
+    Parameters
+    ----------
+    options : Options
 
     Returns
     -------
@@ -129,8 +137,8 @@ def load(
         If the file cannot be read, or is not a valid table; the message says where the problem is
         and what to do.
     """
-    found = _found(path)
-    kind = kind or SUFFIXES.get(found.suffix.lower())
+    path, found = options.path, _found(options.path)
+    kind = options.kind or SUFFIXES.get(found.suffix.lower())
     if kind not in READERS:
         raise UserError(
             f"{path}: its suffix tells no kind; set dataset.options.kind to one of "
@@ -139,12 +147,12 @@ def load(
             else f"{path}: no kind {kind!r}; choose from {', '.join(READERS)}"
         )
     try:
-        parsed = READERS[kind](found, label, task, features)
+        parsed = READERS[kind](found, options.label, options.task, options.features)
     except UserError as fault:
         raise UserError(f"{path}: {fault}") from fault
     except OSError as fault:
         raise _unreadable(path, fault) from fault
-    return _tasks(path, parsed, labels, tasks, one_class)
+    return _tasks(path, parsed, options.labels, options.tasks, options.one_class)
 
 
 def _path_of(options: Mapping[str, Any]) -> str:

@@ -185,21 +185,12 @@ def _some(rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
     return rng.choice(rows, size=min(size, rows.size), replace=False)
 
 
-def load(
-    *,
-    home: Path | None = None,
-    categories: int | None = None,
-    negatives: str = "all",
-    sample_seed: int = 0,
-    value: str = "count",
-    per_task: int | None = None,
-) -> Tasks:
-    """Download the file if necessary, and make a task of each category.
+@dataclass(frozen=True)
+class Options:
+    """The options of the data set.
 
     Parameters
     ----------
-    home : Path, optional
-        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     categories : int, optional
         Number of categories that are tasks, the largest ones; default: all 30. Documents of the
         others are still negatives.
@@ -207,6 +198,23 @@ def load(
         As in `one_against_all`.
     value : {"count", "presence", "tfidf"}
         As in `weighted`, over all documents.
+    """
+
+    categories: int | None = None
+    negatives: str = "all"
+    sample_seed: int = 0
+    value: str = "count"
+    per_task: int | None = None
+
+
+def load(options: Options, *, home: Path | None = None) -> Tasks:
+    """Download the file if necessary, and make a task of each category.
+
+    Parameters
+    ----------
+    options : Options
+    home : Path, optional
+        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
 
     Returns
     -------
@@ -221,27 +229,25 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    chosen(NAME, "negatives", [negatives], NEGATIVES)
-    chosen(NAME, "value", [value], VALUES)
+    chosen(NAME, "negatives", [options.negatives], NEGATIVES)
+    chosen(NAME, "value", [options.value], VALUES)
     n_all = len(DOCUMENTS_BY_CATEGORY)
-    n_tasks = n_all if categories is None else categories
+    n_tasks = n_all if options.categories is None else options.categories
     if not 1 <= n_tasks <= n_all:
-        raise UserError(f"{NAME}: categories must be 1 to {n_all}, not {categories}.")
-    if per_task is not None and per_task < 2:
-        raise UserError(f"{NAME}: per_task must be at least 2, not {per_task}.")
+        raise UserError(f"{NAME}: categories must be 1 to {n_all}, not {options.categories}.")
+    if options.per_task is not None and options.per_task < 2:
+        raise UserError(f"{NAME}: per_task must be at least 2, not {options.per_task}.")
 
     documents = parse(fetch(NAME, FILES[0], home=home).read_bytes())
     expect_counts(NAME, _expected(), _counts(documents))
 
     ones = range(1, n_tasks + 1)
-    rows = [
-        one_against_all(documents.category, one, negatives, sample_seed, per_task) for one in ones
-    ]
+    how = options.negatives, options.sample_seed, options.per_task
+    rows = [one_against_all(documents.category, one, *how) for one in ones]
     order, task = in_tasks(rows)
     y = np.where(documents.category[order] == task + 1, 1.0, -1.0)
-    return Tasks(
-        weighted(documents.X, value)[order], y, task, tuple(f"category {one}" for one in ones)
-    )
+    X = weighted(documents.X, options.value)[order]
+    return Tasks(X, y, task, tuple(f"category {one}" for one in ones))
 
 
 def _expected() -> dict[str, int]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from data_fetchers import load_module, options_of
 from omtl.data.preparation import prepare
 from omtl.data.streams import Tasks, rounds
 from omtl.experiment.config import load_option, options
@@ -142,11 +143,11 @@ def load(name: str, *, prepared: bool = True, seed: int = 0, **changed: Any) -> 
     config = load_option("dataset", name)
     module = module_of(config)
     given = config["options"] | changed
-    check_options(module.load, given, name)
+    check_options(options_of(module), given, name)
     if getattr(module, "SYNTHETIC", False):
         given["rng"] = generator(seed, of="draw", dataset=name, draw=0)
     try:
-        tasks = module.load(**given)
+        tasks = load_module(module, given)
     except (TypeError, ValueError) as fault:
         raise UserError(f"dataset {name}: options {changed} do not fit ({fault})") from fault
     tasks = prepare(tasks, config["normalise"], config["bias"]) if prepared else tasks

@@ -91,31 +91,24 @@ RUN_OUT = ("sit_out", "again")
 """The options for a task that has run out of examples."""
 
 
-def rounds(
-    tasks: Tasks,
-    shuffle: np.random.Generator,
-    deal: np.random.Generator,
-    n_nodes: int = 1,
-    n_checkpoints: int = 100,
-    run_out: str = "sit_out",
-) -> Stream:
-    """Return a stream of rounds: one example of every task per round, in the order of the tasks.
+def in_given_order(tasks: Tasks) -> list[np.ndarray]:
+    """Return the examples of each task, in the order of the data set."""
+    return [np.flatnonzero(tasks.task == k) for k in range(len(tasks.names))]
 
-    Each task's examples are shuffled. A task that has run out of examples sits out the remaining
-    rounds, or starts again in the same order. In each round the examples are assigned to the nodes
-    at random; no node gets a second one before every node has one.
+
+def shuffled(
+    tasks: Tasks, shuffle: np.random.Generator, run_out: str = "sit_out"
+) -> list[np.ndarray]:
+    """Return the examples of each task, in random order.
 
     Parameters
     ----------
     tasks : Tasks
-    shuffle, deal : numpy.random.Generator
-        Decide the order of the examples, and their nodes.
-    n_nodes : int
-        Number of nodes.
-    n_checkpoints : int
-        How often the trace records the learner's progress.
+    shuffle : numpy.random.Generator
+        Decides the order.
     run_out : {"sit_out", "again"}
-        What a task does when it runs out of examples before the largest task.
+        What a task does when it runs out of examples before the largest task: it sits out the
+        remaining rounds, or starts again in the same order.
 
     Raises
     ------
@@ -126,14 +119,52 @@ def rounds(
         raise UserError(
             f"protocol.run_out={run_out!r} is not known; choose from {', '.join(RUN_OUT)}"
         )
-    n_tasks = len(tasks.names)
-    orders = [shuffle.permutation(np.flatnonzero(tasks.task == k)) for k in range(n_tasks)]
+    orders = [shuffle.permutation(order) for order in in_given_order(tasks)]
     n_rounds = max(order.size for order in orders)
+    again = run_out == "again"
+    return [np.resize(order, n_rounds) if again and order.size else order for order in orders]
+
+
+def rounds(
+    tasks: Tasks,
+    shuffle: np.random.Generator,
+    deal: np.random.Generator,
+    n_nodes: int = 1,
+    n_checkpoints: int = 100,
+) -> Stream:
+    """Return a stream of rounds of shuffled examples, in which tasks that run out sit out.
+
+    The parameters are those of `shuffled` and `rounds_of`.
+    """
+    return rounds_of(shuffled(tasks, shuffle), deal, n_nodes, n_checkpoints)
+
+
+def rounds_of(
+    orders: list[np.ndarray],
+    deal: np.random.Generator,
+    n_nodes: int = 1,
+    n_checkpoints: int = 100,
+) -> Stream:
+    """Return a stream of rounds: one example of every task per round, in the order of the tasks.
+
+    In each round the examples are assigned to the nodes at random; no node gets a second one before
+    every node has one.
+
+    Parameters
+    ----------
+    orders : list of ndarray of int
+        The examples of each task, in the order in which they come.
+    deal : numpy.random.Generator
+        Decides the examples' nodes.
+    n_nodes : int
+        Number of nodes.
+    n_checkpoints : int
+        How often the trace records the learner's progress.
+    """
+    n_tasks, n_rounds = len(orders), max(order.size for order in orders)
     table = np.full((n_rounds, n_tasks), -1, dtype=np.int64)
     for k, order in enumerate(orders):
-        again = run_out == "again" and order.size > 0
-        column = np.resize(order, n_rounds) if again else order
-        table[: column.size, k] = column
+        table[: order.size, k] = order
     present = table >= 0
     turns = -(-n_tasks // n_nodes)
     hands = np.argsort(deal.random((n_rounds, turns, n_nodes)), axis=2, kind="stable")

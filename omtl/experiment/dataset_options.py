@@ -8,6 +8,7 @@ from inspect import signature
 from types import NoneType, UnionType
 from typing import Any, get_args, get_type_hints
 
+from data_fetchers import GIVEN
 from omtl.experiment.config import choose
 from omtl.util.errors import UserError
 
@@ -26,18 +27,19 @@ SIZES = ("n_tasks", "n_examples", "n_features")
 """Options that must be at least 1."""
 
 
-def check_options(load: Callable[..., Any], options: Mapping[str, Any], name: str) -> None:
+def check_options(takes: Callable[..., Any], options: Mapping[str, Any], name: str) -> None:
     """Check that a data set takes these options, and that their values have the right types.
 
-    Lists are accepted; each data set checks their items.
+    `takes` has the options as parameters (`data_fetchers.options_of`). Lists are accepted; each
+    data set checks their items.
 
     Raises
     ------
     UserError
         If a check fails.
     """
-    kinds = get_type_hints(load)
-    taken = sorted(set(signature(load).parameters) - {"home", "rng"})
+    kinds = get_type_hints(takes)
+    taken = sorted(set(signature(takes).parameters) - {*GIVEN})
     for option, value in options.items():
         if option == "rng":
             continue

@@ -98,8 +98,9 @@ def _load(
 ) -> Fed | UserError:
     """Load and prepare; return an error, so that it occurs once and not in each unit."""
     try:
-        check_options(module.load, options, dataset["name"])
-        tasks = prepare(module.load(**options), dataset["normalise"], dataset["bias"])
+        check_options(data_fetchers.options_of(module), options, dataset["name"])
+        tasks = data_fetchers.load_module(module, options)
+        tasks = prepare(tasks, dataset["normalise"], dataset["bias"])
         return fed(tasks) if is_lean else Fed(tasks, square_norms(tasks.X), tasks.sha256)
     except UserError as fault:
         return fault

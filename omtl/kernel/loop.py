@@ -7,7 +7,7 @@ its type, like a learner's rules. They pass on a running value, a number or a tu
     return the initial value, before the first round;
 ``opened(self, so_far, learner, state)``
     at the start of a round;
-``scored(self, so_far, learner, state, rows, event, y, score)``
+``scored(self, so_far, play, event, y, score)``
     when an example has its score, before the learner sees its label;
 ``learnt(self, so_far, event, stepped)``
     after the learner has taken a step or not;
@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import Any
 
 from omtl.kernel.inlining import loop, method
-from omtl.kernel.rules import Event, close_round, is_compiled, open_round, score, update
+from omtl.kernel.rules import Event, Play, close_round, is_compiled, open_round, score, update
 
 
 def _go_on(self, so_far, *rest):  # noqa: ARG001
@@ -41,6 +41,7 @@ def run_slowly(
 ) -> None:
     """Play a stream, and record it. A score of 0 counts as `zero`."""
     rows = examples.rows
+    playing = Play(learner, state, rows)
     so_far = begin(recorder)
     for t in range(stream.start.size - 1):
         open_round(learner, state, rows)
@@ -52,7 +53,7 @@ def run_slowly(
             value = score(learner, state, rows, event)
             if value == 0.0:
                 value = zero
-            so_far = scored(recorder, so_far, learner, state, rows, event, y, value)
+            so_far = scored(recorder, so_far, playing, event, y, value)
             # An empty row has nothing to learn from, and a norm of 0 to divide by.
             stepped = event.square_norm > 0.0 and update(learner, state, rows, event, y, value)
             so_far = learnt(recorder, so_far, event, stepped)

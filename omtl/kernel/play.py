@@ -9,7 +9,7 @@ import numpy as np
 from omtl.data.examples import Examples
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
-from omtl.kernel.rules import Event, Learner, Shape
+from omtl.kernel.rules import Event, Learner, Play, Shape
 
 TINY = float(np.finfo(np.float64).tiny)
 """A score that carries only a sign."""
@@ -52,9 +52,7 @@ class Trace(NamedTuple):
     def scored(
         self,
         so_far: Any,
-        learner: Any,  # noqa: ARG002
-        state: Any,  # noqa: ARG002
-        rows: Any,  # noqa: ARG002
+        play: Play,  # noqa: ARG002
         event: Event,
         y: float,
         score: float,

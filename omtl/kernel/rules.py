@@ -54,6 +54,14 @@ class Event(NamedTuple):
     square_norm: float
 
 
+class Play(NamedTuple):
+    """What a recorder may ask about a play: the learner, its state, and the examples' rows."""
+
+    learner: Any
+    state: Any
+    rows: Any
+
+
 class Shape(NamedTuple):
     """What a learner knows before the first round.
 

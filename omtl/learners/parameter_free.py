@@ -92,18 +92,21 @@ def wager(bet, k, gain, refined):
 
 
 @inlined
-def pay(bet, k, s, lipschitz, refined, rows, event):
-    """Update a direction (step 3b) and its magnitude by the gradient s x."""
+def stride(bet, k):
+    """Return √(2/i) of the next example."""
+    return math.sqrt(2.0 / (bet.seen[k] + 1.0))
+
+
+@inlined
+def turn(bet, k, step, rows, event):
+    """Move a direction by −step x and project it onto the unit ball (step 3b)."""
     bet.seen[k] += 1.0
-    i, gain = bet.seen[k], -s * bet.product[k] / lipschitz
-    if s != 0.0:
-        step = s * math.sqrt(2.0 / i) / lipschitz
+    if step != 0.0:
         length = step * step * event.square_norm - 2.0 * step * bet.product[k] + bet.square[k]
         axpy(-step / bet.v.scale[k], rows, event.example, bet.v.vectors[k])
         if length > 1.0:
             shrink(bet.v, k, math.sqrt(length))
         bet.square[k] = min(1.0, max(0.0, length))
-    wager(bet, k, gain, refined)
 
 
 class ParameterFree(NamedTuple):
@@ -162,8 +165,11 @@ class ParameterFree(NamedTuple):
 
     def update(self, state: Biased, rows: Any, event: Event, y: float, score: float) -> bool:
         """Update the task's own vector and the bias."""
+        own, bias, k = state.own, state.bias, event.task
         s = slope(self.loss, y, score)
-        pay(state.own, event.task, s, self.lipschitz, self.refined, rows, event)
+        turn(own, k, s * stride(own, k) / self.lipschitz, rows, event)
+        wager(own, k, -s * own.product[k] / self.lipschitz, self.refined)
         if self.shared:
-            pay(state.bias, 0, s, self.lipschitz, self.refined, rows, event)
+            turn(bias, 0, s * stride(bias, 0) / self.lipschitz, rows, event)
+            wager(bias, 0, -s * bias.product[0] / self.lipschitz, self.refined)
         return s != 0.0

@@ -12,7 +12,7 @@ from omtl.kernel.losses import HINGE, slope
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.rules import Event, Shape
 from omtl.kernel.vectors import shrink
-from omtl.learners.parameter_free import Bets, ask, bets, next_fraction, pay, wager
+from omtl.learners.parameter_free import Bets, ask, bets, next_fraction, stride, turn, wager
 
 
 class Lazy(NamedTuple):
@@ -125,9 +125,11 @@ class LazyParameterFree(NamedTuple):
         """Update the task's own vector, and add the gradient to the task's sum."""
         if state.met[1] > 0 and state.met[0] != event.task:
             end_task(state, self.lipschitz, self.refined)
+        own, k = state.own, event.task
         s = slope(self.loss, y, score)
-        pay(state.own, event.task, s, self.lipschitz, self.refined, rows, event)
+        turn(own, k, s * stride(own, k) / self.lipschitz, rows, event)
+        wager(own, k, -s * own.product[k] / self.lipschitz, self.refined)
         axpy(s, rows, event.example, state.G)
-        state.met[0] = event.task
+        state.met[0] = k
         state.met[1] += 1
         return s != 0.0

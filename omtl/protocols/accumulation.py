@@ -16,8 +16,8 @@ from omtl.data.preparation import in_order
 from omtl.data.rows import square_norms
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
-from omtl.kernel.rules import Event, Shape
-from omtl.learners.lifelong import AKLO, Knowledge, alpha
+from omtl.kernel.rules import Event, Play, Shape
+from omtl.learners.lifelong import AKLO, alpha
 from omtl.protocols.setting import Setting
 from omtl.util.errors import UserError
 
@@ -58,15 +58,13 @@ class Accumulated(NamedTuple):
     def scored(
         self,
         so_far: int,
-        learner: AKLO,
-        state: Knowledge,
-        rows: Any,  # noqa: ARG002
+        play: Play,
         event: Event,
         y: float,
         score: float,
     ) -> int:
         """Record the errors of the own and the past classifiers before they learn."""
-        k = event.task
+        learner, state, k = play.learner, play.state, event.task
         c = state.column[k]
         if not np.isfinite(score):
             self.diverged[0] += 1

@@ -22,14 +22,6 @@ JOIN = ("together", "late")
 """When tasks begin: all in the first round, or so late that all end in the last one."""
 
 
-class Given:
-    """Replaces a random generator, and keeps the order."""
-
-    def permutation(self, x: np.ndarray) -> np.ndarray:
-        """Return the argument."""
-        return x
-
-
 class GivenOrder(Setting):
     """A setting whose stream is not shuffled."""
 
@@ -40,9 +32,8 @@ class GivenOrder(Setting):
         if join not in JOIN:
             known = ", ".join(JOIN)
             raise UserError(f"protocol.join={join!r} is not known; choose from {known}")
-        made = streams.rounds(
-            self.tasks,
-            shuffle=Given(),  # type: ignore[arg-type]
+        made = streams.rounds_of(
+            streams.in_given_order(self.tasks),
             deal=self.rng("deal", n_nodes=self.n_nodes),
             n_nodes=self.n_nodes,
             n_checkpoints=self.protocol["checkpoints"],

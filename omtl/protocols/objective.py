@@ -19,7 +19,7 @@ from omtl.data.rows import square_norms
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
 from omtl.kernel.products import axpy, sum_of_squares
-from omtl.kernel.rules import Event, penalty, proximity
+from omtl.kernel.rules import Event, Play, penalty, proximity
 from omtl.protocols.setting import Setting
 from omtl.util.errors import UserError
 
@@ -109,9 +109,7 @@ class Sums(NamedTuple):
     def scored(
         self,
         passed: int,
-        learner: Any,  # noqa: ARG002
-        state: Any,  # noqa: ARG002
-        rows: Any,
+        play: Play,
         event: Event,
         y: float,
         score: float,
@@ -125,7 +123,7 @@ class Sums(NamedTuple):
         if not y * score >= 1.0:
             self.sums[LOSS] += 1.0 - y * score
             self.own[0] += event.square_norm
-            axpy(y, rows, event.example, self.gradient)
+            axpy(y, play.rows, event.example, self.gradient)
         return passed
 
     def closed(self, passed: int, stream: Any, t: int) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 
 from omtl.kernel.loop import run
 from omtl.kernel.losses import ABSOLUTE, SQUARE
-from omtl.kernel.rules import Event, score
+from omtl.kernel.rules import Event, Play, score
 from omtl.protocols.heldout import Part, part_of
 from omtl.protocols.setting import Setting
 from omtl.util.errors import UserError
@@ -64,9 +64,7 @@ class Errors(NamedTuple):
     def scored(
         self,
         so_far: tuple[float, int],
-        learner: Any,
-        state: Any,
-        rows: Any,
+        play: Play,
         event: Event,
         y: float,
         value: float,
@@ -80,9 +78,9 @@ class Errors(NamedTuple):
         self.square[k] += error * error
         for n in range(self.first[k], self.first[k + 1]):
             other = Event(event.round, self.held_out[n], k, event.node, self.square_norm[n])
-            self.sums[n] += score(learner, state, rows, other)
+            self.sums[n] += score(*play, other)
         # What a learner stores from scoring must belong to the example itself.
-        score(learner, state, rows, event)
+        score(*play, event)
         return lost + error, passed
 
     def closed(self, so_far: tuple[float, int], stream: Any, t: int) -> tuple[float, int]:

@@ -85,13 +85,11 @@ class Setting:
                 "protocol.run_out=again: examples that come again need the features that one "
                 "example alone has, which sparse rows are fed without; use sit_out"
             )
-        return streams.rounds(
-            self.tasks,
-            shuffle=self.rng("shuffle"),
+        return streams.rounds_of(
+            streams.shuffled(self.tasks, self.rng("shuffle"), run_out),
             deal=self.rng("deal", n_nodes=self.n_nodes),
             n_nodes=self.n_nodes,
             n_checkpoints=self.protocol["checkpoints"],
-            run_out=run_out,
         )
 
     def _lifelong(self) -> Stream:

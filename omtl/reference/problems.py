@@ -12,7 +12,7 @@ from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Stream, Tasks, rounds
 from omtl.kernel.loop import run
 from omtl.kernel.play import Trace, play
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Event, Play, Shape
 
 
 class Case(NamedTuple):
@@ -66,9 +66,7 @@ class Record(NamedTuple):
     def scored(
         self,
         n: int,
-        learner: Any,  # noqa: ARG002
-        state: Any,  # noqa: ARG002
-        rows: Any,  # noqa: ARG002
+        play: Play,  # noqa: ARG002
         event: Event,  # noqa: ARG002
         y: float,  # noqa: ARG002
         score: float,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import data_fetchers
-from data_fetchers import mhc, outlier_walk, sentiment
+from data_fetchers import mhc, sentiment
 from data_fetchers.__main__ import main
 from data_fetchers.fetch import Archive, DataMissing
 from omtl.util.errors import UserError
@@ -105,9 +105,10 @@ def test_the_command_is_a_module(home: Path) -> None:
 def test_wrong_labels_of_an_outlier_walk() -> None:
     """The draw is the same but for the labels, of which so many are wrong."""
     right, wrong = (
-        outlier_walk.load(rng=np.random.default_rng(0), flipped=share) for share in (0.0, 0.1)
+        data_fetchers.load("outlier_walk", rng=np.random.default_rng(0), flipped=share)
+        for share in (0.0, 0.1)
     )
     np.testing.assert_array_equal(right.X, wrong.X)
     assert abs(np.mean(right.y != wrong.y) - 0.1) < 0.015  # five standard deviations
     with pytest.raises(UserError, match=r"flipped=0\.6 must be from 0 to 0\.5"):
-        outlier_walk.load(rng=np.random.default_rng(0), flipped=0.6)
+        data_fetchers.load("outlier_walk", rng=np.random.default_rng(0), flipped=0.6)

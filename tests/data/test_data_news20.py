@@ -67,34 +67,34 @@ def test_another_line_is_refused_by_its_number(line: str) -> None:
 
 @pytest.mark.usefixtures("tiny")
 def test_hierarchies_become_tasks() -> None:
-    classes = news20.load(tasks=["sci", "comp"])
+    classes = data_fetchers.load("news20", tasks=["sci", "comp"])
     assert classes.names == ("sci", "comp")
     assert classes.task.tolist() == [0, 1, 1, 1]
     assert classes.label.tolist() == [2, 1, 3, 1]
     assert classes.label.dtype == classes.task.dtype == np.int64
     rows = [[0, 0, 0, 1], [0, 3, 0, 0], [1, 0, 0, 2], [0, 0, 0, 0]]
     assert dense(classes) == rows
-    presence = news20.load(tasks=["sci", "comp"], value="presence")
+    presence = data_fetchers.load("news20", tasks=["sci", "comp"], value="presence")
     assert dense(presence) == np.minimum(rows, 1).tolist()
 
 
 @pytest.mark.usefixtures("tiny")
 def test_messages_and_words_may_be_fewer() -> None:
-    first = news20.load(per_newsgroup=1)
+    first = data_fetchers.load("news20", per_newsgroup=1)
     assert first.label.tolist() == [1, 3, 2]
     assert dense(first) == [[0, 3, 0, 0], [1, 0, 0, 2], [0, 0, 0, 1]]
     # Word 4 is in two of the messages, 1 and 2 in one each, and 3 in none.
-    assert dense(news20.load(words=2)) == [[0, 0], [2, 1], [0, 0], [1, 0]]
+    assert dense(data_fetchers.load("news20", words=2)) == [[0, 0], [2, 1], [0, 0], [1, 0]]
 
 
 @pytest.mark.usefixtures("tiny")
 def test_rows_may_be_projected_on_their_principal_axes() -> None:
-    whole = news20.load(tasks=["comp"]).X.toarray()
+    whole = data_fetchers.load("news20", tasks=["comp"]).X.toarray()
     _, _, axes = np.linalg.svd(whole - whole.mean(axis=0))
-    reduced = news20.load(tasks=["comp"], components=2).X
+    reduced = data_fetchers.load("news20", tasks=["comp"], components=2).X
     np.testing.assert_allclose(np.abs(reduced), np.abs(whole @ axes[:2].T), atol=1e-9)
     with pytest.raises(UserError, match="components=3 must be from 1 to 2"):
-        news20.load(tasks=["comp"], components=3)
+        data_fetchers.load("news20", tasks=["comp"], components=3)
 
 
 @pytest.mark.usefixtures("tiny")
@@ -119,7 +119,7 @@ def test_counts_are_checked_whatever_is_chosen(monkeypatch: pytest.MonkeyPatch, 
     right = news20.COUNTS[what]
     monkeypatch.setitem(news20.COUNTS, what, right + 1)
     with pytest.raises(UserError, match=f"{what} {right} instead of {right + 1}"):
-        news20.load(tasks=["sci"])
+        data_fetchers.load("news20", tasks=["sci"])
 
 
 @pytest.mark.usefixtures("tiny")
@@ -127,7 +127,7 @@ def test_each_newsgroup_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(news20, "NEWSGROUPS", ("comp.a", "sci.a", "comp.b"))
     monkeypatch.setattr(news20, "MESSAGES", (2, 2, 1))
     with pytest.raises(UserError, match=r"sci\.a 1 instead of 2; .*number 4 1 instead of 0"):
-        news20.load(tasks=["comp"])
+        data_fetchers.load("news20", tasks=["comp"])
 
 
 def test_the_four_hierarchies(real_home: Path | None) -> None:

@@ -168,4 +168,4 @@ def test_reviews_are_checked_whatever_is_chosen(monkeypatch: pytest.MonkeyPatch,
     right = sentiment.COUNTS[what]
     monkeypatch.setitem(sentiment.COUNTS, what, right + 1)
     with pytest.raises(UserError, match=f"{what} {right} instead of {right + 1}"):
-        sentiment.load(domains=["dvd"], ngrams=1)
+        data_fetchers.load("sentiment", domains=["dvd"], ngrams=1)

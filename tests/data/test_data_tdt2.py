@@ -145,14 +145,14 @@ def test_counts_are_checked_whatever_is_chosen(monkeypatch: pytest.MonkeyPatch, 
     right = tdt2.COUNTS[what]
     monkeypatch.setitem(tdt2.COUNTS, what, right + 1)
     with pytest.raises(UserError, match=f"{what} {right} instead of {right + 1}"):
-        tdt2.load(categories=1)
+        data_fetchers.load("tdt2", categories=1)
 
 
 @pytest.mark.usefixtures("tiny")
 def test_each_category_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tdt2, "DOCUMENTS_BY_CATEGORY", (3, 2))
     with pytest.raises(UserError, match=r"of category 2 1 instead of 2; .*category 3 1 instead"):
-        tdt2.load(categories=1)
+        data_fetchers.load("tdt2", categories=1)
 
 
 def test_all_documents_against_some_categories(real_home: Path | None) -> None:

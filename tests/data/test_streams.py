@@ -10,7 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from omtl.data.streams import Stream, Tasks, checkpoints, first_part, lifelong, rounds
+from omtl.data.streams import (
+    Stream,
+    Tasks,
+    checkpoints,
+    first_part,
+    lifelong,
+    rounds,
+    rounds_of,
+    shuffled,
+)
 from omtl.util.errors import UserError
 
 THOROUGH = settings(max_examples=150, deadline=None, derandomize=True, database=None)
@@ -67,7 +76,8 @@ def test_examples_may_come_again(sizes: list[int], seed: int) -> None:
     """Every round has every task, a task's examples in the order in which they came before."""
     tasks = tasks_of(sizes)
     shuffle, deal = np.random.default_rng([seed, 0]), np.random.default_rng([seed, 1])
-    by_round = rounds(tasks, shuffle, deal, run_out="again").example.reshape(max(sizes), -1)
+    orders = shuffled(tasks, shuffle, run_out="again")
+    by_round = rounds_of(orders, deal).example.reshape(max(sizes), -1)
     once = stream_of(tasks, 1, seed).example
     for column, size in zip(by_round.T, filter(None, sizes), strict=True):
         k = tasks.task[column[0]]
@@ -78,7 +88,7 @@ def test_examples_may_come_again(sizes: list[int], seed: int) -> None:
 def test_what_tasks_do_that_run_out_is_checked() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(UserError, match="'stop' is not known; choose from sit_out, again"):
-        rounds(tasks_of([1]), rng, rng, run_out="stop")
+        shuffled(tasks_of([1]), rng, run_out="stop")
 
 
 @THOROUGH

@@ -9,7 +9,7 @@ from small_tables import BASELINES
 
 from omtl.data.examples import examples_of
 from omtl.data.preparation import fed, in_order
-from omtl.data.streams import Tasks, rounds
+from omtl.data.streams import Tasks, in_given_order, rounds, rounds_of
 from omtl.experiment.config import load_option, named_reading
 from omtl.experiment.unit import new_learner
 from omtl.kernel.play import play
@@ -54,19 +54,12 @@ def test_majority_by_hand() -> None:
     """+1 before the first label and at a tie; each task by its own labels; no support vectors."""
     y = np.array([-1.0, -1.0, 1.0, 1.0, 1.0, -1.0])
     tasks = tasks_of(np.ones((7, 2)), np.append(y, -1.0), np.array([0] * 6 + [1]))
-    stream = rounds(tasks, _InOrder(), np.random.default_rng(0))  # type: ignore[arg-type]
+    stream = rounds_of(in_given_order(tasks), np.random.default_rng(0))
     trace, state = play(Majority(), examples_of(tasks), stream, Shape(2, 2, np.eye(1)))
     # Task 0: +1 (tie), −1, −1, −1, +1 (tie), +1; task 1: +1.
     assert trace.mistakes.tolist() == [1 + 0 + 1 + 1 + 0 + 1, 1]
     assert trace.updates.tolist() == [0, 0]
     assert state.surplus.tolist() == [0.0, -1.0]
-
-
-class _InOrder:
-    """Stands in for a generator that shuffles nothing."""
-
-    def permutation(self, values: np.ndarray) -> np.ndarray:
-        return values
 
 
 def test_arow_trusts_more_and_more() -> None:

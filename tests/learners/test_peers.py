@@ -18,7 +18,7 @@ from omtl.data.rows import SparseRows, rows_of
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
 from omtl.kernel.play import TINY
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Event, Play, Shape
 from omtl.learners.peers import Humble, Peer
 
 TRACE = json.loads((Path(__file__).parents[1] / "golden").joinpath("peers.json").read_text("utf-8"))
@@ -36,11 +36,11 @@ class Asking:
         """Return what is so far: nothing."""
         return 0
 
-    def scored(self, so_far: int, learner: Any, state: Any, *rest: Any) -> int:
+    def scored(self, so_far: int, play: Play, *rest: Any) -> int:
         """Note the counts before the example."""
-        del learner, rest
-        self.asked.append(int(state.asked.sum()))
-        self.peers.append(int(state.peers.sum()))
+        del rest
+        self.asked.append(int(play.state.asked.sum()))
+        self.peers.append(int(play.state.peers.sum()))
         return so_far
 
 
