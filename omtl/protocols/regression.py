@@ -71,6 +71,7 @@ class Errors(NamedTuple):
     ) -> tuple[float, int]:
         """Add the errors, and the scores of the task's held-out examples."""
         lost, passed = so_far
+        learner, state, rows = play.learner, play.state, play.rows
         if not np.isfinite(value):
             self.diverged[0] += 1
         k, error = event.task, abs(value - y)
@@ -78,9 +79,9 @@ class Errors(NamedTuple):
         self.square[k] += error * error
         for n in range(self.first[k], self.first[k + 1]):
             other = Event(event.round, self.held_out[n], k, event.node, self.square_norm[n])
-            self.sums[n] += score(*play, other)
+            self.sums[n] += score(learner, state, rows, other)
         # What a learner stores from scoring must belong to the example itself.
-        score(*play, event)
+        score(learner, state, rows, event)
         return lost + error, passed
 
     def closed(self, so_far: tuple[float, int], stream: Any, t: int) -> tuple[float, int]:
