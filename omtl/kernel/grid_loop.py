@@ -23,7 +23,7 @@ from omtl.kernel.layout import padded
 from omtl.kernel.play import Trace
 from omtl.kernel.products import SUMS
 from omtl.kernel.rules import Event, Shape, findings
-from omtl.kernel.seen_features import SeenFeatures, meet, nothing_met, rows_by_task
+from omtl.kernel.seen_features import SeenFeatures, add_features, none_seen, rows_by_task
 
 AT_ONCE = 500
 """Maximum number of points played together. More would share more, but crowd the cache."""
@@ -49,9 +49,9 @@ class Copies(NamedTuple):
         A point with the hyper-parameters that the copy depends on.
     product : ndarray of shape (n_parts, n_kept)
         Its contribution to the example's score.
-    fate : ndarray of shape (n_kept, 2), bool
+    has_points : ndarray of shape (n_kept, 2), bool
         For one part: whether the copy has points that do not learn from the example, and that do.
-    heir : ndarray of shape (n_kept,), uint32
+    successor : ndarray of shape (n_kept,), uint32
         The copy with which the learning points continue, often the same.
     learners : ndarray of shape (n_kept,), uint32
         The copies that learn from the example.
@@ -67,8 +67,8 @@ class Copies(NamedTuple):
     limit: np.ndarray
     a_point: np.ndarray
     product: np.ndarray
-    fate: np.ndarray
-    heir: np.ndarray
+    has_points: np.ndarray
+    successor: np.ndarray
     learners: np.ndarray
     steps: np.ndarray
     sums: np.ndarray
@@ -96,7 +96,7 @@ class Tally(NamedTuple):
 
 
 @inlined
-def note(tally, k, y, teaches, zero):
+def record_scores(tally, k, y, teaches, zero):
     """Record the scores of an example of task `k`; return how many points learn from it."""
     score, learns = tally.score, tally.learns
     mistakes, updates = tally.mistakes[k], tally.updates[k]
@@ -115,61 +115,61 @@ def note(tally, k, y, teaches, zero):
 
 
 @inlined
-def mark(fate, first, last, of, learns):
+def mark_copies(has_points, first, last, of, learns):
     """Mark copies with points that do not learn, and that do; return how many have both."""
     for c in range(first, last):
-        fate[np.uint32(c), 0] = fate[np.uint32(c), 1] = False
+        has_points[np.uint32(c), 0] = has_points[np.uint32(c), 1] = False
     for p in range(of.size):
-        fate[of[p], np.uint8(learns[p])] = True
+        has_points[of[p], np.uint8(learns[p])] = True
     n_both = 0
     for c in range(first, last):
-        n_both += fate[np.uint32(c), 0] & fate[np.uint32(c), 1]
+        n_both += has_points[np.uint32(c), 0] & has_points[np.uint32(c), 1]
     return n_both
 
 
 @inlined
-def follow(heir, of, learns):
-    """Move the learning points to the heirs of their copies."""
+def move_to_successors(successor, of, learns):
+    """Move the learning points to the successors of their copies."""
     for p in range(of.size):
         if learns[p]:
-            of[p] = heir[of[p]]
+            of[p] = successor[of[p]]
 
 
 @inlined
-def pick(learners, fate, first, last):
+def learning_copies(learners, has_points, first, last):
     """Select the copies whose points learn; return their number."""
     n = 0
     for c in range(first, last):
         learners[np.uint32(n)] = c
-        n += fate[np.uint32(c), 1]
+        n += has_points[np.uint32(c), 1]
     return n
 
 
 @inlined
-def divide(pool, copies, part, slot, learns, features):
+def split_copies(pool, copies, part, slot, learns, features):
     """Split copies of which only some points learn; return whether the memory sufficed.
 
-    Afterwards a copy has points of one kind only, given by `copies.fate`.
+    Afterwards a copy has points of one kind only, given by `copies.has_points`.
     """
-    fate, heir, product = copies.fate, copies.heir, copies.product[part]
+    has_points, successor, product = copies.has_points, copies.successor, copies.product[part]
     first, last = copies.start[part, slot], copies.stop[part, slot]
     of, a_point = copies.of[part, slot], copies.a_point[part]
-    n_both = mark(fate, first, last, of, learns)
+    n_both = mark_copies(has_points, first, last, of, learns)
     if n_both == 0:
         return True
     if last + n_both > copies.limit[part, slot]:
         return False
     new = last
     for c in range(first, last):
-        heir[c] = c
-        if fate[c, 0] and fate[c, 1]:
-            heir[c] = new
+        successor[c] = c
+        if has_points[c, 0] and has_points[c, 1]:
+            successor[c] = new
             a_point[new] = a_point[c]
             sharing.copy_part_of(pool.parts, part, c, new, features)
             product[new] = product[c]
-            fate[c, 1], fate[new, 1] = False, True
+            has_points[c, 1], has_points[new, 1] = False, True
             new += 1
-    follow(heir, of, learns)
+    move_to_successors(successor, of, learns)
     copies.stop[part, slot] = new
     return True
 
@@ -181,7 +181,7 @@ def share_slowly(
     own_rows: Rows,
     stream: Stream,
     copies: Copies,
-    met: tuple[SeenFeatures, SeenFeatures],
+    seen: tuple[SeenFeatures, SeenFeatures],
     tally: Tally,
     zero: float,
 ) -> bool:
@@ -196,8 +196,8 @@ def share_slowly(
             k = examples.task[i]
             y = examples.y[i]
             event = Event(t, i, k, stream.node[e], examples.square_norm[i])
-            meet(met[0], examples.rows, 0, i)
-            meet(met[1], own_rows, k, i)
+            add_features(seen[0], examples.rows, 0, i)
+            add_features(seen[1], own_rows, k, i)
             for part in range(n_parts):
                 rows, slot = (own_rows, k) if part else (examples.rows, 0)
                 first, last = copies.start[part, slot], copies.stop[part, slot]
@@ -205,21 +205,21 @@ def share_slowly(
                     parts, part, rows, i, first, last, copies.sums, product[part]
                 )
             sharing.scores(points, pool, product, of, k, tally.score)
-            n_learn = note(tally, k, y, event.square_norm > 0.0, zero)
+            n_learn = record_scores(tally, k, y, event.square_norm > 0.0, zero)
             if n_learn == 0:
                 continue
             for part in range(n_parts):
-                rows, slot, seen = (own_rows, k, met[1]) if part else (examples.rows, 0, met[0])
+                rows, slot, known = (own_rows, k, seen[1]) if part else (examples.rows, 0, seen[0])
                 first, last = copies.start[part, slot], copies.stop[part, slot]
                 if n_learn < n_points:
-                    features = seen.features[slot, : seen.n[slot]]
-                    if not divide(pool, copies, part, slot, tally.learns, features):
+                    features = known.features[slot, : known.n[slot]]
+                    if not split_copies(pool, copies, part, slot, tally.learns, features):
                         return False
                     last = copies.stop[part, slot]
                 else:
                     for c in range(first, last):
-                        copies.fate[np.uint32(c), 1] = True
-                n = pick(learners, copies.fate, first, last)
+                        copies.has_points[np.uint32(c), 1] = True
+                n = learning_copies(learners, copies.has_points, first, last)
                 if part == 0:
                     for j in range(n):
                         add_later_to_copy(parts[0], learners[j], event, y)
@@ -284,8 +284,8 @@ def new_copies(
         limit=start + np.array(most)[:, None],
         a_point=np.zeros(table, dtype=np.int64),
         product=np.zeros(table),
-        fate=np.zeros((table[1], 2), dtype=np.bool_),
-        heir=np.zeros(table[1], dtype=np.uint32),
+        has_points=np.zeros((table[1], 2), dtype=np.bool_),
+        successor=np.zeros(table[1], dtype=np.uint32),
         learners=np.zeros(table[1], dtype=np.uint32),
         steps=np.zeros(table[1]),
         sums=np.zeros((SUMS, table[1])),
@@ -370,12 +370,12 @@ def share(
                 pool = sharing.new_pool(block[0], shape, n_own, *kept, at_once)
             points = type(block[0])(*(np.array(values) for values in zip(*block, strict=True)))
             copies = new_copies(parts, shape.n_tasks, most)
-            met = (
-                nothing_met(examples.rows, 1, shape.n_features),
-                nothing_met(own_rows, shape.n_tasks, n_own),
+            seen = (
+                none_seen(examples.rows, 1, shape.n_features),
+                none_seen(own_rows, shape.n_tasks, n_own),
             )
             tally = new_tally(len(block), shape.n_tasks, stream.checkpoint.size)
-            enough = play(points, pool, examples, own_rows, stream, copies, met, tally, zero)
+            enough = play(points, pool, examples, own_rows, stream, copies, seen, tally, zero)
             if enough:
                 for p, learner in enumerate(block):
                     trace = Trace(*(np.ascontiguousarray(of[..., p]) for of in tally[:6]))

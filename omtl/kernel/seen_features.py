@@ -28,31 +28,31 @@ class SeenFeatures(NamedTuple):
     known: np.ndarray
 
 
-def _all_are_known(met, rows, slot, i):
+def _all_are_known(seen, rows, slot, i):
     pass
 
 
-def _meet_nonzeros(met, rows, slot, i):
+def _add_nonzeros(seen, rows, slot, i):
     for e in range(rows.indptr[i], rows.indptr[i + 1]):
         j = np.uint32(rows.indices[e])
-        if not met.known[slot, j]:
-            met.known[slot, j] = True
-            met.features[slot, met.n[slot]] = j
-            met.n[slot] += 1
+        if not seen.known[slot, j]:
+            seen.known[slot, j] = True
+            seen.features[slot, seen.n[slot]] = j
+            seen.n[slot] += 1
 
 
-@by_rows(dense=_all_are_known, sparse=_meet_nonzeros)
-def meet(met: SeenFeatures, rows: Rows, slot: int, i: int) -> None:
+@by_rows(dense=_all_are_known, sparse=_add_nonzeros)
+def add_features(seen: SeenFeatures, rows: Rows, slot: int, i: int) -> None:
     """Record the features of row `i`; for dense rows all are known from the start."""
     if isinstance(rows, SparseRows):
         for j in rows.indices[rows.indptr[i] : rows.indptr[i + 1]]:
-            if not met.known[slot, j]:
-                met.known[slot, j] = True
-                met.features[slot, met.n[slot]] = j
-                met.n[slot] += 1
+            if not seen.known[slot, j]:
+                seen.known[slot, j] = True
+                seen.features[slot, seen.n[slot]] = j
+                seen.n[slot] += 1
 
 
-def nothing_met(rows: Rows, n_slots: int, n_features: int) -> SeenFeatures:
+def none_seen(rows: Rows, n_slots: int, n_features: int) -> SeenFeatures:
     """Return the features known before the first example: none, or all if the rows are dense."""
     dense = isinstance(rows, DenseRows)
     return SeenFeatures(

@@ -1,4 +1,4 @@
-"""Batch learners of large-margin metrics: LMNN for one task and mtLMNN for many.
+"""The batch learner of large-margin metrics of many tasks, mtLMNN (Parameswaran, Weinberger 2010).
 
 LMNN (Weinberger, Saul, JMLR 2009) learns a metric M, a positive semidefinite matrix, in which each
 example's nearest examples of its own class, chosen beforehand, are near (pull), and examples of
@@ -14,15 +14,15 @@ mtLMNN (Parameswaran, Weinberger, NIPS 2010) gives task t the metric M_0 + M_t:
 
     gamma0 ‖M_0 - I‖² + sum_t [gamma ‖M_t‖² + loss_t(M_0 + M_t)]    (Frobenius norms).
 
-We had the text of neither paper. LMNN follows general knowledge and agrees with the package
+We had the text of neither paper. One task with gamma0 = 0 is LMNN, and agrees with the package
 metric-learn 0.7.0; mtLMNN follows general knowledge and its authors' program, copied in a public
 repository (haoshuji/OMTRSL@fddca79:mtLMNN/MTlmnn_sp.m). The paper weights pull and push equally,
 which is mu = 1/2 with its own gammas halved; the program has mu = 1/2. They differ in what must be
-semidefinite: in the paper, as we remember it, M_0 and every M_t (``cone="each"``); in the program
-M_0 and every sum M_0 + M_t (``cone="sum"``). The program starts from M_t = I, which changes no
-optimum, and uses only a random part of the impostors, which we do not do.
+semidefinite: in the paper, as we remember it, M_0 and every M_t, as here; in the program M_0 and
+every sum M_0 + M_t. The program starts from M_t = I, which changes no optimum, and uses only a
+random part of the impostors, which we do not do.
 
-Both problems are convex; `omtl.metric_learning.descent` minimises them.
+The problem is convex; `omtl.metric_learning.descent` minimises it.
 """
 
 from __future__ import annotations
@@ -34,11 +34,9 @@ import numpy as np
 from scipy import sparse
 
 from omtl.metric_learning.descent import Solution, minimise
-from omtl.metric_learning.models import Neighbours, each_in_cone, one_metric, sum_in_cone
+from omtl.metric_learning.models import Model, Neighbours
 from omtl.metric_learning.quadratic_forms import all_distances
 from omtl.util.errors import UserError
-
-CONES = {"each": each_in_cone, "sum": sum_in_cone}
 
 
 class MTLMNN(NamedTuple):
@@ -47,12 +45,12 @@ class MTLMNN(NamedTuple):
     A step costs 1 + n_tasks eigendecompositions, O(n_features³), and for each task O(n n_features²)
     for its n examples and O(P n_features) for its P impostor pairs, or O(n² n_features) for all
     pairs if that is less. Every tenth step a search for impostors costs O(n² n_features) per task.
-    With the cone "each" the decomposition of a task of n examples is O(n³) if that is less.
+    The decomposition of a task of n examples is O(n³) if that is less.
 
     Parameters
     ----------
     gamma : float
-        The penalty on each task's own part M_t; positive if the cone is "sum", else at least 0.
+        The penalty on each task's own part M_t; at least 0.
     gamma0 : float
         The penalty on the shared part M_0's distance from the Euclidean metric; at least 0.
     n_neighbors : int
@@ -64,8 +62,6 @@ class MTLMNN(NamedTuple):
     tol : float
         The descent ends when the objective falls by less than this share in a few steps; also the
         share of the objective that the hinge's quadratic start may hide.
-    cone : {"each", "sum"}
-        Whether each M_t or each M_0 + M_t is positive semidefinite; M_0 always is.
     """
 
     gamma: float
@@ -74,7 +70,6 @@ class MTLMNN(NamedTuple):
     mu: float = 0.5
     max_iter: int = 1000
     tol: float = 1e-4
-    cone: str = "each"
 
     def warm(self) -> None:
         """Compile everything that `fit` runs, on problems with and without impostors."""
@@ -105,57 +100,14 @@ class MTLMNN(NamedTuple):
             If a parameter is out of range, the arrays do not fit together or are not finite, a task
             has no examples, or a class has too few in a task for its target neighbours.
         """
-        if self.cone not in CONES:
-            raise UserError(
-                f"mtLMNN: cone={self.cone!r} is not known; choose from {', '.join(CONES)}."
-            )
-        if self.cone == "sum" and self.gamma == 0.0:
-            raise UserError('mtLMNN: gamma must be more than 0 if cone is "sum".')
         _check_parameters(self)
         tasks = neighbours_of(X, y, task, n_tasks, self.n_neighbors)
-        model = CONES[self.cone](tasks, self.gamma, self.gamma0)
-        return minimise(model, tasks, self.mu, self.max_iter, self.tol)
+        model = Model(tasks, self.gamma, self.gamma0)
+        return minimise(model, self.mu, self.max_iter, self.tol)
 
     def fit(self, X: np.ndarray, y: np.ndarray, task: np.ndarray, n_tasks: int) -> np.ndarray:
         """Return the metrics M_0 + M_t, shape (n_tasks, n_features, n_features), as `solve`."""
         return self.solve(X, y, task, n_tasks).metrics
-
-
-class LMNN(NamedTuple):
-    """Batch learner of one task's metric: mtLMNN for one task and an infinite gamma.
-
-    A step costs one eigendecomposition, and otherwise the same as for a task of `MTLMNN`.
-
-    Parameters
-    ----------
-    gamma0 : float
-        The penalty on the metric's distance from the Euclidean one; 0 in LMNN's own objective.
-    n_neighbors, mu, max_iter, tol
-        As in `MTLMNN`.
-    """
-
-    gamma0: float = 0.0
-    n_neighbors: int = 3
-    mu: float = 0.5
-    max_iter: int = 1000
-    tol: float = 1e-4
-
-    def solve(self, X: np.ndarray, y: np.ndarray) -> Solution:
-        """Learn the metric, as `MTLMNN.solve` does for one task.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_examples, n_features)
-        y : ndarray of shape (n_examples,)
-        """
-        _check_parameters(self)
-        tasks = neighbours_of(X, y, np.zeros(len(y), dtype=np.int64), 1, self.n_neighbors)
-        model = one_metric(tasks, self.gamma0)
-        return minimise(model, tasks, self.mu, self.max_iter, self.tol)
-
-    def fit(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the metric, shape (n_features, n_features), as `solve`."""
-        return self.solve(X, y).metrics[0]
 
 
 def neighbours_of(
@@ -184,7 +136,7 @@ def neighbours_of(
             own = np.flatnonzero(label == c)
             if len(own) <= n_neighbors:
                 raise UserError(
-                    f"LMNN: class {c} has {len(own)} examples in task {t}, and n_neighbors="
+                    f"mtLMNN: class {c} has {len(own)} examples in task {t}, and n_neighbors="
                     f"{n_neighbors} needs one more than these at least: leave the class out, or "
                     "take fewer neighbours."
                 )
@@ -197,12 +149,12 @@ def neighbours_of(
 
 def _check(holds: bool, name: str, value: float, wanted: str) -> None:
     if not holds:
-        raise UserError(f"LMNN: {name} must be {wanted}, not {value!r}.")
+        raise UserError(f"mtLMNN: {name} must be {wanted}, not {value!r}.")
 
 
-def _check_parameters(learner: MTLMNN | LMNN) -> None:
+def _check_parameters(learner: MTLMNN) -> None:
     for name in ("gamma", "gamma0"):
-        price = getattr(learner, name, 0.0)
+        price = getattr(learner, name)
         _check(0.0 <= price < math.inf, name, price, "a number from 0")
     for name in ("n_neighbors", "max_iter"):
         count = getattr(learner, name)
@@ -216,7 +168,7 @@ def _checked(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if sparse.issparse(X):
         raise UserError(
-            "LMNN: X is sparse, and a metric has n_features² entries: reduce the features, "
+            "mtLMNN: X is sparse, and a metric has n_features² entries: reduce the features, "
             "as by principal components, and give a dense array."
         )
     X, y, task = np.asarray(X, dtype=np.float64), np.asarray(y), np.asarray(task)
@@ -230,7 +182,7 @@ def _checked(
     _check(isinstance(n_tasks, int) and n_tasks >= 1, "n_tasks", n_tasks, "a whole number from 1")
     for t in range(n_tasks):
         if not (task == t).any():
-            raise UserError(f"LMNN: task {t} of {n_tasks} has no examples: leave it out.")
+            raise UserError(f"mtLMNN: task {t} of {n_tasks} has no examples: leave it out.")
     if not np.isin(task, np.arange(n_tasks)).all():
-        raise UserError(f"LMNN: tasks must be from 0 to {n_tasks - 1}.")
+        raise UserError(f"mtLMNN: tasks must be from 0 to {n_tasks - 1}.")
     return X, y, task

@@ -23,14 +23,14 @@ class Lazy(NamedTuple):
     own, bias : Bets
     G : ndarray of shape (n_features,)
         The sum of the task's gradients.
-    met : ndarray of shape (2,), int64
+    current : ndarray of shape (2,), int64
         The current task, and the number of its examples since the previous task.
     """
 
     own: Bets
     bias: Bets
     G: np.ndarray
-    met: np.ndarray
+    current: np.ndarray
 
 
 @inlined
@@ -42,7 +42,7 @@ def step_of(state, lipschitz):
         along += V[j] * G[j]
         square += G[j] * G[j]
     along *= scale
-    each = lipschitz * state.met[1]
+    each = lipschitz * state.current[1]
     step = math.sqrt(2.0 / (state.bias.seen[0] + 1.0)) / each
     length = state.bias.square[0] - 2.0 * step * along + step * step * square
     return step, max(0.0, length), -along / each
@@ -61,7 +61,7 @@ def end_task(state, lipschitz, refined):
     state.bias.square[0] = min(1.0, length)
     state.bias.seen[0] += 1.0
     wager(state.bias, 0, gain, refined)
-    state.met[1] = 0
+    state.current[1] = 0
 
 
 class LazyParameterFree(NamedTuple):
@@ -112,7 +112,7 @@ class LazyParameterFree(NamedTuple):
     def score(self, state: Lazy, rows: Any, event: Event) -> float:
         """Return w_k·x, after a finished task has updated the bias."""
         own = ask(state.own, event.task, rows, event.example)
-        if state.met[1] == 0 or state.met[0] == event.task:
+        if state.current[1] == 0 or state.current[0] == event.task:
             return own + ask(state.bias, 0, rows, event.example)
         step, length, gain = step_of(state, self.lipschitz)
         product = state.bias.v.scale[0] * dot(state.bias.v.vectors[0], rows, event.example)
@@ -123,13 +123,13 @@ class LazyParameterFree(NamedTuple):
 
     def update(self, state: Lazy, rows: Any, event: Event, y: float, score: float) -> bool:
         """Update the task's own vector, and add the gradient to the task's sum."""
-        if state.met[1] > 0 and state.met[0] != event.task:
+        if state.current[1] > 0 and state.current[0] != event.task:
             end_task(state, self.lipschitz, self.refined)
         own, k = state.own, event.task
         s = slope(self.loss, y, score)
         turn(own, k, s * stride(own, k) / self.lipschitz, rows, event)
         wager(own, k, -s * own.product[k] / self.lipschitz, self.refined)
         axpy(s, rows, event.example, state.G)
-        state.met[0] = k
-        state.met[1] += 1
+        state.current[0] = k
+        state.current[1] += 1
         return s != 0.0

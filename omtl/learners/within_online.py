@@ -28,7 +28,7 @@ class Within(NamedTuple):
         Numbers of examples.
     theta, G : ndarray of shape (n_features,)
         The bias, and the sum of gradients since the previous task.
-    met : ndarray of shape (2,), int64
+    current : ndarray of shape (2,), int64
         The current task, and the number of its examples since the previous task.
     """
 
@@ -36,7 +36,7 @@ class Within(NamedTuple):
     seen: np.ndarray
     theta: np.ndarray
     G: np.ndarray
-    met: np.ndarray
+    current: np.ndarray
 
 
 class OnlineWithinOnline(NamedTuple):
@@ -87,22 +87,22 @@ class OnlineWithinOnline(NamedTuple):
         k, x = event.task, event.example
         own = dot(state.S[k], rows, x) / (self.lam * (state.seen[k] + 1.0))
         shared = dot(state.theta, rows, x)
-        if state.met[1] > 0 and state.met[0] != k:
-            shared -= self.eta / state.met[1] * dot(state.G, rows, x)
+        if state.current[1] > 0 and state.current[0] != k:
+            shared -= self.eta / state.current[1] * dot(state.G, rows, x)
         return shared - own
 
     def update(self, state: Within, rows: Any, event: Event, y: float, score: float) -> bool:
         """Add the gradient to the task's sum, after a finished task has updated the bias."""
         k = event.task
-        if state.met[1] > 0 and state.met[0] != k:
+        if state.current[1] > 0 and state.current[0] != k:
             for j in range(state.G.size):
-                state.theta[j] -= self.eta / state.met[1] * state.G[j]
+                state.theta[j] -= self.eta / state.current[1] * state.G[j]
                 state.G[j] = 0.0
-            state.met[1] = 0
+            state.current[1] = 0
         s = slope(self.loss, y, score)
         axpy(s, rows, event.example, state.S[k])
         axpy(s, rows, event.example, state.G)
         state.seen[k] += 1.0
-        state.met[0] = k
-        state.met[1] += 1
+        state.current[0] = k
+        state.current[1] += 1
         return s != 0.0

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from omtl.metric_learning.models import Model, Neighbours, Parts, Stack
+from omtl.metric_learning.models import Model, Parts, Stack
 from omtl.metric_learning.psd_projection import nearest_in_cone
 from omtl.metric_learning.quadratic_forms import (
     DENSE,
@@ -71,7 +71,7 @@ class Solution(NamedTuple):
     metrics : ndarray of shape (n_tasks, n_features, n_features)
         The metric of each task.
     parts : Stack
-        The solver's variables: M_0, M_1, ... if each is in the cone, else the metrics.
+        M_0, M_1, ...
     objective : float
         Its value with the plain hinge over all triples.
     history : list of (float, float)
@@ -90,9 +90,7 @@ class Solution(NamedTuple):
     converged: bool
 
 
-def minimise(
-    model: Model, tasks: list[Neighbours], mu: float, max_iter: int, tol: float
-) -> Solution:
+def minimise(model: Model, mu: float, max_iter: int, tol: float) -> Solution:
     """Minimise a model's cost and its tasks' losses, with the variables in the cone.
 
     A step starts where the momentum leads, goes against the gradient and is projected onto the
@@ -102,13 +100,12 @@ def minimise(
     Parameters
     ----------
     model : Model
-    tasks : list of Neighbours
     mu : float
         As in `MTLMNN`, like the following.
     max_iter : int
     tol : float
     """
-    objective = Objective(model, tasks, mu)
+    objective = Objective(model, mu)
     objective.search(model.start)
     here = objective.at(model.start)
     width = FIRST_WIDTH
@@ -180,13 +177,12 @@ class Objective:
     Parameters
     ----------
     model : Model
-    tasks : list of Neighbours
     mu : float
     """
 
-    def __init__(self, model: Model, tasks: list[Neighbours], mu: float):
+    def __init__(self, model: Model, mu: float):
         self.model = model
-        self.tasks = tasks
+        self.tasks = model.tasks
         self.mu = mu
         self.forget()
 

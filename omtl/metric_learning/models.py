@@ -1,12 +1,7 @@
-"""Models of metrics: how metrics of one or many tasks are composed of matrices in a cone.
-
-A part M_t that starts at 0 stays in the span of its task's rows: if these are fewer than the
-features, it is stored in a basis of that span.
-"""
+"""The metrics of many tasks, composed of positive semidefinite matrices, and their cost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -54,60 +49,8 @@ def span_of(X: np.ndarray) -> Span | None:
     return Span(basis, X @ basis)
 
 
-class Model(NamedTuple):
-    """How the solver's variables, all in the cone, form metrics, and their cost.
-
-    Parameters
-    ----------
-    start : tuple of ndarray
-    pace : ndarray of shape (n_matrices,)
-        The step of each variable relative to the others'.
-    metrics : callable
-        From the variables to the tasks' metrics; linear.
-    whole : callable
-        From the variables to those in `Solution`.
-    images : callable
-        From the variables and a task to two arrays A and B with A Bᵀ = X M Xᵀ, of the task's rows
-        and metric.
-    cost : callable
-        From the variables to the regulariser.
-    gradient : callable
-        From the variables and the tasks' graphs to the objective's gradient.
-    """
-
-    start: Parts
-    pace: np.ndarray
-    metrics: Callable[[Parts], Stack]
-    whole: Callable[[Parts], Stack]
-    images: Callable[[Parts, int], tuple[np.ndarray, np.ndarray]]
-    cost: Callable[[Parts], float]
-    gradient: Callable[[Parts, list[Edges]], Parts]
-
-
-def one_metric(tasks: list[Neighbours], gamma0: float) -> Model:
-    """Return the model for one task with the metric M: gamma0 ‖M - I‖².
-
-    Parameters
-    ----------
-    tasks : list of Neighbours
-        One.
-    gamma0 : float
-    """
-    X = tasks[0].X
-    unit = np.eye(X.shape[1])
-    return Model(
-        start=(unit,),
-        pace=np.ones(1),
-        metrics=np.stack,
-        whole=np.stack,
-        images=lambda Z, t: (X @ Z[0], X),  # noqa: ARG005
-        cost=lambda Z: gamma0 * squares(Z[0] - unit),
-        gradient=lambda Z, graphs: (quadratic_form(X, graphs[0]) + 2.0 * gamma0 * (Z[0] - unit),),
-    )
-
-
-def each_in_cone(tasks: list[Neighbours], gamma: float, gamma0: float) -> Model:
-    """Return mtLMNN's model whose variables are M_0, M_1, ..., each in the cone.
+class Model:
+    """The solver's variables M_0, M_1, ..., all in the cone, the metrics M_0 + M_t, and their cost.
 
     M_t starts at 0, and its gradient consists of rows of task t: it is stored in a basis of their
     span if that is smaller than the space.
@@ -116,89 +59,56 @@ def each_in_cone(tasks: list[Neighbours], gamma: float, gamma0: float) -> Model:
     ----------
     tasks : list of Neighbours
     gamma, gamma0 : float
+        The costs of ‖M_t‖² and of ‖M_0 - I‖².
     """
-    n_tasks, unit = len(tasks), np.eye(tasks[0].X.shape[1])
-    spans = [span_of(known.X) for known in tasks]
-    sizes = [len(unit) if span is None else span.basis.shape[1] for span in spans]
 
-    def whole(Z: Parts) -> Stack:
+    def __init__(self, tasks: list[Neighbours], gamma: float, gamma0: float) -> None:
+        self.tasks, self.gamma, self.gamma0 = tasks, gamma, gamma0
+        self.unit = np.eye(tasks[0].X.shape[1])
+        self.spans = [span_of(known.X) for known in tasks]
+        sizes = [len(self.unit) if span is None else span.basis.shape[1] for span in self.spans]
+        self.start: Parts = (self.unit, *(np.zeros((size, size)) for size in sizes))
+        self.pace = np.append(1.0 / len(tasks), np.ones(len(tasks)))
+        """The step of each variable relative to the others'."""
+
+    def whole(self, Z: Parts) -> Stack:
+        """Return M_0, M_1, ... in the space of the features."""
         own = [
             part if span is None else symmetric_product(span.basis @ part, span.basis)
-            for part, span in zip(Z[1:], spans, strict=True)
+            for part, span in zip(Z[1:], self.spans, strict=True)
         ]
         return np.stack([Z[0], *own])
 
-    def metrics(Z: Parts) -> Stack:
-        parts = whole(Z)
+    def metrics(self, Z: Parts) -> Stack:
+        """Return the tasks' metrics."""
+        parts = self.whole(Z)
         return parts[0] + parts[1:]
 
-    def images(Z: Parts, t: int) -> tuple[np.ndarray, np.ndarray]:
-        X, span = tasks[t].X, spans[t]
+    def images(self, Z: Parts, t: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return two arrays A and B with A Bᵀ = X M Xᵀ, of the task's rows and metric."""
+        X, span = self.tasks[t].X, self.spans[t]
         if span is None:
             return X @ (Z[0] + Z[1 + t]), X
         metric = symmetric_product(span.basis.T @ Z[0], span.basis.T)
         metric += Z[1 + t]
         return span.rows @ metric, span.rows
 
-    def gradient(Z: Parts, graphs: list[Edges]) -> Parts:
-        common = 2.0 * gamma0 * (Z[0] - unit)
+    def cost(self, Z: Parts) -> float:
+        """Return the regulariser."""
+        own = sum(squares(part) for part in Z[1:])
+        return self.gamma0 * squares(Z[0] - self.unit) + self.gamma * own
+
+    def gradient(self, Z: Parts, graphs: list[Edges]) -> Parts:
+        """Return the objective's gradient, from the variables and the tasks' graphs."""
+        common = 2.0 * self.gamma0 * (Z[0] - self.unit)
         own = []
-        for known, span, part, graph in zip(tasks, spans, Z[1:], graphs, strict=True):
+        for known, span, part, graph in zip(self.tasks, self.spans, Z[1:], graphs, strict=True):
             if span is None:
                 loss = quadratic_form(known.X, graph)
                 common += loss
             else:
                 loss = quadratic_form(span.rows, graph)
                 common += symmetric_product(span.basis @ loss, span.basis)
-            loss += 2.0 * gamma * part
+            loss += 2.0 * self.gamma * part
             own.append(loss)
         return (common, *own)
-
-    return Model(
-        start=(unit, *(np.zeros((size, size)) for size in sizes)),
-        pace=np.append(1.0 / n_tasks, np.ones(n_tasks)),
-        metrics=metrics,
-        whole=whole,
-        images=images,
-        cost=lambda Z: gamma0 * squares(Z[0] - unit) + gamma * sum(squares(part) for part in Z[1:]),
-        gradient=gradient,
-    )
-
-
-def sum_in_cone(tasks: list[Neighbours], gamma: float, gamma0: float) -> Model:
-    """Return mtLMNN's model whose variables are the sums M_0 + M_t, each in the cone.
-
-    The best M_0 for given sums is (gamma0 I + gamma sum_t (M_0 + M_t)) / (gamma0 + n_tasks gamma),
-    which is in the cone with them.
-
-    Parameters
-    ----------
-    tasks : list of Neighbours
-    gamma, gamma0 : float
-    """
-    n_tasks, unit = len(tasks), np.eye(tasks[0].X.shape[1])
-
-    def shared(Z: Parts) -> np.ndarray:
-        return (gamma0 * unit + gamma * sum(Z)) / (gamma0 + n_tasks * gamma)
-
-    def cost(Z: Parts) -> float:
-        common = shared(Z)
-        apart = sum(squares(part - common) for part in Z)
-        return gamma0 * squares(common - unit) + gamma * apart
-
-    def gradient(Z: Parts, graphs: list[Edges]) -> Parts:
-        common = shared(Z)
-        return tuple(
-            quadratic_form(known.X, graph) + 2.0 * gamma * (part - common)
-            for known, part, graph in zip(tasks, Z, graphs, strict=True)
-        )
-
-    return Model(
-        start=(unit,) * n_tasks,
-        pace=np.ones(n_tasks),
-        metrics=np.stack,
-        whole=np.stack,
-        images=lambda Z, t: (tasks[t].X @ Z[t], tasks[t].X),
-        cost=cost,
-        gradient=gradient,
-    )

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from omtl.sklearn.base import MultiTaskClassifier
-from omtl.sklearn.parameters import SECTION, TABLE, TOLD, Entry
+from omtl.sklearn.parameters import SECTION, TABLE, EXTRAS, Entry
 
 PLACE = "omtl.sklearn"
 """The module that contains the classes, also for pickle."""
@@ -35,13 +35,13 @@ def estimator_class(name: str, entry: Entry) -> type[MultiTaskClassifier]:
     rules = getattr(import_module(f"omtl.learners.{entry.module}"), name)
     defaults = {**rules._field_defaults, **entry.defaults}
     values = {field: defaults[field] for field in rules._fields}
-    values |= {told: TOLD[told].default for told in entry.takes}
+    values |= {name: EXTRAS[name].default for name in entry.takes}
     parameters = [
         inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY, default=value)
         for field, value in values.items()
     ]
     own = SECTION.sub("", inspect.cleandoc(rules.__doc__))
-    doc = "\n".join([own, *(TOLD[told].doc for told in entry.takes)])
+    doc = "\n".join([own, *(EXTRAS[name].doc for name in entry.takes)])
     return type(
         name,
         (MultiTaskClassifier,),

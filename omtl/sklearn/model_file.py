@@ -95,11 +95,8 @@ def load(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:
 def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     """Return the described estimator, with its arrays."""
     estimator = made(**{name: _read(value, arrays) for name, value in about["params"].items()})
-    told = about["shape"] | {
-        "mixing": arrays["shape/mixing"],
-        "n_examples": tuple(about["shape"]["n_examples"]),
-    }
-    shape = Shape(**told)
+    known = {**about["shape"], "mixing": arrays["shape/mixing"]}
+    shape = Shape(**known)._replace(n_examples=tuple(known["n_examples"]))
     classes = np.array(about["classes"], dtype=np.dtype(about["classes_dtype"]))
     estimator.n_features_in_ = shape.n_features
     if about["features"]:

@@ -55,7 +55,7 @@ NUMBERS: dict[type, tuple[str, type | UnionType]] = {
 """The types of hyper-parameters, in words and as types."""
 
 
-class Told(NamedTuple):
+class Extra(NamedTuple):
     """A parameter of an estimator that reaches its rules in another way.
 
     Parameters
@@ -69,30 +69,30 @@ class Told(NamedTuple):
     doc: str
 
 
-TOLD = {
-    "rounds": Told(
+EXTRAS = {
+    "rounds": Extra(
         "task",
         """rounds : {"task", "example"}
     What a round is. "task": one example per task; the round ends when all tasks have appeared, or
     when a task appears again. "example": every example is a round of its own.""",
     ),
-    "n_rounds": Told(
+    "n_rounds": Extra(
         None,
         """n_rounds : int, optional
     Number of rounds to come, if known. `fit` counts them if it is not given.""",
     ),
-    "n_examples": Told(
+    "n_examples": Extra(
         None,
         """n_examples : mapping of task to int, optional
     Number of examples to come of each task, if known. `fit` counts them if it is not given.""",
     ),
-    "network": Told(
+    "network": Extra(
         "full",
         """network : str, mapping or ndarray of shape (n_nodes, n_nodes)
     Which nodes combine their weights: "full", "ring" or "grid", with one node per task; options of
     `omtl.data.networks.mixing_matrix`; or the combination weights.""",
     ),
-    "random_state": Told(
+    "random_state": Extra(
         0,
         """random_state : int, RandomState instance or None
     Seed of the learner's random numbers.""",
@@ -113,7 +113,7 @@ class Entry(NamedTuple):
     values : mapping of str to Values
         Valid values of hyper-parameters.
     takes : tuple of str
-        The parameters of `TOLD` that it has.
+        The parameters of `EXTRAS` that it has.
     drawn : tuple of str
         Arrays of the state that scoring changes permanently and prediction restores.
     row_lists : tuple of str

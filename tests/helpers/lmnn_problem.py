@@ -1,4 +1,4 @@
-"""Oracles of LMNN and mtLMNN: the objective triple by triple, and a lower bound of its minimum.
+"""An oracle of mtLMNN: the objective triple by triple, and a lower bound of its minimum.
 
 The bound is the Lagrangian dual's, with a multiplier from 0 to mu for each triple's hinge. For
 given multipliers the losses are linear in the metrics, and the best parts are projections onto the
@@ -12,9 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-CLOSE = 1e-12
-"""Relative change below which the alternation of sums and shared part has converged."""
-
 
 @dataclass(frozen=True)
 class Problem:
@@ -26,9 +23,6 @@ class Problem:
     y, task : ndarray of shape (n_examples,)
     n_tasks, n_neighbors : int
     mu, gamma, gamma0 : float
-    cone : {"one", "each", "sum"}
-        "one": a single task with the metric M and the cost gamma0 ‖M - I‖²; otherwise as in
-        `MTLMNN`.
     """
 
     X: np.ndarray
@@ -39,7 +33,6 @@ class Problem:
     mu: float
     gamma: float
     gamma0: float
-    cone: str
 
     def targets(self) -> list[tuple[int, int]]:
         """Return the pairs of an example and a target neighbour."""
@@ -69,25 +62,13 @@ class Problem:
         return np.outer(difference, difference)
 
     def metrics(self, parts: np.ndarray) -> np.ndarray:
-        """Return the tasks' metrics; `parts` are M_0, M_1, ... if each is in the cone."""
-        return parts[0] + parts[1:] if self.cone == "each" else parts
-
-    def shared(self, sums: np.ndarray) -> np.ndarray:
-        """Return the best M_0 for given sums M_0 + M_t."""
-        whole = self.gamma0 * np.eye(self.X.shape[1]) + self.gamma * sums.sum(axis=0)
-        return whole / (self.gamma0 + self.gamma * self.n_tasks)
+        """Return the tasks' metrics; `parts` are M_0, M_1, ..."""
+        return parts[0] + parts[1:]
 
     def cost(self, parts: np.ndarray) -> float:
         """Return the regulariser."""
-        if self.cone == "each":
-            shared, own = parts[0], parts[1:]
-        elif self.cone == "sum":
-            shared = self.shared(parts)
-            own = parts - shared
-        else:
-            shared, own = parts[0], np.zeros(1)
-        away = shared - np.eye(self.X.shape[1])
-        return float(self.gamma0 * np.sum(away**2) + self.gamma * np.sum(own**2))
+        away = parts[0] - np.eye(self.X.shape[1])
+        return float(self.gamma0 * np.sum(away**2) + self.gamma * np.sum(parts[1:] ** 2))
 
     def objective(self, parts: np.ndarray) -> float:
         """Return the objective, the sum of all its terms one by one."""
@@ -105,19 +86,8 @@ class Problem:
 
     def best_parts(self, linear: np.ndarray) -> np.ndarray:
         """Return the parts of the least cost plus the losses ⟨linear_t, M_0 + M_t⟩."""
-        unit = np.eye(self.X.shape[1])
-        if self.cone == "one":
-            return in_cone(unit - linear[0] / (2.0 * self.gamma0))[None]
-        if self.cone == "each":
-            first = in_cone(unit - linear.sum(axis=0) / (2.0 * self.gamma0))
-            return np.stack([first, *(in_cone(-g / (2.0 * self.gamma)) for g in linear)])
-        sums = np.repeat(unit[None], self.n_tasks, axis=0)
-        while True:
-            shared = self.shared(sums)
-            new = np.stack([in_cone(shared - g / (2.0 * self.gamma)) for g in linear])
-            if np.abs(new - sums).max() <= CLOSE * np.abs(new).max():
-                return new
-            sums = new
+        first = in_cone(np.eye(self.X.shape[1]) - linear.sum(axis=0) / (2.0 * self.gamma0))
+        return np.stack([first, *(in_cone(-g / (2.0 * self.gamma)) for g in linear)])
 
     def bound(self) -> float:
         """Return the dual's maximum, a lower bound on the objective of any metrics."""

@@ -1,4 +1,4 @@
-"""LMNN and mtLMNN reach the optimum, and refuse what they cannot use."""
+"""mtLMNN reaches the optimum, LMNN's with one task, and refuses what it cannot use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from omtl.learners.lmnn import LMNN, MTLMNN
+from omtl.learners.lmnn import MTLMNN
 from omtl.metric_learning import descent, quadratic_forms
 from omtl.metric_learning.descent import Solution
 from omtl.metric_learning.psd_projection import nearest_in_cone
@@ -47,23 +47,32 @@ def solved(problem: Problem, tol: float = TOL) -> Solution:
     tol : float
     """
     p = problem
-    if p.cone == "one":
-        return LMNN(p.gamma0, p.n_neighbors, p.mu, tol=tol).solve(p.X, p.y)
-    learner = MTLMNN(p.gamma, p.gamma0, p.n_neighbors, p.mu, tol=tol, cone=p.cone)
+    learner = MTLMNN(p.gamma, p.gamma0, p.n_neighbors, p.mu, tol=tol)
     return learner.solve(p.X, p.y, p.task, p.n_tasks)
 
 
-@pytest.mark.parametrize("cone", ["one", "each", "sum"])
+def lmnn(X: np.ndarray, y: np.ndarray, n_neighbors: int) -> Solution:
+    """Return LMNN's solution: one task whose shared part costs nothing, so that it is all there is.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_examples, n_features)
+    y : ndarray of shape (n_examples,)
+    n_neighbors : int
+    """
+    return MTLMNN(1.0, 0.0, n_neighbors, tol=1e-6).solve(X, y, np.zeros(len(y), dtype=int), 1)
+
+
+@pytest.mark.parametrize("n_tasks", [1, 2])
 @pytest.mark.parametrize(
     ("seed", "n_neighbors", "mu", "gamma", "gamma0"),
     [(1, 2, 0.5, 1.0, 1.0), (2, 1, 0.8, 0.1, 3.0), (3, 1, 0.3, 5.0, 2.0)],
 )
 def test_the_objective_is_the_minimum(
-    cone: str, seed: int, n_neighbors: int, mu: float, gamma: float, gamma0: float
+    n_tasks: int, seed: int, n_neighbors: int, mu: float, gamma: float, gamma0: float
 ) -> None:
     X, y, task = two_tasks(seed)
-    n_tasks = 1 if cone == "one" else 2
-    problem = Problem(X, y, task % n_tasks, n_tasks, n_neighbors, mu, gamma, gamma0, cone)
+    problem = Problem(X, y, task % n_tasks, n_tasks, n_neighbors, mu, gamma, gamma0)
     solution = solved(problem)
     assert solution.converged
     assert solution.objective == pytest.approx(problem.objective(solution.parts), rel=1e-10)
@@ -83,7 +92,7 @@ def test_more_features_than_examples(n: int, dense: int, monkeypatch: pytest.Mon
     monkeypatch.setattr(quadratic_forms, "BLOCK", 2)
     rng = np.random.default_rng(n)
     y, task = np.arange(2 * n) % 2, np.repeat([0, 1], n)
-    problem = Problem(rng.normal(size=(2 * n, 6)), y, task, 2, 1, 0.5, 1.0, 1.0, "each")
+    problem = Problem(rng.normal(size=(2 * n, 6)), y, task, 2, 1, 0.5, 1.0, 1.0)
     solution = solved(problem)
     assert solution.parts.shape == (3, 6, 6)
     assert solution.objective == pytest.approx(problem.objective(solution.parts), rel=1e-10)
@@ -121,7 +130,7 @@ def test_all_is_compiled_beforehand() -> None:
 def test_a_problem_solved_by_hand() -> None:
     """On a line each target is at m, and impostors at 4m, 9m, 9m and 16m: the best m is 1/3."""
     X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
-    solution = LMNN(n_neighbors=1, tol=1e-6).solve(X, y)
+    solution = lmnn(X, y, 1)
     assert solution.metrics[0, 0, 0] == pytest.approx(1.0 / 3.0, abs=1e-3)
     assert solution.objective == pytest.approx(2.0 / 3.0, rel=1e-4)
 
@@ -147,26 +156,16 @@ def test_metric_learn_finds_the_same_objective(
     y = np.repeat(np.arange(n_classes), n // n_classes)
     X = rng.normal(size=(n, n_features))
     X[:, 0] += y
-    solution = LMNN(n_neighbors=n_neighbors, tol=TOL).solve(X, y)
+    solution = lmnn(X, y, n_neighbors)
     assert known * (1.0 - 2e-3) <= solution.objective <= known * (1.0 + 1e-5)
 
 
-def test_one_task_shares_its_price_between_the_parts() -> None:
-    """The least gamma0 ‖M_0 - I‖² + gamma ‖M - M_0‖² of one M is LMNN's cost with gammas' mean."""
-    X, y, _ = two_tasks(4)
-    many = MTLMNN(2.0, 3.0, 2, tol=TOL, cone="sum").solve(X, y, np.zeros(len(y), dtype=int), 1)
-    one = LMNN(2.0 * 3.0 / (2.0 + 3.0), 2, tol=TOL).solve(X, y)
-    assert many.objective == pytest.approx(one.objective, rel=CLOSE)
-    np.testing.assert_allclose(many.metrics, one.metrics, atol=0.03)
-
-
-@pytest.mark.parametrize("cone", ["each", "sum"])
-def test_parts_that_cost_too_much_leave_one_metric(cone: str) -> None:
-    """The tasks are the same twice, and M_0 has to serve both: LMNN with half of gamma0."""
+def test_parts_that_cost_too_much_leave_one_metric() -> None:
+    """The tasks are the same twice, and M_0 has to serve both: as for one, with half of gamma0."""
     X, y, _ = two_tasks(5)
     twice, task = np.vstack([X, X]), np.repeat([0, 1], len(X))
-    many = MTLMNN(1e5, 2.0, 1, tol=1e-6, cone=cone).solve(twice, np.tile(y, 2), task, 2)
-    one = LMNN(1.0, 1, tol=1e-6).solve(X, y)
+    many = MTLMNN(1e5, 2.0, 1, tol=1e-6).solve(twice, np.tile(y, 2), task, 2)
+    one = MTLMNN(1e5, 1.0, 1, tol=1e-6).solve(X, y, np.zeros(len(y), dtype=int), 1)
     assert many.objective == pytest.approx(2.0 * one.objective, rel=2e-3)
     np.testing.assert_allclose(many.metrics[0], many.metrics[1], atol=1e-2)
 
@@ -196,7 +195,7 @@ def test_no_impostor_is_missing_from_the_working_set(monkeypatch: pytest.MonkeyP
     X = 5.0 * X
     monkeypatch.setattr(descent, "SEARCH_EVERY", 40)
     solution = MTLMNN(0.1, 0.1, 2, tol=TOL).solve(X, y, task, 2)
-    problem = Problem(X, y, task, 2, 2, 0.5, 0.1, 0.1, "each")
+    problem = Problem(X, y, task, 2, 2, 0.5, 0.1, 0.1)
     assert solution.objective == pytest.approx(problem.objective(solution.parts), rel=1e-10)
 
 
@@ -237,8 +236,6 @@ X, Y, TASK = two_tasks(10)
     [
         (MTLMNN(-1.0, 1.0), (X, Y, TASK, 2), "gamma must be a number from 0, not -1.0"),
         (MTLMNN(1.0, np.nan), (X, Y, TASK, 2), "gamma0 must be a number from 0, not nan"),
-        (MTLMNN(0.0, 1.0, cone="sum"), (X, Y, TASK, 2), "gamma must be more than 0"),
-        (MTLMNN(1.0, 1.0, cone="all"), (X, Y, TASK, 2), "choose from each, sum"),
         (MTLMNN(1.0, 1.0, 0), (X, Y, TASK, 2), "n_neighbors must be a whole number from 1"),
         (MTLMNN(1.0, 1.0, 3), (X, Y, TASK, 2), "class 0 has 3 examples in task 0"),
         (MTLMNN(1.0, 1.0, mu=1.0), (X, Y, TASK, 2), "mu must be between 0 and 1"),
@@ -255,10 +252,3 @@ X, Y, TASK = two_tasks(10)
 def test_what_cannot_be_used_is_refused(learner: MTLMNN, data: tuple, told: str) -> None:
     with pytest.raises(UserError, match=told):
         learner.fit(*data)
-
-
-def test_lmnn_refuses_too() -> None:
-    with pytest.raises(UserError, match="gamma0 must be a number from 0"):
-        LMNN(-1.0).fit(X, Y)
-    with pytest.raises(UserError, match="their shapes are"):
-        LMNN().fit(X[:-1], Y)
