@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from omtl.sklearn.base import MultiTaskClassifier
-from omtl.sklearn.parameters import SECTION, TABLE, EXTRAS, Entry
+from omtl.sklearn.parameters import EXTRAS, SECTION, TABLE, Entry
 
 PLACE = "omtl.sklearn"
 """The module that contains the classes, also for pickle."""
