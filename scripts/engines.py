@@ -21,9 +21,8 @@ from omtl.compute.engines import results
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, options, resolve_jobs
 from omtl.experiment.unit import Result, Unit
-from omtl.util.paths import ROOT
 from scripts.perceptrons import perceptrons
-from scripts.records import TRUST, fill, table, write_csv
+from scripts.records import TRUST, publish
 
 WORKERS = 2
 SWEEP = 10_000
@@ -51,9 +50,8 @@ def nothing(unit: Unit) -> Result:  # noqa: ARG001
 
 def seconds_of(parallel: dict[str, Any], count: int) -> float:
     """Return the time that so many units take, in seconds."""
-    given = perceptrons(count)
+    waiting = iter(perceptrons(count))
     started = time.perf_counter()
-    waiting = iter(given)
     with closing(results(nothing, lambda _: next(waiting, None), parallel, count)) as stream:
         returned = sum(map(len, stream))
     assert returned == count
@@ -99,21 +97,17 @@ def main() -> int:
     top.add_argument("--folder", type=Path, default=TRUST, help="where the results go")
     chosen = top.parse_args()
     stored = min(storing(chosen.units) for _ in range(chosen.times))
-    order = ["serial", "threads", "processes"]
-    names = order + [name for name in options("parallel") if name not in order]
     rows = []
-    for name in names:
+    for name in dict.fromkeys(("serial", "threads", "processes", *options("parallel"))):
         rows.append(row_of(name, chosen.units, chosen.times, stored))
-        print(": ".join(rows[-1][:1]), *rows[-1][1:], flush=True)
-    write_csv(chosen.folder / "engines.csv", COLUMNS, rows)
-    if chosen.folder == TRUST:
-        head = (
-            f"{chosen.units} units that do nothing and return {NUMBERS * 8 // 1000} kB, "
-            f"{WORKERS} workers on one machine ({joblib.cpu_count()} cores, load "
-            f"{os.getloadavg()[0]:.1f} in the end), the best of {chosen.times} times. Storing a "
-            f"result takes {1e3 * stored:.2f} ms. The last columns are projected, not run."
-        )
-        fill(ROOT / "docs" / "cluster.md", "engines", [head, "", *table(COLUMNS, rows)])
+        print(*rows[-1], flush=True)
+    head = (
+        f"{chosen.units} units that do nothing and return {NUMBERS * 8 // 1000} kB, "
+        f"{WORKERS} workers on one machine ({joblib.cpu_count()} cores, load "
+        f"{os.getloadavg()[0]:.1f} in the end), the best of {chosen.times} times. Storing a "
+        f"result takes {1e3 * stored:.2f} ms. The last columns are projected, not run."
+    )
+    publish("engines", COLUMNS, rows, head, chosen.folder)
     return 0
 
 

@@ -11,7 +11,7 @@ import json
 import sys
 
 from omtl.tables.plan import describe
-from omtl.util.paths import RESULTS, ROOT
+from omtl.util.paths import RESULTS
 from scripts.records import TRUST, fill, table, write_csv
 
 COLUMNS = ("table", "reading", "units", "computed by that run", "jobs", "peak, MiB")
@@ -42,7 +42,7 @@ def main() -> int:
         print("memory: no table of results/reproduced was computed here", file=sys.stderr)
         return 1
     write_csv(TRUST / "memory.csv", COLUMNS, found)
-    fill(ROOT / "docs" / "trust.md", "memory", table(COLUMNS, found))
+    fill("memory", table(COLUMNS, found))
     print(*table(COLUMNS, found), sep="\n")
     return 0
 

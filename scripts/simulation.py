@@ -12,11 +12,9 @@ from __future__ import annotations
 import argparse
 import heapq
 import pickle
-import shutil
 import tempfile
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +25,8 @@ from omtl.compute import engines, parallel_jobs, worker
 from omtl.compute.store import Store
 from omtl.experiment.host import host
 from omtl.experiment.unit import Result, Unit
-from omtl.util.paths import ROOT
 from scripts.perceptrons import perceptrons
-from scripts.records import TRUST, fill, table, write_csv
+from scripts.records import publish
 
 RUNS = ((300, 0.1), (1000, 0.5))
 """Workers, and seconds of a unit, that are simulated."""
@@ -185,12 +182,9 @@ def main() -> int:
         if chosen.only_threads:
             return 0
         for workers, seconds in RUNS:
-            with suppress(FileNotFoundError):
-                shutil.rmtree(Path(name) / "run")
-            rows.append(simulated(given, workers, seconds, Path(name) / "run"))
+            rows.append(simulated(given, workers, seconds, Path(name) / str(workers)))
             print(*rows[-1], flush=True)
-    write_csv(TRUST / "simulation.csv", COLUMNS, rows)
-    fill(ROOT / "docs" / "cluster.md", "simulation", [text, "", *table(COLUMNS, rows)])
+    publish("simulation", COLUMNS, rows, text)
     return 0
 
 

@@ -11,15 +11,10 @@ be computed again.
 from __future__ import annotations
 
 import argparse
-import csv
 from collections import Counter
-from contextlib import suppress
 
-from omtl.util.paths import ROOT
 from scripts.elastic.moments import suite
-from scripts.records import TRUST, fill, table, write_csv
-
-RECORD = TRUST / "elastic.csv"
+from scripts.records import TRUST, publish, read_csv
 
 ENGINES = ("threads", "processes", "dask", "ray")
 COLUMNS = ("engine", "what happened", "times", "before all units were done", "as demanded")
@@ -27,22 +22,17 @@ COLUMNS = ("engine", "what happened", "times", "before all units were done", "as
 
 def record(engine: str, event: str, counts: tuple[int, ...], add: bool) -> None:
     """Add a moment's counts to the record; the first replaces the engine's earlier ones."""
-    known: dict[tuple[str, str], tuple[int, ...]] = {}
-    with suppress(FileNotFoundError), RECORD.open(encoding="utf-8", newline="") as file:
-        known = {(row[0], row[1]): tuple(map(int, row[2:])) for row in [*csv.reader(file)][1:]}
-    known = {key: earlier for key, earlier in known.items() if add or key[0] != engine}
-    earlier = known.get((engine, event), (0,) * len(counts))
-    known[engine, event] = tuple(map(sum, zip(earlier, counts, strict=True)))
-    rows = [
-        (*key, *map(str, known[key]))
-        for key in sorted(known, key=lambda key: (ENGINES.index(key[0]), key[1]))
-    ]
-    write_csv(RECORD, COLUMNS, rows)
-    moments = Counter[str]()
-    for (name, _), (times, *_) in known.items():
-        moments[name] += times
+    known = {(engine, event): tuple(map(int, counts))}
+    moments = Counter({engine: 1})
+    for earlier, what, *numbers in map(dict.values, read_csv(TRUST / "elastic.csv")):
+        if add or earlier != engine:
+            of_it = zip(map(int, numbers), known.get((earlier, what), (0, 0, 0)), strict=True)
+            known[earlier, what] = tuple(map(sum, of_it))
+            moments[earlier] += int(numbers[0])
+    order = sorted(known, key=lambda key: (ENGINES.index(key[0]), key[1]))
+    rows = [(*key, *map(str, known[key])) for key in order]
     head = ", ".join(f"{moments[name]} with {name}" for name in ENGINES if name in moments)
-    fill(ROOT / "docs" / "trust.md", "elastic", [f"Moments: {head}.", "", *table(COLUMNS, rows)])
+    publish("elastic", COLUMNS, rows, f"Moments: {head}.")
 
 
 def main() -> int:

@@ -12,12 +12,11 @@ import argparse
 import time
 from pathlib import Path
 
-from omtl.util.paths import ROOT
 from scripts.faults.kinds import FAULTS
 from scripts.faults.mounts import can_mount
 from scripts.faults.runs import UNITS
 from scripts.faults.trials import OTHERS, Trial, ground, others, suite
-from scripts.records import TRUST, fill, table, write_csv
+from scripts.records import TRUST, publish
 
 TIMES = 10
 """How often faults happen that are at no moment of a run."""
@@ -39,19 +38,6 @@ def summed_up(trials: list[Trial]) -> list[tuple[str, ...]]:
     return rows
 
 
-def write(trials: list[Trial], folder: Path, moments: int, seed: int) -> None:
-    """Write the rows, and put them into the page on trust if the folder is the project's."""
-    rows = summed_up(trials)
-    write_csv(folder / "faults.csv", COLUMNS, rows)
-    if folder == TRUST:
-        how = "on disks mounted for it" if can_mount() else "without the right to mount a disk"
-        head = (
-            f"{moments} moments drawn with seed {seed}, {how}; {UNITS} units by two threads, or "
-            "by two processes where one dies:"
-        )
-        fill(ROOT / "docs" / "trust.md", "faults", [head, "", *table(COLUMNS, rows)])
-
-
 def main() -> int:
     """Run the suite and write what came of it; write nothing if anything went wrong."""
     top = argparse.ArgumentParser(description="Break runs at random moments, and go on with them.")
@@ -67,12 +53,18 @@ def main() -> int:
     with ground() as on:
         trials = suite(on, options.moments, options.seed)
         trials += others(on, TIMES, options.seed)
-    for kind, times, good, kept, again, _ in summed_up(trials):
+    rows = summed_up(trials)
+    for kind, times, good, kept, again, _ in rows:
         print(f"{kind}: {good} of {times} as demanded, {kept} units kept, {again} computed again")
     wrong = sum(bool(trial.fault) for trial in trials)
     print(f"{wrong} went wrong; {time.monotonic() - started:.0f} s")
     if not wrong:
-        write(trials, options.folder, options.moments, options.seed)
+        how = "on disks mounted for it" if can_mount() else "without the right to mount a disk"
+        head = (
+            f"{options.moments} moments drawn with seed {options.seed}, {how}; {UNITS} units by "
+            "two threads, or by two processes where one dies:"
+        )
+        publish("faults", COLUMNS, rows, head, options.folder)
     return 1 if wrong else 0
 
 
