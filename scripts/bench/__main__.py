@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 from threadpoolctl import threadpool_limits
 
 import scripts.bench
-from omtl.util.files import write_whole
+from omtl.experiment.host import host
 from omtl.util.paths import RESULTS, ROOT
+from omtl.util.result_files import write_all
 from scripts.bench import (
     calls,
     grids,
@@ -33,8 +34,8 @@ from scripts.bench import (
     targets,
 )
 from scripts.bench.effort import FULL, QUICK, Effort
-from scripts.bench.measure import Benchmark, Row, agrees, measure_all, read, table_of
-from scripts.records import write_csv
+from scripts.bench.measure import Row, agrees, in_words, measure_all
+from scripts.records import put, read_csv, write_csv
 
 STORED = RESULTS / "bench"
 PACKAGES = ("numpy", "numba", "river", "scikit-learn", "vowpalwabbit", "joblib")
@@ -60,36 +61,19 @@ class Part(NamedTuple):
     """A part of the benchmarks: what measures it, and the fields of its rows."""
 
     measure: Callable[[Effort, Path], Sequence[Any]]
-    fields: tuple[str, ...]
-
-
-def by_contender(
-    benchmarks: Callable[[Effort, Path], Iterable[Benchmark]],
-) -> Part:
-    """Return the part that measures benchmarks of contenders."""
-    return Part(lambda effort, folder: measure_all(benchmarks(effort, folder), effort), Row._fields)
+    fields: tuple[str, ...] = Row._fields
 
 
 PARTS: dict[str, Part] = {
-    "limits": Part(lambda effort, _: limits.measure(effort), limits.LimitRow._fields),
-    "kernels": by_contender(kernels.benchmarks),
-    "calls": by_contender(calls.benchmarks),
-    "growth": by_contender(growth.benchmarks),
-    "table_streams": by_contender(table_streams.benchmarks),
-    "grids": by_contender(grids.benchmarks),
-    "tables": Part(lambda effort, _: tables.measure(effort), tables.TableRow._fields),
-    "startup": Part(lambda effort, _: startup.measure(effort), startup.StartRow._fields),
+    "limits": Part(limits.measure, limits.LimitRow._fields),
+    "kernels": Part(partial(measure_all, kernels.benchmarks)),
+    "calls": Part(partial(measure_all, calls.benchmarks)),
+    "growth": Part(partial(measure_all, growth.benchmarks)),
+    "table_streams": Part(partial(measure_all, table_streams.benchmarks)),
+    "grids": Part(partial(measure_all, grids.benchmarks)),
+    "tables": Part(tables.measure, tables.TableRow._fields),
+    "startup": Part(startup.measure, startup.StartRow._fields),
 }
-
-
-def processor() -> str:
-    """Return the name of the processor."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or platform.machine())
 
 
 def commit() -> str:
@@ -101,41 +85,36 @@ def commit() -> str:
     return told[0].stdout.strip() + ("+" if told[1].stdout.strip() else "") or "unknown"
 
 
-def run_part(name: str, effort: Effort, effort_name: str, stored: Path) -> list[Any]:
+def run_part(name: str, effort: Effort, stored: Path) -> list[Any]:
     """Measure a part, write its rows and those of its run; return the rows."""
     before, began = os.getloadavg()[0], time.perf_counter()
     started = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
     with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
         rows = list(PARTS[name].measure(effort, Path(folder)))
-    fields, *lines = table_of(rows, PARTS[name].fields)
-    write_csv(stored / f"{name}.csv", fields, lines)
+    write_csv(stored / f"{name}.csv", PARTS[name].fields, map(in_words, rows))
+    here = host()
     run = Run(
         name,
-        effort_name,
+        "quick" if effort == QUICK else "full",
         started,
         round(time.perf_counter() - began, 1),
         round(before, 2),
         round(os.getloadavg()[0], 2),
         commit(),
-        processor(),
-        os.cpu_count() or 1,
-        platform.python_version(),
+        here["cpu"] or here["machine"],
+        here["cores"],
+        here["python"],
         ", ".join(f"{each} {version(each)}" for each in PACKAGES),
     )
-    runs = {line["part"]: list(line.values()) for line in read(stored / "runs.csv")}
-    runs |= {name: table_of([run], Run._fields)[1]}
-    write_csv(stored / "runs.csv", Run._fields, [runs[part] for part in PARTS if part in runs])
+    put(stored / "runs.csv", Run._fields, in_words(run), PARTS)
     return rows
 
 
 def conclude(stored: Path, shown: Path) -> list[targets.TargetRow]:
     """Judge the targets by what is stored; write them, and the pages into a folder."""
-    results = {name: read(stored / f"{name}.csv") for name in PARTS}
-    rows = targets.judged(results)
-    fields, *lines = table_of(rows, targets.TargetRow._fields)
-    write_csv(stored / "targets.csv", fields, lines)
-    for file, text in page.pages(stored).items():
-        write_whole(shown / file, text)
+    rows = targets.judged({name: read_csv(stored / f"{name}.csv") for name in PARTS})
+    write_csv(stored / "targets.csv", targets.TargetRow._fields, map(in_words, rows))
+    write_all(shown, page.pages(stored))
     return rows
 
 
@@ -159,11 +138,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.quick and options.folder is None:
         parser.error("a quick run's times mean nothing: name a --folder of its own")
     stored = options.folder or STORED
-    effort, effort_name = (QUICK, "quick") if options.quick else (FULL, "full")
     apart: list[Row] = []
     for name in options.parts or PARTS:
         if name != "page":
-            rows = run_part(name, effort, effort_name, stored)
+            rows = run_part(name, QUICK if options.quick else FULL, stored)
             apart += [row for row in rows if isinstance(row, Row) and not agrees(row)]
     judged = conclude(stored, page.DOCS if options.folder is None else options.folder)
     for row in judged:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Effort(NamedTuple):
-    """How much a run does.
+    """How much a run does; by default all.
 
     Parameters
     ----------
@@ -46,50 +46,29 @@ class Effort(NamedTuple):
         Turns of what takes a process each.
     """
 
-    turns: int
-    seconds: float
-    call: float
-    numbers: int
-    slow: int
-    parsed: int
-    dense: tuple[int, ...]
-    nonzeros: tuple[int, ...]
-    features: tuple[int, ...]
-    tasks: tuple[int, ...]
-    square: tuple[int, ...]
-    memory: int
-    tables: tuple[str, ...]
-    whole: tuple[str, ...]
-    points: int
-    repeats: tuple[int, ...]
-    grid: int | None
-    alone: int
-    kernels: tuple[str, ...]
-    processes: int
+    turns: int = 5
+    seconds: float = 0.02
+    call: float = 0.02
+    numbers: int = 2_000_000
+    slow: int = 500
+    parsed: int = 400_000
+    dense: tuple[int, ...] = (10, 100, 1000, 10_000)
+    nonzeros: tuple[int, ...] = (10, 100, 1000)
+    features: tuple[int, ...] = (10_000, 100_000, 1_000_000)
+    tasks: tuple[int, ...] = (1, 10, 100, 1000)
+    square: tuple[int, ...] = (100, 300, 1000)
+    memory: int = 16_000_000
+    tables: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ("aklo-table1", "dom-table1", "rom-table1")
+    points: int = 4
+    repeats: tuple[int, ...] = (1, 10)
+    grid: int | None = None
+    alone: int = 50
+    kernels: tuple[str, ...] = ()
+    processes: int = 2
 
 
-FULL = Effort(
-    turns=5,
-    seconds=0.02,
-    call=0.02,
-    numbers=2_000_000,
-    slow=500,
-    parsed=400_000,
-    dense=(10, 100, 1000, 10_000),
-    nonzeros=(10, 100, 1000),
-    features=(10_000, 100_000, 1_000_000),
-    tasks=(1, 10, 100, 1000),
-    square=(100, 300, 1000),
-    memory=16_000_000,
-    tables=(),
-    whole=("aklo-table1", "dom-table1", "rom-table1"),
-    points=4,
-    repeats=(1, 10),
-    grid=None,
-    alone=50,
-    kernels=(),
-    processes=2,
-)
+FULL = Effort()
 QUICK = Effort(
     turns=1,
     seconds=0.0,

@@ -5,21 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from scripts.bench import ours, streams
+from scripts.bench import streams
 from scripts.bench.effort import Effort
-from scripts.bench.kernels import (
-    FEATURES,
-    TASKS,
-    counterpart_of,
-    cut,
-    elsewhere,
-    limit_of,
-    ours_first,
-    similarity_benchmarks,
-    wanted,
-)
-from scripts.bench.measure import Benchmark, Contender
-from scripts.bench.ours import KERNELS, MULTI, Kernel, Play
+from scripts.bench.kernels import FEATURES, beside_limit, elsewhere, plays, similarity_benchmarks
+from scripts.bench.measure import Benchmark
+from scripts.bench.ours import KERNELS, MULTI
 
 WITH_RIVALS = ("PA", "OGD")
 """Kernels whose rivals are timed at every size; their own cost is what the table compares."""
@@ -32,48 +22,27 @@ MOST_WEIGHTS = 20_000_000
 """Numbers in all weight vectors, beyond which memory, not time, is the question."""
 
 
-def sized(
-    named: tuple[str, Kernel], ready: Play, layout: str, nonzeros: int, others: list[Contender]
-) -> Benchmark:
-    """Return a benchmark of ours beside its limit, its counterpart and others."""
-    name, kernel = named
-    limit, passes = limit_of(kernel, ready)
-    beside = [counterpart_of(kernel, ready)] if name in MULTI else []
-    contenders = (ours_first(ready, passes), limit, *beside, *others)
-    shape = ready.shape
-    return Benchmark(name, layout, contenders, shape.n_tasks, shape.n_features, nonzeros)
-
-
 def by_features(effort: Effort, folder: Path) -> Iterator[Benchmark]:
     """Yield every kernel on dense rows of each width."""
     for d in effort.dense:
         X, y = streams.dense_data(max(FEWEST_EXAMPLES, effort.numbers // d), d)
-        for name, kernel in wanted(KERNELS, effort):
-            n_tasks = TASKS if name in MULTI else 1
-            ready = cut(ours.ready(kernel, X, y, n_tasks), effort)
+        for name, ready in plays(KERNELS, X, y, effort):
             # At the width of `kernels` they are there.
-            others = (
-                elsewhere(name, ready, effort, folder)
-                if name in WITH_RIVALS and d != FEATURES
-                else []
-            )
-            yield sized((name, kernel), ready, "dense", d, others)
+            alone = name not in WITH_RIVALS or d == FEATURES
+            others = [] if alone else elsewhere(name, ready, effort, folder)
+            yield beside_limit(name, "dense", ready, others)
 
 
 def by_nonzeros(effort: Effort, folder: Path) -> Iterator[Benchmark]:
     """Yield PA on sparse rows of every size with its rivals, and every kernel on one."""
-    every = SPARSE_WITH_ALL if SPARSE_WITH_ALL[1] in effort.features else None
     sizes = [(nonzeros, d) for d in effort.features for nonzeros in effort.nonzeros]
+    with_all = SPARSE_WITH_ALL if SPARSE_WITH_ALL in sizes else sizes[0]
     for nonzeros, d in sizes:
         X, y = streams.sparse_data(max(FEWEST_EXAMPLES, effort.numbers // nonzeros), nonzeros, d)
-        all_here = (nonzeros, d) == (every or sizes[0])
-        for name, kernel in wanted(KERNELS, effort):
-            if name != "PA" and not all_here:
-                continue
-            n_tasks = TASKS if name in MULTI else 1
-            ready = cut(ours.ready(kernel, X, y, n_tasks), effort)
+        kernels = KERNELS if (nonzeros, d) == with_all else {"PA": KERNELS["PA"]}
+        for name, ready in plays(kernels, X, y, effort):
             others = elsewhere(name, ready, effort, folder) if name in WITH_RIVALS else []
-            yield sized((name, kernel), ready, "sparse", nonzeros, others)
+            yield beside_limit(name, "sparse", ready, others)
 
 
 def by_tasks(effort: Effort) -> Iterator[Benchmark]:
@@ -81,12 +50,10 @@ def by_tasks(effort: Effort) -> Iterator[Benchmark]:
     d = min(FEATURES, max(effort.dense))
     X, y = streams.dense_data(effort.numbers // d, d)
     for n_tasks in effort.tasks:
-        for name, kernel in wanted(MULTI, effort):
-            if n_tasks > kernel.most_tasks:
-                continue
-            few = max(n_tasks, min(y.size, MOST_WEIGHTS // (n_tasks * d)))
-            ready = cut(ours.ready(kernel, X[:few], y[:few], n_tasks), effort)
-            yield sized((name, kernel), ready, "tasks", d, [])
+        few = max(n_tasks, min(y.size, MOST_WEIGHTS // (n_tasks * d)))
+        able = {name: kernel for name, kernel in MULTI.items() if n_tasks <= kernel.most_tasks}
+        for name, ready in plays(able, X[:few], y[:few], effort, n_tasks):
+            yield beside_limit(name, "tasks", ready, [])
 
 
 def benchmarks(effort: Effort, folder: Path) -> Iterator[Benchmark]:

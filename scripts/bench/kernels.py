@@ -18,17 +18,25 @@ from scripts.bench import limits, numpy_forms, ours, rivals, streams
 from scripts.bench.effort import Effort
 from scripts.bench.measure import Benchmark, Contender, Go, once
 from scripts.bench.numpy_forms import affordable, transcription
-from scripts.bench.ours import KERNELS, MULTI, Kernel, Play
+from scripts.bench.ours import KERNELS, MULTI, SINGLE, Kernel, Play
 
 FEATURES = 100
 TASKS = 9
 
 
-def ours_first(ready: Play, passes: float | None = None) -> Contender:
-    """Return ours as a contender."""
-    return Contender(
-        "ours", ready.size, partial(partial, ours.mistakes, ready), ours.mistakes(ready), passes
-    )
+def benchmark(name: str, layout: str, ready: Play, contenders: tuple[Contender, ...]) -> Benchmark:
+    """Return the benchmark of contenders on the stream of a play."""
+    shape, rows = ready.shape, ready.examples.rows
+    nonzeros = shape.n_features
+    if isinstance(rows, SparseRows):
+        nonzeros = round(np.diff(rows.indptr)[ready.stream.example].mean())
+    return Benchmark(name, layout, contenders, shape.n_tasks, shape.n_features, nonzeros)
+
+
+def played(name: str, ready: Play, compiled: bool = True) -> Contender:
+    """Return our learner as a contender."""
+    start = partial(partial, ours.mistakes, ready, compiled)
+    return Contender(name, ready.size, start, ours.mistakes(ready))
 
 
 def fitting(ready: Play, seconds: float, start: Callable[[Play], Contender], most: int) -> Play:
@@ -43,25 +51,19 @@ def in_numpy(ready: Play) -> Contender:
     return Contender("NumPy", ready.size, transcription(ready), ours.mistakes(ready))
 
 
-def uncompiled(ready: Play) -> Contender:
-    """Return our own rules, run as they stand in Python, as a contender."""
-    start = partial(partial, ours.mistakes, ready, compiled=False)
-    return Contender("uncompiled", ready.size, start, ours.mistakes(ready))
-
-
 def slow_forms(ready: Play, effort: Effort) -> list[Contender]:
-    """Return the forms of a learner in Python."""
-    seconds = 10.0 * effort.call
+    """Return the forms of a learner in Python: its transcription, and its own rules as they are."""
+    uncompiled = partial(played, "uncompiled", compiled=False)
     forms = [in_numpy, uncompiled] if affordable(ready) else [uncompiled]
-    return [form(fitting(ready, seconds, form, effort.slow)) for form in forms]
+    return [form(fitting(ready, 10.0 * effort.call, form, effort.slow)) for form in forms]
 
 
-def limit_of(kernel: Kernel, ready: Play) -> tuple[Contender, float]:
-    """Return the bare loop of as many products and steps, and the passes an example needs."""
+def limit_of(kernel: Kernel, ready: Play) -> Contender:
+    """Return the bare loop of as many products and steps as a contender."""
     places, trace = ours.places_of(kernel, ready.shape.n_tasks), ours.trace_of(ready)
-    passes = ours.passes_of(places, trace, ready)
     start = partial(limits.bare_loop, ready, places, trace)
-    return Contender("limit", ready.size, start, passes=passes), passes
+    passes = ours.passes_of(places, trace, ready)
+    return Contender("limit", ready.size, start, passes=passes)
 
 
 def counterpart_of(kernel: Kernel, ready: Play) -> Contender:
@@ -125,30 +127,34 @@ def cut(ready: Play, effort: Effort) -> Play:
     return part
 
 
-def wanted(kernels: dict[str, Kernel], effort: Effort) -> Iterator[tuple[str, Kernel]]:
-    """Yield the kernels that a run of this effort times."""
+def plays(
+    kernels: dict[str, Kernel], X: streams.Rows, y: np.ndarray, effort: Effort, n_tasks: int = TASKS
+) -> Iterator[tuple[str, Play]]:
+    """Yield the kernels that a run of this effort times, each with its play of the data."""
     for name, kernel in kernels.items():
         if not effort.kernels or name in effort.kernels:
-            yield name, kernel
+            yield name, cut(ours.ready(kernel, X, y, 1 if name in SINGLE else n_tasks), effort)
+
+
+def beside_limit(name: str, layout: str, ready: Play, others: list[Contender]) -> Benchmark:
+    """Return the benchmark of a kernel beside its limit, others, and its counterpart."""
+    kernel = KERNELS[name]
+    limit = limit_of(kernel, ready)
+    first = played("ours", ready)._replace(passes=limit.passes)
+    single = [counterpart_of(kernel, ready)] if name in MULTI else []
+    return benchmark(name, layout, ready, (first, limit, *others, *single))
 
 
 def benchmarks(effort: Effort, folder: Path) -> Iterator[Benchmark]:
     """Yield each kernel on dense rows beside its NumPy forms, rivals and counterpart."""
     d = min(FEATURES, max(effort.dense))
     X, y = streams.dense_data(effort.numbers // d, d)
-    for name, kernel in wanted(KERNELS, effort):
-        n_tasks = TASKS if name in MULTI else 1
-        ready = cut(ours.ready(kernel, X, y, n_tasks), effort)
-        limit, passes = limit_of(kernel, ready)
-        others = [limit, *slow_forms(ready, effort)]
-        if name in MULTI:
-            others.append(counterpart_of(kernel, ready))
-        else:
-            others += elsewhere(name, ready, effort, folder)
-        yield Benchmark(name, "dense", (ours_first(ready, passes), *others), n_tasks, d, d)
-    for name, kernel in wanted(ours.others(), effort):
-        ready = cut(ours.ready(kernel, X, y, TASKS), effort)
-        yield Benchmark(name, "dense", (ours_first(ready), *slow_forms(ready, effort)), TASKS, d, d)
+    for name, ready in plays(KERNELS, X, y, effort):
+        rivals_of_it = elsewhere(name, ready, effort, folder) if name in SINGLE else []
+        yield beside_limit(name, "dense", ready, [*slow_forms(ready, effort), *rivals_of_it])
+    for name, ready in plays(ours.others(), X, y, effort):
+        contenders = (played("ours", ready), *slow_forms(ready, effort))
+        yield benchmark(name, "dense", ready, contenders)
     yield from similarity_benchmarks(effort, (d,), slow=True)
 
 
@@ -161,12 +167,6 @@ SIMILARITIES: dict[str, SimilarityLearner] = {
 ROWS = 500
 
 
-def blocks(triplets: Triplets) -> Iterator[Triplets]:
-    """Yield triplets block by block, as they are drawn."""
-    for start in range(0, triplets.y.size, BLOCK):
-        yield Triplets(*(array[start : start + BLOCK] for array in triplets))
-
-
 def learn_similarities(
     learner: SimilarityLearner, X: np.ndarray, triplets: Triplets, n_tasks: int
 ) -> Go:
@@ -177,7 +177,8 @@ def learn_similarities(
 
     def go() -> int:
         wrong = 0
-        for part in blocks(triplets):
+        for start in range(0, triplets.y.size, BLOCK):  # as they are drawn
+            part = Triplets(*(array[start : start + BLOCK] for array in triplets))
             taken = state.learn(part, np.zeros(part.y.size))
             wrong += int(np.count_nonzero(~(part.y * taken.scores > 0.0)))
         return wrong

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import statistics
 import sys
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from scipy.linalg.blas import daxpy, ddot, dger
 
-from omtl.data.rows import DenseRows, SparseRows
+from omtl.data.rows import SparseRows
 from omtl.kernel.play import Trace
 from scripts.bench.effort import Effort
-from scripts.bench.measure import Contender, Go, turn
+from scripts.bench.measure import Contender, Go, spread, turn
 from scripts.bench.ours import Places, Play
 
 SMALL_STEP = 1e-6
@@ -118,15 +118,9 @@ def bare_loop(ready: Play, places: Places, trace: Trace) -> Go:
     size = (1 + max(int(part.max(initial=0)) for part in places), ready.shape.n_features)
     rows = ready.examples.rows
 
-    def go() -> None:
-        W = np.zeros(size)
-        if isinstance(rows, SparseRows):
-            bare_sparse(rows, bare, W)
-        else:
-            assert isinstance(rows, DenseRows)
-            bare_dense(rows.X, bare, W)
-
-    return go
+    if isinstance(rows, SparseRows):
+        return lambda: bare_sparse(rows, bare, np.zeros(size))
+    return lambda: bare_dense(rows.X, bare, np.zeros(size))
 
 
 @njit(fastmath=True, nogil=True)
@@ -189,22 +183,8 @@ def rank_ones(matrix: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
         rank_one(matrix, a, b)
 
 
-class Limit(NamedTuple):
-    """What the machine does, and what that is a limit of.
-
-    Parameters
-    ----------
-    what, unit : str
-    amount : float
-        Units in one call.
-    go : callable
-    """
-
-    what: str
-    size: int
-    unit: str
-    amount: float
-    go: Go
+Limit = tuple[str, int, str, float, Go]
+"""What the machine does, of which size, in which unit; units in one call, and the call."""
 
 
 def machine(effort: Effort) -> Iterator[Limit]:
@@ -212,46 +192,29 @@ def machine(effort: Effort) -> Iterator[Limit]:
     random = np.random.default_rng(0)
     n = effort.memory
     x, w = np.ones(n), np.zeros(n)
-    yield Limit("read memory", n, "GB/s", 8e-9 * n, partial(total, x))
-    yield Limit("copy memory", n, "GB/s", 16e-9 * n, partial(np.copyto, w, x))
+    yield "read memory", n, "GB/s", 8e-9 * n, partial(total, x)
+    yield "copy memory", n, "GB/s", 16e-9 * n, partial(np.copyto, w, x)
     for d in effort.dense:
         times = max(1, effort.numbers // d)
         small, vector = random.standard_normal(d), np.zeros(d)
         amount = 4e-9 * d * times
-        yield Limit("product and step", d, "Gflop/s", amount, partial(pairs, small, vector, times))
-        yield Limit(
-            "product and step, BLAS",
-            d,
-            "Gflop/s",
-            amount / 10.0,
-            partial(blas_pairs, small, vector.copy(), max(1, times // 10)),
-        )
+        yield "product and step", d, "Gflop/s", amount, partial(pairs, small, vector, times)
+        few = partial(blas_pairs, small, vector.copy(), max(1, times // 10))
+        yield "product and step, BLAS", d, "Gflop/s", amount / 10.0, few
     for size in effort.features:
         following = np.empty(size, dtype=np.int64)
         cycle = random.permutation(size)
         following[cycle] = np.roll(cycle, -1)
         times = effort.numbers // 10
-        yield Limit(
-            "dependent read", size, "reads/ns", 1e-9 * times, partial(chase, following, times)
-        )
+        yield "dependent read", size, "reads/ns", 1e-9 * times, partial(chase, following, times)
         indices = random.integers(size, size=effort.numbers).astype(np.int32)
-        yield Limit(
-            "gather",
-            size,
-            "reads/ns",
-            1e-9 * indices.size,
-            partial(gather, np.ones(size), indices),
-        )
+        ones = np.ones(size)
+        yield "gather", size, "reads/ns", 1e-9 * indices.size, partial(gather, ones, indices)
     for d in effort.square:
         matrix = np.zeros((d, d), order="F")
         left, right = random.standard_normal((2, 20, d))
-        yield Limit(
-            "rank-1 update, BLAS",
-            d,
-            "Gflop/s",
-            2e-9 * d * d * 20,
-            partial(rank_ones, matrix, left, right),
-        )
+        updates = partial(rank_ones, matrix, left, right)
+        yield "rank-1 update, BLAS", d, "Gflop/s", 2e-9 * d * d * 20, updates
 
 
 class LimitRow(NamedTuple):
@@ -265,18 +228,13 @@ class LimitRow(NamedTuple):
     rate_max: float
 
 
-def measure(effort: Effort) -> list[LimitRow]:
+def measure(effort: Effort, folder: Path) -> list[LimitRow]:  # noqa: ARG001
     """Return what the machine does."""
     rows = []
-    for limit in machine(effort):
-        print(f"{limit.what}, {limit.size}", file=sys.stderr, flush=True)
-        contender = Contender(limit.what, 1, partial(_as_it_is, limit.go))
-        limit.go()  # compiles
-        rates = [limit.amount / turn(contender, effort.seconds) for _ in range(effort.turns)]
-        median = statistics.median(rates)
-        rows.append(LimitRow(limit.what, limit.size, limit.unit, median, min(rates), max(rates)))
+    for what, size, unit, amount, go in machine(effort):
+        print(f"{what}, {size}", file=sys.stderr, flush=True)
+        contender = Contender(what, 1, partial(partial, go))
+        go()  # compiles
+        rates = [amount / turn(contender, effort.seconds) for _ in range(effort.turns)]
+        rows.append(LimitRow(what, size, unit, *spread(rates)))
     return rows
-
-
-def _as_it_is(go: Go) -> Go:
-    return go

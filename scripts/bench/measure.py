@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import math
+import os
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from omtl.util.paths import ROOT
 from scripts.bench.effort import Effort
 
 Go = Callable[[], int | None]
@@ -89,6 +91,23 @@ class Row(NamedTuple):
     mistakes_of_ours: int | None
 
 
+def spread(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return the median, the least and the most of what turns have measured."""
+    return statistics.median(values), min(values), max(values)
+
+
+def printed(arguments: Sequence[str], **variables: str) -> str:
+    """Return what Python prints in a process of its own, with variables of its environment."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout
+
+
 def once(contender: Contender) -> float:
     """Return the seconds of one call."""
     go = contender.start()
@@ -114,45 +133,44 @@ def turn(contender: Contender, seconds: float) -> float:
 
 def measure(benchmark: Benchmark, effort: Effort) -> Iterator[Row]:
     """Yield a row for each contender that could be measured."""
-    first, *others = benchmark.contenders
-    wrong = [contender.start()() for contender in benchmark.contenders]  # also compiles
+    kernel, layout, contenders, *size = benchmark
+    first, *others = contenders
+    wrong = [contender.start()() for contender in contenders]  # also compiles
     own: list[float] = []
     times: list[list[float]] = [[] for _ in others]
     ratios: list[list[float]] = [[] for _ in others]
     for _ in range(effort.turns):
-        for k, contender in enumerate(others):
+        for contender, seconds, ratio in zip(others, times, ratios, strict=True):
             own.append(turn(first, effort.seconds))
             spent = turn(contender, effort.seconds)
             if spent > 0.0 and own[-1] > 0.0:
-                times[k].append(spent)
-                ratios[k].append(spent / own[-1])
-    results = zip(benchmark.contenders, [own, *times], [[1.0], *ratios], wrong, strict=True)
+                seconds.append(spent)
+                ratio.append(spent / own[-1])
+    results = zip(contenders, [own, *times], [[1.0], *ratios], wrong, strict=True)
     for contender, seconds, ratio, found in results:
         if not seconds:
             print(f"{contender.name}: too short to be measured", file=sys.stderr)
             continue
         yield Row(
-            benchmark.kernel,
-            benchmark.layout,
-            benchmark.n_tasks,
-            benchmark.n_features,
-            benchmark.nonzeros,
+            kernel,
+            layout,
+            *size,
             contender.name,
             contender.examples,
             statistics.median(seconds),
-            statistics.median(ratio),
-            min(ratio),
-            max(ratio),
+            *spread(ratio),
             contender.passes,
             found if contender.expected is not None else None,
             contender.expected,
         )
 
 
-def measure_all(benchmarks: Iterable[Benchmark], effort: Effort) -> list[Row]:
+def measure_all(
+    benchmarks: Callable[[Effort, Path], Iterable[Benchmark]], effort: Effort, folder: Path
+) -> list[Row]:
     """Return the rows of all benchmarks, telling on the way which one runs."""
     rows: list[Row] = []
-    for each in benchmarks:
+    for each in benchmarks(effort, folder):
         size = f"{each.n_tasks} tasks, {each.nonzeros} of {each.n_features} features"
         print(f"{each.kernel}, {each.layout}: {size}", file=sys.stderr, flush=True)
         rows += measure(each, effort)
@@ -181,21 +199,9 @@ def agrees(row: Row) -> bool:
     return abs(row.mistakes - row.mistakes_of_ours) <= row.n_tasks + row.examples // 500
 
 
-def written(value: Any) -> str:
-    """Return a value as it stands in a result: six digits are more than a time has."""
-    if value is None:
-        return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def table_of(rows: Sequence[Any], fields: Sequence[str]) -> list[list[str]]:
-    """Return rows as text, below the names of their fields."""
-    return [list(fields), *([written(value) for value in row] for row in rows)]
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    """Return the lines of a result, none if it has not been made."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+def in_words(row: Iterable[Any]) -> list[str]:
+    """Return the values of a row as text: six digits are more than a time has."""
+    return [
+        "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+        for value in row
+    ]

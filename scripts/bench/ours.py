@@ -10,7 +10,8 @@ import numpy as np
 
 from omtl.data.examples import Examples
 from omtl.data.networks import mixing_matrix, modes
-from omtl.data.preparation import Fed, fed, in_order
+from omtl.data.preparation import Fed, in_order
+from omtl.data.rows import square_norms
 from omtl.data.streams import Stream, Tasks, checkpoints
 from omtl.kernel.loop import run
 from omtl.kernel.play import Trace, play
@@ -120,9 +121,19 @@ def own_and_shared(n_tasks: int) -> np.ndarray:
     return np.column_stack([np.arange(n_tasks), np.full(n_tasks, n_tasks)])
 
 
+def own_twice_and_shared(n_tasks: int) -> np.ndarray:
+    """Return each task's regular and outlying vector, and one in common."""
+    return np.column_stack([own_and_shared(n_tasks), np.arange(n_tasks) + n_tasks + 1])
+
+
 def every(n_tasks: int) -> np.ndarray:
     """Return all vectors for each task."""
     return np.tile(np.arange(n_tasks), (n_tasks, 1))
+
+
+def only(n_tasks: int) -> np.ndarray:
+    """Return the only vector, for each task."""
+    return np.zeros((n_tasks, 1), dtype=np.int64)
 
 
 def none(n_tasks: int) -> np.ndarray:
@@ -130,67 +141,31 @@ def none(n_tasks: int) -> np.ndarray:
     return np.zeros((n_tasks, 0), dtype=np.int64)
 
 
-def by_mode(places: np.ndarray, n_modes: int) -> np.ndarray:
-    """Return all modes of vectors that are kept in the modes of a network."""
-    return (places[:, :, None] * n_modes + np.arange(n_modes)).reshape(places.shape[0], -1)
+def on(which: Callable[[int], np.ndarray]) -> Callable[[int], Places]:
+    """Return the places of learners whose steps change what their scores need."""
+    return lambda n_tasks: Places(which(n_tasks), none(n_tasks), which(n_tasks))
 
 
-def alone(n_tasks: int, _: int) -> Places:
-    """Return the places of tasks that learn alone."""
-    return Places(own(n_tasks), none(n_tasks), own(n_tasks))
-
-
-def adapting(n_tasks: int, _: int) -> Places:
+def adapting(n_tasks: int) -> Places:
     """Return the places of tasks alone, each weight with a number that its step changes too."""
     return Places(own(n_tasks), none(n_tasks), np.hstack([own(n_tasks), own(n_tasks) + n_tasks]))
 
 
-def believing(n_tasks: int, _: int) -> Places:
+def believing(n_tasks: int) -> Places:
     """Return the places of tasks alone, each weight with a variance that its step asks for."""
-    return adapting(n_tasks, _)._replace(asked=own(n_tasks) + n_tasks)
+    return adapting(n_tasks)._replace(asked=own(n_tasks) + n_tasks)
 
 
-def sharing(n_tasks: int, _: int) -> Places:
-    """Return the places of tasks with one vector in common."""
-    return Places(own_and_shared(n_tasks), none(n_tasks), own_and_shared(n_tasks))
-
-
-def robust(n_tasks: int, _: int) -> Places:
-    """Return the places of tasks with a regular and an outlying vector, and one in common."""
-    three = np.column_stack([own_and_shared(n_tasks), np.arange(n_tasks) + n_tasks + 1])
-    return Places(three, none(n_tasks), three)
-
-
-def related(n_tasks: int, _: int) -> Places:
+def related(n_tasks: int) -> Places:
     """Return the places of tasks of which each step teaches all."""
-    others = np.array([[j for j in range(n_tasks) if j != k] for k in range(n_tasks)])
-    return Places(own(n_tasks), others.reshape(n_tasks, -1).astype(np.int64), every(n_tasks))
+    others = np.nonzero(~np.eye(n_tasks, dtype=bool))[1].reshape(n_tasks, -1)
+    return Places(own(n_tasks), others, every(n_tasks))
 
 
-def attentive(n_tasks: int, _: int) -> Places:
-    """Return the places of tasks all of which hear every example."""
-    return Places(every(n_tasks), none(n_tasks), every(n_tasks))
-
-
-def after_others(n_tasks: int, _: int) -> Places:
+def after_others(n_tasks: int) -> Places:
     """Return the places of tasks that come one by one and ask those before them."""
     before = np.where(np.tri(n_tasks, dtype=bool), np.arange(n_tasks), -1)
     return Places(before, none(n_tasks), own(n_tasks))
-
-
-def on_nodes(of: Callable[[int], np.ndarray]) -> Callable[[int, int], Places]:
-    """Return the places of learners on a network, which has each vector in so many modes."""
-
-    def places(n_tasks: int, n_modes: int) -> Places:
-        slots = by_mode(of(n_tasks), n_modes)
-        return Places(slots, none(n_tasks), slots)
-
-    return places
-
-
-def one_slot(n_tasks: int) -> np.ndarray:
-    """Return the only vector, for each task."""
-    return np.zeros((n_tasks, 1), dtype=np.int64)
 
 
 class Kernel(NamedTuple):
@@ -200,7 +175,7 @@ class Kernel(NamedTuple):
     ----------
     learner : Learner
     places : callable, optional
-        `Places` by the numbers of tasks and of a network's modes; without, it has no limit.
+        `Places` by the number of tasks, those of a network in one mode; without, it has no limit.
     counterpart : str
         The single-task kernel that it is compared with at equal work.
     topology : str, optional
@@ -212,7 +187,7 @@ class Kernel(NamedTuple):
     """
 
     learner: Learner
-    places: Callable[[int, int], Places] | None = None
+    places: Callable[[int], Places] | None = None
     counterpart: str = "OGD"
     topology: str | None = None
     stream: Callable[[Tasks], Stream] = streams.in_rounds
@@ -220,34 +195,34 @@ class Kernel(NamedTuple):
 
 
 SINGLE: dict[str, Kernel] = {
-    "PA": Kernel(PassiveAggressive(), alone, "PA"),
-    "PA-I": Kernel(PassiveAggressive(C=0.5), alone, "PA"),
-    "PM": Kernel(Perceptron(eta=ETA), alone),
-    "OGD": Kernel(Perceptron(eta=ETA, margin=1.0), alone),
-    "GD": Kernel(GradientDescent(eta=1.0), alone),
-    "ITOL": Kernel(OGD(lam=0.01), alone),
+    "PA": Kernel(PassiveAggressive(), on(own), "PA"),
+    "PA-I": Kernel(PassiveAggressive(C=0.5), on(own), "PA"),
+    "PM": Kernel(Perceptron(eta=ETA), on(own)),
+    "OGD": Kernel(Perceptron(eta=ETA, margin=1.0), on(own)),
+    "GD": Kernel(GradientDescent(eta=1.0), on(own)),
+    "ITOL": Kernel(OGD(lam=0.01), on(own)),
     "AdaGrad": Kernel(AdaGrad(eta=ETA), adapting),
     "AROW": Kernel(AROW(r=1.0), believing),
 }
 """Learners of one task, whose streams are of one task."""
 
 MULTI: dict[str, Kernel] = {
-    "Multi-P": Kernel(MultiPerceptron(b=2.0, eta=ETA, margin=1.0), sharing),
-    "COML": Kernel(COML(C=1.0, mu=0.5), sharing, "PA"),
+    "Multi-P": Kernel(MultiPerceptron(b=2.0, eta=ETA, margin=1.0), on(own_and_shared)),
+    "COML": Kernel(COML(C=1.0, mu=0.5), on(own_and_shared), "PA"),
     "OMTL-Cov": Kernel(OMTLCovariance(epoch=0.1, margin=1.0), related),
     "OMTL-LogDet": Kernel(OMTLLogDet(eta=0.01, epoch=0.1, margin=1.0), related),
     "OMTL-vN": Kernel(OMTLVonNeumann(eta=0.01, epoch=0.1, margin=1.0), related, most_tasks=10),
-    "ROM-PGD": Kernel(ROMPGD(eta=ETA, alpha=0.1, beta=0.1, gamma=0.01), robust),
-    "ROM-RDA": Kernel(ROMRDA(kappa=1.0, alpha=0.1, beta=0.1, gamma=0.01), sharing),
-    "OSGL": Kernel(OSGL(C=0.1), alone),
-    "OSGL implicit": Kernel(OSGLImplicit(C=0.1), alone),
-    "OSMTL-e": Kernel(OSMTLExponential(C=ETA, alpha=0.5, lam=1.0, margin=1.0), attentive),
-    "OSMTL-t": Kernel(OSMTLThreshold(C=ETA, alpha=0.5, lam=1.0, margin=1.0), attentive),
+    "ROM-PGD": Kernel(ROMPGD(ETA, alpha=0.1, beta=0.1, gamma=0.01), on(own_twice_and_shared)),
+    "ROM-RDA": Kernel(ROMRDA(kappa=1.0, alpha=0.1, beta=0.1, gamma=0.01), on(own_and_shared)),
+    "OSGL": Kernel(OSGL(C=0.1), on(own)),
+    "OSGL implicit": Kernel(OSGLImplicit(C=0.1), on(own)),
+    "OSMTL-e": Kernel(OSMTLExponential(C=ETA, alpha=0.5, lam=1.0, margin=1.0), on(every)),
+    "OSMTL-t": Kernel(OSMTLThreshold(C=ETA, alpha=0.5, lam=1.0, margin=1.0), on(every)),
     "AKLO": Kernel(AKLO(lam=0.01), after_others, stream=streams.task_after_task),
     **{
-        f"{name}, {topology}": Kernel(learner, on_nodes(of), topology=topology, most_tasks=100)
-        for name, learner, of in (
-            ("NS", NS(eta=ETA), one_slot),
+        f"{name}, {topology}": Kernel(learner, on(which), topology=topology, most_tasks=100)
+        for name, learner, which in (
+            ("NS", NS(eta=ETA), only),
             ("DST", DST(eta=ETA), own),
             ("DA", DA(eta=ETA, b=3.0), own_and_shared),
             ("DOM-I", DOM1(eta=ETA, b=3.0), own_and_shared),
@@ -280,36 +255,29 @@ def mixing_of(kernel: Kernel, n_tasks: int) -> np.ndarray:
     return mixing_matrix(n_tasks, kernel.topology)
 
 
-def play_of(kernel: Kernel, source: Fed, stream: Stream) -> Play:
-    """Return the kernel's play of data in the order in which they come."""
-    tasks = source.tasks
-    examples, ordered = in_order(source, stream)
-    n_tasks = len(tasks.names)
+def ready(kernel: Kernel, X: streams.Rows, y: np.ndarray, n_tasks: int) -> Play:
+    """Return the kernel's play of examples that are dealt to tasks."""
+    tasks = streams.tasks_of(X, y, n_tasks)
+    stream = streams.one_by_one(y.size) if n_tasks == 1 else kernel.stream(tasks)
+    # As they are: `fed` would drop features that one example alone has.
+    examples, ordered = in_order(Fed(tasks, square_norms(X), ""), stream)
     shape = Shape(
         n_tasks,
-        tasks.X.shape[1],
+        X.shape[1],
         mixing_of(kernel, n_tasks),
-        sparse=not isinstance(tasks.X, np.ndarray),
+        sparse=not isinstance(X, np.ndarray),
         n_rounds=stream.start.size - 1,
         n_examples=tuple(np.bincount(examples.task, minlength=n_tasks).tolist()),
     )
     return Play(kernel.learner, examples, ordered, shape)
 
 
-def ready(kernel: Kernel, X: streams.Rows, y: np.ndarray, n_tasks: int) -> Play:
-    """Return the kernel's play of examples that are dealt to tasks."""
-    tasks = streams.tasks_of(X, y, n_tasks)
-    stream = streams.one_by_one(y.size) if n_tasks == 1 else kernel.stream(tasks)
-    # As they are: `fed` would drop features that one example alone has.
-    source = Fed(tasks, fed(tasks).square_norm, "")
-    return play_of(kernel, source, stream)
-
-
 def places_of(kernel: Kernel, n_tasks: int) -> Places:
-    """Return the weight vectors that the kernel's examples meet."""
+    """Return the weight vectors that the kernel's examples meet; a network has each by modes."""
     assert kernel.places is not None
-    n_modes = modes(mixing_of(kernel, n_tasks))[0].size if kernel.topology else 1
-    return kernel.places(n_tasks, n_modes)
+    n_modes = modes(mixing_of(kernel, n_tasks))[0].size
+    numbers = (part[:, :, None] * n_modes + np.arange(n_modes) for part in kernel.places(n_tasks))
+    return Places(*(part.reshape(n_tasks, -1) for part in numbers))
 
 
 def passes_of(places: Places, trace: Trace, ready: Play) -> float:

@@ -12,7 +12,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from omtl.util.paths import ROOT
 from scripts import records
 from scripts.bench.grids import ALONE
-from scripts.bench.measure import read
 from scripts.bench.ours import SINGLE
 from scripts.bench.targets import IN_NUMPY, OF_PARSED, PUBLIC, Line, Results, place_of, size_of
 
@@ -115,26 +114,25 @@ def missed(results: Results) -> Rows:
                 subject = f"{here['ours']['kernel']}, {size_of(here['ours'])}"
                 limits[target, subject] = figure(slow / least)
     rows = []
-    for line in (line for line in results["targets"] if line["met"] == "no"):
-        median, low, high = (figure(float(line[name])) for name in ("median", "low", "high"))
-        limit = limits.get((line["target"], line["subject"]), "–")
-        measured = f"{median} ({low} to {high})"
-        rows.append([line["target"], line["subject"], line["wanted"], measured, limit])
+    for line in results["targets"]:
+        if line["met"] == "no":
+            median, low, high = (figure(float(line[name])) for name in ("median", "low", "high"))
+            limit = limits.get((line["target"], line["subject"]), "–")
+            measured = f"{median} ({low} to {high})"
+            rows.append([line["target"], line["subject"], line["wanted"], measured, limit])
     return rows
 
 
 def rivals(results: Results) -> dict[str, Rows]:
     """Return the public implementations beside ours, at each size that they were run at."""
-    found: dict[str, list[tuple[int, int, list[str]]]] = {}
-    for (name, _, _, d, n), here in grouped([*results["kernels"], *results["growth"]]).items():
+    found: dict[str, Rows] = {name: [] for name in SINGLE}
+    lines = [*results["kernels"], *results["growth"]]
+    by_size = sorted(lines, key=lambda line: (int(line["nonzeros"]), int(line["n_features"])))
+    for (name, _, _, d, n), here in grouped(by_size).items():
         if name in SINGLE and any(each in here for each in PUBLIC):
             row = [f"{int(n):,} of {int(d):,}", *cells(here, *PUBLIC, "NumPy, tuned")]
-            found.setdefault(name, []).append((int(n), int(d), row))
-    return {
-        name: [row for *_, row in sorted(found[name], key=lambda one: one[:2])]
-        for name in SINGLE
-        if name in found
-    }
+            found[name].append(row)
+    return {name: rows for name, rows in found.items() if rows}
 
 
 def kernels(results: Results) -> Rows:
@@ -149,21 +147,36 @@ def kernels(results: Results) -> Rows:
     ]
 
 
+def limits(results: Results) -> Rows:
+    """Return what the machine does."""
+    return [
+        [line["what"], f"{int(line['size']):,}", spread(line, "rate"), line["unit"]]
+        for line in results["limits"]
+    ]
+
+
+def calls(results: Results) -> Rows:
+    """Return what users call, beside what others call."""
+    return [
+        [line["kernel"], line["layout"], line["contender"], spread(line)]
+        for line in results["calls"]
+    ]
+
+
 def growth(results: Results) -> dict[str, tuple[tuple[str, ...], Rows]]:
     """Return how costs grow: by title the sizes, and a row for each kernel."""
     found = {}
     for layout, title, axis in WAYS_TO_GROW:
         costs: dict[str, dict[tuple[int, ...], str]] = {}
-        for place, here in grouped(results["growth"]).items():
-            if place[1] != layout:
-                continue
+        mine = [line for line in results["growth"] if line["layout"] == layout]
+        for here in grouped(mine).values():
             line = here["ours"]
             size = tuple(int(line[part]) for part in axis.split(" of "))
             ns = figure(1e9 * float(line["seconds_per_example"]))
             limit = figure(1.0 / float(here["limit"]["ratio_median"]))
             costs.setdefault(line["kernel"], {})[size] = f"{ns} [{limit}]"
-        sizes = sorted({size for mine in costs.values() for size in mine})
-        rows = [[name, *(mine.get(size, "–") for size in sizes)] for name, mine in costs.items()]
+        sizes = sorted({size for by in costs.values() for size in by})
+        rows = [[name, *(by.get(size, "–") for size in sizes)] for name, by in costs.items()]
         found[title] = tuple(" of ".join(f"{n:,}" for n in size) for size in sizes), rows
     return found
 
@@ -234,21 +247,14 @@ def machine(results: Results) -> dict[str, Any]:
 
 def pages(folder: Path) -> dict[str, str]:
     """Return the pages of the runs that are stored in a folder, by file."""
-    results = {name: read(folder / f"{name}.csv") for name in RESULTS}
-    calls, limits = results["calls"], results["limits"]
-    shown = machine(results) | {
-        "public": PUBLIC,
-        "calls": [[*map(c.get, ("kernel", "layout", "contender")), spread(c)] for c in calls],
-        "limits": [
-            [one["what"], f"{int(one['size']):,}", spread(one, "rate"), one["unit"]]
-            for one in limits
-        ],
-    }
-    parts = (targets, missed, rivals, kernels, growth, streams, grids, tables, startup)
-    shown |= {part.__name__: part(results) for part in parts}
+    results = {name: records.read_csv(folder / f"{name}.csv") for name in RESULTS}
+    parts = (targets, missed, rivals, kernels, limits, calls)
+    parts += (growth, streams, grids, tables, startup)
+    shown = machine(results) | {part.__name__: part(results) for part in parts}
     made = Environment(
         loader=FileSystemLoader(TEMPLATES), trim_blocks=True, undefined=StrictUndefined
     )
     return {
-        name: made.get_template(name).render(shown, table=table).rstrip() + "\n" for name in PAGES
+        name: made.get_template(name).render(shown, table=table, public=PUBLIC).rstrip() + "\n"
+        for name in PAGES
     }

@@ -10,15 +10,20 @@ import argparse
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+
+from omtl.compute.parallel_jobs import run
+from omtl.compute.store import Store
+from omtl.experiment.config import load_option, named_reading, resolve_jobs
+from omtl.experiment.experiment import Experiment
+from omtl.tables.plan import Table, describe, plan_table
 
 
-def thinned(table: Any, points: int) -> Any:
+def thinned(table: Table, points: int) -> Table:
     """Return the table with so many points of each grid, spread evenly."""
-    from dataclasses import replace
 
-    def thin(experiment: Any) -> Any:
+    def thin(experiment: Experiment) -> Experiment:
         n = len(experiment.points)
         return experiment.only([k * n // min(n, points) for k in range(min(n, points))])
 
@@ -39,18 +44,10 @@ def main() -> int:
     """Play, and print seconds, units, data sets loaded, memory held, and failures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("table")
-    parser.add_argument("--repeats", type=int, required=True)
-    parser.add_argument("--points", type=int, required=True)
-    parser.add_argument("--jobs", type=int, required=True)
-    parser.add_argument("--parallel", required=True)
-    parser.add_argument("--store", type=Path, required=True)
+    kinds = {"repeats": int, "points": int, "jobs": int, "parallel": str, "store": Path}
+    for name, kind in kinds.items():
+        parser.add_argument(f"--{name}", type=kind, required=True)
     options = parser.parse_args()
-
-    from omtl.compute.parallel_jobs import run
-    from omtl.compute.store import Store
-    from omtl.experiment.config import load_option, named_reading, resolve_jobs
-    from omtl.tables.plan import describe, plan_table
-
     paper = describe("table", options.table).paper
     plan = plan_table(options.table, named_reading(paper, "as_published"))
     units = thinned(plan, options.points).units(0, options.repeats)
@@ -61,9 +58,7 @@ def main() -> int:
         "seconds": time.perf_counter() - began,
         "processor": time.process_time() - used,
         "units": len({unit.key for unit in units}),
-        "computed": outcome.computed,
         "failed": len(outcome.failed),
-        "reasons": sorted({each.reason for each in outcome.failed.values()})[:3],
         "mebibytes": outcome.peak_mib,
         "loads": sum(outcome.loads.values()),
     }

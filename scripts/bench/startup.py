@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 from typing import NamedTuple
 
-from omtl.util.paths import ROOT
 from scripts.bench.effort import Effort
+from scripts.bench.measure import printed, spread
 
 FIRST_CALL = """
 import sys, time
@@ -46,58 +46,38 @@ class StartRow(NamedTuple):
     processor_median: float
 
 
-class Spent(NamedTuple):
-    """Seconds of a turn."""
-
-    elapsed: float
-    processor: float
+Turns = list[tuple[float, float]]
+"""Seconds of each turn: elapsed, and of the processor."""
 
 
-def process(arguments: list[str], cache: str | None = None) -> tuple[Spent, str]:
-    """Return what a process took, and what it printed."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    if cache is not None:
-        environment["NUMBA_CACHE_DIR"] = cache
-    before, used = time.perf_counter(), _used_by_children()
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    return Spent(time.perf_counter() - before, _used_by_children() - used), done.stdout
+def process(arguments: list[str]) -> tuple[float, float]:
+    """Return the seconds that a process took: elapsed, and of the processor."""
+    before, used = time.perf_counter(), sum(os.times()[2:4])  # by children
+    printed(arguments)
+    return time.perf_counter() - before, sum(os.times()[2:4]) - used
 
 
-def _used_by_children() -> float:
-    times = os.times()
-    return times.children_user + times.children_system
-
-
-def summed(what: str, kernel: str, turns: list[Spent]) -> StartRow:
+def summed(what: str, kernel: str, turns: Turns) -> StartRow:
     """Return a row of some turns."""
     elapsed, processor = zip(*turns, strict=True)
-    median = statistics.median
-    return StartRow(
-        what, kernel, len(turns), median(elapsed), min(elapsed), max(elapsed), median(processor)
-    )
+    return StartRow(what, kernel, len(turns), *spread(elapsed), statistics.median(processor))
 
 
-def measure(effort: Effort) -> list[StartRow]:
+def measure(effort: Effort, folder: Path) -> list[StartRow]:
     """Return the rows of all starts; the commands take turns, and so do cold and warm calls."""
-    commands: dict[str, list[Spent]] = {name: [] for name in COMMANDS}
+    commands: dict[str, Turns] = {name: [] for name in COMMANDS}
     for _ in range(3 * effort.processes):
         for name, arguments in COMMANDS.items():
-            commands[name].append(process(arguments)[0])
+            commands[name].append(process(arguments))
     rows = [summed(name, "", turns) for name, turns in commands.items()]
     for kernel in (name for name in FIRST_CALLS if not effort.kernels or name in effort.kernels):
         print(f"first call of {kernel}", file=sys.stderr, flush=True)
-        calls: dict[str, list[Spent]] = {"first call, cold": [], "first call, warm": []}
+        calls: dict[str, Turns] = {"first call, cold": [], "first call, warm": []}
         for _ in range(effort.processes):
-            with tempfile.TemporaryDirectory() as cache:
-                for turns in calls.values():
-                    _, told = process(["-c", FIRST_CALL, kernel], cache)
-                    turns.append(Spent(*map(float, told.split()[-2:])))
+            cache = tempfile.mkdtemp(dir=folder)
+            for turns in calls.values():
+                told = printed(["-c", FIRST_CALL, kernel], NUMBA_CACHE_DIR=cache)
+                elapsed, processor = map(float, told.split()[-2:])
+                turns.append((elapsed, processor))
         rows += [summed(name, kernel, turns) for name, turns in calls.items()]
     return rows

@@ -8,7 +8,8 @@ which every library has.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +25,8 @@ from omtl.reference.transcriptions import transcriptions
 from omtl.tables.plan import Cell, describe, descriptions, plan_table
 from omtl.util.errors import UserError
 from scripts.bench.effort import Effort
-from scripts.bench.kernels import elsewhere, ours_first, rows_of, slow_forms
-from scripts.bench.measure import Benchmark, Contender
+from scripts.bench.kernels import benchmark, elsewhere, played, rows_of, slow_forms
+from scripts.bench.measure import Benchmark
 from scripts.bench.ours import ETA, Play
 
 POOLED = Perceptron(eta=ETA, margin=1.0, pooled=True)
@@ -60,44 +61,32 @@ def comparable(ready: Play) -> bool:
     return np.allclose(square_norms(X), ready.examples.square_norm[ready.stream.example])
 
 
-def uncompared(contenders: list[Contender]) -> list[Contender]:
-    """Return contenders whose mistakes need not be those of ours, as they see other norms."""
-    return [each._replace(expected=None) for each in contenders]
-
-
-def benchmark(name: str, layout: str, ready: Play, others: list[Contender]) -> Benchmark:
-    """Return ours on a table's stream beside others."""
-    X, y = rows_of(ready)
-    entries = X.size if isinstance(X, np.ndarray) else X.nnz
-    shape = ready.shape
-    first = ours_first(ready)
-    nonzeros = round(entries / y.size)
-    return Benchmark(name, layout, (first, *others), shape.n_tasks, shape.n_features, nonzeros)
-
-
-def of_column(
-    table: str, column: str, cells: list[Cell], effort: Effort, folder: Path
-) -> Iterator[Benchmark]:
+def of_column(layout: str, cells: list[Cell], effort: Effort, folder: Path) -> Iterator[Benchmark]:
     """Yield the benchmarks of a column."""
-    layout = f"{table}, {column}"
     pooled = play_of(cells[0]).by(POOLED)
     others = [*slow_forms(pooled, effort)[:1], *elsewhere("OGD", pooled, effort, folder)]
-    yield benchmark(ONE_VECTOR, layout, pooled, others)
+    yield benchmark(ONE_VECTOR, layout, pooled, (played("ours", pooled), *others))
     for cell in cells:
         ready = play_of(cell)
-        if type(ready.learner) not in transcriptions():
-            continue
-        forms = slow_forms(ready, effort)[:1]
-        if not comparable(ready):
-            forms = uncompared(forms)
-        yield benchmark(cell.algorithm, layout, ready, forms)
+        if type(ready.learner) in transcriptions():
+            form = slow_forms(ready, effort)[0]
+            if not comparable(ready):  # mistakes need not be those of ours, who see other norms
+                form = form._replace(expected=None)
+            yield benchmark(cell.algorithm, layout, ready, (played("ours", ready), form))
 
 
-def benchmarks(effort: Effort, folder: Path) -> Iterator[Benchmark]:
-    """Yield the benchmarks of all tables whose data can be had."""
+def of_tables(
+    effort: Effort, of_one: Callable[[str, list[Cell]], Iterator[Benchmark]]
+) -> Iterator[Benchmark]:
+    """Yield the benchmarks of the columns of all tables whose data can be had."""
     for table in effort.tables or descriptions("table"):
         for column, cells in columns_of(table).items():
             try:
-                yield from of_column(table, column, cells, effort, folder)
+                yield from of_one(f"{table}, {column}", cells)
             except UserError as fault:
                 print(f"{table}, {column}: {fault}", file=sys.stderr)
+
+
+def benchmarks(effort: Effort, folder: Path) -> Iterator[Benchmark]:
+    """Yield the benchmarks of all columns."""
+    return of_tables(effort, partial(of_column, effort=effort, folder=folder))

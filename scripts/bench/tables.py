@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import json
 import os
-import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
-from omtl.util.paths import ROOT, kept
+from omtl.util.paths import kept
 from scripts.bench.effort import Effort
+from scripts.bench.measure import printed, spread
 
 
 class Way(NamedTuple):
@@ -59,48 +59,30 @@ class TableRow(NamedTuple):
     mebibytes: float
 
 
-def environment() -> dict[str, str]:
-    """Return the environment of a process that finds data and compiled code where they are."""
+def played(table: str, repeats: int, way: Way, points: int, folder: Path) -> dict[str, Any]:
+    """Return what a run of a table says of itself, with the seconds of the whole process.
+
+    It finds data and compiled code where they are, and has a new store in a folder.
+    """
+    arguments = ["-m", "scripts.bench.play_table", table, "--repeats", str(repeats)]
+    arguments += ["--points", str(points), "--jobs", str(way.jobs), "--parallel", way.parallel]
+    arguments += ["--store", tempfile.mkdtemp(dir=folder)]
     data = os.environ.get("OMTL_DATA") or str(kept() / "data")
-    return {**os.environ, "OMTL_DATA": data, "PYTHONPATH": str(ROOT)}
-
-
-def played(table: str, repeats: int, way: Way, effort: Effort, store: Path) -> dict[str, Any]:
-    """Return what a run of a table says of itself, with the seconds of the whole process."""
-    options = {
-        "repeats": repeats,
-        "points": effort.points,
-        "jobs": way.jobs,
-        "parallel": way.parallel,
-        "store": store,
-    }
-    arguments = [part for name, value in options.items() for part in (f"--{name}", str(value))]
     began = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-m", "scripts.bench.play_table", table, *arguments],
-        cwd=ROOT,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout.splitlines()[-1]) | {"whole": time.perf_counter() - began}
+    told = printed(arguments, OMTL_DATA=data)
+    return json.loads(told.splitlines()[-1]) | {"whole": time.perf_counter() - began}
 
 
-def measure_table(table: str, repeats: int, effort: Effort) -> Iterator[TableRow]:
+def measure_table(table: str, repeats: int, effort: Effort, folder: Path) -> Iterator[TableRow]:
     """Yield a row for each way to play a table, in turns."""
-    runs: dict[str, list[dict[str, Any]]] = {way.name: [] for way in WAYS}
-    with tempfile.TemporaryDirectory() as folder:
-        stores = (Path(folder) / str(k) for k in range(1000))
-        played(table, repeats, WAYS[0], effort, next(stores))  # compiles
-        for _ in range(effort.processes):
-            for way in WAYS:
-                runs[way.name].append(played(table, repeats, way, effort, next(stores)))
-    first = runs[WAYS[0].name]
-    for way in WAYS:
-        mine = runs[way.name]
-        ratios = [one["seconds"] / other["seconds"] for one, other in zip(mine, first, strict=True)]
-        in_threads = way.parallel == "threads"
+    played(table, repeats, WAYS[0], effort.points, folder)  # compiles
+    turns = [
+        [played(table, repeats, way, effort.points, folder) for way in WAYS]
+        for _ in range(effort.processes)
+    ]
+    for number, way in enumerate(WAYS):
+        mine = [turn[number] for turn in turns]
+        ratios = [turn[number]["seconds"] / turn[0]["seconds"] for turn in turns]
         busy = [one["processor"] / one["seconds"] / way.jobs for one in mine]
         yield TableRow(
             table,
@@ -108,22 +90,20 @@ def measure_table(table: str, repeats: int, effort: Effort) -> Iterator[TableRow
             way.name,
             mine[0]["units"],
             mine[0]["failed"],
-            statistics.median(one["seconds"] for one in mine),
-            statistics.median(ratios),
-            min(ratios),
-            max(ratios),
-            statistics.median(busy) if in_threads else None,
-            statistics.median(one["whole"] - one["seconds"] for one in mine),
+            median(one["seconds"] for one in mine),
+            *spread(ratios),
+            median(busy) if way.parallel == "threads" else None,
+            median(one["whole"] - one["seconds"] for one in mine),
             max(one["loads"] for one in mine),
-            statistics.median(one["mebibytes"] for one in mine),
+            median(one["mebibytes"] for one in mine),
         )
 
 
-def measure(effort: Effort) -> list[TableRow]:
+def measure(effort: Effort, folder: Path) -> list[TableRow]:
     """Return the rows of the tables."""
     rows: list[TableRow] = []
     for table in effort.whole:
         for repeats in effort.repeats:
             print(f"{table}, {repeats} repeats", file=sys.stderr, flush=True)
-            rows += measure_table(table, repeats, effort)
+            rows += measure_table(table, repeats, effort, folder)
     return rows

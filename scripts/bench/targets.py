@@ -84,15 +84,16 @@ def place_of(line: Line) -> tuple[str, ...]:
     return tuple(line[name] for name in names)
 
 
-def slower(line: Line, subject: str) -> Measured:
-    """Return how many times longer a contender takes than ours."""
-    return Measured(subject, *(float(line[f"ratio_{kind}"]) for kind in ("median", "min", "max")))
+def slower(line: Line, subject: str, factor: float = 1.0, kind: str = "ratio") -> Measured:
+    """Return how many times longer a contender takes than ours, times a factor; or other kinds."""
+    parts = (line[f"{kind}_{part}"] for part in ("median", "min", "max"))
+    return Measured(subject, *(factor * float(part) for part in parts))
 
 
 def faster(line: Line, subject: str, factor: float = 1.0) -> Measured:
     """Return how many times longer ours takes than a contender, times a factor."""
-    median, low, high = (factor / float(line[f"ratio_{kind}"]) for kind in ("median", "max", "min"))
-    return Measured(subject, median, low, high)
+    _, median, low, high = slower(line, subject)
+    return Measured(subject, factor / median, factor / high, factor / low)
 
 
 WIDE = 1000
@@ -123,7 +124,7 @@ def beside(kernel: str, contender: str) -> Callable[[Results], Iterator[Measured
 
 def beside_limit(layout: str, least_features: int = 0) -> Callable[[Results], Iterator[Measured]]:
     """Return how many times longer each learner takes than its limit."""
-    return ratios("growth", faster, least_features=least_features, contender="limit", layout=layout)
+    return ratios("growth", faster, least_features, contender="limit", layout=layout)
 
 
 def called(
@@ -133,15 +134,14 @@ def called(
 
     def measured(results: Results) -> Iterator[Measured]:
         lines = [line for line in results["calls"] if line["layout"] == layout]
+        other = {
+            line["kernel"]: float(line["ratio_median"])
+            for line in lines
+            if line["contender"] == beside
+        }
         for line in lines:
-            if line["contender"] != contender:
-                continue
-            factor = 1.0
-            for other in lines:
-                if beside and (other["kernel"], other["contender"]) == (line["kernel"], beside):
-                    factor = 1.0 / float(other["ratio_median"])
-            spread = (factor * float(line[f"ratio_{kind}"]) for kind in ("median", "min", "max"))
-            yield Measured(line["kernel"], *spread)
+            if line["contender"] == contender:
+                yield slower(line, line["kernel"], 1.0 / other.get(line["kernel"], 1.0))
 
     return measured
 
@@ -177,14 +177,11 @@ def public(results: Results) -> Iterator[Measured]:
 
 def started(*what: str) -> Callable[[Results], Iterator[Measured]]:
     """Return the seconds of starts."""
-
-    def measured(results: Results) -> Iterator[Measured]:
-        for line in results["startup"]:
-            if line["what"] in what:
-                seconds = (float(line[f"seconds_{kind}"]) for kind in ("median", "min", "max"))
-                yield Measured(line["kernel"] or line["what"], *seconds)
-
-    return measured
+    return lambda results: (
+        slower(line, line["kernel"] or line["what"], kind="seconds")
+        for line in results["startup"]
+        if line["what"] in what
+    )
 
 
 def loaded_by_threads(results: Results) -> Iterator[Measured]:
@@ -218,22 +215,14 @@ TARGETS = (
         beside("PA", "Vowpal Wabbit, native, core"),
         at_least=1.0,
     ),
-    Target(
-        IN_NUMPY,
-        ratios("kernels", slower, contender="NumPy", layout="dense"),
-        at_least=100.0,
-    ),
+    Target(IN_NUMPY, ratios("kernels", slower, contender="NumPy", layout="dense"), at_least=100.0),
     Target(
         "Each learner beside the machine's limit, dense", beside_limit("dense", WIDE), at_most=2.0
     ),
     Target("Each learner beside the machine's limit, sparse", beside_limit("sparse"), at_most=2.0),
     Target("Learners of many tasks beside those of one, at equal work", above_single, at_most=3.0),
     Target("Similarities beside BLAS's rank-1 updates", beside_limit("triplets"), at_most=2.0),
-    Target(
-        "Whole grids together beside point by point",
-        grids_together,
-        at_least=3.0,
-    ),
+    Target("Whole grids together beside point by point", grids_together, at_least=3.0),
     Target("Every public implementation that was run beside ours", public, at_least=1.0),
     Target("learn_one and predict_one beside river's PA", called("one by one", "river"), 25.0),
     Target(

@@ -23,8 +23,9 @@ from scripts.bench import grids, limits, ours, page, streams, table_streams, tar
 from scripts.bench.__main__ import PARTS, conclude, main
 from scripts.bench.effort import QUICK
 from scripts.bench.kernels import benchmarks
-from scripts.bench.measure import Benchmark, Contender, Row, agrees, measure, read, table_of
+from scripts.bench.measure import Benchmark, Contender, Row, agrees, in_words, measure
 from scripts.bench.play_table import thinned
+from scripts.records import read_csv
 
 STORED = RESULTS / "bench"
 MEASURED = ("limits", "kernels", "growth")
@@ -49,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def lines(folder: Path) -> list[dict[str, str]]:
     """Return what the quick run measured of kernels."""
-    return [line for name in MEASURED[1:3] for line in read(folder / f"{name}.csv")]
+    return [line for name in MEASURED[1:3] for line in read_csv(folder / f"{name}.csv")]
 
 
 def test_writes_what_was_measured_and_nothing_else(folder: Path) -> None:
@@ -59,8 +60,8 @@ def test_writes_what_was_measured_and_nothing_else(folder: Path) -> None:
     for name in MEASURED:
         with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
             assert next(csv.reader(file)) == list(PARTS[name].fields)
-    assert [run["part"] for run in read(folder / "runs.csv")] == list(MEASURED)
-    assert all(float(run["load_before"]) >= 0.0 for run in read(folder / "runs.csv"))
+    assert [run["part"] for run in read_csv(folder / "runs.csv")] == list(MEASURED)
+    assert all(float(run["load_before"]) >= 0.0 for run in read_csv(folder / "runs.csv"))
 
 
 def test_equal_algorithms_made_equal_mistakes(lines: list[dict[str, str]]) -> None:
@@ -100,25 +101,29 @@ def test_page_of_a_run_names_every_benchmark(folder: Path, lines: list[dict[str,
         assert line["kernel"] in shown
 
 
+def as_read(row: targets.TargetRow) -> dict[str, str]:
+    """Return a row as it is read when it has been written."""
+    return dict(zip(row._fields, in_words(row), strict=True))
+
+
 def test_stored_page_is_of_the_stored_runs() -> None:
     for file, text in page.pages(STORED).items():
         assert (page.DOCS / file).read_text(encoding="utf-8") == text
 
 
 def test_stored_targets_are_of_the_stored_runs() -> None:
-    rows = targets.judged({name: read(STORED / f"{name}.csv") for name in PARTS})
-    titles, *cells = table_of(rows, targets.TargetRow._fields)
-    assert read(STORED / "targets.csv") == [dict(zip(titles, row, strict=True)) for row in cells]
+    rows = targets.judged({name: read_csv(STORED / f"{name}.csv") for name in PARTS})
+    assert read_csv(STORED / "targets.csv") == [as_read(row) for row in rows]
 
 
 def test_stored_runs_are_whole() -> None:
     """Each at full effort, with its rows; the page says of a part that none is stored."""
-    stored = [run["part"] for run in read(STORED / "runs.csv")]
+    stored = [run["part"] for run in read_csv(STORED / "runs.csv")]
     assert stored == [part for part in PARTS if part in stored]
     assert stored == [part for part in PARTS if (STORED / f"{part}.csv").exists()]
-    assert {run["effort"] for run in read(STORED / "runs.csv")} == {"full"}
+    assert {run["effort"] for run in read_csv(STORED / "runs.csv")} == {"full"}
     for name in ("kernels", "growth", "table_streams"):
-        for line in read(STORED / f"{name}.csv"):
+        for line in read_csv(STORED / f"{name}.csv"):
             kinds = dict(inspect.get_annotations(Row, eval_str=True))
             row = Row(
                 *(
@@ -225,7 +230,7 @@ def test_streams_of_tables_are_compared_too(tmp_path: Path) -> None:
     """The first algorithms of a synthetic column, and one vector for all tasks beside rivals."""
     cells = table_streams.columns_of("dom-table1")["Synthetic"]
     assert len({cell.experiment.algorithm["name"] for cell in cells}) == len(cells) > 5
-    found = table_streams.of_column("dom-table1", "Synthetic", cells[:1], QUICK, tmp_path)
+    found = table_streams.of_column("dom-table1, Synthetic", cells[:1], QUICK, tmp_path)
     rows = [row for benchmark in found for row in measure(benchmark, QUICK)]
     assert {row.kernel for row in rows} == {table_streams.ONE_VECTOR, cells[0].algorithm}
     compared = {row.contender for row in rows if row.mistakes_of_ours is not None}
@@ -236,9 +241,9 @@ def test_streams_of_tables_are_compared_too(tmp_path: Path) -> None:
 
 def test_grids_together_make_the_mistakes_of_point_by_point() -> None:
     """Of the first grid that shares: its points, and some of them alone on the same stream."""
-    cells = grids.columns_of("rom-table1")["Synthetic (delta2=1.00)"]
+    cells = table_streams.columns_of("rom-table1")["Synthetic (delta2=1.00)"]
     cell = next(filter(grids.shares, cells))
-    rows = list(measure(grids.benchmark("rom-table1", cell.dataset, cell, QUICK), QUICK))
+    rows = list(measure(grids.benchmark(f"rom-table1, {cell.dataset}", cell, QUICK), QUICK))
     assert [row.contender for row in rows] == ["ours", grids.ALONE]
     assert all(row.mistakes == row.mistakes_of_ours for row in rows)
     assert rows[0].examples * QUICK.alone == rows[1].examples * (QUICK.grid or 0)
@@ -249,8 +254,7 @@ def test_a_miss_is_shown_beside_its_bare_loop() -> None:
     of = {"kernels": [line("ours", 1.0), line("NumPy", 50.0), line("limit", 0.625)]}
     results = {name: of.get(name, []) for name in page.RESULTS}
     rows = targets.judged(results)
-    titles, *cells = table_of(rows, targets.TargetRow._fields)
-    results["targets"] = [dict(zip(titles, row, strict=True)) for row in cells]
+    results["targets"] = [as_read(row) for row in rows]
     [*_, limit] = next(row for row in page.missed(results) if row[0] == targets.IN_NUMPY)
     assert limit == "80"
 
