@@ -76,7 +76,7 @@ def of_examples(
         return lambda: river_play(begun, dicts, labels)
 
     options = vw_options(N_FEATURES)
-    wabbit = VowpalWabbit(vw_text(X, y), y.tolist(), options, folder)
+    wabbit = VowpalWabbit(vw_text(X, y), labels, options, folder)
     contenders = (
         Contender("ours", y.size, ours),
         Contender("our river adapter", y.size, adapted),

@@ -140,7 +140,7 @@ class VowpalWabbit:
     """
 
     text: list[str]
-    labels: list[float]
+    labels: list[bool]
     options: str
     folder: Path
     held: list[tuple[vowpalwabbit.Workspace, list[vowpalwabbit.Example]]] = field(
@@ -171,26 +171,20 @@ class VowpalWabbit:
         return vowpalwabbit.Workspace(self.options + " --no_stdin")
 
     def parsed(self) -> Go:
-        """Return the learning of parsed examples by the documented method."""
+        """Return the learning of parsed examples by the documented method.
+
+        A tie is answered with −1, as natively.
+        """
         model, examples = self.parse()
 
         def go() -> int:
             wrong = 0
             for example, label in zip(examples, self.labels, strict=True):
                 model.learn(example)
-                wrong += not label * example.get_simplelabel_prediction() > 0.0
+                wrong += (example.get_simplelabel_prediction() > 0.0) != label
             return wrong
 
         return go
-
-    def mistakes_of_signs(self) -> int:
-        """Return the mistakes of parsed examples where a tie is answered with −1, as natively."""
-        model, examples = self.parse()
-        wrong = 0
-        for example, label in zip(examples, self.labels, strict=True):
-            model.learn(example)
-            wrong += (example.get_simplelabel_prediction() > 0.0) != (label > 0.0)
-        return wrong
 
     def inner(self) -> Go:
         """Return the learning of parsed examples by the library, with no Python in the loop."""
@@ -243,9 +237,9 @@ class VowpalWabbit:
 
 def vowpal_wabbit(X: Rows, y: np.ndarray, folder: Path, expected: int | None) -> list[Contender]:
     """Return the ways of Vowpal Wabbit; `expected` are the mistakes of the same algorithm."""
-    vw = VowpalWabbit(vw_text(X, y), y.tolist(), vw_options(X.shape[1]), folder)
+    vw = VowpalWabbit(vw_text(X, y), (y > 0.0).tolist(), vw_options(X.shape[1]), folder)
     if expected is not None:
-        found, parsed = vw.native_mistakes(), vw.mistakes_of_signs()
+        found, parsed = vw.native_mistakes(), vw.parsed()()
         if abs(found - parsed) > 1:
             raise RuntimeError(
                 f"Vowpal Wabbit made {found} mistakes in its native path, {parsed} in Python's"

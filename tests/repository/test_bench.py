@@ -19,7 +19,7 @@ from scipy import sparse
 from omtl.data.rows import rows_of
 from omtl.sklearn.parameters import TABLE
 from omtl.util.paths import RESULTS, ROOT
-from scripts.bench import grids, limits, ours, page, streams, table_streams, targets
+from scripts.bench import grids, limits, ours, page, rivals, streams, table_streams, targets
 from scripts.bench.__main__ import PARTS, conclude, main
 from scripts.bench.effort import QUICK
 from scripts.bench.kernels import benchmarks
@@ -187,6 +187,16 @@ def test_what_is_not_to_be_counted_is_taken_off() -> None:
     ready = Contender("ours", 1, lambda: lambda: None, clock=lambda: float(next(now)))
     _, its = measure(Benchmark("K", "dense", (ready, contender), 1, 2, 2), QUICK)
     assert its.ratio_median == pytest.approx(1.0 / 5.0)
+
+
+def test_vowpal_wabbits_ties_count_as_ours(tmp_path: Path) -> None:
+    """Both sides of the comparison answer a tie with −1: here each example is one."""
+    X, y = sparse.csr_array(np.eye(6)), np.array([-1.0, -1.0, 1.0, -1.0, -1.0, 1.0])
+    vw = rivals.VowpalWabbit(
+        rivals.vw_text(X, y), (y > 0.0).tolist(), rivals.vw_options(6), tmp_path
+    )
+    ready = ours.ready(ours.KERNELS["OGD"], X, y, 1)
+    assert vw.parsed()() == vw.native_mistakes() == ours.mistakes_of_signs(ready) == 2
 
 
 def played(name: str, n_tasks: int) -> tuple[ours.Kernel, ours.Play]:
