@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from omtl.sklearn.base import MultiTaskClassifier
 from scripts.bench import streams
 from scripts.bench.effort import Effort
 from scripts.bench.measure import Benchmark, Contender, Go
-from scripts.bench.rivals import VowpalWabbit, river_play, vw_options, vw_text
+from scripts.bench.rivals import VowpalWabbit, river_play
 
 N_FEATURES = 100
 MINI_BATCH = 100
@@ -75,13 +75,11 @@ def of_examples(
         begun = linear_model.PAClassifier(mode=0, learn_intercept=False)
         return lambda: river_play(begun, dicts, labels)
 
-    options = vw_options(N_FEATURES)
-    wabbit = VowpalWabbit(vw_text(X, y), labels, options, folder)
     contenders = (
         Contender("ours", y.size, ours),
         Contender("our river adapter", y.size, adapted),
         Contender("river", y.size, river),
-        Contender("Vowpal Wabbit, Python", y.size, wabbit.parsed),
+        Contender("Vowpal Wabbit, Python", y.size, VowpalWabbit(X, y, folder).parsed),
     )
     return Benchmark(name, "one by one", contenders, m, N_FEATURES, N_FEATURES)
 
@@ -113,10 +111,9 @@ def of_arrays(name: str, learner: tuple[Any, int], X: np.ndarray, y: np.ndarray)
 
         return go
 
-    contenders: tuple[tuple[str, Callable[[], Go]], ...] = (
-        ("bare loop", bare),
-        ("fit", whole),
-        ("partial_fit, 100 at a time", in_parts),
+    contenders = (
+        Contender("bare loop", y.size, bare),
+        Contender("fit", y.size, whole),
+        Contender("partial_fit, 100 at a time", y.size, in_parts),
     )
-    made = tuple(Contender(called, y.size, start) for called, start in contenders)
-    return Benchmark(name, "arrays", made, m, N_FEATURES, N_FEATURES)
+    return Benchmark(name, "arrays", contenders, m, N_FEATURES, N_FEATURES)

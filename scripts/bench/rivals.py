@@ -13,7 +13,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from river import linear_model, optim
 from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 
-from scripts.bench.measure import Contender, Go
+from scripts.bench.measure import Contender, Go, once
 from scripts.bench.ours import ETA
 from scripts.bench.streams import Rows
 
@@ -131,7 +130,6 @@ def vw_text(X: Rows, y: np.ndarray) -> list[str]:
     ]
 
 
-@dataclass
 class VowpalWabbit:
     """Examples in all the ways that Vowpal Wabbit takes them.
 
@@ -139,13 +137,10 @@ class VowpalWabbit:
     `held` are those of the last call.
     """
 
-    text: list[str]
-    labels: list[bool]
-    options: str
-    folder: Path
-    held: list[tuple[vowpalwabbit.Workspace, list[vowpalwabbit.Example]]] = field(
-        default_factory=list
-    )
+    def __init__(self, X: Rows, y: np.ndarray, folder: Path) -> None:
+        self.text, self.labels = vw_text(X, y), (y > 0.0).tolist()
+        self.options, self.folder = vw_options(X.shape[1]), folder
+        self.held: list[tuple[vowpalwabbit.Workspace, list[vowpalwabbit.Example]]] = []
 
     def __del__(self) -> None:
         """Give back the examples of the last call."""
@@ -227,17 +222,10 @@ class VowpalWabbit:
         model.finish()
         return wrong
 
-    def seconds_of_one(self, clock: Callable[[], float]) -> float:
-        """Return the time of one native pass, with all that happens once."""
-        go = self.passes()
-        before = clock()
-        go()
-        return clock() - before
-
 
 def vowpal_wabbit(X: Rows, y: np.ndarray, folder: Path, expected: int | None) -> list[Contender]:
     """Return the ways of Vowpal Wabbit; `expected` are the mistakes of the same algorithm."""
-    vw = VowpalWabbit(vw_text(X, y), (y > 0.0).tolist(), vw_options(X.shape[1]), folder)
+    vw = VowpalWabbit(X, y, folder)
     if expected is not None:
         found, parsed = vw.native_mistakes(), vw.parsed()()
         if abs(found - parsed) > 1:
@@ -250,7 +238,7 @@ def vowpal_wabbit(X: Rows, y: np.ndarray, folder: Path, expected: int | None) ->
             PASSES * y.size,
             partial(vw.passes, PASSES),
             clock=clock,
-            beside=partial(vw.seconds_of_one, clock),
+            beside=partial(once, Contender("one pass", y.size, vw.passes, clock=clock)),
         )
         for what, clock in (("core", time.process_time), ("elapsed", time.perf_counter))
     ]

@@ -192,9 +192,7 @@ def test_what_is_not_to_be_counted_is_taken_off() -> None:
 def test_vowpal_wabbits_ties_count_as_ours(tmp_path: Path) -> None:
     """Both sides of the comparison answer a tie with −1: here each example is one."""
     X, y = sparse.csr_array(np.eye(6)), np.array([-1.0, -1.0, 1.0, -1.0, -1.0, 1.0])
-    vw = rivals.VowpalWabbit(
-        rivals.vw_text(X, y), (y > 0.0).tolist(), rivals.vw_options(6), tmp_path
-    )
+    vw = rivals.VowpalWabbit(X, y, tmp_path)
     ready = ours.ready(ours.KERNELS["OGD"], X, y, 1)
     assert vw.parsed()() == vw.native_mistakes() == ours.mistakes_of_signs(ready) == 2
 
