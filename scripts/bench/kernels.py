@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 
 from omtl.data.rows import SparseRows
 from omtl.data.triplets import BLOCK, Triplets
@@ -18,7 +17,7 @@ from scripts.bench import limits, numpy_forms, ours, rivals, streams
 from scripts.bench.effort import Effort
 from scripts.bench.measure import Benchmark, Contender, Go, once
 from scripts.bench.numpy_forms import affordable, transcription
-from scripts.bench.ours import KERNELS, MULTI, SINGLE, Kernel, Play
+from scripts.bench.ours import KERNELS, MULTI, SINGLE, Kernel, Play, rows_of
 
 FEATURES = 100
 TASKS = 9
@@ -74,19 +73,6 @@ def counterpart_of(kernel: Kernel, ready: Play) -> Contender:
     passes = ours.passes_of(places, ours.trace_of(other), other)
     start = partial(partial, ours.mistakes, other)
     return Contender("single-task", ready.size, start, passes=passes)
-
-
-def rows_of(ready: Play) -> tuple[streams.Rows, np.ndarray]:
-    """Return the examples of a play in their order, for a library."""
-    rows, order = ready.examples.rows, ready.stream.example
-    if isinstance(rows, SparseRows):
-        X: streams.Rows = sparse.csr_array(
-            (rows.values, rows.indices, rows.indptr.astype(np.int32)),
-            shape=(ready.examples.y.size, ready.shape.n_features),
-        )
-    else:
-        X = rows.X
-    return X[order], ready.examples.y[order]
 
 
 MORE = 8

@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from omtl.data.rows import SparseRows
 from omtl.data.triplets import Triplets
 from omtl.learners.similarity import OMTRSL, SimilarityLearner
 from omtl.reference import Given, baselines, interaction, network, similarity
 from omtl.reference.transcriptions import steps_of, transcriptions
 from scripts.bench.measure import Go
-from scripts.bench.ours import ETA, Play
+from scripts.bench.ours import ETA, Play, rows_of
 
 MULTIPLIED_OUT = (interaction.__name__, network.__name__)
 """Modules whose transcriptions multiply out Kronecker products, of (n_tasks · n_features)²."""
@@ -35,21 +34,10 @@ def affordable(ready: Play) -> bool:
 
 def given(ready: Play) -> list[list[Given]]:
     """Return the rounds of a play as a transcription reads them, rows written out."""
-    examples, stream = ready.examples, ready.stream
-    rows = examples.rows
-
-    def row(i: int) -> np.ndarray:
-        if not isinstance(rows, SparseRows):
-            return rows.X[i]
-        x = np.zeros(ready.shape.n_features)
-        part = slice(rows.indptr[i], rows.indptr[i + 1])
-        x[rows.indices[part]] = rows.values[part]
-        return x
-
-    events = [
-        Given(row(i), float(examples.y[i]), int(examples.task[i]), int(node))
-        for i, node in zip(stream.example, stream.node, strict=True)
-    ]
+    (X, y), stream = rows_of(ready), ready.stream
+    written_out = X if isinstance(X, np.ndarray) else X.toarray()
+    told = zip(written_out, y, ready.examples.task[stream.example], stream.node, strict=True)
+    events = [Given(x, float(label), int(task), int(node)) for x, label, task, node in told]
     return [events[a:b] for a, b in zip(stream.start[:-1], stream.start[1:], strict=True)]
 
 

@@ -7,11 +7,12 @@ from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from omtl.data.examples import Examples
 from omtl.data.networks import mixing_matrix, modes
 from omtl.data.preparation import Fed, in_order
-from omtl.data.rows import square_norms
+from omtl.data.rows import SparseRows, square_norms
 from omtl.data.streams import Stream, Tasks, checkpoints
 from omtl.kernel.loop import run
 from omtl.kernel.play import Trace, play
@@ -91,6 +92,15 @@ def mistakes_of_signs(ready: Play) -> int:
     record = Record(scores, np.zeros(scores.size, dtype=bool))
     run(learner, learner.new_state(shape), examples, stream, record)
     return int(np.sum((scores > 0.0) != (examples.y[stream.example] > 0.0)))
+
+
+def rows_of(ready: Play) -> tuple[streams.Rows, np.ndarray]:
+    """Return the examples of a play in their order, for a library."""
+    rows, y, order = ready.examples.rows, ready.examples.y, ready.stream.example
+    if not isinstance(rows, SparseRows):
+        return rows.X[order], y[order]
+    parts = (rows.values, rows.indices, rows.indptr.astype(np.int32))
+    return sparse.csr_array(parts, shape=(y.size, ready.shape.n_features))[order], y[order]
 
 
 class Places(NamedTuple):

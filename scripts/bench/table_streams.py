@@ -25,9 +25,9 @@ from omtl.reference.transcriptions import transcriptions
 from omtl.tables.plan import Cell, describe, descriptions, plan_table
 from omtl.util.errors import UserError
 from scripts.bench.effort import Effort
-from scripts.bench.kernels import benchmark, elsewhere, played, rows_of, slow_forms
+from scripts.bench.kernels import benchmark, elsewhere, played, slow_forms
 from scripts.bench.measure import Benchmark
-from scripts.bench.ours import ETA, Play
+from scripts.bench.ours import ETA, Play, rows_of
 
 POOLED = Perceptron(eta=ETA, margin=1.0, pooled=True)
 
