@@ -89,11 +89,10 @@ def arrays(rng: Rng, folder: Path) -> None:  # noqa: ARG001
     from omtl.sklearn import COML, PassiveAggressive
 
     good = rng.standard_normal((N, D))
-    X: object = good.copy()
     y: object = Y
     task: object = rng.integers(0, 2, N)
     change = int(rng.integers(12))
-    changed = [
+    changed: list[Callable[[], object]] = [
         lambda: np.asfortranarray(good),
         lambda: good[::-1],
         lambda: np.repeat(good, 2, axis=0)[::2],
@@ -307,7 +306,7 @@ def main() -> int:
         counts = (each, each - taken - len(faults), taken, len(faults))
         print(kind, *counts, flush=True)
         if each * len(KINDS) >= CASES:
-            record("fuzz", COLUMNS, [kind, *map(str, counts)], [*KINDS])
+            record("fuzz", COLUMNS, [kind, *map(str, counts)], KINDS)
     print(f"{each * len(kinds)} cases of {', '.join(kinds)}: {len(found)} did not end well")
     print("\n".join(found))
     return 1 if found else 0

@@ -12,18 +12,18 @@ from __future__ import annotations
 
 import argparse
 import ast
-import copy
 import os
 import random
+import shlex
 import shutil
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -74,20 +74,12 @@ LOADED = (
 
 COPIED = ("omtl", "data_fetchers", "tests", "conf", "experiments", "scripts", "examples", "results")
 
-COMPARISONS = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-}
-
-SIGNS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
+PAIRS = (
+    *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.In, ast.NotIn)),
+    *((ast.Is, ast.IsNot), (ast.And, ast.Or), (ast.Add, ast.Sub), (ast.Mult, ast.Div)),
+)
+OTHER = {one: other for pair in PAIRS for one, other in (pair, pair[::-1])}
+"""Operators, each with the one that stands in its place in a mutant."""
 
 
 @dataclass(frozen=True)
@@ -114,25 +106,26 @@ class Mutant:
         return f"{self.module}: {self.place}"
 
 
-def changes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what a node of the code may be changed to."""
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARISONS:
-        yield ast.Compare(
-            node.left, [COMPARISONS[type(node.ops[0])](), *node.ops[1:]], node.comparators
-        )
-    elif isinstance(node, ast.BinOp) and type(node.op) in SIGNS:
-        yield ast.BinOp(node.left, SIGNS[type(node.op)](), node.right)
-    elif isinstance(node, ast.BoolOp):
-        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-        yield ast.BoolOp(other, node.values)
-    elif isinstance(node, ast.Constant) and type(node.value) in (int, float, bool):
-        yield ast.Constant(not node.value if type(node.value) is bool else node.value + 1)
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
-        yield node.operand
-    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        yield ast.Pass()
-    elif isinstance(node, ast.If):
-        yield ast.If(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
+def changed(node: Any) -> ast.AST | None:
+    """Return what a node of the code is changed to, if it can be."""
+    match node:
+        case ast.Compare(left, [first, *more], right) if type(first) in OTHER:
+            return ast.Compare(left, [OTHER[type(first)](), *more], right)
+        case ast.BinOp(left, sign, right) if type(sign) in OTHER:
+            return ast.BinOp(left, OTHER[type(sign)](), right)
+        case ast.BoolOp(operator, values):
+            return ast.BoolOp(OTHER[type(operator)](), values)
+        case ast.Constant(bool(value)):
+            return ast.Constant(not value)
+        case ast.Constant(int(value) | float(value)):
+            return ast.Constant(value + 1)
+        case ast.UnaryOp(ast.Not() | ast.USub(), operand):
+            return operand
+        case ast.Expr(ast.Call()):
+            return ast.Pass()
+        case ast.If(test, body, orelse):
+            return ast.If(ast.UnaryOp(ast.Not(), test), body, orelse)
+    return None
 
 
 def mutants(module: str) -> list[Mutant]:
@@ -143,26 +136,19 @@ def mutants(module: str) -> list[Mutant]:
         if isinstance(node, ast.FunctionDef):
             names |= dict.fromkeys(ast.walk(node), node.name)
     found = []
-    for parent in [node for node in ast.walk(tree) if names.get(node)]:
+    for parent in filter(names.get, ast.walk(tree)):
         for field, value in ast.iter_fields(parent):
-            places = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
-            for number, node in places:
-                for change in changes(node) if isinstance(node, ast.AST) else ():
+            places = value if isinstance(value, list) else [value]
+            for number, node in enumerate(places):
+                if change := changed(node):
+                    others = [*places[:number], change, *places[number + 1 :]]
+                    setattr(parent, field, others if places is value else change)
+                    source = ast.unparse(tree)
+                    setattr(parent, field, value)
                     before, after = (" ".join(ast.unparse(each).split()) for each in (node, change))
                     place = f"{names[parent]}: {before[:80]} → {after[:80]}"
-                    found.append(Mutant(module, place, _with(tree, parent, field, number, change)))
+                    found.append(Mutant(module, place, source))
     return found
-
-
-def _with(tree: ast.Module, parent: ast.AST, field: str, number: int | None, to: ast.AST) -> str:
-    """Return the code with one node in place of another."""
-    value = getattr(parent, field)
-    changed = to if number is None else [*value[:number], to, *value[number + 1 :]]
-    setattr(parent, field, changed)
-    try:
-        return ast.unparse(ast.fix_missing_locations(copy.deepcopy(tree)))
-    finally:
-        setattr(parent, field, value)
 
 
 def drawn(module: str, each: int, seed: int) -> list[Mutant]:
@@ -175,9 +161,8 @@ def survives(mutant: Mutant, place: Path, seconds: float | None = None) -> bool:
     """Whether all tests of its module pass in time with a mutant in a copy of the checkout."""
     path = place / mutant.module
     good = path.read_text(encoding="utf-8")
-    names, _, chosen = TARGETS[mutant.module].partition(" -k ")
-    tests = [str(path) for name in names.split() for path in place.glob(f"tests/*/{name}")]
-    tests += ["-k", chosen.strip("'")] if chosen else []
+    words = shlex.split(TARGETS[mutant.module])
+    tests = [str(one) for word in words for one in [*place.glob(f"tests/*/{word}")] or [word]]
     path.write_text(mutant.source, encoding="utf-8")
     try:
         return _status_of(["-x", "-p", "no:cacheprovider", *tests], place, seconds) == 0
@@ -230,7 +215,7 @@ def main() -> int:
     command.add_argument("--each", type=int, default=EACH)
     command.add_argument("--seed", type=int, default=0)
     options = command.parse_args()
-    known = yaml.safe_load((ROOT / "scripts" / "mutants.yaml").read_text(encoding="utf-8")) or {}
+    known = yaml.safe_load((ROOT / "scripts" / "mutants.yaml").read_text(encoding="utf-8"))
     unexplained: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -248,19 +233,17 @@ def main() -> int:
                 )
             seconds = TIMES * (time.monotonic() - began)
             print(f"{module}: tests took {seconds / TIMES:.0f} s", flush=True)
-            counts = [0, 0, 0]
+            counts = dict.fromkeys(OUTCOMES, 0)
             for mutant in drawn(module, options.each, options.seed):
-                survived = survives(mutant, place, seconds)
-                why = known.get(mutant.name)
-                outcome = 0 if not survived else 1 if why else 2
+                outcome = "explained" if mutant.name in known else "survived"
+                if not survives(mutant, place, seconds):
+                    outcome = "noticed"
                 counts[outcome] += 1
-                unexplained += [mutant.name] if outcome == 2 else []
-                print(
-                    f"{('noticed', 'explained', 'survived')[outcome]:10}{mutant.name}", flush=True
-                )
+                unexplained += [mutant.name] if outcome == "survived" else []
+                print(f"{outcome:10}{mutant.name}", flush=True)
             if (options.each, options.seed) == (EACH, 0):
-                row = [module, str(sum(counts)), *map(str, counts)]
-                record("mutants", COLUMNS, row, [*TARGETS])
+                row = [module, *map(str, (sum(counts.values()), *counts.values()))]
+                record("mutants", COLUMNS, row, TARGETS)
     print(f"{len(unexplained)} survived of which nothing is said")
     print("\n".join(unexplained))
     return 1 if unexplained else 0
