@@ -29,12 +29,12 @@ def summed_up(trials: list[Trial]) -> list[tuple[str, ...]]:
     became = {kind: fault.becomes for kind, fault in FAULTS.items()}
     became |= {kind: text for kind, (_, text) in OTHERS.items()}
     rows: list[tuple[str, ...]] = []
-    for kind in [kind for kind in became if any(trial.kind == kind for trial in trials)]:
-        mine = [trial for trial in trials if trial.kind == kind]
-        kept = sorted({trial.kept for trial in mine})
-        of = " to ".join(map(str, dict.fromkeys([kept[0], kept[-1]]))) + f" of {UNITS}"
-        good, again = sum(not trial.fault for trial in mine), sum(trial.again for trial in mine)
-        rows.append((kind, str(len(mine)), str(good), of, str(again), became[kind]))
+    for kind, text in became.items():
+        if mine := [trial for trial in trials if trial.kind == kind]:
+            kept = sorted({trial.kept for trial in mine})
+            of = " to ".join(map(str, dict.fromkeys([kept[0], kept[-1]]))) + f" of {UNITS}"
+            good, again = sum(not trial.fault for trial in mine), sum(trial.again for trial in mine)
+            rows.append((kind, str(len(mine)), str(good), of, str(again), text))
     return rows
 
 

@@ -77,15 +77,12 @@ def refused(run: Run) -> None:
 def disk_full(place: Place, moments: random.Random, calm: Calm) -> None:
     """Run on a disk too small; without the right to mount one, with files bounded in size."""
     if not can_mount():
-        run = place.start(limit=moments.randrange(1, calm.largest))
-        run.wait()
-        refused(run)
+        refused(place.run(limit=moments.randrange(1, calm.largest)))
         return
     pages = moments.randrange(8, calm.pages)
     mount(place.folder, "-t", "tmpfs", "-o", f"size={pages * 4096},mode=755", "none")
     write_experiment(place.folder)
-    run = place.start()
-    run.wait()
+    run = place.run()
     mount(place.folder, "-o", f"remount,size={calm.pages * 8192}")
     refused(run)
 

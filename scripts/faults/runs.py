@@ -176,9 +176,9 @@ class Place:
         self.server.order(self.folder, parallel, out, err, limit)
         return Run(self.server, out, err)
 
-    def run(self) -> Run:
+    def run(self, parallel: str = "threads", limit: int = 0) -> Run:
         """Run the command undisturbed."""
-        run = self.start()
+        run = self.start(parallel, limit)
         run.wait()
         return run
 

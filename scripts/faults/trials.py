@@ -31,17 +31,14 @@ class Trial:
         The fault.
     kept : int
         How many units were stored when the run had ended.
-    computed : int
-        How many the run after it computed.
     again : int
-        How many of those that were stored it wrote again.
+        How many of them the run after it wrote again.
     fault : str
         What did not hold; empty if all did.
     """
 
     kind: str
     kept: int = 0
-    computed: int = 0
     again: int = 0
     fault: str = ""
 
@@ -55,7 +52,7 @@ def attempt(kind: str, place: Place, moments: random.Random, calm: Calm) -> Tria
         If the run had ended before.
     """
     kept: dict[str, tuple[str, int]] = {}
-    computed = again = 0
+    again = 0
     try:
         FAULTS[kind].happen(place, moments, calm)
         kept = place.stored()
@@ -70,8 +67,8 @@ def attempt(kind: str, place: Place, moments: random.Random, calm: Calm) -> Tria
         demand(again == 0, f"{again} stored units were written again")
         demand(not place.left_over(), f"left over: {place.left_over()}")
     except BrokenError as fault:
-        return Trial(kind, len(kept), computed, again, str(fault))
-    return Trial(kind, len(kept), computed, again)
+        return Trial(kind, len(kept), again, str(fault))
+    return Trial(kind, len(kept), again)
 
 
 def undisturbed(folder: Path, server: Server) -> Calm:
@@ -79,8 +76,7 @@ def undisturbed(folder: Path, server: Server) -> Calm:
     seconds, peaks = [], []
     for parallel in ("processes", "threads", "threads"):
         with place_in(folder, server) as place:
-            run = place.start(parallel)
-            run.wait()
+            run = place.run(parallel)
             demand(run.status == 0 and not run.told, f"undisturbed: {run.status}: {run.told}")
             demand(place.computed() == UNITS == len(place.stored()), "not all units are stored")
             seconds.append(run.seconds)
