@@ -7,7 +7,6 @@ cannot be had, as on a machine without a network, are told and are no fault.
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 import subprocess
@@ -30,6 +29,13 @@ FREE = re.compile(
 """Licences under which a package may be used beside MIT code."""
 
 
+def run(*words: str, check: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run a module of this Python, and keep what it prints."""
+    return subprocess.run(
+        [sys.executable, "-m", *words], check=check, capture_output=True, text=True
+    )
+
+
 def locked(lock: str) -> dict[str, tuple[str, int]]:
     """Return the version and the number of hashes of each package that a lock file pins."""
     return {
@@ -49,12 +55,7 @@ def faults_of_lock(name: str, lock: str) -> list[str]:
 
 def licences() -> list[tuple[str, str, str]]:
     """Return name, version and licence of each installed package that a lock file pins."""
-    told = subprocess.run(
-        [sys.executable, "-m", "piplicenses", "--format=json", "--with-system"],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
+    told = run("piplicenses", "--format=json", "--with-system", check=True).stdout
     known = {
         row["Name"].lower().replace("_", "-"): (row["Version"], " ".join(row["License"].split()))
         for row in json.loads(told)
@@ -74,22 +75,8 @@ def faults_of_licences(rows: list[tuple[str, str, str]]) -> list[str]:
 
 def advisories() -> tuple[list[str], str]:
     """Return the known vulnerabilities of the locked packages, and what was looked at."""
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pip_audit",
-            "--disable-pip",
-            "--require-hashes",
-            "--format=json",
-            "--progress-spinner=off",
-            "-r",
-            str(FOLDER / "test.lock"),
-        ],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    flags = "--disable-pip --require-hashes --format=json --progress-spinner=off"
+    done = run("pip_audit", *flags.split(), "-r", str(FOLDER / "test.lock"))
     try:
         packages = json.loads(done.stdout)["dependencies"]
     except (json.JSONDecodeError, KeyError):
@@ -108,16 +95,14 @@ def main() -> int:
     faults = []
     for path in sorted(FOLDER.glob("*.lock")):
         faults += faults_of_lock(path.name, path.read_text(encoding="utf-8"))
-    check = subprocess.run(
-        [sys.executable, "-m", "pip", "check"], check=False, capture_output=True, text=True
-    )
+    check = run("pip", "check")
     if check.returncode:
         faults += check.stdout.splitlines()
     rows = licences()
     faults += faults_of_licences(rows)
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([("package", "version", "licence"), *rows])
-    LICENCES.write_text(text.getvalue(), encoding="utf-8")
+    with LICENCES.open("w", encoding="utf-8", newline="") as file:
+        columns = ("package", "version", "licence")
+        csv.writer(file, lineterminator="\n").writerows([columns, *rows])
     found, looked_at = advisories()
     faults += found
     print(f"{len(rows)} packages: hashes, consistency and licences looked at; {looked_at}")

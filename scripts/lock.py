@@ -19,27 +19,19 @@ LOCKS = {
 }
 """What each lock holds; each is constrained by the one before, so that versions agree."""
 
-FLAGS = "--universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url"
+FLAGS = (
+    "--universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url "
+    "--no-strip-extras --quiet"
+)
 
 if __name__ == "__main__":
     constraint: list[str] = []
     for name, sources in LOCKS.items():
-        output = ["--output-file", f"requirements/{name}.lock"]
-        command = [
-            "-m",
-            "uv",
-            "pip",
-            "compile",
-            *sources,
-            *output,
-            *FLAGS.split(),
-            *constraint,
-            *sys.argv[1:],
-        ]
+        lock = f"requirements/{name}.lock"
+        command = [sys.executable, "-m", "uv", "pip", "compile", *sources, "--output-file", lock]
+        command += [*FLAGS.split(), *constraint, *sys.argv[1:]]
         if name != "build":
-            constraint = ["-c", f"requirements/{name}.lock"]
-        result = subprocess.run(
-            [sys.executable, *command, "--no-strip-extras", "--quiet"], cwd=ROOT, check=False
-        )
+            constraint = ["-c", lock]
+        result = subprocess.run(command, cwd=ROOT, check=False)
         if result.returncode:
             sys.exit(result.returncode)
