@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Effort(NamedTuple):
-    """How much a run does; by default all.
+    """How much a run does; by default, a full one.
 
     Parameters
     ----------
