@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from omtl.evidence.board import Asked, Board, beside_median, numbers
 from omtl.evidence.board_sharing import counted, sharing
@@ -16,7 +16,7 @@ from omtl.evidence.board_text import lines
 from omtl.evidence.comparisons import REGION
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.board import Made, from_results
-from omtl.site.charts import Scale
+from omtl.site.charts import Scale, picture
 from omtl.site.gather import Sources
 
 LONGER = {
@@ -168,35 +168,30 @@ def front(rows: list[dict[str, Any]]) -> Markup:
             best = y
             edge.append((across(x), down(y), label))
     parts = [
-        Markup('<circle class="entrant" cx="{:.1f}" cy="{:.1f}" r="4"><title>{}</title></circle>')
-        .format(across(x), down(y), f"{label}: Elo {y:.0f}, time {10**x:.2g}")
+        f'<circle class="entrant" cx="{across(x):.1f}" cy="{down(y):.1f}" r="4">'
+        f"<title>{escape(label)}: Elo {y:.0f}, time {10**x:.2g}</title></circle>"
         for x, y, label in points
-    ]  # fmt: skip
+    ]
     corners = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in edge)
-    parts.append(Markup('<polyline class="edge" points="{}"/>').format(corners))
+    parts.append(f'<polyline class="edge" points="{corners}"/>')
     parts += [
-        Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>').format(
-            x - 6, y - 6, label
-        )
+        f'<text x="{x - 6:.1f}" y="{y - 6:.1f}" text-anchor="end">{escape(label)}</text>'
         for x, y, label in edge
     ]
     parts += [
-        Markup('<text class="told-scale" x="{:.1f}" y="352" text-anchor="middle">{}</text>').format(
-            across(math.log10(tick)), f"{tick:g}×"
-        )
+        f'<text class="told-scale" x="{across(math.log10(tick)):.1f}" y="352" '
+        f'text-anchor="middle">{tick:g}×</text>'
         for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
-        if min(xs) - 0.3 < math.log10(tick) < max(xs) + 0.1
+        if across.low < math.log10(tick) < across.high
     ]
     parts += [
-        Markup('<text class="told-scale" x="52" y="{:.1f}" text-anchor="end">{}</text>').format(
-            down(tick) + 4, tick
-        )
+        f'<text class="told-scale" x="52" y="{down(tick) + 4:.1f}" text-anchor="end">{tick}</text>'
         for tick in range(400, 2000, 200)
-        if min(ys) - 30 < tick < max(ys) + 30
+        if down.low < tick < down.high
     ]
-    label = "Ratings against time; the line joins learners that no other beats in both"
-    return Markup(
-        '<svg class="chart front" viewBox="0 0 720 380" role="img" aria-label="{}">{}'
+    parts.append(
         '<text class="told-scale" x="375" y="374" text-anchor="middle">time of the whole grid, '
-        "relative to the median learner's</text></svg>"
-    ).format(label, Markup("").join(parts))
+        "relative to the median learner's</text>"
+    )
+    label = "Ratings against time; the line joins learners that no other beats in both"
+    return picture("front", 720, 380, label, parts)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from markupsafe import Markup, escape
@@ -17,11 +18,9 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 
 from omtl.figures.colours import colours_of
 
-N_COLOURS = 8
-"""Number of line colours in the style sheet; further lines differ by their dashes."""
-
 PAGE_COLOURS = (5, 7, 4, 6, 3, 2, 1, 0)
-"""The style sheet's number for each colour of `omtl.figures.colours`."""
+"""The style sheet's number for each colour of `omtl.figures.colours`; further lines differ by their
+dashes."""
 
 DOT = 3.2
 """Radius of the dot of a repeat."""
@@ -30,10 +29,8 @@ DOT = 3.2
 def shown(value: float) -> str:
     """Return a number as an axis label."""
     if value != 0 and (abs(value) >= 1e5 or abs(value) < 1e-3):
-        mantissa, _, power = f"{value:.3g}".partition("e")
-        if not power:
-            mantissa, _, power = f"{value:.2e}".partition("e")
-            mantissa = mantissa.rstrip("0").rstrip(".")
+        mantissa, _, power = f"{value:.2e}".partition("e")
+        mantissa = mantissa.rstrip("0").rstrip(".")
         raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
         return f"10{raised}" if mantissa == "1" else f"{mantissa}·10{raised}"
     return f"{value:.6g}".replace("-", "−")
@@ -75,8 +72,8 @@ class Scale:
     def ticks(self, most: int) -> list[float]:
         """Return round numbers along the axis."""
         if self.kind == "log1p":
-            found = [0.0, *(2.0**k for k in range(64))]
-            found = [found[0], *found[1 :: 1 + int(math.log2(self.high + 1)) // most]]
+            step = 1 + int(math.log2(self.high + 1)) // most
+            found = [0.0, *(2.0**k for k in range(0, 64, step))]
         elif self.kind == "log" and self.high / self.low >= 100:
             found = list(LogLocator(numticks=most).tick_values(self.low, self.high))
         else:
@@ -86,38 +83,35 @@ class Scale:
         return [float(v) for v in found if self.low - slack <= v <= self.high + slack]
 
 
-def _axis_below(scale: Scale, y: float, label: str, top: float) -> Markup:
-    parts = [Markup('<g class="axis">')]
-    for tick in scale.ticks(6):
-        x = scale(tick)
-        parts.append(
-            Markup('<line x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>').format(x, top, y)
-            + Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>').format(
-                x, y + 15, shown(tick)
-            )
-        )
-    middle = (scale.start + scale.end) / 2
-    parts.append(
-        Markup(
-            '<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text></g>'
-        ).format(middle, y + 32, label)
+def picture(kind: str, width: float, height: float, label: str, parts: Iterable[str]) -> Markup:
+    """Return parts of a chart as one picture, which its label describes."""
+    return Markup(
+        f'<svg class="chart {kind}" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
+        f'aria-label="{escape(label)}">{"".join(parts)}</svg>'
     )
-    return Markup("").join(parts)
+
+
+def _axis_below(scale: Scale, y: float, label: str, top: float) -> str:
+    ticks = [
+        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top:.1f}" y2="{y:.1f}"/>'
+        f'<text x="{x:.1f}" y="{y + 15:.1f}" text-anchor="middle">{shown(tick)}</text>'
+        for tick in scale.ticks(6)
+        for x in [scale(tick)]
+    ]
+    middle = (scale.start + scale.end) / 2
+    return (
+        f'<g class="axis">{"".join(ticks)}<text class="label" x="{middle:.1f}" '
+        f'y="{y + 32:.1f}" text-anchor="middle">{escape(label)}</text></g>'
+    )
 
 
 def _stacked(places: Sequence[float]) -> list[int]:
     """Return how high to stack each dot so that none covers another."""
     heights = [0] * len(places)
-    for number in sorted(range(len(places)), key=lambda i: places[i]):
-        near = {
-            heights[other]
-            for other in range(len(places))
-            if other != number
-            and places[other] <= places[number]
-            and (places[other], other) < (places[number], number)
-            and places[number] - places[other] < 2 * DOT
-        }
-        heights[number] = next(h for h in range(len(places) + 1) if h not in near)
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    for rank, i in enumerate(order):
+        near = {heights[j] for j in order[:rank] if places[i] - places[j] < 2 * DOT}
+        heights[i] = next(height for height in count() if height not in near)
     return heights
 
 
@@ -141,51 +135,39 @@ def number_line(
     unit, label : str
         The unit of the axis, and what the chart tells in words.
     """
-    ends = [ours[0] - ours[1], ours[0] + ours[1], *values]
-    if published:
-        spread = published[1] or 0.0
-        ends += [published[0] - spread, published[0] + spread]
+    pairs = [("published", *published)] if published else []
+    rows = [(name, mean, std or 0.0) for name, mean, std in (*pairs, ("ours", *ours))]
+    ends = [end for _, mean, std in rows for end in (mean - std, mean + std)] + list(values)
     low, high = min(ends), max(ends)
     room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
     scale = Scale(low - room, high + room, 82, 548)
-    finite = [v for v in values if math.isfinite(v)]
-    heights = _stacked([scale(v) for v in finite])
-    step = min(2 * DOT, 60 / (max(heights, default=0) + 1))
-    tall = (max(heights, default=0) + 1) * step if finite else 0
     parts = []
     y = 18.0
-    rows = [("published", published)] if published else []
-    for name, pair in [*rows, ("ours", ours)]:
-        assert pair is not None
-        mean, std = pair[0], pair[1] or 0.0
+    for name, mean, std in rows:
         parts.append(
-            Markup(
-                '<g class="{}"><text x="72" y="{:.1f}" text-anchor="end">{}</text>'
-                '<line x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>'
-                '<circle cx="{:.1f}" cy="{:.1f}" r="5"/></g>'
-            ).format(name, y + 4, name, scale(mean - std), scale(mean + std), y, y, scale(mean), y)
+            f'<g class="{name}"><text x="72" y="{y + 4:.1f}" text-anchor="end">{name}</text>'
+            f'<line x1="{scale(mean - std):.1f}" x2="{scale(mean + std):.1f}" '
+            f'y1="{y:.1f}" y2="{y:.1f}"/><circle cx="{scale(mean):.1f}" cy="{y:.1f}" r="5"/></g>'
         )
         y += 24
-    if finite:
-        base = y + tall - DOT
-        parts.append(
-            Markup('<g class="repeats"><text x="72" y="{:.1f}" text-anchor="end">{}</text>').format(
-                base - tall / 2 + 6, "repeats"
-            )
-        )
-        parts += [
-            Markup('<circle cx="{:.1f}" cy="{:.1f}" r="{}"><title>{}</title></circle>').format(
-                scale(v), base - h * step, DOT, shown(v)
-            )
-            for v, h in zip(finite, heights, strict=True)
+    if values:
+        heights = _stacked([scale(v) for v in values])
+        levels = max(heights) + 1
+        step = min(2 * DOT, 60 / levels)
+        base = y + levels * step - DOT
+        middle = base - levels * step / 2 + 6
+        dots = [
+            f'<circle cx="{scale(v):.1f}" cy="{base - height * step:.1f}" r="{DOT}">'
+            f"<title>{shown(v)}</title></circle>"
+            for v, height in zip(values, heights, strict=True)
         ]
-        parts.append(Markup("</g>"))
+        parts.append(
+            f'<g class="repeats"><text x="72" y="{middle:.1f}" text-anchor="end">repeats</text>'
+            f"{''.join(dots)}</g>"
+        )
         y = base + 6
-    y += 6
-    axis = _axis_below(scale, y, unit, 6)
-    return Markup(
-        '<svg class="chart numbers" viewBox="0 0 560 {:.0f}" role="img" aria-label="{}">{}{}</svg>'
-    ).format(y + (38 if unit else 22), label, axis, Markup("").join(parts))
+    axis = _axis_below(scale, y + 6, unit, 6)
+    return picture("numbers", 560, y + 44, label, [axis, *parts])
 
 
 @dataclass(frozen=True)
@@ -224,12 +206,6 @@ def _reach(curves: Sequence[Curve], log_y: bool) -> tuple[float, float]:
     return float(min(ends)), float(max(ends))
 
 
-def _spans_decades(curves: Sequence[Curve]) -> bool:
-    values = np.concatenate([c.y for c in curves])
-    positive = values[values > 0]
-    return positive.size == values.size and positive.max() / max(np.median(positive), 1e-300) > 20
-
-
 def lines(
     curves: Sequence[Curve], x_label: str, y_label: str, label: str, width: int = 560
 ) -> Markup:
@@ -237,71 +213,25 @@ def lines(
 
     An axis is logarithmic where its numbers are spaced by ratios (x) or span decades (y).
     """
-    drawn = [c for c in curves if c.kind != "published" and c.x.size]
+    drawn = [c for c in curves if c.kind != "published"]
     if not drawn:
         return Markup("")
     height = 300 if len(curves) > 1 else 190
-    all_x = np.concatenate([c.x for c in drawn])
-    log_y = len(drawn) > 1 and _spans_decades(drawn)
+    x, y = np.concatenate([c.x for c in drawn]), np.concatenate([c.y for c in drawn])
+    log_y = len(drawn) > 1 and y.min() > 0 and y.max() / np.median(y) > 20
     low, high = _reach(curves, log_y)
     room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
     y_range = (low / 1.2, high * 1.2) if log_y else (low - room, high + room)
     left, right, top, bottom = 62.0, width - 14.0, 10.0, height - 42.0
-    sx = Scale(float(all_x.min()), float(all_x.max()), left, right, scale_of(all_x))
+    sx = Scale(float(x.min()), float(x.max()), left, right, scale_of(x))
     sy = Scale(*y_range, bottom, top, "log" if log_y else "linear")
-    parts = [_axis_below(sx, bottom, x_label, top), Markup('<g class="axis">')]
-    for tick in sy.ticks(6):
-        y = sy(tick)
-        parts.append(
-            Markup('<line x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/>').format(left, right, y, y)
-            + Markup('<text x="{}" y="{:.1f}" text-anchor="end">{}</text>').format(
-                left - 6, y + 4, shown(tick)
-            )
+    groups = [
+        f'<g class="line c{colour} d{turn} {c.kind}" data-line="{number}">'
+        f"{_marks(c, sx, sy) if c.kind == 'published' else _curve(c, sx, sy, not log_y)}</g>"
+        for number, (c, (colour, turn)) in enumerate(
+            zip(curves, looks_of([c.label for c in curves]), strict=True)
         )
-    middle = (top + bottom) / 2
-    parts.append(
-        Markup(
-            '<text class="label" x="12" y="{0:.1f}" text-anchor="middle" '
-            'transform="rotate(-90 12 {0:.1f})">{1}</text></g>'
-        ).format(middle, y_label)
-    )
-
-    # What leaves the axes is cut off, not drawn along their edge.
-    window = Markup(
-        '<svg x="{0}" y="{1}" width="{2}" height="{3}" viewBox="{0} {1} {2} {3}">'
-    ).format(left, top, right - left, bottom - top)
-    looks = looks_of([c.label for c in curves])
-    for number, c in enumerate(curves):
-        colour, turn = looks[number]
-        parts.append(
-            Markup('<g class="line c{} d{} {}" data-line="{}">').format(
-                colour, turn, c.kind, number
-            )
-        )
-        if c.kind == "published":
-            parts += [  # an end of a curve has no x
-                Markup('<path d="M{:.1f} {:.1f}l9 -5v10z"/>').format(
-                    right if np.isnan(x) else sx(x), sy(y)
-                )
-                for x, y in zip(c.x, c.y, strict=True)
-            ]
-        else:
-            parts.append(window)
-            if c.std is not None and not log_y:
-                above = [(sx(x), sy(y + s)) for x, y, s in zip(c.x, c.y, c.std, strict=True)]
-                below = [(sx(x), sy(y - s)) for x, y, s in zip(c.x, c.y, c.std, strict=True)]
-                parts.append(
-                    Markup('<path class="band" d="{}Z"/>').format(_path([*above, *below[::-1]]))
-                )
-            points = [(sx(x), sy(y)) for x, y in zip(c.x, c.y, strict=True)]
-            parts.append(Markup('<path class="mean" d="{}"/></svg>').format(_path(points)))
-            if len(points) <= 12:
-                parts += [
-                    Markup('<circle cx="{:.1f}" cy="{:.1f}" r="2.6"/>').format(*point)
-                    for point in points
-                    if top <= point[1] <= bottom
-                ]
-        parts.append(Markup("</g>"))
+    ]
     numbers = {
         "scale": [sx.low, sx.high, sx.start, sx.end, sx.kind],
         "top": top,
@@ -317,23 +247,61 @@ def lines(
         ],
     }
     return Markup(
-        '<svg class="chart lines" viewBox="0 0 {} {}" role="img" tabindex="0" aria-label="{}" '
-        'data-numbers="{}">{}<line class="cursor" y1="{}" y2="{}" hidden=""/></svg>'
-    ).format(
-        width,
-        height,
-        label,
-        escape(json.dumps(numbers, separators=(",", ":"))),
-        Markup("").join(parts),
-        top,
-        bottom,
+        f'<svg class="chart lines" viewBox="0 0 {width} {height}" role="img" tabindex="0" '
+        f'aria-label="{escape(label)}" '
+        f'data-numbers="{escape(json.dumps(numbers, separators=(",", ":")))}">'
+        f"{_axis_below(sx, bottom, x_label, top)}{_axis_left(sy, left, right, y_label)}"
+        f'{"".join(groups)}<line class="cursor" y1="{top}" y2="{bottom}" hidden=""/></svg>'
+    )
+
+
+def _axis_left(scale: Scale, left: float, right: float, label: str) -> str:
+    ticks = [
+        f'<line x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{shown(tick)}</text>'
+        for tick in scale.ticks(6)
+        for y in [scale(tick)]
+    ]
+    middle = (scale.start + scale.end) / 2
+    return (
+        f'<g class="axis">{"".join(ticks)}<text class="label" x="12" y="{middle:.1f}" '
+        f'text-anchor="middle" transform="rotate(-90 12 {middle:.1f})">{escape(label)}</text></g>'
+    )
+
+
+def _marks(c: Curve, sx: Scale, sy: Scale) -> str:
+    """Return published values, which are at the right edge where they have no x."""
+    places = [(sx.end if np.isnan(x) else sx(x), sy(y)) for x, y in zip(c.x, c.y, strict=True)]
+    return "".join(f'<path d="M{x:.1f} {y:.1f}l9 -5v10z"/>' for x, y in places)
+
+
+def _curve(c: Curve, sx: Scale, sy: Scale, with_band: bool) -> str:
+    """Return a line; what leaves the axes is cut off, not drawn along their edge."""
+    places = [sx(x) for x in c.x]
+    points = [(x, sy(y)) for x, y in zip(places, c.y, strict=True)]
+    band = ""
+    if c.std is not None and with_band:
+        above = [(x, sy(y)) for x, y in zip(places, c.y + c.std, strict=True)]
+        below = [(x, sy(y)) for x, y in zip(places, c.y - c.std, strict=True)]
+        band = f'<path class="band" d="{_path([*above, *below[::-1]])}Z"/>'
+    dots = [
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6"/>'
+        for x, y in points
+        if len(points) <= 12 and sy.end <= y <= sy.start
+    ]
+    width, height = sx.end - sx.start, sy.start - sy.end
+    return (
+        f'<svg x="{sx.start}" y="{sy.end}" width="{width}" height="{height}" '
+        f'viewBox="{sx.start} {sy.end} {width} {height}">{band}'
+        f'<path class="mean" d="{_path(points)}"/></svg>{"".join(dots)}'
     )
 
 
 def looks_of(labels: Sequence[str]) -> list[tuple[int, int]]:
     """Return the style sheet's colour and dash numbers of each line."""
     found = colours_of(labels)
-    return [(PAGE_COLOURS[found[one] % N_COLOURS], found[one] // N_COLOURS) for one in labels]
+    looks = [divmod(found[label], len(PAGE_COLOURS)) for label in labels]
+    return [(PAGE_COLOURS[colour], turn) for turn, colour in looks]
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:
@@ -349,23 +317,12 @@ def heat_map(weights: np.ndarray, label: str) -> Markup:
     least, most = float(others.min()), float(others.max())
     shades = np.clip((weights - least) / (most - least or 1.0), 0.0, 1.0)
     squares = [
-        Markup(
-            '<rect x="{}" y="{}" width="{}" height="{}" fill-opacity="{:.3f}">'
-            "<title>{}</title></rect>"
-        ).format(
-            26 + size * j,
-            6 + size * i,
-            size - 1,
-            size - 1,
-            shades[i, j],
-            f"task {i + 1} from task {j + 1}: {weights[i, j]:.4g}",
-        )
-        for i in range(n_rows)
-        for j in range(n_columns)
+        f'<rect x="{26 + size * j}" y="{6 + size * i}" width="{size - 1}" height="{size - 1}" '
+        f'fill-opacity="{shades[i, j]:.3f}"><title>task {i + 1} from task {j + 1}: '
+        f"{weight:.4g}</title></rect>"
+        for (i, j), weight in np.ndenumerate(weights)
     ]
-    return Markup(
-        '<svg class="chart heat" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
-    ).format(32 + size * n_columns, 12 + size * n_rows, label, Markup("").join(squares))
+    return picture("heat", 32 + size * n_columns, 12 + size * n_rows, label, squares)
 
 
 def agreement(points: Sequence[tuple[float, float, str, str]], label: str) -> Markup:
@@ -375,25 +332,22 @@ def agreement(points: Sequence[tuple[float, float, str, str]], label: str) -> Ma
     ----------
     points : sequence of (published, ours, verdict, name)
     """
-    ratios = [(ours / published - 1.0) * 100 for published, ours, _, _ in points if published]
-    if not ratios:
+    shares = [
+        (100 * (ours / published - 1.0), *rest) for published, ours, *rest in points if published
+    ]
+    if not shares:
         return Markup("")
-    reach = min(60.0, max(12.0, *(abs(r) for r in ratios)))
+    reach = min(60.0, max(12.0, *(abs(share) for share, *_ in shares)))
     scale = Scale(-reach, reach, 24, 696)
-    parts = [_axis_below(scale, 62, "ours above or below the published number (%)", 8)]
-    parts.append(
-        Markup('<rect class="near-zone" x="{:.1f}" width="{:.1f}" y="8" height="54"/>').format(
-            scale(-10), scale(10) - scale(-10)
-        )
-    )
-    for (_, _, verdict, name), ratio in zip([p for p in points if p[0]], ratios, strict=True):
-        at = max(-reach, min(reach, ratio))
+    near, band = scale(-10), scale(10) - scale(-10)
+    parts = [
+        _axis_below(scale, 62, "ours above or below the published number (%)", 8),
+        f'<rect class="near-zone" x="{near:.1f}" width="{band:.1f}" y="8" height="54"/>',
+    ]
+    for share, verdict, name in shares:
+        x = scale(max(-reach, min(reach, share)))
         parts.append(
-            Markup('<line class="tick {}" x1="{x:.1f}" x2="{x:.1f}" y1="16" y2="54">').format(
-                verdict, x=scale(at)
-            )
-            + Markup("<title>{}: {}</title></line>").format(name, f"{ratio:+.1f} %")
+            f'<line class="tick {verdict}" x1="{x:.1f}" x2="{x:.1f}" y1="16" y2="54">'
+            f"<title>{escape(name)}: {share:+.1f} %</title></line>"
         )
-    return Markup(
-        '<svg class="chart agreement" viewBox="0 0 720 100" role="img" aria-label="{}">{}</svg>'
-    ).format(label, Markup("").join(parts))
+    return picture("agreement", 720, 100, label, parts)
