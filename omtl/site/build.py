@@ -137,7 +137,7 @@ def pages(
         page(f"table-{table.id}.html", "table.html", table=table, claims=of_table, forms=forms)
     for figure in figures:
         of_figure = [claim for claim in ledger if claim.row["decided_by"] == figure.id]
-        of_audit = [bound for bound in audit if bound.figure == figure.id]
+        of_audit = [bound for bound in audit if bound.row["figure"] == figure.id]
         page(
             f"figure-{figure.id}.html",
             "figure.html",

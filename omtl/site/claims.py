@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from omtl.evidence.claims import claims_of
 from omtl.evidence.ledger import least_effect, tests_of
 from omtl.site.gather import Sources
-from omtl.tables.committed import READINGS
+from omtl.site.text import plain
+from omtl.tables.committed import READINGS, rows
 
 OUTCOMES = ("holds", "undecided", "fails", "not run")
 """Outcomes, in display order."""
@@ -45,8 +47,11 @@ class Claim:
 
 def claims(sources: Sources) -> list[Claim]:
     """Return the ledger."""
+    quotes = {
+        (paper, one.id): plain(one.quote) for paper in sources.papers for one in claims_of(paper)
+    }
     found = []
-    for row in sources.claims:
+    for row in rows(sources.results / "claims.csv"):
         name = row["decided_by"]
         outcomes = {}
         for reading in READINGS:
@@ -58,7 +63,7 @@ def claims(sources: Sources) -> list[Claim]:
                 least_effect(tests) if row[f"{reading}_least_effect"] else None,
                 tests,
             )
-        quote = sources.quotes.get((row["paper"], row["claim"]), "")
+        quote = quotes.get((row["paper"], row["claim"]), "")
         kind = "figure" if name in sources.figures else "table"
         found.append(Claim(row, quote, f"{kind}-{name}.html", outcomes))
     return found

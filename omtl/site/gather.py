@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from omtl.evidence.claims import claims_of
 from omtl.experiment.config import option_files, read_yaml
 from omtl.experiment.descriptions import FigureDescription, TableDescription
 from omtl.experiment.papers import paper_file, paper_files
 from omtl.figures.numbers import drawn_rows
-from omtl.site.text import plain
-from omtl.tables.committed import Run, rows, runs, text_of
+from omtl.tables.committed import Run, runs, text_of
 from omtl.tables.plan import describe, descriptions
 
 
@@ -59,39 +59,13 @@ class Sources:
     @cached_property
     def drawn(self) -> dict[str, list[dict[str, str]]]:
         """The rows of the figures, by id."""
-        found = {}
+        folder, found = self.results / "figures", {}
         for name in self.figures:
-            paths = [
-                self.results / "figures" / f"{name}.csv",
-                *sorted(
-                    path
-                    for path in (self.results / "figures").glob(f"{name}.*.csv")
-                    if not path.name.endswith(".claims.csv")
-                ),
-            ]
+            others = sorted(folder.glob(f"{name}.*.csv"))
+            paths = [folder / f"{name}.csv", *(p for p in others if not p.match("*.claims.csv"))]
             each = [row for path in paths for row in drawn_rows(path)]
             found[name] = list({tuple(row.values()): row for row in each}.values())
         return found
-
-    @cached_property
-    def claims(self) -> list[dict[str, str]]:
-        """The ledger of all claims."""
-        return rows(self.results / "claims.csv")
-
-    @cached_property
-    def quotes(self) -> dict[tuple[str, str], str]:
-        """The quotations in the papers' claims, by paper and claim."""
-        return {
-            (paper, claim.id): plain(claim.quote)
-            for paper in self.papers
-            for claim in claims_of(paper)
-            if claim.quote
-        }
-
-    @cached_property
-    def theory(self) -> list[dict[str, str]]:
-        """The audit of the theorems."""
-        return rows(self.results / "theory.csv")
 
     @cached_property
     def questions(self) -> dict[str, dict[str, Any]]:
@@ -110,29 +84,27 @@ class Sources:
     @cached_property
     def algorithms(self) -> dict[str, dict[str, Any]]:
         """The configs of the algorithms, by name."""
-        return _group("algorithm")
+        return {name: read_yaml(path) for name, path in option_files("algorithm").items()}
 
     @cached_property
     def datasets(self) -> dict[str, dict[str, Any]]:
         """The configs of the data sets, by name."""
-        return _group("dataset")
-
-
-def _group(name: str) -> dict[str, dict[str, Any]]:
-    return {option: read_yaml(path) for option, path in option_files(name).items()}
+        return {name: read_yaml(path) for name, path in option_files("dataset").items()}
 
 
 def comment_of(group: str, name: str) -> str:
     """Return the comment at the top of a config, which gives the source of its values."""
-    lines = []
-    for line in text_of(option_files(group)[name]).splitlines():
-        if not line.startswith("#"):
-            break
-        lines.append(line.removeprefix("#").strip())
-    return " ".join(lines)
+    lines = text_of(option_files(group)[name]).splitlines()
+    head = takewhile(lambda line: line.startswith("#"), lines)
+    return " ".join(line.removeprefix("#").strip() for line in head)
 
 
 def yaml_value(value: Any) -> str:
     """Return a value in YAML, on one line."""
     text = yaml.safe_dump(value, default_flow_style=True, width=10_000, allow_unicode=True)
     return text.removesuffix("\n").removesuffix("\n...").strip()
+
+
+def in_yaml(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return values in YAML, by name."""
+    return {name: yaml_value(value) for name, value in values.items()}

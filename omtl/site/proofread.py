@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
-from omtl.site.gather import Sources, rows
+from omtl.site.gather import Sources
+from omtl.tables.committed import rows
 from omtl.tables.proofread import Finding, by_row
 
 
-@dataclass(frozen=True)
-class Found:
-    """A finding: a sentence about cells of a row."""
-
-    table: str
-    check: str
-    of: str
-    says: str
-
-
-@dataclass(frozen=True)
-class Proofread:
-    """The findings, and the extent of each check."""
-
-    findings: list[Found]
-    checks: list[dict[str, str]]
-
-
-def proofread(sources: Sources) -> Proofread:
-    """Return the findings."""
+def proofread(sources: Sources) -> dict[str, Any]:
+    """Return the findings, each a sentence about cells of a row, and the extent of each check."""
     kinds: dict[tuple[str, str, str], list[Finding]] = {}
     for row in rows(sources.results / "proofread.csv"):
         kinds.setdefault((row["table"], row["check"], row["of"]), []).append(row)
-    return Proofread(
-        [Found(*kind, text) for kind, findings in kinds.items() for text in by_row(findings)],
-        rows(sources.results / "proofread.checks.csv"),
-    )
+    return {
+        "findings": [(*kind, says) for kind, found in kinds.items() for says in by_row(found)],
+        "checks": rows(sources.results / "proofread.checks.csv"),
+    }

@@ -3,130 +3,41 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
-
-from markupsafe import Markup
 
 from omtl.experiment.config import named_reading, support_of
 from omtl.experiment.naming import CLOSEST, READINGS, SUPPORT
-from omtl.site.gather import Sources, yaml_value
+from omtl.site.gather import Sources, in_yaml
 from omtl.site.text import markdown, plain
 from omtl.tables.committed import rows, text_of
-from omtl.tables.verdict import JUDGED
 from omtl.util.errors import UserError
 
 
-@dataclass(frozen=True)
-class Option:
-    """An answer to a question.
+def readings(sources: Sources) -> list[dict[str, Any]]:
+    """Return the open questions of all papers, and the searches of their tables.
 
-    `sets` are the config values that it sets, `support` is what the paper's text makes of it, and
-    `taken_by` are the standard readings that give it.
+    `supports` has the number of non-literal answers in the closest reading, by their support in the
+    paper's text.
     """
-
-    name: str
-    sets: list[tuple[str, str]]
-    support: str
-    taken_by: list[str]
-
-
-@dataclass(frozen=True)
-class Question:
-    """An open question of a paper."""
-
-    name: str
-    asks: str
-    says: str
-    found: str
-    columns: list[str]
-    options: list[Option]
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A trial of the search: a reading of a column."""
-
-    column: str
-    answers: list[tuple[str, str]]
-    distance: str
-    standard_error: str
-    verdicts: list[str]
-    is_best: bool
-
-
-@dataclass(frozen=True)
-class Searched:
-    """The record of the search of a table's readings."""
-
-    table: str
-    trials: list[Trial]
-    importance: Markup
-    command: str
-
-
-@dataclass(frozen=True)
-class PaperReadings:
-    """A paper's questions, and the searches of its tables."""
-
-    paper: str
-    questions: list[Question]
-    searches: list[Searched]
-
-    @property
-    def n_departures(self) -> int:
-        """Number of questions with a non-literal answer in the closest reading."""
-        return sum(CLOSEST in o.taken_by for q in self.questions for o in q.options if o.support)
-
-    @property
-    def supports(self) -> dict[str, int]:
-        """Number of these answers with each kind of support."""
-        tally = Counter(
-            o.support for q in self.questions for o in q.options if CLOSEST in o.taken_by
+    found = []
+    for paper, asked in sources.questions.items():
+        if not asked:
+            continue
+        answers = {reading: _answers(paper, reading) for reading in READINGS}
+        questions = [_question(name, one, answers) for name, one in asked.items()]
+        options = [option for question in questions for option in question["options"]]
+        tally = Counter(one["support"] for one in options if CLOSEST in one["taken_by"])
+        found.append(
+            {
+                "paper": paper,
+                "questions": questions,
+                "searches": _searches(paper, sources),
+                "supports": {support: tally[support] for support in SUPPORT if tally[support]},
+            }
         )
-        return {support: tally[support] for support in SUPPORT if tally[support]}
-
-
-def readings(sources: Sources) -> list[PaperReadings]:
-    """Return the open questions of all papers."""
-    return [_of_paper(paper, asked, sources) for paper, asked in sources.questions.items() if asked]
-
-
-def _of_paper(paper: str, asked: dict[str, Any], sources: Sources) -> PaperReadings:
-    answers = {reading: _answers(paper, reading) for reading in READINGS}
-    questions = []
-    for name, question in asked.items():
-        literal = str(question["literal"])
-        options = [
-            Option(
-                str(option),
-                [(key, yaml_value(value)) for key, value in patch.items()],
-                support_of(question, option) or "",
-                [r for r, given in answers.items() if str(given.get(name, literal)) == str(option)],
-            )
-            for option, patch in question["options"].items()
-        ]
-        questions.append(
-            Question(
-                name,
-                plain(question["asks"]),
-                plain(question["says"]),
-                plain(question.get("found", "")),
-                question["columns"],
-                options,
-            )
-        )
-    searches = []
-    for table in (t for t, d in sources.tables.items() if d.paper == paper):
-        folder = sources.results / "readings"
-        tried = rows(folder / f"{table}.csv")
-        if tried:
-            told = text_of(folder / f"{table}.md")
-            told = told.partition("\n")[2] if told.startswith("# ") else told
-            command = f"make readings TABLE={table}"
-            searches.append(Searched(table, _trials(tried), markdown(told), command))
-    return PaperReadings(paper, questions, searches)
+    return found
 
 
 def _answers(paper: str, reading: str) -> dict[str, Any]:
@@ -137,19 +48,52 @@ def _answers(paper: str, reading: str) -> dict[str, Any]:
         return {}
 
 
-def _trials(tried: list[dict[str, str]]) -> list[Trial]:
-    least = {
-        column: min(float(row["distance"]) for row in tried if row["column"] == column)
-        for column in {row["column"] for row in tried}
+def _question(name: str, asked: dict[str, Any], answers: dict[str, Any]) -> dict[str, Any]:
+    """Return a question with its options.
+
+    An option's `sets` are the config values that it sets, `support` is what the paper's text makes
+    of it, and `taken_by` are the standard readings that give it.
+    """
+    given = {reading: str(one.get(name, asked["literal"])) for reading, one in answers.items()}
+    return {
+        "name": name,
+        **{part: plain(asked.get(part, "")) for part in ("asks", "says", "found")},
+        "columns": asked["columns"],
+        "options": [
+            {
+                "name": str(option),
+                "sets": in_yaml(patch),
+                "support": support_of(asked, option),
+                "taken_by": [reading for reading, one in given.items() if one == str(option)],
+            }
+            for option, patch in asked["options"].items()
+        ],
     }
+
+
+def _searches(paper: str, sources: Sources) -> list[dict[str, Any]]:
+    """Return the records of the searches of a paper's tables."""
+    found = []
+    for table, description in sources.tables.items():
+        folder = sources.results / "readings"
+        if description.paper == paper and (tried := rows(folder / f"{table}.csv")):
+            told = text_of(folder / f"{table}.md")
+            told = told.partition("\n")[2] if told.startswith("# ") else told
+            found.append({"table": table, "trials": _trials(tried), "importance": markdown(told)})
+    return found
+
+
+def _trials(tried: list[dict[str, str]]) -> list[dict[str, Any]]:
+    """Return the trials, each a reading of a column, with its answers and whether it is best."""
+    least: dict[str, float] = {}
+    for row in tried:
+        distance = float(row["distance"])
+        least[row["column"]] = min(distance, least.get(row["column"], math.inf))
     return [
-        Trial(
-            row["column"],
-            [(name, str(answer)) for name, answer in json.loads(row["answers"]).items()],
-            row["distance"],
-            row["standard_error"],
-            [row.get(word, "") for word in JUDGED],
-            float(row["distance"]) == least[row["column"]],
-        )
+        row
+        | {
+            "answers": json.loads(row["answers"]),
+            "is_best": float(row["distance"]) == least[row["column"]],
+        }
         for row in tried
     ]

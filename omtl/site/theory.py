@@ -3,42 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from omtl.site.gather import Sources
+from omtl.tables.committed import rows
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound, and the measured value."""
+    """A bound, and the measured value: its row of the audit, and the notes of its figure."""
 
+    row: dict[str, str]
     paper: str
-    figure: str
-    dataset: str
-    part: str
-    reading: str
-    theorem: str
-    measure: str
-    at: str
-    measured: str
-    bound: str
-    tightness: float
-    tightest: float
-    trivial: str
-    points_above: int
-    points: str
-    n_repeats: str
-    warning: str
     notes: list[str]
+
+    @property
+    def tightness(self) -> float:
+        """The measured value divided by the bound."""
+        return float(self.row["tightness"])
 
     @property
     def says(self) -> str:
         """The outcome of the comparison, in one word."""
-        if self.points_above:
+        if int(self.row["points_above"]):
             return "exceeded"
-        if self.trivial and float(self.bound) >= float(self.trivial):
-            return "empty"
-        return "respected"
+        trivial = self.row["trivial"]
+        return "empty" if trivial and float(self.row["bound"]) >= float(trivial) else "respected"
 
     @property
     def width(self) -> float:
@@ -48,20 +37,10 @@ class Bound:
 
 def bounds(sources: Sources) -> list[Bound]:
     """Return the audit."""
-    found = []
-    for row in sources.theory:
-        values: dict[str, Any] = {
-            name: row[name] for name in Bound.__dataclass_fields__ if name in row
-        }
-        values |= {
-            "paper": sources.figures[row["figure"]].paper,
-            "tightness": float(row["tightness"]),
-            "tightest": float(row["tightest"]),
-            "points_above": int(row["points_above"]),
-            "notes": _notes(row, sources),
-        }
-        found.append(Bound(**values))
-    return found
+    return [
+        Bound(row, sources.figures[row["figure"]].paper, _notes(row, sources))
+        for row in rows(sources.results / "theory.csv")
+    ]
 
 
 def _notes(row: dict[str, str], sources: Sources) -> list[str]:
