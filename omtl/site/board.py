@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -29,48 +29,14 @@ LONGER = {
 """Kinds of streams of which one word says too little; the others are shown by their own."""
 
 
-@dataclass(frozen=True)
-class BoardPage:
-    """The content of the board's page.
+def board(sources: Sources) -> dict[str, Any] | None:
+    """Return the page of the default board, or None if it was not played.
 
-    Parameters
-    ----------
-    rows : list of dict
-        The ranking, with the time relative to the median learner, and three lines on each learner.
-    data : list of dict
-        The data sets.
-    kinds : dict of str to str
-        The kinds of streams that occur, in words.
-    embedded : dict
-        Data for the script that ranks a subset and opens a cell.
-    front : Markup
-        The chart of ratings against time.
-    notes : list of str
-        What is left out, and why.
-    sharing, shared : list of dict
-        What sharing gains on each data set, and how often.
-    meta : dict
-        Repeats, seed, selection.
+    Its `rows` are the ranking, with the time relative to the median learner and three lines on each
+    learner; `kinds` are the kinds of streams that occur, in words; `embedded` is the data for the
+    script that ranks a subset and opens a cell; `sharing` and `shared` are what sharing gains on
+    each data set, and how often.
     """
-
-    rows: list[dict[str, Any]]
-    data: list[dict[str, Any]]
-    kinds: dict[str, str]
-    embedded: dict[str, Any]
-    front: Markup
-    notes: list[str]
-    sharing: list[dict[str, Any]]
-    shared: list[dict[str, Any]]
-    meta: dict[str, Any]
-
-    @property
-    def lines(self) -> dict[str, list[str]]:
-        """Three lines about each learner, by the name of its config."""
-        return {row["algorithm"]: row["lines"] for row in self.rows}
-
-
-def board(sources: Sources) -> BoardPage | None:
-    """Return the page of the default board, or None if it was not played."""
     if not (sources.results / "board" / "cells.csv").is_file():
         return None
     made = from_results(Board(Asked()), sources.results)
@@ -85,30 +51,32 @@ def board(sources: Sources) -> BoardPage | None:
             "time": times.get(row["algorithm"], math.nan),
             "memory": memory.get(row["algorithm"], math.nan),
         }
-        for row in _records(made.ranking)
+        for row in made.ranking.to_dict("records")
     ]
-    data = [{**row, "title": names[row["dataset"]]} for row in _records(made.data)]
-    there = dict.fromkeys(row["kind"] for row in data)
     gains = sharing(made.cells, config["families"])
-    return BoardPage(
-        rows,
-        data,
-        {kind: LONGER.get(kind, kind) for kind in there},
-        _embedded(made, names),
-        front(rows),
-        made.notes,
-        [{**row, "title": names[row["dataset"]]} for row in _records(gains)],
-        _records(counted(gains)),
-        {"repeats": config["repeats"], "seed": 0, "selection": config["selection"]},
-    )
+    return {
+        "rows": rows,
+        "data": _titled(made.data, names),
+        "kinds": {kind: LONGER.get(kind, kind) for kind in made.data["kind"].unique()},
+        "embedded": _embedded(made, names),
+        "front": front(rows),
+        "notes": made.notes,
+        "sharing": _titled(gains, names),
+        "shared": counted(gains).to_dict("records"),
+        "meta": config,
+    }
+
+
+def _titled(rows: pd.DataFrame, names: Mapping[str, str]) -> list[dict[Hashable, Any]]:
+    return rows.assign(title=rows["dataset"].map(names)).to_dict("records")
 
 
 def _names(data: pd.DataFrame) -> dict[str, str]:
     """Return the data sets' titles: their labels, with the config's name where labels repeat."""
     labels = dict(zip(data["dataset"], data["label"], strict=True))
-    many = {label for label in labels.values() if list(labels.values()).count(label) > 1}
+    times = Counter(labels.values())
     return {
-        name: f"{label} ({name.replace('_', ' ')})" if label in many else label
+        name: f"{label} ({name.replace('_', ' ')})" if times[label] > 1 else label
         for name, label in labels.items()
     }
 
@@ -145,15 +113,11 @@ def _embedded(made: Made, names: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): value for name, value in row.items()} for row in rows.to_dict("records")]
-
-
 def _short(value: float) -> float | None:
     return None if math.isnan(value) else float(f"{value:.6g}")
 
 
-def front(rows: list[dict[str, Any]]) -> Markup:
+def front(rows: Sequence[Mapping[Any, Any]]) -> Markup:
     """Return a chart of ratings against time, with a line through the Pareto front."""
     points = [(math.log10(row["time"]), row["elo"], row["label"]) for row in rows]
     points = sorted(point for point in points if math.isfinite(point[0]))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from omtl.compute.store import Store
 from omtl.experiment.host import commit
 from omtl.site.board import board
 from omtl.site.claims import MARKS as OUTCOME_MARKS
-from omtl.site.claims import OUTCOMES, claims
+from omtl.site.claims import OUTCOMES, Claim, claims
 from omtl.site.data_sets import data_sets
 from omtl.site.evidence import evidence
 from omtl.site.figures import figure_page
@@ -57,6 +56,10 @@ NAVIGATION = (
 )
 
 
+Content = tuple[str, str, dict[str, Any]]
+"""A page: its name, its template, and what it shows."""
+
+
 def environment() -> Environment:
     """Return the templates' environment, with what all templates use."""
     made = Environment(
@@ -68,7 +71,6 @@ def environment() -> Environment:
     )
     made.filters |= {"slug": slug, "code": code, "words": lambda name: name.replace("_", " ")}
     made.globals |= {
-        "navigation": NAVIGATION,
         "verdicts": ALL_VERDICTS,
         "judged": JUDGED,
         "marks": MARKS,
@@ -93,32 +95,7 @@ def pages(
     documentation : str
         Address of the documentation's front page, where the site is a part of it.
     """
-    tables = [table_page(name, sources, store) for name in sources.tables]
-    tables = [table for table in tables if table.views]
-    figures = [figure_page(name, sources) for name in sources.figures]
-    figures = [figure for figure in figures if figure.views]
-    ledger = claims(sources)
-    all_papers = papers(sources, tables, figures, ledger)
-    names = {paper.id: paper.name for paper in all_papers}
-    audit = bounds(sources)
-    of_learners, of_data = learners(sources, tables), data_sets(sources)
-    ranked = board(sources)
-    made = environment()
-    at = commit()
-    made.globals |= {"version": version("omtl"), "commit": at}
-    made.globals |= {"papers": all_papers, "paper_names": names}
-    made.globals |= {
-        "documentation": documentation,
-        "source_of": linked(os.environ.get(REPOSITORY, ""), at),
-        "board_lines": ranked.lines if ranked else {},
-    }
-    if ranked is None:
-        made.globals["navigation"] = [one for one in NAVIGATION if one[0] != "board.html"]
-    done: dict[str, str] = {}
-    copied: dict[str, Path] = {}
-
-    def page(name: str, template: str, **shown: Any) -> None:
-        done[name] = made.get_template(template).render(page=name, **shown)
+    copied = {name: Path(__file__).with_name(name) for name in ASSETS}
 
     def offer(path: Path) -> str:
         """Add a file to the site; return its address."""
@@ -126,47 +103,75 @@ def pages(
         copied[address] = path
         return address
 
-    made.globals["offer"] = offer
-    page("index.html", "index.html", totals=totals(tables))
-    for paper in all_papers:
-        page(f"paper-{paper.id}.html", "paper.html", paper=paper)
-    for table in tables:
-        of_table = [claim for claim in ledger if claim.row["decided_by"] == table.id]
-        kept = sources.results / "reproduced"
-        forms = [p for p in sorted(kept.glob(f"{table.id}.*")) if p.suffix != ".json"]
-        page(f"table-{table.id}.html", "table.html", table=table, claims=of_table, forms=forms)
-    for figure in figures:
-        of_figure = [claim for claim in ledger if claim.row["decided_by"] == figure.id]
-        of_audit = [bound for bound in audit if bound.row["figure"] == figure.id]
-        page(
-            f"figure-{figure.id}.html",
-            "figure.html",
-            figure=figure,
-            claims=of_figure,
-            bounds=of_audit,
-        )
-    page("gallery.html", "gallery.html")
-    page("claims.html", "claims.html", ledger=ledger)
-    page("proofread.html", "proofread.html", proofread=proofread(sources))
-    page("theory.html", "theory.html", bounds=audit)
-    page("readings.html", "readings.html", readings=readings(sources))
-    if ranked is not None:
-        page("board.html", "board.html", board=ranked)
-    page("learners.html", "learners.html", learners=of_learners)
-    for learner in of_learners:
-        page(learner.id, "learner.html", learner=learner)
-    page("data.html", "data_sets.html", data_sets=of_data)
-    for data in of_data:
-        page(data.id, "data_set.html", data=data)
-    page("evidence.html", "evidence.html", evidence=evidence(sources))
+    repository, at = os.environ.get(REPOSITORY, ""), commit()
+
+    def source_of(path: str) -> str:
+        """Return the address of a file in the repository; empty without one."""
+        blob = f"{repository.rstrip('/')}/blob/{at.rstrip('+')}"
+        return f"{blob}/{path}" if repository else ""
+
+    shared, shown = contents(sources, store)
+    made = environment()
+    made.globals |= shared | {
+        "version": version("omtl"),
+        "commit": at,
+        "documentation": documentation,
+        "source_of": source_of,
+        "offer": offer,
+    }
+    done = {
+        name: made.get_template(template).render(page=name, **values)
+        for name, template, values in shown
+    }
     return done, copied
 
 
-def linked(repository: str, at: str) -> Callable[[str], str]:
-    """Return a function that maps a file to its URL in the repository; "" without one."""
-    return lambda path: (
-        f"{repository.rstrip('/')}/blob/{at.rstrip('+')}/{path}" if repository else ""
-    )
+def contents(sources: Sources, store: Store | None) -> tuple[dict[str, Any], list[Content]]:
+    """Return what all pages share, and what each shows."""
+    tables = [table_page(name, sources, store) for name in sources.tables]
+    tables = [table for table in tables if table.views]
+    figures = [figure_page(name, sources) for name in sources.figures]
+    figures = [figure for figure in figures if figure["views"]]
+    ledger, audit, ranked = claims(sources), bounds(sources), board(sources)
+    all_papers = papers(sources, tables, figures, ledger)
+    all_learners, all_data = learners(sources, tables), data_sets(sources)
+
+    def decided(name: str) -> list[Claim]:
+        return [claim for claim in ledger if claim.row["decided_by"] == name]
+
+    shown: list[Content] = [
+        ("index.html", "index.html", {"totals": totals(tables)}),
+        ("gallery.html", "gallery.html", {}),
+        ("claims.html", "claims.html", {"ledger": ledger}),
+        ("proofread.html", "proofread.html", {"proofread": proofread(sources)}),
+        ("theory.html", "theory.html", {"bounds": audit}),
+        ("readings.html", "readings.html", {"readings": readings(sources)}),
+        ("learners.html", "learners.html", {"learners": all_learners}),
+        ("data.html", "data_sets.html", {"data_sets": all_data}),
+        ("evidence.html", "evidence.html", {"evidence": evidence(sources)}),
+        *((f"paper-{one['id']}.html", "paper.html", {"paper": one}) for one in all_papers),
+        *((one["id"], "learner.html", {"learner": one}) for one in all_learners),
+        *((one["id"], "data_set.html", {"data": one}) for one in all_data),
+    ]
+    if ranked:
+        shown.append(("board.html", "board.html", {"board": ranked}))
+    for table in tables:
+        files = sorted((sources.results / "reproduced").glob(f"{table.id}.*"))
+        forms = [path for path in files if path.suffix != ".json"]
+        content = {"table": table, "claims": decided(table.id), "forms": forms}
+        shown.append((f"table-{table.id}.html", "table.html", content))
+    for figure in figures:
+        name = figure["id"]
+        of_audit = [bound for bound in audit if bound.row["figure"] == name]
+        content = {"figure": figure, "claims": decided(name), "bounds": of_audit}
+        shown.append((f"figure-{name}.html", "figure.html", content))
+    shared = {
+        "papers": all_papers,
+        "paper_names": {paper["id"]: paper["name"] for paper in all_papers},
+        "board_lines": {row["algorithm"]: row["lines"] for row in ranked["rows"]} if ranked else {},
+        "navigation": [one for one in NAVIGATION if ranked or one[0] != "board.html"],
+    }
+    return shared, shown
 
 
 def build(
@@ -217,11 +222,8 @@ def build(
 
 
 def _write(folder: Path, done: Mapping[str, str], copied: Mapping[str, Path]) -> None:
-    style_and_script = {
-        name: files("omtl.site").joinpath(name).read_text(encoding="utf-8") for name in ASSETS
-    }
     told = {MARKER: "A static site made by `omtl report`; it may be replaced.\n"}
-    for name, text in {**done, **style_and_script, **told}.items():
+    for name, text in {**done, **told}.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     for address, path in copied.items():
         (folder / address).parent.mkdir(parents=True, exist_ok=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
 from omtl.experiment import descriptions
 from omtl.figures.panels.axes import label_of
@@ -40,85 +39,50 @@ Y_LABELS = {
 """The quantity on the y axis of each kind of panel that names no metric."""
 
 
-@dataclass(frozen=True)
-class Part:
-    """One pair of axes of a panel: its chart, the names of its lines, and its notes."""
-
-    title: str
-    chart: Markup
-    lines: list[tuple[str, str]]
-    notes: list[str]
-
-    @property
-    def looks(self) -> list[tuple[int, int]]:
-        """The colour and dash numbers of each line."""
-        return charts.looks_of([label for label, _ in self.lines])
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A panel of a figure."""
-
-    label: str
-    title: str
-    parts: list[Part]
-
-
-@dataclass(frozen=True)
-class View:
-    """A figure under a reading."""
-
-    name: str
-    picture: Path
-    csv: Path
-    panels: list[Panel]
-    told: str
-    n_repeats: str
-    selection: str
-    command: str
-
-
-@dataclass(frozen=True)
-class FigurePage:
-    """A figure: what its paper says about it, and one view per reading."""
-
-    id: str
-    paper: str
-    title: str
-    caption: str
-    views: list[View]
-
-
-def figure_page(name: str, sources: Sources) -> FigurePage:
-    """Return a figure with its views."""
+def figure_page(name: str, sources: Sources) -> dict[str, Any]:
+    """Return a figure: what its paper says about it, and one view per reading."""
     description, rows = sources.figures[name], sources.drawn[name]
-    folder = sources.results / "figures"
+    by_reading: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        by_reading.setdefault(row["reading"], []).append(row)
+    return {
+        "id": name,
+        "paper": description.paper,
+        "title": description.title,
+        "caption": plain(description.caption),
+        "views": [
+            _view(description, reading, by_reading[reading], sources.results / "figures")
+            for reading in ordered(list(by_reading))
+        ],
+    }
+
+
+def _view(
+    description: descriptions.FigureDescription,
+    reading: str,
+    rows: list[dict[str, str]],
+    folder: Path,
+) -> dict[str, Any]:
+    """Return a figure under a reading."""
+    name, told = description.id, []
     described = {panel.label: panel for panel in description.panels}
-    views = []
-    for reading in ordered([row["reading"] for row in rows]):
-        mine = [row for row in rows if row["reading"] == reading]
-        panels = []
-        for label, of_panel in groupby(mine, key=lambda row: row["panel"]):
-            panel = described[label]
-            parts = [_part(part, of_part, panel) for part, of_part in _by_axes(of_panel)]
-            panels.append(Panel(label, panel.title, parts))
-        told = "; ".join(
-            f"panel {p.label}: {p.title} ({', '.join(dict.fromkeys(_names(p)))})" for p in panels
-        )
-        views.append(
-            View(
-                reading,
-                reading_file(folder, name, reading, "svg"),
-                reading_file(folder, name, reading, "csv"),
-                panels,
-                told,
-                max((row["n_repeats"] for row in mine), key=lambda n: int(n or 0)),
-                mine[0]["selection"],
-                f"make reproduce-figure FIGURE={name} READING={reading}",
-            )
-        )
-    caption = plain(description.caption)
-    return FigurePage(name, description.paper, description.title, caption, views)
+    panels = []
+    for label, of_panel in groupby(rows, key=lambda row: row["panel"]):
+        panel = described[label]
+        parts = [_part(part, of_part, panel) for part, of_part in _by_axes(of_panel)]
+        names = dict.fromkeys(line for part in parts for line, *_ in part["lines"])
+        told.append(f"panel {label}: {panel.title} ({', '.join(names)})")
+        panels.append({"label": label, "title": panel.title, "parts": parts})
+    return {
+        "name": reading,
+        "picture": reading_file(folder, name, reading, "svg"),
+        "csv": reading_file(folder, name, reading, "csv"),
+        "panels": panels,
+        "told": "; ".join(told),
+        "n_repeats": max((row["n_repeats"] for row in rows), key=lambda n: int(n or 0)),
+        "selection": rows[0]["selection"],
+        "command": f"make reproduce-figure FIGURE={name} READING={reading}",
+    }
 
 
 def _by_axes(rows: Iterable[dict[str, str]]) -> Iterator[tuple[str, list[dict[str, str]]]]:
@@ -132,43 +96,37 @@ def _by_axes(rows: Iterable[dict[str, str]]) -> Iterator[tuple[str, list[dict[st
         yield part, each
 
 
-def _names(panel: Panel) -> list[str]:
-    return [name for part in panel.parts for name, kind in part.lines if kind != "published"]
-
-
-def _part(title: str, rows: list[dict[str, str]], panel: descriptions.Panel) -> Part:
+def _part(title: str, rows: list[dict[str, str]], panel: descriptions.Panel) -> dict[str, Any]:
+    """Return a pair of axes of a panel: its chart, the names and looks of its lines, its notes."""
     notes = [row["label"] for row in rows if row["kind"] in ("note", "reference")]
+    part: dict[str, Any] = {"title": title, "notes": notes}
     weights = [row for row in rows if row["kind"] == "weight"]
     where = ", ".join(filter(None, (panel.title, title)))
     if weights:
-        tasks = list(dict.fromkeys(row["label"] for row in weights))
-        matrix = np.array([float(row["y"]) for row in weights]).reshape(len(tasks), -1)
+        n_tasks = len({row["label"] for row in weights})
+        matrix = np.array([float(row["y"]) for row in weights]).reshape(n_tasks, -1)
         words = f"{where}: how much each task learns from each other one"
-        return Part(title, charts.heat_map(matrix, words), [], notes)
+        return part | {"chart": charts.heat_map(matrix, words), "lines": []}
     curves = curves_of(rows)
+    looks = charts.looks_of([c.label for c in curves])
+    played = [(c, look) for c, look in zip(curves, looks, strict=True) if c.kind != "published"]
     x_label = next((row["x_label"] for row in rows if row["x_label"]), "")
-    ends = ", ".join(
-        f"{c.label} ends at {charts.shown(float(c.y[-1]))}" for c in curves if c.kind != "published"
-    )
     y_label = label_of(METRICS[panel.metric]) if panel.metric else Y_LABELS.get(panel.kind, "")
+    ends = ", ".join(f"{c.label} ends at {charts.shown(float(c.y[-1]))}" for c, _ in played)
     chart = charts.lines(curves, x_label, y_label, f"{where}: {ends}.", width=640)
-    return Part(title, chart, [(c.label, c.kind) for c in curves], notes)
+    return part | {"chart": chart, "lines": [(c.label, c.kind, *look) for c, look in played]}
 
 
 def curves_of(rows: list[dict[str, str]]) -> list[Curve]:
     """Return the lines of a pair of axes."""
     found = []
     for (kind, label), points in groupby(rows, key=lambda row: (row["kind"], row["label"])):
-        if kind not in ("run", "theory", "published"):
-            continue
-        each = list(points)
-        y = np.array([float(row["y"] or np.nan) for row in each])
-        x = np.array([float(row["x"]) if row["x"] else np.nan for row in each])
-        kept = np.isfinite(y)
-        if not kept.any():
-            continue
-        std = np.array([float(row["y_std"] or 0.0) for row in each])
-        found.append(Curve(label, x[kept], y[kept], std[kept] if std.any() else None, kind))
+        each = [row for row in points if np.isfinite(float(row["y"] or "nan"))]
+        if kind in ("run", "theory", "published") and each:
+            x = np.array([float(row["x"] or "nan") for row in each])
+            y = np.array([float(row["y"]) for row in each])
+            std = np.array([float(row["y_std"] or 0.0) for row in each])
+            found.append(Curve(label, x, y, std if std.any() else None, kind))
     return found
 
 
