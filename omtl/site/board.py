@@ -98,10 +98,7 @@ def _embedded(made: Made, names: Mapping[str, str]) -> dict[str, Any]:
             {
                 "name": dataset,
                 "title": names[dataset],
-                "kind": kept[dataset]["kind"],
-                "rows": kept[dataset]["rows"],
-                "tasks": kept[dataset]["tasks"],
-                "features": kept[dataset]["features"],
+                **{fact: kept[dataset][fact] for fact in ("kind", "rows", "tasks", "features")},
                 "words": made.board.overrides(dataset),
                 "values": [[_short(v) for v in row] for row in each.tolist()],
                 "chosen": [chosen.get((dataset, name), "") for name in learners],

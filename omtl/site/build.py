@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -207,24 +206,21 @@ def build(
     done, copied = pages(Sources(results or results_to_read()), store, documentation)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=".writing-", dir=output.parent))
-        try:
+        with tempfile.TemporaryDirectory(prefix=".writing-", dir=output.parent) as folder:
+            fresh = Path(folder) / "site"
             _write(fresh, done, copied)
             if output.exists():
                 shutil.rmtree(output)
-            fresh.chmod(0o755)
             fresh.replace(output)
-        finally:
-            shutil.rmtree(fresh, ignore_errors=True)
     except OSError as fault:
         raise UserError(f"{output}: the site cannot be written ({fault.strerror})") from fault
     return output / "index.html"
 
 
-def _write(folder: Path, done: Mapping[str, str], copied: Mapping[str, Path]) -> None:
-    told = {MARKER: "A static site made by `omtl report`; it may be replaced.\n"}
-    for name, text in {**done, **told}.items():
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+def _write(folder: Path, done: dict[str, str], copied: dict[str, Path]) -> None:
     for address, path in copied.items():
         (folder / address).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, folder / address)
+    told = {MARKER: "A static site made by `omtl report`; it may be replaced.\n"}
+    for name, text in (done | told).items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -19,13 +19,11 @@ from omtl.site.charts import Curve
 from omtl.site.gather import as_number, yaml_value
 from omtl.site.repeats import KEPT_PRECISION, Repeats
 from omtl.site.text import code
-from omtl.tables.committed import Run
+from omtl.tables.committed import Run, place_of
 from omtl.tables.plan import Cell
 from omtl.tables.proofread import suspects
 from omtl.tables.scoring import Scored
 from omtl.tables.verdict import CONFIDENCE, FAR, JUDGED, MATCH, MISSING, NEAR, OFF, OURS
-
-EXPERIMENT = [part.name for part in fields(Experiment)]
 
 NO_EXPERIMENT = Experiment({}, {}, {}, None)
 """Replaces a cell's experiment if none is stored with the table."""
@@ -45,7 +43,7 @@ class Parameter:
         return len(self.grid) > 2 and self.value in (self.grid[0], self.grid[-1])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Shown(Scored):
     """A cell as ``results/`` keeps it, with what its page shows besides.
 
@@ -67,13 +65,13 @@ class Shown(Scored):
         Its learning curve, if a figure keeps it.
     """
 
-    row: dict[str, str] = field(default_factory=dict)
-    id: str = ""
-    digits: int = 0
-    command: str = ""
-    why_off: str = ""
-    repeats: Repeats | None = None
-    drawn: Curve | None = None
+    row: dict[str, str]
+    id: str
+    digits: int
+    command: str
+    why_off: str
+    repeats: Repeats | None
+    drawn: Curve | None
 
     @property
     def mean(self) -> float | None:
@@ -131,12 +129,11 @@ class Shown(Scored):
     @property
     def diagnosis(self) -> Markup:
         """Why the cell is off, or within 10 % of print but many standard errors away."""
-        delta, ours, theirs = (
-            as_number(self.row.get(n, "")) for n in ("delta", "ours_se", "published_se")
-        )
         told = self.verdict == OFF
-        if self.verdict in (MATCH, NEAR) and None not in (delta, ours, theirs):
-            told = abs(delta or 0.0) > FAR * math.hypot(ours or 0.0, theirs or 0.0)
+        quantities = [self.row.get(name) for name in ("delta", "ours_se", "published_se")]
+        if self.verdict in (MATCH, NEAR) and all(quantities):
+            delta, ours, theirs = (float(quantity or 0.0) for quantity in quantities)
+            told = abs(delta) > FAR * math.hypot(ours, theirs)
         return code(self.why_off if told else "")
 
     @property
@@ -203,11 +200,10 @@ class Shown(Scored):
 
 def cell_of(row: Mapping[str, str], run: Run) -> Cell:
     """Return the cell of a row of a reproduced table."""
-    algorithm, dataset = row["algorithm"], row["dataset"]
-    found: Mapping[str, Any] = run.experiments.get(f"{algorithm} on {dataset}", {})
-    kept = {name: found[name] for name in EXPERIMENT if name in found}
+    found = run.experiments.get(f"{row['algorithm']} on {row['dataset']}", {})
+    kept = {part.name: found[part.name] for part in fields(Experiment) if part.name in found}
     return Cell(
-        *(dataset, algorithm, row["task"], row["metric"]),
+        *place_of(row),
         *(row["published_mean"], row["published_std"]),
         Experiment(**kept) if kept else NO_EXPERIMENT,
         kind="value" if row["published_mean"] else OURS,

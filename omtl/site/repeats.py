@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
 
 import numpy as np
 
@@ -28,11 +28,6 @@ class Repeats:
     curve: Curve | None
 
 
-def kept_repeats(run: Run) -> dict[Place, Repeats]:
-    """Return the single repeats stored with a table."""
-    return {place: Repeats(values, None) for place, values in run.repeats.items()}
-
-
 def stored_repeats(run: Run, paper: str, store: Store) -> dict[Place, Repeats]:
     """Return the cells of a table that are complete in the store, by place.
 
@@ -48,20 +43,13 @@ def stored_repeats(run: Run, paper: str, store: Store) -> dict[Place, Repeats]:
         return {}
     plan = plan_table(run.table, named_reading(paper, run.reading))
     request = Request(run.reading, meta["repeats"], meta["seed"], meta["selection"], store=store)
-    scored = score_table(plan, request)
-    curves: dict[tuple[str, str, str], Curve | None] = {}
+    scored = [s for s in score_table(plan, request) if s.values.size]
     found = {}
-    loaded: tuple[Any, list[Any]] = (None, [])
-    for s in scored:
-        if not s.values.size:
-            continue
-        part = (s.cell.dataset, s.cell.algorithm, s.cell.task)
-        if part not in curves:
-            if loaded[0] != s.cell.experiment:
-                units = s.cell.experiment.repeats(meta["seed"], meta["repeats"])
-                loaded = (s.cell.experiment, Loaded(store)(units))
-            curves[part] = curve_of(s, [result.arrays for result in loaded[1]])
-        found[s.cell.place] = Repeats(s.values, curves[part])
+    for experiment, cells in groupby(scored, key=lambda s: s.cell.experiment):
+        units = experiment.repeats(meta["seed"], meta["repeats"])
+        arrays = [result.arrays for result in Loaded(store)(units)]
+        for s in cells:
+            found[s.cell.place] = Repeats(s.values, curve_of(s, arrays))
     return found
 
 
@@ -73,19 +61,16 @@ def curve_of(scored: Scored, repeats: list[Mapping[str, np.ndarray]]) -> Curve |
     points = scored.cell.experiment.points
     if not repeats or scored.params not in points or "checkpoint_mistakes" not in repeats[0]:
         return None
-    p = points.index(scored.params)
-    task = scored.cell.task
+    p, task = points.index(scored.params), scored.cell.task
     if task != "all" and "checkpoint_by_task" in repeats[0]:
         k = int(task.removeprefix("task")) - 1
         seen = repeats[0]["seen_by_task"][:, k]
         mistakes = np.array([r["checkpoint_by_task"][p, :, k] for r in repeats])
-        label = f"{scored.cell.algorithm}, {task}"
     else:
-        seen = repeats[0]["seen"]
+        task, seen = "all tasks together", repeats[0]["seen"]
         mistakes = np.array([r["checkpoint_mistakes"][p] for r in repeats])
-        label = f"{scored.cell.algorithm}, all tasks together"
     if seen.size < 2:
         return None
     rates = 100.0 * mistakes / np.maximum(seen, 1)
     std = rates.std(axis=0, ddof=1) if len(rates) > 1 else None
-    return Curve(label, seen.astype(float), rates.mean(axis=0), std)
+    return Curve(f"{scored.cell.algorithm}, {task}", seen.astype(float), rates.mean(axis=0), std)

@@ -15,9 +15,9 @@ from omtl.site import charts
 from omtl.site.cells import cell_of, shown
 from omtl.site.figures import kept_curves
 from omtl.site.gather import Sources
-from omtl.site.repeats import Repeats, kept_repeats, stored_repeats
+from omtl.site.repeats import Repeats, stored_repeats
 from omtl.site.text import code, plain, slug
-from omtl.tables.committed import Place, Run, place_of
+from omtl.tables.committed import Run, place_of
 from omtl.tables.diagnosis import diagnosis_of
 from omtl.tables.layout import Line, lay_out
 from omtl.tables.plan import Table
@@ -92,26 +92,21 @@ def counted(rows: Iterable[Mapping[str, str]]) -> dict[str, int]:
 def table_page(name: str, sources: Sources, store: Store | None) -> TablePage:
     """Return a table with its views."""
     description, runs = sources.tables[name], sources.runs[name]
-    paper = description.paper
     return TablePage(
         name,
-        paper,
+        description.paper,
         description.title,
         plain(description.caption),
-        [
-            _view(
-                run,
-                sources,
-                kept_repeats(run) | (stored_repeats(run, paper, store) if store else {}),
-            )
-            for run in runs
-        ],
+        [_view(run, sources, store) for run in runs],
         {run.name: counted(row for row in run.rows if row["published_mean"]) for run in runs},
     )
 
 
-def _view(run: Run, sources: Sources, singly: dict[Place, Repeats]) -> View:
+def _view(run: Run, sources: Sources, store: Store | None) -> View:
     description, meta = sources.tables[run.table], run.meta
+    singly = {place: Repeats(values, None) for place, values in run.repeats.items()}
+    if store:
+        singly |= stored_repeats(run, description.paper, store)
     cells = [cell_of(row, run) for row in run.rows]
     table = Table(description, meta.get("reading", {"name": run.reading, "answers": {}}), cells)
     n_repeats = meta.get("repeats", description.repeats)
