@@ -333,7 +333,9 @@ def agreement(points: Sequence[tuple[float, float, str, str]], label: str) -> Ma
     points : sequence of (published, ours, verdict, name)
     """
     shares = [
-        (100 * (ours / published - 1.0), *rest) for published, ours, *rest in points if published
+        (100 * (ours / published - 1.0), verdict, name)
+        for published, ours, verdict, name in points
+        if published
     ]
     if not shares:
         return Markup("")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -53,7 +52,7 @@ def stored_repeats(run: Run, paper: str, store: Store) -> dict[Place, Repeats]:
     return found
 
 
-def curve_of(scored: Scored, repeats: list[Mapping[str, np.ndarray]]) -> Curve | None:
+def curve_of(scored: Scored, repeats: list[dict[str, np.ndarray]]) -> Curve | None:
     """Return the chosen point's cumulative error rate along the stream, or None.
 
     It is the task's own where the protocol counts by task, else that of all tasks together.
