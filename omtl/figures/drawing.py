@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,23 +93,18 @@ def styles_of(shown: Sequence[Shown]) -> dict[str, dict[str, Any]]:
     """Return how each line of a figure is drawn, by its label; learners have their own styles."""
     lines = [line for panel in shown for part in panel.axes for line in part.lines]
     played = colours_of([line.label for line in lines if not line.is_theory])
-    styles = {
-        label: STYLES[colour] if colour < len(STYLES) else _again(colour)
-        for label, colour in played.items()
-    }
-    theory = list(dict.fromkeys(line.label for line in lines if line.is_theory))
+    theory = dict.fromkeys(line.label for line in lines if line.is_theory)
+    styles = {label: _style(colour) for label, colour in played.items()}
     taken = {style["color"] for style in styles.values()}
-    free = [kind for kind in THEORY_STYLES if kind["color"] not in taken] or list(THEORY_STYLES)
-    for i, label in enumerate(theory):
-        styles[label] = free[i % len(free)]
-    return styles
+    free = [kind for kind in THEORY_STYLES if kind["color"] not in taken] or THEORY_STYLES
+    return styles | dict(zip(theory, cycle(free), strict=False))
 
 
-def _again(colour: int) -> dict[str, Any]:
-    """Return the style of a colour that is used again: with the dash and marker of another."""
+def _style(colour: int) -> dict[str, Any]:
+    """Return the style of a colour; where it is used again, with the dash and marker of another."""
     turn, place = divmod(colour, len(STYLES))
     other = STYLES[(place + 3 * turn) % len(STYLES)]
-    return {**STYLES[place], "linestyle": other["linestyle"], "marker": other["marker"]}
+    return other | {"color": STYLES[place]["color"]}
 
 
 def draw_panel(panel: Shown, place: SubFigure, styles: Mapping[str, dict[str, Any]]) -> None:
@@ -118,7 +114,7 @@ def draw_panel(panel: Shown, place: SubFigure, styles: Mapping[str, dict[str, An
         textwrap.fill(f"missing: {text}", 46, break_on_hyphens=False) for text in panel.missing
     )
     if not panel.parts:
-        [[empty]] = place.subplots(1, 1, squeeze=False)
+        empty = place.subplots()
         empty.set(xticks=[], yticks=[])
         empty.text(
             0.5, 0.5, why, ha="center", va="center", transform=empty.transAxes, color="#555555"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -141,7 +141,9 @@ def regret_of(one: Played, n_horizons: int) -> Axes:
             f"rom_regret: {one.line.label} must be ROM-PGD or ROM-RDA, played by the protocol "
             "objective"
         )
-    regularisers = {regulariser_of(point) for point in points}
+    regularisers = {
+        Regulariser(*(float(point[name]) for name in Regulariser._fields)) for point in points
+    }
     if len(regularisers) > 1:
         raise UserError(
             f"rom_regret: the grid of {one.line.label} has {len(regularisers)} regularisers; fix "
@@ -197,11 +199,6 @@ def spread(checkpoints: np.ndarray, n: int) -> list[int]:
     """Return the numbers of about n checkpoints, evenly spread on a logarithmic axis."""
     wanted = np.geomspace(checkpoints[0], checkpoints[-1], n)
     return sorted({int(np.abs(checkpoints - x).argmin()) for x in wanted})
-
-
-def regulariser_of(point: Mapping[str, Any]) -> Regulariser:
-    """Return r_1 of a point of a grid."""
-    return Regulariser(*(float(point[name]) for name in Regulariser._fields))
 
 
 def measured(result: Result, point: int, checkpoint: int) -> dict[str, float]:
