@@ -126,6 +126,19 @@ def test_learners_of_ones_own_are_played_apart_without_limits(mine: Path, store:
     assert all(not name.startswith(f"{os.getpid()}:") for name in outcome.loads)
 
 
+@pytest.mark.slow
+def test_processes_of_an_earlier_run_do_not_keep_its_folder(
+    mine: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a session that changes the folder of one's own between two runs."""
+    folder = os.environ[user_folder.VARIABLE]
+    monkeypatch.delenv(user_folder.VARIABLE)
+    assert parallel_jobs.run(small("pm").repeats(0, 2), store, engine("loky"), True).computed == 2
+    monkeypatch.setenv(user_folder.VARIABLE, folder)
+    outcome = parallel_jobs.run([unit_of(mine.stem, "well")], store, engine("loky"), quiet=True)
+    assert outcome.computed == 1, outcome.failed
+
+
 def test_a_learner_that_diverges_in_one_repeat_is_told(mine: Path, store: Store) -> None:
     """NaN in repeat 3 is counted there, and nowhere else."""
     text = mine.read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from typing import Any
 
 from omtl.compute.engines.pool import LOOK, Ends, Function
 from omtl.compute.orphans import end_with
+from omtl.util.user_folder import VARIABLE
 
 IDLE = 300
 """Seconds after which idle worker processes end."""
@@ -130,7 +131,7 @@ class Processes(_Local):
             timeout=IDLE,
             initializer=end_with,
             initargs=(os.getpid(),),
-            env=ONE_THREAD,
+            env=ONE_THREAD | {VARIABLE: os.environ.get(VARIABLE, "")},  # a new folder: new workers
         )
 
     def submit(self, task: Any) -> None:
