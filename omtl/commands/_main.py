@@ -14,7 +14,7 @@ from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.raised import debug
 from omtl.util.signals import ended
-from omtl.util.status import WRONG_USE
+from omtl.util.status import DONE, WRONG_USE
 from omtl.util.user_folder import refuse_missing
 
 PROGRAM = "omtl"
@@ -116,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             os.environ["OMTL_DRY_RUN"] = "1"
         refuse_missing()
         try:
-            return options.run(options)
+            return options.run(options) or DONE
         except ModuleNotFoundError as fault:
             if str(fault.name).startswith("omtl"):
                 raise

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import tell_written
-from omtl.util.status import DONE
 
 HELP = "write the ledger of all claims, the audit of the theorems and the scoreboard"
 EXAMPLES = ("claims",)
@@ -15,11 +14,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add nothing: everything is read from results/."""
 
 
-def run(options: argparse.Namespace) -> int:  # noqa: ARG001
+def run(options: argparse.Namespace) -> None:  # noqa: ARG001
     """Write the ledger and the audit, and print the outcomes."""
     from omtl.evidence.ledger import write_ledgers
 
     told, paths = write_ledgers()
     print("\n".join(told))
     tell_written(paths)
-    return DONE

@@ -6,8 +6,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from omtl.util.status import DONE
-
 HELP = "read the records of runs and sweeps into one table"
 EXAMPLES = (
     "collect .omtl/sweeps",
@@ -32,7 +30,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Print the table, or write it."""
     from omtl.commands._options import tell_written
     from omtl.commands._runs import print_runs
@@ -49,9 +47,8 @@ def run(options: argparse.Namespace) -> int:
     table = frame(records, options.by_repeat)
     if options.to is None:
         print_runs(table)
-        return DONE
+        return
     if options.to.suffix not in WRITERS:
         raise UserError(f"{options.to} must end in {' or '.join(WRITERS)}")
     WRITERS[options.to.suffix](table, options.to)
     tell_written([options.to])
-    return DONE

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from omtl.commands._grid import print_rows
 from omtl.commands._options import add_flags, names_in, print_json, tell_written
 from omtl.util.screen import say
-from omtl.util.status import DONE
 
 if TYPE_CHECKING:
     from omtl.evidence.many_data_sets import Study
@@ -51,7 +50,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_flags(command, "dry-run", "json")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Compute missing units and print the learner among the others, best first."""
     from omtl.compute.dry_run import Planned
     from omtl.evidence.many_data_sets import study_of, write
@@ -69,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         except Planned as plan:
             say(f"{overrides[-1]}: {plan.told()}")
     if not played:
-        return DONE
+        return
     study = study_of(played)
     if options.json:
         told = [
@@ -85,7 +84,6 @@ def run(options: argparse.Namespace) -> int:
         paths = write(study, options.to)
         if not options.json:
             tell_written(paths)
-    return DONE
 
 
 def _data_sets(overrides: list[str]) -> tuple[list[str], list[str]]:

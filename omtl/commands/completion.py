@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from omtl.util.status import DONE
-
 HELP = "print a shell script that completes commands, options and names"
 EXAMPLES = (
     'completion bash > "$HOME/.omtl_completion"',
@@ -40,7 +38,7 @@ def known_names() -> dict[str, list[str]]:
     }
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Print the shell's completion script for the current commands and names."""
     import shtab
 
@@ -52,7 +50,6 @@ def run(options: argparse.Namespace) -> int:
         if action.choices is None and action.dest in known:
             action.choices = known[action.dest]
     print(shtab.complete(whole, shell=options.shell))
-    return DONE
 
 
 def _arguments(parser: argparse.ArgumentParser) -> list[Any]:

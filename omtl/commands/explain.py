@@ -6,7 +6,6 @@ import argparse
 from typing import Any
 
 from omtl.commands._options import add_flags, add_run_options, print_json, request_of
-from omtl.util.status import DONE
 
 HELP = "show a cell's verdict and diagnosis, and where our number comes from"
 EXAMPLES = (
@@ -30,7 +29,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_flags(command, "one-draw", "json")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Print what is known about a cell, or the names of all cells."""
     from omtl.reproduction.provenance import explain, names_of
 
@@ -40,14 +39,13 @@ def run(options: argparse.Namespace) -> int:
             print_json(names)
         else:
             print("\n".join(names))
-        return DONE
+        return
     request = request_of(options)
     told = explain(options.table, options.cell, request, options.full)
     if options.json:
         print_json(told)
     else:
         print("\n".join(_lines(told)))
-    return DONE
 
 
 def _lines(told: dict[str, Any], indent: str = "") -> list[str]:

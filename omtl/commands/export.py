@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 
 from omtl.commands._options import add_flags, add_run_options, request_of, tell_written
-from omtl.util.status import DONE
 
 HELP = "write tables, figures, data sets, raw repeats and citations in standard formats"
 EXAMPLES = (
@@ -43,7 +42,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_flags(command, "one-draw")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Write files from the store or the kept results, or print a run's citations."""
     if options.bibtex:
         from omtl.experiment.citations import bibtex
@@ -53,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         paper = config["reading"]["paper"]
         papers = [paper] if paper else []
         print(bibtex([config["algorithm"]], [config["dataset"]], papers), end="")
-        return DONE
+        return
     from omtl.reproduction.export import export
     from omtl.reproduction.ro_crate import write_crate
 
@@ -67,4 +66,3 @@ def run(options: argparse.Namespace) -> int:
     if options.ro_crate:
         command = f"omtl export {' '.join(options.what)} --reading {request.reading}"
         tell_written([write_crate(options.to, exported, command)])
-    return DONE

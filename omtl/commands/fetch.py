@@ -13,10 +13,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("names", nargs="*", metavar="NAME", help="a data set")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Download files, verify them, and print their paths."""
     from data_fetchers import fetch_all
-    from omtl.util.status import DONE
 
     fetch_all(options.names or None, on_file=lambda path: print(path, flush=True))
-    return DONE

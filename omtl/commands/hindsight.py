@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import positive, tell_written
-from omtl.util.status import DONE
 
 HELP = "measure how much of each paper's margin comes from tuning in hindsight"
 EXAMPLES = ("hindsight", "hindsight --repeats 5")
@@ -16,7 +15,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--repeats", type=positive, help="default: as many as published")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Write and print the margins under the papers' rule and without hindsight."""
     from omtl.evidence.hindsight_gap import write_hindsight_gap
     from omtl.tables.request import Request
@@ -24,4 +23,3 @@ def run(options: argparse.Namespace) -> int:
     told, paths = write_hindsight_gap(Request(repeats=options.repeats))
     print("\n".join(told))
     tell_written(paths)
-    return DONE

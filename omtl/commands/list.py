@@ -8,7 +8,6 @@ from typing import Any
 
 from omtl.commands._grid import print_rows
 from omtl.commands._options import add_flags, print_json
-from omtl.util.status import DONE
 
 HELP = "list tables, figures, and everything you can combine"
 EXAMPLES = ("list", "list algorithms", "list datasets --json")
@@ -63,16 +62,15 @@ def told(kind: str) -> list[dict[str, Any]]:
     return rows
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Print the entries, grouped by kind."""
     kinds = [options.kind] if options.kind else list(KINDS)
     content = {kind: told(kind) for kind in kinds}
     if options.json:
         print_json(content)
-        return DONE
+        return
     for kind, rows in content.items():
         heads = [key for key in ("name", *SHOWN, "own") if any(key in row for row in rows)]
         print(kind)
         shown = [[str(row.get(head, "")) for head in heads] for row in rows]
         print_rows(heads, shown, spare=("backend", "module", "learner", "own"))
-    return DONE

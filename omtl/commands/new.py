@@ -8,7 +8,6 @@ from pathlib import Path
 
 from omtl.commands._options import tell_written
 from omtl.util.errors import UserError
-from omtl.util.status import DONE
 
 HELP = "create the files of a new learner, data set or paper, ready to run"
 EXAMPLES = ("new learner my_learner", "new dataset my_data", "new paper smith2020")
@@ -30,7 +29,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("name", metavar="NAME", help="lower-case letters, digits, underscores")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Write the files into the checkout or the current folder."""
     from omtl.experiment.new_files import make
 
@@ -39,7 +38,6 @@ def run(options: argparse.Namespace) -> int:
     tell_written(paths)
     words = {"name": options.name, "file": paths[0].relative_to(Path.cwd())}
     print(f"try: {NEXT[options.kind].format(**words)}")
-    return DONE
 
 
 def _refuse(kind: str, name: str) -> None:

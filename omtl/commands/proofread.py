@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import tell_written
-from omtl.util.status import DONE
 
 HELP = "check the papers' printed tables for repeated rows and impossible numbers"
 EXAMPLES = ("proofread",)
@@ -15,11 +14,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add nothing: all published tables are read."""
 
 
-def run(options: argparse.Namespace) -> int:  # noqa: ARG001
+def run(options: argparse.Namespace) -> None:  # noqa: ARG001
     """Print and write the findings of each check in each published table."""
     from omtl.tables.proofread import write_findings
 
     found, paths = write_findings()
     print("\n".join(found))
     tell_written(paths)
-    return DONE

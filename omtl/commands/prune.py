@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.util.status import DONE
-
 HELP = "remove finished units whose code is gone, and damaged files, from the store"
 EXAMPLES = ("prune --dry-run", "prune")
 
@@ -20,11 +18,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Remove the units."""
     from omtl.compute.archive import prune
     from omtl.compute.store import Store
 
     gone, stay = prune(Store.default(), options.only_count)
     print(f"{gone} units {'would be removed' if options.only_count else 'removed'}, {stay} kept")
-    return DONE

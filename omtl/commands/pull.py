@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.util.status import DONE
-
 HELP = "import the finished units of an archive into the store"
 EXAMPLES = ("pull units.omtl", "pull https://example.org/units.omtl")
 
@@ -15,7 +13,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("archive", help="a file or its URL")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Import the units."""
     from omtl.compute.archive import fetched, pull
     from omtl.compute.store import Store
@@ -23,4 +21,3 @@ def run(options: argparse.Namespace) -> int:
     with fetched(options.archive) as path:
         done = pull(path, Store.default())
     print(f"{done.units} units, {done.new} of them new; {done.ours} belong to the installed code")
-    return DONE

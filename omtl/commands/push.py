@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 
 from omtl.commands._options import add_flags, add_run_options, request_of
-from omtl.util.status import DONE
 
 HELP = "write finished units to an archive that others can pull"
 EXAMPLES = ("push units.omtl", "push dom.omtl dom-table1 --reading as_written")
@@ -25,7 +24,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_flags(command, "one-draw")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Write the archive."""
     from omtl.compute.archive import push
     from omtl.compute.store import Store
@@ -43,4 +42,3 @@ def run(options: argparse.Namespace) -> int:
         ]
     count = push(units, Store.default(), options.archive)
     print(f"written: {options.archive} ({count} units)")
-    return DONE

@@ -6,7 +6,6 @@ import argparse
 
 from omtl.commands._options import add_run_options, natural, parallel_of, tell_written
 from omtl.experiment.naming import LITERAL, READINGS
-from omtl.util.status import DONE
 
 HELP = "search a paper's open questions; write the readings as_read and as_published"
 EXAMPLES = (
@@ -54,7 +53,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_run_options(command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Search a table's readings; write the record, and the best answers as readings."""
     from omtl.reproduction import search_readings
     from omtl.tables.luck import write_luck
@@ -63,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     if options.page or options.luck:
         pages = search_readings.write_page(options.table) if options.page else []
         tell_written([*pages, *([write_luck(options.table, options.seed)] if options.luck else [])])
-        return DONE
+        return
     n_repeats = options.repeats or search_readings.REPEATS
     full = options.keep or (n_repeats >= search_readings.REPEATS and options.seed == 0)
     found = search_readings.search(
@@ -84,4 +83,3 @@ def run(options: argparse.Namespace) -> int:
             f"only a search with {search_readings.REPEATS} repeats and seed 0 changes them"
         )
     tell_written(paths)
-    return DONE

@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 
 from omtl.commands._options import tell_written
-from omtl.util.status import DONE
 
 HELP = "write all results as a website that opens without a server"
 EXAMPLES = ("report", "report --output public")
@@ -26,7 +25,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Write the site and print the path of its front page."""
     from omtl.compute.store import Store
     from omtl.site.build import build
@@ -35,4 +34,3 @@ def run(options: argparse.Namespace) -> int:
     store = None if options.without_store else Store.default()
     default = kept() / "site" if CHECKOUT else Path("site")
     tell_written([build(options.output or default, store=store)])
-    return DONE

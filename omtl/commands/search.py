@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import add_run_options, request_of, tell_written
-from omtl.util.status import DONE
 
 HELP = "measure how much accuracy a table loses when large grids are searched, not enumerated"
 EXAMPLES = ("search rom-table1",)
@@ -18,7 +17,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_run_options(command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Search the grids of a fully played table; print and write the differences."""
     from omtl.experiment.config import load_option, named_reading
     from omtl.tables.plan import describe, plan_table
@@ -43,4 +42,3 @@ def run(options: argparse.Namespace) -> int:
     write_rows(path, rows)
     print(rows.iloc[:, :9].to_string(index=False))
     tell_written([path])
-    return DONE

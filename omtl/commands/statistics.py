@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import add_run_options, request_of, tell_written
-from omtl.util.status import DONE
 
 HELP = "test a table's claims with correction for multiple comparisons, and rank its algorithms"
 EXAMPLES = ("statistics aklo-table1",)
@@ -17,9 +16,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_run_options(command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Write the statistics of a table or figure from the store or the kept repeats."""
     from omtl.reproduction.reproduce import reproduce_statistics
 
     tell_written(reproduce_statistics(options.table, request_of(options)))
-    return DONE

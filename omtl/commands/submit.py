@@ -7,7 +7,6 @@ from pathlib import Path
 
 from omtl.commands._board import add_board_options, board_of
 from omtl.commands._options import parallel_of, tell_written
-from omtl.util.status import DONE
 
 HELP = "play a learner on the board's data sets and write a file for a pull request"
 EXAMPLES = ("submit my_learner", "submit my_learner --data landmine,mhc --to handed_in/")
@@ -22,7 +21,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Play the learner, replay a sample, write the file."""
     from omtl.reproduction.submission import submit, write
     from omtl.util.paths import RESULTS
@@ -30,4 +29,3 @@ def run(options: argparse.Namespace) -> int:
     content = submit(board_of(options, options.learner), parallel_of(options))
     print("\n".join(content["verification"]))
     tell_written([write(content, options.to or RESULTS / "board" / "submissions")])
-    return DONE
