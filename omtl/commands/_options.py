@@ -81,10 +81,10 @@ def add_parallel_options(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_flags(command: argparse.ArgumentParser, *names: str) -> None:
-    """Add some of the `FLAGS`."""
-    for name in names:
-        command.add_argument(f"--{name}", action="store_true", help=FLAGS[name])
+def add_flags(command: argparse.ArgumentParser, *names: str, **own: str) -> None:
+    """Add options without a value: some of the `FLAGS`, and the command's own with their help."""
+    for name, told in [*((name, FLAGS[name]) for name in names), *own.items()]:
+        command.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=told)
 
 
 def parallel_of(options: argparse.Namespace) -> dict[str, Any]:

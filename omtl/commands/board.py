@@ -28,11 +28,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options that choose learners, data sets and output."""
     command.add_argument("--learners", metavar="NAMES", help="rank only these learners: a,b")
     add_board_options(command)
-    command.add_argument(
-        "--from-results",
-        action="store_true",
-        help="rank the numbers in results/board without running anything",
-    )
+    add_flags(command, from_results="rank the numbers in results/board without running anything")
     command.add_argument("--to", type=Path, metavar="FOLDER", help="write the files to this folder")
     command.add_argument(
         "--verify", type=Path, metavar="FILE", help="replay a sample of a submission's cells"

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from omtl.commands._options import add_flags, tell_written
+
 HELP = "read the records of runs and sweeps into one table"
 EXAMPLES = (
     "collect .omtl/sweeps",
@@ -22,9 +24,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="read all records in this folder and below",
     )
-    command.add_argument(
-        "--by-repeat", action="store_true", help="print one row per repeat instead of one per run"
-    )
+    add_flags(command, by_repeat="print one row per repeat instead of one per run")
     command.add_argument(
         "--to", type=Path, metavar="FILE", help="write a .csv or .parquet file instead of printing"
     )
@@ -32,7 +32,6 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the table, or write it."""
-    from omtl.commands._options import tell_written
     from omtl.commands._runs import print_runs
     from omtl.reproduction.record import WRITERS, collect, frame
     from omtl.util.errors import UserError

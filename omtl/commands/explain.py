@@ -20,11 +20,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add the cell and how to compute it."""
     command.add_argument("table", metavar="TABLE")
     command.add_argument("cell", metavar="CELL", nargs="?", help="default: list the cells' names")
-    command.add_argument(
-        "--full",
-        action="store_true",
-        help="add configs, seeds, hashes of data and code, and machines",
-    )
+    add_flags(command, full="add configs, seeds, hashes of data and code, and machines")
     add_run_options(command)
     add_flags(command, "one-draw", "json")
 

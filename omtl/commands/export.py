@@ -28,15 +28,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--to", type=Path, default=Path(), help="the folder to write to; default: the current one"
     )
-    command.add_argument(
-        "--bibtex",
-        action="store_true",
-        help="only print the citations for a run with these overrides (as for omtl run)",
-    )
-    command.add_argument(
-        "--ro-crate",
-        action="store_true",
-        help="also write ro-crate-metadata.json, which describes each file",
+    add_flags(
+        command,
+        bibtex="only print the citations for a run with these overrides (as for omtl run)",
+        ro_crate="also write ro-crate-metadata.json, which describes each file",
     )
     add_run_options(command)
     add_flags(command, "one-draw")

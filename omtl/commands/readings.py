@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_run_options, natural, parallel_of, tell_written
+from omtl.commands._options import (
+    add_flags,
+    add_run_options,
+    natural,
+    parallel_of,
+    tell_written,
+)
 from omtl.experiment.naming import LITERAL, READINGS
 
 HELP = "search a paper's open questions; write the readings as_read and as_published"
@@ -36,19 +42,12 @@ def add_options(command: argparse.ArgumentParser) -> None:
         choices=tuple(reading for reading, taken in READINGS.items() if taken),
         help="search for this reading only; default: both",
     )
-    command.add_argument(
-        "--keep",
-        action="store_true",
-        help="also keep the answers of a search with fewer repeats or another seed; by default its "
+    add_flags(
+        command,
+        keep="also keep the answers of a search with fewer repeats or another seed; by default its "
         "record goes to results/partial and the readings stay unchanged",
-    )
-    command.add_argument(
-        "--page", action="store_true", help="only rewrite the page of the recorded search"
-    )
-    command.add_argument(
-        "--luck",
-        action="store_true",
-        help="only measure how much of the recorded search is luck",
+        page="only rewrite the page of the recorded search",
+        luck="only measure how much of the recorded search is luck",
     )
     add_run_options(command)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from omtl.commands._options import tell_written
+from omtl.commands._options import add_flags, tell_written
 
 HELP = "write all results as a website that opens without a server"
 EXAMPLES = ("report", "report --output public")
@@ -18,11 +18,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         type=Path,
         help="the folder to write; default: .omtl/site in a checkout, site elsewhere",
     )
-    command.add_argument(
-        "--without-store",
-        action="store_true",
-        help="use only results/, as in a fresh clone",
-    )
+    add_flags(command, without_store="use only results/, as in a fresh clone")
 
 
 def run(options: argparse.Namespace) -> None:
