@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from omtl.util.screen import width
 
@@ -34,30 +35,28 @@ def print_rows(
     from rich.table import Table
     from rich.text import Text
 
-    def grid(kept: list[str], wraps: bool) -> Table:
+    def grid(wraps: bool = False) -> Table:
         made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=not wraps)
         for head in kept:
-            side = "right" if head in right else "left"
-            made.add_column(head, justify=side, no_wrap=not wraps, overflow="fold")  # type: ignore[arg-type]
-        places = [list(heads).index(head) for head in kept]
-        for number, row in enumerate(rows):
-            texts = [Text(row[place]) for place in places]
-            made.add_row(*texts, style=colours[number] if colours else "")
+            side: Literal["left", "right"] = "right" if head in right else "left"
+            made.add_column(head, justify=side, no_wrap=not wraps, overflow="fold")
+        for row, colour in zip(rows, colours or [""] * len(rows), strict=True):
+            made.add_row(*(Text(row[heads.index(head)]) for head in kept), style=colour)
         return made
 
     def wide(made: Table) -> int:
         return Console(width=10_000).measure(made).maximum
 
     console, limit, kept = Console(), width(), list(heads)
-    table = grid(kept, wraps=False)
+    table = grid()
     if limit is None:
         limit = max(console.width, wide(table))
     for head in spare:
         if wide(table) > limit and head in kept:
             kept.remove(head)
-            table = grid(kept, wraps=False)
+            table = grid()
     if wide(table) > limit:
-        table = grid(kept, wraps=True)
+        table = grid(wraps=True)
     console.width = limit
     console.print(table)
     if left_out := [head.strip() for head in heads if head not in kept]:

@@ -119,7 +119,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _tell_sweep(folder: Path, before: dict[Path, int]) -> int:
     """Write and print the table of a sweep; return the exit status."""
-    mine = {path.parent.relative_to(folder).as_posix() for path in _new(folder, before)}
+    new = _times(folder).items() - before.items()
+    mine = {path.parent.relative_to(folder).as_posix() for path, _ in new}
     records = {name: record for name, record in collect(folder).items() if name in mine}
     if not records:
         raise UserError("the sweep has nothing to run; give values that exist")
@@ -130,7 +131,3 @@ def _tell_sweep(folder: Path, before: dict[Path, int]) -> int:
     if failed:
         print(f"omtl: {failed} of {len(records)} jobs failed", file=sys.stderr)
     return FAILED if failed else DONE
-
-
-def _new(folder: Path, before: dict[Path, int]) -> list[Path]:
-    return [path for path, time in _times(folder).items() if before.get(path) != time]

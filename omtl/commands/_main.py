@@ -96,12 +96,6 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     return options
 
 
-def _lacks(module: str) -> str:
-    """Return a message that says what to install for a missing package."""
-    extra = next((extra for extra, modules in EXTRAS.items() if module in modules), "harness")
-    return f"needs {module}, which is not installed: pip install 'omtl[{extra}]'"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status."""
 
@@ -118,8 +112,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             return options.run(options) or DONE
         except ModuleNotFoundError as fault:
-            if str(fault.name).startswith("omtl"):
+            lacking = str(fault.name)
+            if lacking.startswith("omtl"):
                 raise
-            raise UserError(f"omtl {options.command} {_lacks(str(fault.name))}") from fault
+            extra = next((extra for extra, names in EXTRAS.items() if lacking in names), "harness")
+            raise UserError(
+                f"omtl {options.command} needs {lacking}, which is not installed: "
+                f"pip install 'omtl[{extra}]'"
+            ) from fault
 
     return ended(command)

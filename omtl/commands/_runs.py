@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
+LAST = ("params", "failed")
+"""The columns that belong at the end."""
+
 
 def print_runs(table: pd.DataFrame) -> None:
     """Print what differs between runs, and their numbers as mean ± standard deviation."""
@@ -20,7 +23,8 @@ def print_runs(table: pd.DataFrame) -> None:
     numbers = {"n_repeats", "diverged", *metrics, *(f"{name}_std" for name in metrics)}
     about = [str(column) for column in table if column not in numbers]
     about = [c for c in about if c in ("run", "failed") or table[c].nunique(dropna=False) > 1]
-    heads = [column for column in about if column not in ("params", "failed")]
+    heads = [column for column in about if column not in LAST]
+    ends = [column for column in LAST if column in about]
     rows = []
     for row in table.to_dict("records"):
         cells = [_short(row[head]) for head in heads]
@@ -28,9 +32,9 @@ def print_runs(table: pd.DataFrame) -> None:
             std = row.get(f"{name}_std")
             told = "" if pd.isna(row[name]) else shown(name, row[name], "" if pd.isna(std) else std)
             cells.append("diverged" if (row.get("diverged") or 0) > 0 else told)
-        rows.append([*cells, *(_short(row[column]) for column in last(about))])
+        rows.append([*cells, *(_short(row[column]) for column in ends)])
     titles = [f"{name} {METRICS[name].unit}".strip() for name in metrics]
-    print_rows([*heads, *titles, *last(about)], rows, right=titles)
+    print_rows([*heads, *titles, *ends], rows, right=titles)
 
 
 def _short(value: Any) -> str:
@@ -40,8 +44,3 @@ def _short(value: Any) -> str:
     if pd.isna(value):
         return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def last(columns: list[str]) -> list[str]:
-    """Return the columns that belong at the end."""
-    return [column for column in ("params", "failed") if column in columns]

@@ -62,10 +62,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _refuse_ignored(options: argparse.Namespace) -> None:
     """Report options that have no effect together with ``--from-results``."""
-    if not options.from_results:
-        return
     for name in ("to", "verify", "repeats", "dry_run", "times"):
-        if getattr(options, name):
+        if options.from_results and getattr(options, name):
             raise UserError(
                 "--from-results only ranks and prints what results/board holds; "
                 f"leave --{name.replace('_', '-')} out"

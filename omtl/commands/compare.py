@@ -56,15 +56,11 @@ def run(options: argparse.Namespace) -> None:
     from omtl.evidence.many_data_sets import study_of, write
     from omtl.reproduction.frames import compare_as_asked
 
-    names, rest = _data_sets(options.overrides)
+    only, more = names_in(options.only), names_in(options.more)
     played = []
-    for overrides in [[*rest, f"dataset={name}"] for name in names] or [rest]:
+    for overrides in _by_data_set(options.overrides):
         try:
-            played.append(
-                compare_as_asked(
-                    overrides, options.metric, names_in(options.only), names_in(options.more)
-                )
-            )
+            played.append(compare_as_asked(overrides, options.metric, only, more))
         except Planned as plan:
             say(f"{overrides[-1]}: {plan.told()}")
     if not played:
@@ -86,13 +82,14 @@ def run(options: argparse.Namespace) -> None:
             tell_written(paths)
 
 
-def _data_sets(overrides: list[str]) -> tuple[list[str], list[str]]:
-    """Return the data sets if there are several, and the other overrides."""
+def _by_data_set(overrides: list[str]) -> list[list[str]]:
+    """Return the overrides for each of several data sets."""
     given = next((word for word in overrides if word.startswith("dataset=")), "")
     names = names_in(given.partition("=")[2])
     if len(names) < 2:
-        return [], overrides
-    return list(dict.fromkeys(names)), [word for word in overrides if word != given]
+        return [overrides]
+    rest = [word for word in overrides if word != given]
+    return [[*rest, f"dataset={name}"] for name in dict.fromkeys(names)]
 
 
 def _heading(config: dict[str, Any]) -> str:
@@ -159,12 +156,10 @@ def _of_all(found: Compared, config: dict[str, Any]) -> dict[str, Any]:
     """Return the fields that all rows share."""
     from importlib.metadata import version
 
-    named = {
-        group: config[group]["name"] for group in ("dataset", "protocol", "selection", "reading")
-    }
+    groups = ("dataset", "protocol", "selection", "reading")
     return {
         "version": version("omtl"),
-        **named,
+        **{group: config[group]["name"] for group in groups},
         "seed": config["seed"],
         "repeats": config["repeats"],
         "metric": found.metric.name,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 HELP = "print a shell script that completes commands, options and names"
 EXAMPLES = (
@@ -44,20 +43,10 @@ def run(options: argparse.Namespace) -> None:
 
     from omtl.commands._main import parser
 
-    known = known_names()
-    whole = parser()
-    for action in _arguments(whole):
-        if action.choices is None and action.dest in known:
-            action.choices = known[action.dest]
+    known, whole = known_names(), parser()
+    *_, commands = whole._actions
+    for command in dict(commands.choices or {}).values():
+        for action in command._actions:
+            if action.choices is None and action.dest in known:
+                action.choices = known[action.dest]
     print(shtab.complete(whole, shell=options.shell))
-
-
-def _arguments(parser: argparse.ArgumentParser) -> list[Any]:
-    """Return the arguments of all commands."""
-    found: list[Any] = []
-    for action in parser._actions:
-        children: dict[str, Any] | None = getattr(action, "choices", None)
-        if isinstance(action, argparse._SubParsersAction) and children:
-            for child in children.values():
-                found += child._actions
-    return found

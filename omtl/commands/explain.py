@@ -29,19 +29,15 @@ def run(options: argparse.Namespace) -> None:
     """Print what is known about a cell, or the names of all cells."""
     from omtl.reproduction.provenance import explain, names_of
 
-    if options.cell is None:
-        names = list(names_of(request_of(options).planned(options.table)))
-        if options.json:
-            print_json(names)
-        else:
-            print("\n".join(names))
-        return
     request = request_of(options)
-    told = explain(options.table, options.cell, request, options.full)
+    if options.cell is None:
+        told: Any = list(names_of(request.planned(options.table)))
+    else:
+        told = explain(options.table, options.cell, request, options.full)
     if options.json:
         print_json(told)
     else:
-        print("\n".join(_lines(told)))
+        print("\n".join(told if options.cell is None else _lines(told)))
 
 
 def _lines(told: dict[str, Any], indent: str = "") -> list[str]:

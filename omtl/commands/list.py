@@ -12,9 +12,9 @@ from omtl.commands._options import add_flags, print_json
 HELP = "list tables, figures, and everything you can combine"
 EXAMPLES = ("list", "list algorithms", "list datasets --json")
 
-KINDS: dict[str, str] = {
-    "tables": "",
-    "figures": "",
+KINDS = {
+    "tables": "table",
+    "figures": "figure",
     "algorithms": "algorithm",
     "datasets": "dataset",
     "protocols": "protocol",
@@ -24,7 +24,10 @@ KINDS: dict[str, str] = {
     "searches": "search",
     "parallels": "parallel",
 }
-"""The kinds to list, each with its config group; the first two are files in experiments/."""
+"""The kinds to list, each with its config group."""
+
+DESCRIBED = ("tables", "figures")
+"""Those that are files in experiments/ instead."""
 
 SHOWN = ("title", "label", "learner", "module", "rule", "backend")
 """Config values to show, if present."""
@@ -48,17 +51,17 @@ def told(kind: str) -> list[dict[str, Any]]:
     from omtl.tables.plan import descriptions
     from omtl.util.user_folder import own
 
-    find: Callable[[str], Any] = option_files if KINDS[kind] else descriptions
-    found = find(KINDS[kind] or kind.removesuffix("s"))
-    rows = []
+    find: Callable[[str], Any] = descriptions if kind in DESCRIBED else option_files
+    found = find(KINDS[kind])
+    rows, folder = [], own()
     for name, path in found.items():
         config = read_yaml(path)
-        folder = own()
-        mine = folder is not None and path.is_relative_to(folder)
         if TARGET in config:
             config["learner"] = config[TARGET]
         row = {"name": name} | {key: config[key] for key in SHOWN if key in config}
-        rows.append(row | ({"own": str(path)} if mine else {}))
+        if folder is not None and path.is_relative_to(folder):
+            row["own"] = str(path)
+        rows.append(row)
     return rows
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from omtl.commands._options import add_flags
+
 HELP = "run one experiment, or a sweep"
 EXAMPLES = (
     "run algorithm=dom1 dataset=random_walk network=ring",
@@ -21,7 +23,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("-m", "--multirun", action="store_true", help="sweep over lists of values")
     add("--cfg", choices=("job", "hydra", "all"), help="print the config that would run")
-    add("--resolve", action="store_true", help="print --cfg with interpolations resolved")
+    add_flags(command, resolve="print --cfg with interpolations resolved")
     add("-p", "--package", metavar="NAME", help="the part of --cfg to print, such as algorithm")
     add("--info", nargs="?", const="all", choices=INFO, help="print how Hydra composes the config")
     add(
@@ -30,11 +32,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="your own folder of configs; the same as setting OMTL_OWN",
     )
-    add("--hydra-help", action="store_true", help="print Hydra's own help")
-    add(
-        "--shell-completion",
-        action="store_true",
-        help="Hydra's own completion: install=bash, query=bash, ...",
+    add_flags(
+        command,
+        hydra_help="print Hydra's own help",
+        shell_completion="Hydra's own completion: install=bash, query=bash, ...",
     )
     add(
         "overrides",
@@ -51,10 +52,9 @@ def run(options: argparse.Namespace) -> int:
 
     if options.config_dir is not None:
         user_folder.use(options.config_dir)
-    words = []
-    for name in ("multirun", "resolve", "hydra_help", "shell_completion"):
-        words += [f"--{name.replace('_', '-')}"] * bool(getattr(options, name))
+    given = vars(options)
+    flags = ("multirun", "resolve", "hydra_help", "shell_completion")
+    words = [f"--{name.replace('_', '-')}" for name in flags if given[name]]
     for name in ("cfg", "package", "info"):
-        value = getattr(options, name)
-        words += [] if value is None else [f"--{name}", value]
+        words += [f"--{name}", given[name]] if given[name] is not None else []
     return main([*words, *options.overrides])

@@ -32,11 +32,7 @@ def run(options: argparse.Namespace) -> None:
         raise UserError(
             f"{options.table} uses a search itself; name a table whose grids are played in full"
         )
-    rows = cost_of(
-        table,
-        load_option("search", options.search),
-        request,
-    )
+    rows = cost_of(table, load_option("search", options.search), request)
     folder = folder_for(request.is_full(table.description), "search", apart=True)
     path = folder / f"{options.table}.csv"
     write_rows(path, rows)

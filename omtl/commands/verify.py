@@ -39,15 +39,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Replay randomly drawn cells from scratch and record the outcome."""
-    from omtl.reproduction.verify import (
-        DIFFERENT,
-        NOT_COMPARABLE,
-        append,
-        check,
-        drawn,
-        signature,
-        signed_off,
-    )
+    from omtl.reproduction import verify
     from omtl.tables.plan import describe, descriptions
     from omtl.util.errors import UserError
     from omtl.util.paths import RESULTS, results_to_read
@@ -55,19 +47,20 @@ def run(options: argparse.Namespace) -> int:
     for table in options.tables:
         describe("table", table)  # reports a wrong name
     tables = list(dict.fromkeys(options.tables)) or list(descriptions("table"))
-    checks, parallel = [], parallel_of(options)
-    for run, row in drawn(results_to_read(), tables, options.cells or len(tables), options.seed):
-        done = check(run, row, options.seed, parallel)
+    checks, seed, parallel = [], options.seed, parallel_of(options)
+    for run, row in verify.drawn(results_to_read(), tables, options.cells or len(tables), seed):
+        done = verify.check(run, row, seed, parallel)
         checks.append(done)
         print(f"{done.result}: {done}", flush=True)
-    if all(done.result == NOT_COMPARABLE for done in checks):
+    if all(done.result == verify.NOT_COMPARABLE for done in checks):
         raise UserError("no cell could be compared, for the reasons above; nothing was recorded")
-    append(RESULTS / "verify.csv", signed_off(checks, options.seed))
+    verify.append(RESULTS / "verify.csv", verify.signed_off(checks, seed))
     tell_written([RESULTS / "verify.csv"])
     if options.sign is not None:
-        append(RESULTS / "reproductions.csv", signature(checks, options.sign, options.seed))
-        tell_written([RESULTS / "reproductions.csv"])
-    different = sum(done.result == DIFFERENT for done in checks)
+        path = RESULTS / "reproductions.csv"
+        verify.append(path, verify.signature(checks, options.sign, seed))
+        tell_written([path])
+    different = sum(done.result == verify.DIFFERENT for done in checks)
     if different:
         print(
             f"omtl: {different} of {len(checks)} cells differ from results/: the code or the "
