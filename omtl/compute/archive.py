@@ -125,7 +125,7 @@ def _checked(record: object, path: Path) -> Record:
     try:
         question = question_of(identity)
         held = (key_of(identity, question), question, code_of_parts(identity))
-    except (KeyError, TypeError, ValueError) as fault:
+    except (AttributeError, KeyError, TypeError, ValueError) as fault:
         raise _damaged(path) from fault
     if held != (record.key.hex(), record.question, record.code):
         raise _damaged(path)

@@ -55,7 +55,9 @@ def test_a_stranger_need_not_compute(
     assert push(units[:1], store, archive) == 1
 
 
-@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "text", "other key"])
+@pytest.mark.parametrize(
+    "damage", ["flip", "cut", "empty", "text", "other key", "no identity", "null"]
+)
 def test_a_damaged_archive_leaves_the_store_as_it_was(
     store: Store, units: list[Unit], tmp_path: Path, damage: str
 ) -> None:
@@ -72,6 +74,8 @@ def test_a_damaged_archive_leaves_the_store_as_it_was(
             "empty": b"",
             "text": b"not an archive\n" * 50,
             "other key": _under(second, payload),
+            "no identity": _under(second, b'{"unit": []}\n'),
+            "null": _under(second, b'{"unit": null}\n'),
         }[damage]
     )
     with pytest.raises(UserError, match=r"not an archive of units, or is damaged"):
