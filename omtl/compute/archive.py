@@ -120,9 +120,10 @@ def pull(path: Path, store: Store) -> Pulled:
 
 def _checked(record: object, path: Path) -> Record:
     """Return a record after checking that its content matches its key."""
-    if not isinstance(record, Record) or (identity := _identity(record)) is None:
+    if not isinstance(record, Record):
         raise _damaged(path)
     try:
+        identity = _identity(record)
         question = question_of(identity)
         held = (key_of(identity, question), question, code_of_parts(identity))
     except (AttributeError, KeyError, TypeError, ValueError) as fault:
@@ -136,13 +137,13 @@ def _damaged(path: Path) -> UserError:
     return UserError(f"{path} is not an archive of units, or is damaged; nothing was imported")
 
 
-def _identity(record: Record) -> dict[str, Any] | None:
-    """Return the identity of a stored unit; None if it is damaged."""
-    payload = record.payload()
+def _identity(record: Record) -> dict[str, Any]:
+    """Return the identity of a stored unit; empty if it is damaged."""
+    payload = record.payload() or b""
     try:
-        return None if payload is None else json.loads(payload[: payload.index(b"\n")])["unit"]
+        return json.loads(payload[: payload.index(b"\n")])["unit"]
     except (ValueError, KeyError, TypeError):
-        return None
+        return {}
 
 
 class Current:
@@ -157,7 +158,7 @@ class Current:
         return self._known[record.code]
 
     def _is(self, record: Record) -> bool:
-        asked = _identity(record) or {}
+        asked = _identity(record)
         made_of = ("algorithm", "dataset", "protocol", "network", "seed", "repeat", "draw")
         try:
             return Unit(**{name: asked[name] for name in made_of}).code == record.code

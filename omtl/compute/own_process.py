@@ -34,24 +34,17 @@ class Apart:
 
     Parameters
     ----------
-    mib : int, optional
-        Its memory limit; by default that of the machine.
+    mib : int or None
+        Its memory limit; None for that of the machine.
     """
 
-    def __init__(self, mib: int | None = None) -> None:
+    def __init__(self, mib: int | None) -> None:
         self._ours, theirs = Pipe()
-        words = [
-            sys.executable,
-            "-m",
-            "omtl.compute.own_process",
-            theirs.fileno(),
-            os.getpid(),
-            mib or 0,
-        ]
+        numbers = (theirs.fileno(), os.getpid(), mib or 0)
         paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
         with theirs:
             self._process = subprocess.Popen(
-                list(map(str, words)),
+                [sys.executable, "-m", "omtl.compute.own_process", *map(str, numbers)],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,

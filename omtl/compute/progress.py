@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
-from typing import Self
+from contextlib import AbstractContextManager
 
 from tqdm import tqdm
 
@@ -15,7 +14,7 @@ EVERY = 30.0
 STARTING = "new code is compiled first"
 
 
-class Progress:
+class Progress(AbstractContextManager["Progress"]):
     """Progress of a number of units on standard error.
 
     Parameters
@@ -39,16 +38,7 @@ class Progress:
             smoothing=0.05,
         )
 
-    def __enter__(self) -> Self:
-        """Begin."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the bar."""
         self._bar.close()
 
@@ -65,12 +55,12 @@ class Progress:
         now = time.monotonic()
         if self._bar.disable and not self._quiet and now - self._told >= EVERY:
             self._told = now
-            print(f"omtl: {self.line(now - self._started)}", file=sys.stderr, flush=True)
-
-    def line(self, seconds: float) -> str:
-        """Return how far the run has come after some seconds, as a sentence."""
-        left = seconds / self._done * (self._total - self._done)
-        return f"{self._done} of {self._total} units done, about {duration(left)} left"
+            left = (now - self._started) / self._done * (self._total - self._done)
+            print(
+                f"omtl: {self._done} of {self._total} units done, about {duration(left)} left",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 def duration(seconds: float) -> str:
