@@ -11,7 +11,6 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from omtl.compute import code_log, memory
@@ -142,7 +141,8 @@ def as_done(
     limits = {name: parallel.get(f"unit_{name}") for name in ("seconds", "mib")}
     elsewhere: list[str] = []
 
-    def still_wanted(dispatch: Dispatch, workers: int) -> Work | None:
+    def take(workers: int) -> Work | None:
+        """Return the next units that no other run has stored."""
         while given := dispatch.take(workers):
             store.refresh()
             stored = [unit for unit in given if store.knows(unit) and store.has(unit)]
@@ -156,7 +156,6 @@ def as_done(
     attempts = 0
     while left:
         dispatch = Dispatch(left.values())
-        take = partial(still_wanted, dispatch)
         try:
             with closing(results(compute_all, take, parallel, len(left))) as stream:
                 for ended in stream:

@@ -170,8 +170,9 @@ class Store:
             If a file cannot be read.
         """
         sizes: dict[str, int] = {}
+        absent = suppress(FileNotFoundError, NotADirectoryError)
         try:
-            with os.scandir(self.folder) as entries:
+            with absent, os.scandir(self.folder) as entries:
                 for entry in entries:
                     if entry.name == OLD_LOG and self.folder not in _told:
                         _told.add(self.folder)
@@ -183,8 +184,6 @@ class Store:
                     if entry.name.endswith(SUFFIX):
                         with suppress(FileNotFoundError):
                             sizes[entry.name] = entry.stat().st_size
-        except (FileNotFoundError, NotADirectoryError):
-            pass
         except OSError as fault:
             raise _unreadable(self.folder, fault) from fault
         if gone := self._scanned.keys() - sizes.keys():
