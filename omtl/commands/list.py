@@ -24,10 +24,7 @@ KINDS = {
     "searches": "search",
     "parallels": "parallel",
 }
-"""The kinds to list, each with its config group."""
-
-DESCRIBED = ("tables", "figures")
-"""Those that are files in experiments/ instead."""
+"""The kinds to list, each with its config group; the first two are files in experiments/."""
 
 SHOWN = ("title", "label", "learner", "module", "rule", "backend")
 """Config values to show, if present."""
@@ -51,7 +48,7 @@ def told(kind: str) -> list[dict[str, Any]]:
     from omtl.tables.plan import descriptions
     from omtl.util.user_folder import own
 
-    find: Callable[[str], Any] = descriptions if kind in DESCRIBED else option_files
+    find: Callable[[str], Any] = descriptions if kind in ("tables", "figures") else option_files
     found = find(KINDS[kind])
     rows, folder = [], own()
     for name, path in found.items():
