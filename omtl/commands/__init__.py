@@ -9,8 +9,7 @@ A command's module has
 ``add_options(command)``
     which adds the command's arguments to its parser;
 ``run(options)``
-    which runs the command and returns the exit status (`omtl.util.status`), or nothing where all is
-    well.
+    which runs the command and returns the exit status (`omtl.util.status`), or None for success.
 
 A module imports nothing heavy at the top, so that help appears at once. Commands are thin wrappers
 around the code that make and Hydra use too. Modules whose names begin with ``_`` are shared by the

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import Any
 
 from omtl.commands._grid import print_rows
@@ -48,8 +47,8 @@ def told(kind: str) -> list[dict[str, Any]]:
     from omtl.tables.plan import descriptions
     from omtl.util.user_folder import own
 
-    find: Callable[[str], Any] = descriptions if kind in ("tables", "figures") else option_files
-    found = find(KINDS[kind])
+    group = KINDS[kind]
+    found = descriptions(group) if kind in ("tables", "figures") else option_files(group)
     rows, folder = [], own()
     for name, path in found.items():
         config = read_yaml(path)

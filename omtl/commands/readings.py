@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import (
-    add_flags,
-    add_run_options,
-    natural,
-    parallel_of,
-    tell_written,
-)
+from omtl.commands._options import add_flags, add_run_options, natural, parallel_of, tell_written
 from omtl.experiment.naming import LITERAL, READINGS
 
 HELP = "search a paper's open questions; write the readings as_read and as_published"
