@@ -55,10 +55,10 @@ def faults_of_lock(name: str, lock: str) -> list[str]:
 
 def licences() -> list[tuple[str, str, str]]:
     """Return name, version and licence of each installed package that a lock file pins."""
-    told = run("piplicenses", "--format=json", "--with-system", check=True).stdout
+    listed = run("piplicenses", "--format=json", "--with-system", check=True).stdout
     known = {
         row["Name"].lower().replace("_", "-"): (row["Version"], " ".join(row["License"].split()))
-        for row in json.loads(told)
+        for row in json.loads(listed)
     }
     pinned = {name for file in FOLDER.glob("*.lock") for name in locked(file.read_text("utf-8"))}
     return [(name, *known[name]) for name in sorted(pinned & known.keys())]

@@ -30,8 +30,8 @@ def rows() -> list[tuple[str, ...]]:
         run, own = facts["computed_by"], describe("table", facts["table"]).selection
         if run and facts["selection"] == own:
             peak = UNKNOWN if run["peak_mib"] is None else run["peak_mib"]
-            told = (facts["units"], run["units_computed"], run["parallel"]["jobs"], peak)
-            found.append((facts["table"], facts["reading"]["name"], *map(str, told)))
+            row = (facts["units"], run["units_computed"], run["parallel"]["jobs"], peak)
+            found.append((facts["table"], facts["reading"]["name"], *map(str, row)))
     return found
 
 

@@ -19,7 +19,7 @@ work="$(mktemp -d)"
 chmod 755 "$work"
 started=()
 finish() {
-    [ "$?" = 0 ] || cat "$work/told" >&2 2>/dev/null || true
+    [ "$?" = 0 ] || cat "$work/err" >&2 2>/dev/null || true
     scancel --user=root >/dev/null 2>&1 || true
     for _ in $(seq 30); do # its jobs outlive Slurm's own processes
         [ -z "$(squeue --noheader 2>/dev/null)" ] && break
@@ -84,14 +84,14 @@ worker() { # a worker is a job with one core
 what=(algorithm=dom1 network=ring "repeats=$repeats" dataset.options.n_examples=1000)
 begun=$SECONDS
 OMTL_HOME="$work/slurm" "$python" -m omtl run "${what[@]}" parallel=dask \
-    "parallel.address=tcp://127.0.0.1:$port" > "$work/out" 2> "$work/told" &
+    "parallel.address=tcp://127.0.0.1:$port" > "$work/out" 2> "$work/err" &
 run=$!
 stored() { find "$work/slurm/store" -name '*.units' -size +0 2>/dev/null | head -1; }
-until grep -q 'has no workers now' "$work/told"; do
+until grep -q 'has no workers now' "$work/err"; do
     kill -0 "$run"
     sleep 0.2
 done
-waited="$(grep -c 'has no workers now' "$work/told")"
+waited="$(grep -c 'has no workers now' "$work/err")"
 first="$(worker)"
 second="$(worker)"
 until [ -n "$(stored)" ]; do

@@ -57,7 +57,7 @@ def _job(config: DictConfig) -> float:
     folder = Path(about.runtime.output_dir)
     record: dict[str, Any] = {"overrides": list(about.overrides.task)}
 
-    def told() -> int:
+    def played() -> int:
         try:
             record["config"] = plain(config)
             record.update(play(record["config"]))
@@ -77,8 +77,8 @@ def _job(config: DictConfig) -> float:
         return DONE
 
     if in_sweep:  # the sweeper handles an error and continues with other jobs
-        told()
-    elif status := ended(told):
+        played()
+    elif status := ended(played):
         sys.exit(status)
     return record["returns"]
 

@@ -83,8 +83,8 @@ def add_parallel_options(command: argparse.ArgumentParser) -> None:
 
 def add_flags(command: argparse.ArgumentParser, *names: str, **own: str) -> None:
     """Add options without a value: some of the `FLAGS`, and the command's own with their help."""
-    for name, told in [*((name, FLAGS[name]) for name in names), *own.items()]:
-        command.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=told)
+    for name, help_text in [*((name, FLAGS[name]) for name in names), *own.items()]:
+        command.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=help_text)
 
 
 def parallel_of(options: argparse.Namespace) -> dict[str, Any]:

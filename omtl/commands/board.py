@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         made = from_results(board) if options.from_results else make(board, parallel_of(options))
     except Planned as plan:
-        say(plan.told())
+        say(plan.summary())
         return DONE
     _print(made)
     is_kept = board.asked.is_whole and (CHECKOUT is None or own() is None)
@@ -102,6 +102,6 @@ def _print(made: Made) -> None:
 def _verify(path: Path) -> int:
     from omtl.reproduction.submission import verify
 
-    told, sound = verify(path)
-    print("\n".join(told))
+    sentences, sound = verify(path)
+    print("\n".join(sentences))
     return DONE if sound else FAILED

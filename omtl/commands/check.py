@@ -38,16 +38,16 @@ def run(options: argparse.Namespace) -> int:
     from omtl.experiment.discover_learners import learners_in
     from omtl.reference.conformance import FAIL, look_at
 
-    told: list[dict[str, Any]] = []
+    findings: list[dict[str, Any]] = []
     for name, learner in learners_in(options.file):
         if not options.json:
             print(name)
         for finding in look_at(learner):
             row = {"demands": finding.check.demands, "result": finding.result, "why": finding.why}
-            told.append({"learner": name, **row})
+            findings.append({"learner": name, **row})
             if not options.json:
                 why = f" — {finding.why}" if finding.why else ""
                 print(f"  {finding.result:8}{finding.check.demands}{why}", flush=True)
     if options.json:
-        print_json(told)
-    return FAILED if any(row["result"] == FAIL for row in told) else DONE
+        print_json(findings)
+    return FAILED if any(row["result"] == FAIL for row in findings) else DONE

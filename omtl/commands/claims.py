@@ -18,6 +18,6 @@ def run(options: argparse.Namespace) -> None:  # noqa: ARG001
     """Write the ledger and the audit, and print the outcomes."""
     from omtl.evidence.ledger import write_ledgers
 
-    told, paths = write_ledgers()
-    print("\n".join(told))
+    sentences, paths = write_ledgers()
+    print("\n".join(sentences))
     tell_written(paths)

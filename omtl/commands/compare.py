@@ -62,16 +62,16 @@ def run(options: argparse.Namespace) -> None:
         try:
             played.append(compare_as_asked(overrides, options.metric, only, more))
         except Planned as plan:
-            say(f"{overrides[-1]}: {plan.told()}")
+            say(f"{overrides[-1]}: {plan.summary()}")
     if not played:
         return
     study = study_of(played)
     if options.json:
-        told = [
+        printed = [
             _of_all(found, each) | {"rows": [_as_data(found, row) for row in found.rows]}
             for found, each in played
         ]
-        print_json(told if len(told) > 1 else told[0])
+        print_json(printed if len(printed) > 1 else printed[0])
     elif len(study.on) > 1:
         _print_study(study)
     else:
@@ -139,11 +139,11 @@ def _print_study(study: Study) -> None:
 def _as_text(found: Compared, row: Row) -> list[str]:
     if not row.values.size:
         return [row.label, row.why, *[""] * 5]
-    told = [row.label, f"{row.mean:.4g}", _interval(*row.interval)]
+    cells = [row.label, f"{row.mean:.4g}", _interval(*row.interval)]
     if row.against is None:
-        return [*told, *[""] * 4]
+        return [*cells, *[""] * 4]
     apart = [f"{row.against.mean:+.3g}", _interval(*row.against.interval)]
-    return [*told, *apart, f"{row.p:.2g}", found.outcome(row)]
+    return [*cells, *apart, f"{row.p:.2g}", found.outcome(row)]
 
 
 def _interval(low: float, high: float) -> str:

@@ -31,19 +31,19 @@ def run(options: argparse.Namespace) -> None:
 
     request = request_of(options)
     if options.cell is None:
-        told: Any = list(names_of(request.planned(options.table)))
+        explanation: Any = list(names_of(request.planned(options.table)))
     else:
-        told = explain(options.table, options.cell, request, options.full)
+        explanation = explain(options.table, options.cell, request, options.full)
     if options.json:
-        print_json(told)
+        print_json(explanation)
     else:
-        print("\n".join(told if options.cell is None else _lines(told)))
+        print("\n".join(explanation if options.cell is None else _lines(explanation)))
 
 
-def _lines(told: dict[str, Any], indent: str = "") -> list[str]:
+def _lines(explanation: dict[str, Any], indent: str = "") -> list[str]:
     """Return a mapping as lines: nested mappings are indented, short ones stay on one line."""
     lines = []
-    for name, value in told.items():
+    for name, value in explanation.items():
         if isinstance(value, list) and any(isinstance(one, dict) for one in value):
             for one in value:
                 lines += _lines({name: one}, indent)

@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         made = reproduce_figure(options.figure, request_of(options))
     except Planned as plan:
-        say(f"{options.figure}: {plan.told()}")
+        say(f"{options.figure}: {plan.summary()}")
         return DONE
     tell_written(made.paths)
     return FAILED if made.broken else DONE

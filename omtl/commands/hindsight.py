@@ -20,6 +20,6 @@ def run(options: argparse.Namespace) -> None:
     from omtl.evidence.hindsight_gap import write_hindsight_gap
     from omtl.tables.request import Request
 
-    told, paths = write_hindsight_gap(Request(repeats=options.repeats))
-    print("\n".join(told))
+    sentences, paths = write_hindsight_gap(Request(repeats=options.repeats))
+    print("\n".join(sentences))
     tell_written(paths)

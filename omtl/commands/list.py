@@ -41,7 +41,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_flags(command, "json")
 
 
-def told(kind: str) -> list[dict[str, Any]]:
+def rows_of(kind: str) -> list[dict[str, Any]]:
     """Return the entries of a kind: each name with values from its config."""
     from omtl.experiment.config import TARGET, option_files, read_yaml
     from omtl.tables.plan import descriptions
@@ -64,7 +64,7 @@ def told(kind: str) -> list[dict[str, Any]]:
 def run(options: argparse.Namespace) -> None:
     """Print the entries, grouped by kind."""
     kinds = [options.kind] if options.kind else list(KINDS)
-    content = {kind: told(kind) for kind in kinds}
+    content = {kind: rows_of(kind) for kind in kinds}
     if options.json:
         print_json(content)
         return

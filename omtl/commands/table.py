@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
             return FAILED if outcome.is_broken else DONE
         done = reproduce_table(options.table, request, console)
     except Planned as plan:
-        say(f"{options.table}: {plan.told(seconds_a_unit(options.table))}")
+        say(f"{options.table}: {plan.summary(seconds_a_unit(options.table))}")
         return DONE
     tell_written(done.paths)
     return FAILED if done.broken else DONE

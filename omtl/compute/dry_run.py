@@ -32,7 +32,7 @@ class Planned(Exception):  # noqa: N818 - it is no fault
         self.n_units, self.n_missing, self.seconds = n_units, n_missing, seconds
         self.jobs = jobs if jobs > 0 else os.cpu_count() or 1
 
-    def told(self, seconds: float | None = None) -> str:
+    def summary(self, seconds: float | None = None) -> str:
         """Return the plan as a sentence.
 
         Parameters

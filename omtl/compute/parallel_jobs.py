@@ -170,14 +170,14 @@ def as_done(
             if not isinstance(fault, _deaths()):
                 raise
             attempts += 1
-            told = f"{type(fault).__name__}: {' '.join(str(fault).split())[:200]}"
+            cause = f"{type(fault).__name__}: {' '.join(str(fault).split())[:200]}"
             if attempts == ATTEMPTS:
                 raise UserError(
                     f"workers of {parallel['backend']} died {attempts} times without "
-                    f"finishing a unit in between ({told}); give them more memory or fewer jobs, "
+                    f"finishing a unit in between ({cause}); give them more memory or fewer jobs, "
                     "then run the same command again: finished units are kept"
                 ) from fault
-            print(f"omtl: a worker died ({told}); its units are reassigned", file=sys.stderr)
+            print(f"omtl: a worker died ({cause}); its units are reassigned", file=sys.stderr)
         for key in elsewhere:
             del left[key]
         yield [None] * len(elsewhere)
@@ -259,8 +259,8 @@ def run(
         if store.knows(unit) and (facts := store.facts(unit)) is not None
     }
     missing = [unit for unit in wanted if unit.key not in seconds]
-    for told in code_log.changed(store, missing) if missing else []:
-        print(f"omtl: {told}", file=sys.stderr)
+    for change in code_log.changed(store, missing) if missing else []:
+        print(f"omtl: {change}", file=sys.stderr)
     if is_dry():
         each = sum(seconds.values()) / len(seconds) if seconds else None
         raise Planned(len(wanted), len(missing), each, int(parallel["jobs"]))

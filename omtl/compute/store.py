@@ -213,7 +213,7 @@ class Store:
             raise _unreadable(path, fault) from fault
         for damage in damages[:1]:
             in_work = damage.end == self._scanned[path.name]
-            if not self._set_aside(damage, told=not in_work) and in_work:
+            if not self._set_aside(damage, reported=not in_work) and in_work:
                 self._scanned[path.name] = damage.begin  # another process may be writing it
 
     def _whole(self, path: Path) -> int:
@@ -221,14 +221,14 @@ class Store:
         self._read(path, self._scanned.get(path.name, 0))
         return self._scanned.get(path.name, 0)
 
-    def _set_aside(self, damage: Damage, told: bool = True) -> bool:
+    def _set_aside(self, damage: Damage, reported: bool = True) -> bool:
         """Set a damaged file aside unless another process appends to it, and keep its other units.
 
-        Returns whether it was set aside; if not, this is reported if `told`.
+        Returns whether it was set aside; if not, this is reported if `reported`.
         """
         aside = damage.path.with_suffix(".damaged")
         done = rewrite(damage.path, bool, aside)
-        if done or told:
+        if done or reported:
             moved = f", set aside as {aside.name}" * done
             print(
                 f"{damage.path}: damaged at byte {damage.begin}{moved}; lost units are recomputed",

@@ -93,11 +93,11 @@ def shorter(svg: str) -> str:
 
 def one_line(words: Sequence[str]) -> str:
     """Return the commands of a path; a line after a line or a move needs no letter."""
-    told, command = [], ""
+    shortened, command = [], ""
     for word in words:
         if word == "L" and command in ("M", "L"):
             continue
         if word.isalpha():
             command = word
-        told.append(word)
-    return " ".join(told)
+        shortened.append(word)
+    return " ".join(shortened)

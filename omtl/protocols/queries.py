@@ -100,19 +100,19 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     for learner in learners:
         trace, state = play(learner, examples, part.stream, shape, zero=zero)
         scores, wild = scores_of(learner, state, part)
-        told = findings(learner, state)
+        learnt = findings(learner, state)
         right = part.y * np.where(scores == 0.0, zero, scores) > 0.0
-        answers = told.pop("wrong", trace.mistakes)
+        answers = learnt.pop("wrong", trace.mistakes)
         arrays["mistakes"].append(answers if setting.protocol["with_peers"] else trace.mistakes)
         arrays["updates"].append(trace.updates)
-        arrays["queries"].append(told.pop("asked", np.array(shape.n_examples)))
+        arrays["queries"].append(learnt.pop("asked", np.array(shape.n_examples)))
         arrays["right"].append(np.bincount(part.task, weights=right, minlength=K))
         arrays["diverged"].append(wild + int(trace.diverged[0]))
         if pair is not None:
             W = weights_of(learner, state, shape)[np.array(pair) - 1]
             constant = bool((np.ptp(W, axis=1) == 0.0).any())
             more.setdefault("correlation", []).append(0.0 if constant else np.corrcoef(W)[0, 1])
-        for name, value in told.items():
+        for name, value in learnt.items():
             more.setdefault(f"found_{name}", []).append(value)
     return {name: np.stack(value) for name, value in (arrays | more).items()} | {
         "examples": np.array(shape.n_examples),

@@ -43,11 +43,11 @@ def board(sources: Sources) -> dict[str, Any] | None:
     config = made.board.config
     names = _names(made.data)
     times, memory = made.ratios, beside_median(made.cells, "bytes")
-    told = lines(made.cells, config["metric"], names)
+    learning_lines = lines(made.cells, config["metric"], names)
     rows = [
         {
             **row,
-            "lines": told[row["algorithm"]],
+            "lines": learning_lines[row["algorithm"]],
             "time": times.get(row["algorithm"], math.nan),
             "memory": memory.get(row["algorithm"], math.nan),
         }
@@ -140,18 +140,18 @@ def front(rows: Sequence[Mapping[Any, Any]]) -> Markup:
         for x, y, label in edge
     ]
     parts += [
-        f'<text class="told-scale" x="{across(math.log10(tick)):.1f}" y="352" '
+        f'<text class="scale" x="{across(math.log10(tick)):.1f}" y="352" '
         f'text-anchor="middle">{tick:g}×</text>'
         for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
         if across.low < math.log10(tick) < across.high
     ]
     parts += [
-        f'<text class="told-scale" x="52" y="{down(tick) + 4:.1f}" text-anchor="end">{tick}</text>'
+        f'<text class="scale" x="52" y="{down(tick) + 4:.1f}" text-anchor="end">{tick}</text>'
         for tick in range(400, 2000, 200)
         if down.low < tick < down.high
     ]
     parts.append(
-        '<text class="told-scale" x="375" y="374" text-anchor="middle">time of the whole grid, '
+        '<text class="scale" x="375" y="374" text-anchor="middle">time of the whole grid, '
         "relative to the median learner's</text>"
     )
     label = "Ratings against time; the line joins learners that no other beats in both"

@@ -221,6 +221,6 @@ def _write(folder: Path, done: dict[str, str], copied: dict[str, Path]) -> None:
     for address, path in copied.items():
         (folder / address).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, folder / address)
-    told = {MARKER: "A static site made by `omtl report`; it may be replaced.\n"}
-    for name, text in (done | told).items():
+    marker = {MARKER: "A static site made by `omtl report`; it may be replaced.\n"}
+    for name, text in (done | marker).items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")

@@ -129,12 +129,12 @@ class Shown(Scored):
     @property
     def diagnosis(self) -> Markup:
         """Why the cell is off, or within 10 % of print but many standard errors away."""
-        told = self.verdict == OFF
+        is_far = self.verdict == OFF
         quantities = [self.row.get(name) for name in ("delta", "ours_se", "published_se")]
         if self.verdict in (MATCH, NEAR) and all(quantities):
             delta, ours, theirs = (float(quantity or 0.0) for quantity in quantities)
-            told = abs(delta) > FAR * math.hypot(ours, theirs)
-        return code(self.why_off if told else "")
+            is_far = abs(delta) > FAR * math.hypot(ours, theirs)
+        return code(self.why_off if is_far else "")
 
     @property
     def parameters(self) -> list[Parameter]:
@@ -181,8 +181,8 @@ class Shown(Scored):
         values = [] if self.repeats is None or self.lacking else self.repeats.values.tolist()
         unit = f"{metric.name} ({metric.unit})" if metric.unit else metric.name
         printed = (float(cell.mean), as_number(cell.std)) if cell.mean else None
-        told = f"{self.label}; {len(values)} repeats shown." if values else f"{self.label}."
-        return charts.number_line(printed, (self.mean, self.std), values, unit, told)
+        caption = f"{self.label}; {len(values)} repeats shown." if values else f"{self.label}."
+        return charts.number_line(printed, (self.mean, self.std), values, unit, caption)
 
     @cached_property
     def curve(self) -> Markup:
@@ -191,11 +191,11 @@ class Shown(Scored):
         curve = stored or self.drawn
         if curve is None or self.mean is None:
             return Markup("")
-        told = (
+        caption = (
             f"Learning curve of {curve.label}: cumulative error rate from "
             f"{charts.shown(float(curve.y[0]))} % to {charts.shown(float(curve.y[-1]))} %."
         )
-        return charts.lines([curve], "examples", "error rate (%)", told)
+        return charts.lines([curve], "examples", "error rate (%)", caption)
 
 
 def cell_of(row: Mapping[str, str], run: Run) -> Cell:

@@ -64,21 +64,21 @@ def _view(
     folder: Path,
 ) -> dict[str, Any]:
     """Return a figure under a reading."""
-    name, told = description.id, []
+    name, sentences = description.id, []
     described = {panel.label: panel for panel in description.panels}
     panels = []
     for label, of_panel in groupby(rows, key=lambda row: row["panel"]):
         panel = described[label]
         parts = [_part(part, of_part, panel) for part, of_part in _by_axes(of_panel)]
         names = dict.fromkeys(line for part in parts for line, *_ in part["lines"])
-        told.append(f"panel {label}: {panel.title} ({', '.join(names)})")
+        sentences.append(f"panel {label}: {panel.title} ({', '.join(names)})")
         panels.append({"label": label, "title": panel.title, "parts": parts})
     return {
         "name": reading,
         "picture": reading_file(folder, name, reading, "svg"),
         "csv": reading_file(folder, name, reading, "csv"),
         "panels": panels,
-        "told": "; ".join(told),
+        "described": "; ".join(sentences),
         "n_repeats": max((row["n_repeats"] for row in rows), key=lambda n: int(n or 0)),
         "selection": rows[0]["selection"],
         "command": f"make reproduce-figure FIGURE={name} READING={reading}",

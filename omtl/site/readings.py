@@ -77,9 +77,9 @@ def _searches(paper: str, sources: Sources) -> list[dict[str, Any]]:
     for table, description in sources.tables.items():
         folder = sources.results / "readings"
         if description.paper == paper and (tried := rows(folder / f"{table}.csv")):
-            told = text_of(folder / f"{table}.md")
-            told = told.partition("\n")[2] if told.startswith("# ") else told
-            found.append({"table": table, "trials": _trials(tried), "importance": markdown(told)})
+            text = text_of(folder / f"{table}.md")
+            text = text.partition("\n")[2] if text.startswith("# ") else text
+            found.append({"table": table, "trials": _trials(tried), "importance": markdown(text)})
     return found
 
 

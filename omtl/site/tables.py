@@ -135,7 +135,7 @@ def _view(run: Run, sources: Sources, store: Store | None) -> View:
         if s.verdict in JUDGED and s.cell.mean and s.mean is not None
     ]
     counts = counted(run.rows)
-    told = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+    tally = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
     return View(
         run.name,
         layout.subtitle,
@@ -143,7 +143,7 @@ def _view(run: Run, sources: Sources, store: Store | None) -> View:
         layout.lines,
         [code(line[2:]) for line in notes.splitlines() if line.startswith("- ")],
         counts,
-        charts.agreement(points, f"How far our numbers are from the published ones: {told}."),
+        charts.agreement(points, f"How far our numbers are from the published ones: {tally}."),
         _table_command(run),
         meta | run.machine,
         {key: str(value) for key, value in table.reading.get("answers", {}).items()},

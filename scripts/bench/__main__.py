@@ -78,11 +78,11 @@ PARTS: dict[str, Part] = {
 
 def commit() -> str:
     """Return the commit that is checked out, with a + where files differ from it."""
-    told = [
+    answers = [
         subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
         for words in (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "omtl"])
     ]
-    return told[0].stdout.strip() + ("+" if told[1].stdout.strip() else "") or "unknown"
+    return answers[0].stdout.strip() + ("+" if answers[1].stdout.strip() else "") or "unknown"
 
 
 def run_part(name: str, effort: Effort, stored: Path) -> list[Any]:

@@ -36,8 +36,8 @@ def given(ready: Play) -> list[list[Given]]:
     """Return the rounds of a play as a transcription reads them, rows written out."""
     (X, y), stream = rows_of(ready), ready.stream
     written_out = X if isinstance(X, np.ndarray) else X.toarray()
-    told = zip(written_out, y, ready.examples.task[stream.example], stream.node, strict=True)
-    events = [Given(x, float(label), int(task), int(node)) for x, label, task, node in told]
+    examples = zip(written_out, y, ready.examples.task[stream.example], stream.node, strict=True)
+    events = [Given(x, float(label), int(task), int(node)) for x, label, task, node in examples]
     return [events[a:b] for a, b in zip(stream.start[:-1], stream.start[1:], strict=True)]
 
 

@@ -54,7 +54,7 @@ def main() -> int:
     parallel = resolve_jobs(load_option("parallel", options.parallel), options.jobs)
     began, used = time.perf_counter(), time.process_time()
     outcome = run(units, Store(options.store), parallel, quiet=True)
-    told = {
+    facts = {
         "seconds": time.perf_counter() - began,
         "processor": time.process_time() - used,
         "units": len({unit.key for unit in units}),
@@ -62,7 +62,7 @@ def main() -> int:
         "mebibytes": outcome.peak_mib,
         "loads": sum(outcome.loads.values()),
     }
-    print(json.dumps(told))
+    print(json.dumps(facts))
     return 0
 
 

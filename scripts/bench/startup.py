@@ -76,8 +76,8 @@ def measure(effort: Effort, folder: Path) -> list[StartRow]:
         for _ in range(effort.processes):
             cache = tempfile.mkdtemp(dir=folder)
             for turns in calls.values():
-                told = printed(["-c", FIRST_CALL, kernel], NUMBA_CACHE_DIR=cache)
-                elapsed, processor = map(float, told.split()[-2:])
+                output = printed(["-c", FIRST_CALL, kernel], NUMBA_CACHE_DIR=cache)
+                elapsed, processor = map(float, output.split()[-2:])
                 turns.append((elapsed, processor))
         rows += [summed(name, kernel, turns) for name, turns in calls.items()]
     return rows

@@ -69,8 +69,8 @@ def played(table: str, repeats: int, way: Way, points: int, folder: Path) -> dic
     arguments += ["--store", tempfile.mkdtemp(dir=folder)]
     data = os.environ.get("OMTL_DATA") or str(kept() / "data")
     began = time.perf_counter()
-    told = printed(arguments, OMTL_DATA=data)
-    return json.loads(told.splitlines()[-1]) | {"whole": time.perf_counter() - began}
+    output = printed(arguments, OMTL_DATA=data)
+    return json.loads(output.splitlines()[-1]) | {"whole": time.perf_counter() - began}
 
 
 def measure_table(table: str, repeats: int, effort: Effort, folder: Path) -> Iterator[TableRow]:

@@ -67,7 +67,7 @@ def client(engine: str, address: str, folder: Path) -> int:
 
     class Told(Progress):
         def done(self, n: int = 1, name: str = "") -> None:
-            with (folder / "told").open("a") as file:
+            with (folder / "reported").open("a") as file:
                 file.write(f"{n}\n")
             super().done(n, name)
 

@@ -31,19 +31,19 @@ class Run:
     """A client that is under way."""
 
     def __init__(self, engine: str, address: str, folder: Path) -> None:
-        for name in ("told", "err"):
+        for name in ("reported", "err"):
             (folder / name).write_text("")
         self.folder = folder
         self.process = start(client, engine, address, folder, err=folder / "err")
 
-    def told(self) -> int:
+    def reported(self) -> int:
         """Return how many units it has reported as done."""
-        return sum(int(line) for line in (self.folder / "told").read_text().split())
+        return sum(int(line) for line in (self.folder / "reported").read_text().split())
 
     def wait_for(self, count: int) -> None:
         """Wait until it has reported so many units, or has ended."""
         until = time.monotonic() + PATIENCE
-        while self.told() < count and self.process.is_alive() and time.monotonic() < until:
+        while self.reported() < count and self.process.is_alive() and time.monotonic() < until:
             time.sleep(0.005)
 
     def wait(self) -> int:
@@ -82,7 +82,7 @@ def moment(event: str, engine: str, cluster: Any, drawn: random.Random, folder: 
     if event != EVENTS[0]:
         run.wait_for(drawn.randrange(UNITS))
         time.sleep(drawn.uniform(0.0, SYNC_SECONDS))
-    left = run.told() < UNITS
+    left = run.reported() < UNITS
     if event == "a worker joins":
         cluster.join()
     elif event == "a worker is killed":
@@ -95,12 +95,12 @@ def moment(event: str, engine: str, cluster: Any, drawn: random.Random, folder: 
         with suppress(ProcessLookupError):  # it has ended
             os.kill(run.process.pid, signal.Signals[event])
     status = run.wait()
-    kept, told = stored(folder / "store"), run.told()
-    demand(len(kept) >= told, f"{told} were reported as done, {len(kept)} are stored")
+    kept, reported = stored(folder / "store"), run.reported()
+    demand(len(kept) >= reported, f"{reported} were reported as done, {len(kept)} are stored")
     demand("Traceback" not in run.err, f"said {run.err!r}")
     if event == "the scheduler is killed":
-        told_why = "is gone; start it again" in run.err or "no cluster of" in run.err
-        demand(status == 0 or (status == 2 and told_why), f"status {status}: {run.err}")
+        explained = "is gone; start it again" in run.err or "no cluster of" in run.err
+        demand(status == 0 or (status == 2 and explained), f"status {status}: {run.err}")
         cluster.begin()
     elif event in EVENTS:
         demand(status == 0, f"status {status}: {run.err}")

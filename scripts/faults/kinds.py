@@ -59,8 +59,8 @@ def stop_by(number: signal.Signals, status: int, sentence: str) -> Happen:
         run.wait()
         if run.has_written:
             raise TooLateError
-        demand(run.status == status, f"status {run.status}, not {status}: {run.told}")
-        demand(run.told.strip() == sentence, f"said {run.told!r}")
+        demand(run.status == status, f"status {run.status}, not {status}: {run.errors}")
+        demand(run.errors.strip() == sentence, f"said {run.errors!r}")
 
     return fault
 
@@ -69,9 +69,9 @@ def refused(run: Run) -> None:
     """Demand that a run tells that it cannot write, where and why, in one sentence."""
     if run.status == 0:
         raise TooLateError
-    demand(run.status == 2, f"status {run.status}: {run.told}")
-    lines = run.told.strip().splitlines()
-    demand(len(lines) == 1 and "cannot be written (" in lines[0], f"said {run.told!r}")
+    demand(run.status == 2, f"status {run.status}: {run.errors}")
+    lines = run.errors.strip().splitlines()
+    demand(len(lines) == 1 and "cannot be written (" in lines[0], f"said {run.errors!r}")
 
 
 def disk_full(place: Place, moments: random.Random, calm: Calm) -> None:
@@ -132,7 +132,7 @@ def worker_dies(place: Place, moments: random.Random, calm: Calm) -> None:
     with suppress(ProcessLookupError):
         os.kill(moments.choice(workers), signal.SIGKILL)
     run.wait()
-    demand(run.status == 0, f"status {run.status}: {run.told}")
+    demand(run.status == 0, f"status {run.status}: {run.errors}")
     demand(place.results() == calm.results, "the run that lost a worker made other bytes")
 
 

@@ -126,7 +126,7 @@ class Run:
         self.seconds = time.monotonic() - self.started
 
     @property
-    def told(self) -> str:
+    def errors(self) -> str:
         """What the run has said on standard error."""
         return self._err.read_text(encoding="utf-8")
 
@@ -169,8 +169,8 @@ class Place:
 
     def start(self, parallel: str = "threads", limit: int = 0) -> Run:
         """Begin the command that makes the table."""
-        told = self.folder.parent / f"{self.folder.name}.{self.server.process.pid}"
-        out, err = (told.with_suffix(f".{kind}") for kind in ("out", "err"))
+        output = self.folder.parent / f"{self.folder.name}.{self.server.process.pid}"
+        out, err = (output.with_suffix(f".{kind}") for kind in ("out", "err"))
         for path in (out, err):
             path.write_text("")  # the run may be killed before it opens them
         self.server.order(self.folder, parallel, out, err, limit)

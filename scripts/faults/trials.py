@@ -57,8 +57,8 @@ def attempt(kind: str, place: Place, moments: random.Random, calm: Calm) -> Tria
         FAULTS[kind].happen(place, moments, calm)
         kept = place.stored()
         after = place.run()
-        demand(after.status == 0, f"went on with status {after.status}: {after.told}")
-        demand(not after.told, f"went on saying {after.told!r}")
+        demand(after.status == 0, f"went on with status {after.status}: {after.errors}")
+        demand(not after.errors, f"went on saying {after.errors!r}")
         demand(place.results() == calm.results, "went on to other bytes")
         computed, now = place.computed(), place.stored()
         again = sum(now[name] != kept[name] for name in kept)
@@ -77,7 +77,7 @@ def undisturbed(folder: Path, server: Server) -> Calm:
     for parallel in ("processes", "threads", "threads"):
         with place_in(folder, server) as place:
             run = place.run(parallel)
-            demand(run.status == 0 and not run.told, f"undisturbed: {run.status}: {run.told}")
+            demand(run.status == 0 and not run.errors, f"undisturbed: {run.status}: {run.errors}")
             demand(place.computed() == UNITS == len(place.stored()), "not all units are stored")
             seconds.append(run.seconds)
             peaks.append(place.facts()["last_run"]["peak_mib"])
@@ -123,7 +123,7 @@ def suite(on: Ground, moments: int, seed: int, tell: Callable[[str], None] = pri
     seed : int
         Of the moments.
     tell : callable
-        Is told each trial that went wrong.
+        Called with each trial that went wrong.
     """
     kinds = kinds_of(moments)
     random.Random(seed).shuffle(kinds)
@@ -165,7 +165,7 @@ def two_at_once(on: Ground, drawn: random.Random) -> tuple[int, int]:  # noqa: A
         runs = [Place(place.folder, server).start() for server in on.servers]
         for run in runs:
             run.wait()
-            demand(run.status == 0 and not run.told, f"status {run.status}: {run.told}")
+            demand(run.status == 0 and not run.errors, f"status {run.status}: {run.errors}")
         demand(place.results() == on.calm.results, "two at once made other bytes")
         demand(len(place.stored()) == UNITS, "not all units are stored")
         demand(not place.left_over(), f"left over: {place.left_over()}")
@@ -173,7 +173,7 @@ def two_at_once(on: Ground, drawn: random.Random) -> tuple[int, int]:  # noqa: A
 
 
 def damaged(on: Ground, drawn: random.Random) -> tuple[int, int]:
-    """Change a byte of a stored unit: it must be told, set aside, and computed again.
+    """Change a byte of a stored unit: it must be reported, set aside, and computed again.
 
     Returns how many units were left whole, and how many were computed again.
 
@@ -189,8 +189,10 @@ def damaged(on: Ground, drawn: random.Random) -> tuple[int, int]:
         content[drawn.randrange(len(content))] ^= 1 << drawn.randrange(8)
         path.write_bytes(content)
         run = place.run()
-        demand(run.status == 0 and run.told.count("\n") == 1, f"status {run.status}: {run.told}")
-        demand(path.name in run.told and "damaged" in run.told, f"said {run.told!r}")
+        demand(
+            run.status == 0 and run.errors.count("\n") == 1, f"status {run.status}: {run.errors}"
+        )
+        demand(path.name in run.errors and "damaged" in run.errors, f"said {run.errors!r}")
         demand(path.with_suffix(".damaged").read_bytes() == content, "not set aside")
         demand(place.computed() == 1, f"computed {place.computed()}")
         demand(place.results() == on.calm.results, "other bytes")

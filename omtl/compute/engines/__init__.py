@@ -76,7 +76,7 @@ def results(function: Function, take: Take, parallel: Mapping[str, Any], most: i
 
 def _turns(pool: Pool, take: Take, parallel: Mapping[str, Any]) -> Results:
     """Hand out tasks up to the capacity, yield finished results, and repeat."""
-    under_way, more, told = 0, True, False
+    under_way, more, warned = 0, True, False
     while True:
         workers = pool.capacity()
         while more and under_way < pool.backlog():
@@ -87,13 +87,13 @@ def _turns(pool: Pool, take: Take, parallel: Mapping[str, Any]) -> Results:
                 under_way += 1
         if not under_way:
             return
-        if not workers and not told:
+        if not workers and not warned:
             where = f" at {parallel['address']}" if parallel.get("address") else ""
             print(
                 f"omtl: {parallel['backend']}{where} has no workers now; waiting for one",
                 file=sys.stderr,
             )
-        told = not workers
+        warned = not workers
         returned, fault = pool.ended()
         if returned or fault is None:
             yield returned
