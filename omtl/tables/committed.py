@@ -141,14 +141,18 @@ def seconds_a_unit(table: str) -> float | None:
 
 
 def kept_run(table: Table, request: Request) -> Run | None:
-    """Return the requested run of a table in ``results/``, or None."""
+    """Return the requested run of a table in ``results/``, or None.
+
+    A run whose repeats have draws of their own is not the one requested on one draw.
+    """
     selection = request.rule(table.description)
     asked = request.seed, request.n_repeats(table.description)
     other = "" if selection == table.description.selection else selection
     for run in runs(results_to_read(), table.id):
         if (run.reading, run.selection) == (table.reading["name"], other):
             made = (run.meta.get("seed"), run.meta.get("repeats"))
-            return run if made == asked else None
+            drawn = any(one["drawn"] for one in run.experiments.values())
+            return run if made == asked and not (drawn and request.one_draw) else None
     return None
 
 

@@ -100,6 +100,14 @@ def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
     assert (tmp_path / "dom-fig2.svg").read_bytes() == drawn
 
 
+def test_kept_numbers_of_many_draws_are_not_those_of_one(store: Store, tmp_path: Path) -> None:
+    """They are not exported in their place; without synthetic data it is the same run."""
+    with pytest.raises(UserError, match="there are no results for 50 repeats"):
+        export.export("dom-table1", Request(store=store, one_draw=True), tmp_path)
+    asked = Request(store=store, one_draw=True)
+    assert committed.kept_run(asked.planned("osmtl-table1"), asked) is not None
+
+
 @pytest.mark.parametrize("name", ["dom-table1", "dom-fig2"])
 def test_nothing_is_exported_of_nothing(name: str, store: Store, tmp_path: Path) -> None:
     """An empty table or figure is a mistake, and no file."""
