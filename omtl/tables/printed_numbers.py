@@ -31,8 +31,9 @@ def count_is_possible(mean: str, std: str, runs: int, most: int, errors: bool = 
         Whether the spread is a standard error; a standard deviation by default.
     """
     half = Fraction(unit_of(mean)).limit_denominator() / 2
-    least = ceil(runs * (Fraction(mean) - half))
-    for total in range(least, floor(runs * (Fraction(mean) + half)) + 1):
+    least = max(0, ceil(runs * (Fraction(mean) - half)))
+    greatest = min(runs * most, floor(runs * (Fraction(mean) + half)))
+    for total in range(least, greatest + 1):
         if not std:
             return True
         lacking = runs * most - total  # counted from the maximum, which many learners nearly reach
@@ -51,8 +52,14 @@ def count_is_possible(mean: str, std: str, runs: int, most: int, errors: bool = 
 
 
 def share_is_possible(mean: str, std: str, runs: int, errors: bool = False) -> bool:
-    """Return whether numbers from 0 to 1 can have a mean and a spread, as `count_is_possible`."""
-    centre, spread = float(mean), float(std) - unit_of(std) / 2
+    """Return whether numbers from 0 to 1 can have a mean and a spread, as `count_is_possible`.
+
+    Both may have been rounded: of all means that are printed so, the one closest to a half lets the
+    numbers spread most.
+    """
+    half = unit_of(mean) / 2
+    centre = float(np.clip(0.5, float(mean) - half, float(mean) + half))
+    spread = max(0.0, float(std) - unit_of(std) / 2)
     widest = runs / (runs - 1) * centre * (1.0 - centre)
     return spread**2 * (runs if errors else 1) <= widest
 

@@ -110,6 +110,21 @@ def test_shares_by_hand() -> None:
     assert not share_is_possible("0.5473", "0.12", 30, errors=True)
 
 
+def test_no_share_is_wrongly_called_impossible() -> None:
+    """All means and spreads of three numbers in steps of 0.05, however they are rounded."""
+    for numbers in product(np.arange(21) / 20, repeat=3):
+        mean, std = np.mean(numbers), np.std(numbers, ddof=1)
+        for digits in (1, 2):
+            assert share_is_possible(f"{mean:.{digits}f}", f"{std:.{digits}f}", 3)
+
+
+def test_a_mean_beyond_the_counts_is_impossible() -> None:
+    """Without a spread too."""
+    assert count_is_possible("4", "", 3, 4)
+    assert not count_is_possible("5", "", 3, 4)
+    assert not count_is_possible("-1", "", 3, 4)
+
+
 def test_steps_of_percentages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten runs of 50 examples have means in steps of 0.2 %."""
     cells = cells_of(np.array([[12.20, 12.30, 12.40]]), std="")
