@@ -127,12 +127,14 @@ class Trend:
         )
 
 
+def _is_judged(s: Scored) -> bool:
+    return s.verdict in JUDGED and s.difference is not None and not s.diverged
+
+
 def trends(scored: Sequence[Scored]) -> list[Trend]:
     """Return the tests of all rows and columns of a table with enough judged cells."""
     parts: dict[tuple[str, str, str], list[Scored]] = {}
-    for s in scored:
-        if s.verdict not in JUDGED or s.difference is None or s.diverged:
-            continue
+    for s in filter(_is_judged, scored):
         column = s.cell.dataset if s.cell.task == "all" else f"{s.cell.dataset}, {s.cell.task}"
         parts.setdefault(("row", s.cell.algorithm, s.cell.metric), []).append(s)
         parts.setdefault(("column", column, s.cell.metric), []).append(s)
@@ -152,7 +154,7 @@ def sentences(scored: Sequence[Scored]) -> list[str]:
     """Return what rows and columns tell, a sentence for each that lies off print, and the ±'s."""
     found = trends(scored)
     told = [f"{trend.part} {trend}" for trend in found if trend.verdict != LEVEL]
-    spreads = np.array([s.spread for s in scored if s.spread and s.verdict in JUDGED])
+    spreads = np.array([s.spread for s in filter(_is_judged, scored) if s.spread])
     if len(spreads):
         ratios, p = spreads.T
         told.append(

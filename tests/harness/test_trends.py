@@ -58,6 +58,8 @@ def test_only_judged_cells_count() -> None:
     assert trends(cells) == []
     assert len(trends([*cells, scored("A", "D5", 0.1)])) == 1
     assert sentences([]) == []
+    told = [text for text in sentences(cells) if text.startswith("our deviation")]
+    assert ["in 2 of 2 cells" in text for text in told] == [True]
 
 
 def test_the_file_has_a_row_for_each_part() -> None:
