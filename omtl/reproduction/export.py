@@ -20,14 +20,14 @@ from omtl.figures.plan import plan_figure
 from omtl.figures.play import as_chosen
 from omtl.reproduction.croissant import croissant
 from omtl.tables import plan
-from omtl.tables.committed import source, stored_or_kept
+from omtl.tables.committed import shown_path, source, stored_or_kept
 from omtl.tables.escape import for_latex
 from omtl.tables.layout import counts, lay_out, plural
 from omtl.tables.render import latex, markdown
 from omtl.tables.request import Request
 from omtl.tables.scoring import frame, long_repeats
 from omtl.util.errors import UserError
-from omtl.util.paths import RESULTS
+from omtl.util.paths import results_to_read
 from omtl.util.result_files import as_csv, write_all
 
 Contents = dict[str, str | bytes]
@@ -109,13 +109,13 @@ def _figure(name: str, request: Request) -> Parts:
     units = figure.units(request.seed, request.n_repeats(description))
     experiments = [Experiment(u.algorithm, u.dataset, u.protocol, u.network) for u in units]
     bib = _bib(description.paper, experiments)
-    folder = RESULTS / "figures"
+    folder = results_to_read() / "figures"
     kept = {form: folder / f"{stem}.{form}" for form in ("svg", "csv")}
     lacking = request.is_full(description) and not all(map(request.store.has, units))
     if lacking and all(path.exists() for path in kept.values()):
         files: Contents = {form: path.read_bytes() for form, path in kept.items()}
         told = f"no pdf and png, which need `omtl figure {name}` first"
-        return {**files, "bib": bib}, stem, told, str(folder.relative_to(RESULTS.parent))
+        return {**files, "bib": bib}, stem, told, shown_path(folder)
     shown = numbers.show_figure(figure, request)
     if not any(panel.parts for panel in shown):
         raise _nothing(f"omtl figure {name}", request, description)

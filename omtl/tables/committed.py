@@ -229,9 +229,11 @@ def stored_or_kept(table: Table, request: Request) -> tuple[list[Scored], Run | 
     return stored, None
 
 
+def shown_path(path: Path) -> str:
+    """Return a path for the reader, relative to the working folder if it is in there."""
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+
+
 def source(run: Run | None) -> str:
     """Return the name of the numbers' source: a kept run's files, or the store."""
-    if run is None:
-        return "the store"
-    path = run.folder / f"{run.stem}.csv"
-    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+    return "the store" if run is None else shown_path(run.folder / f"{run.stem}.csv")

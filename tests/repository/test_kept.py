@@ -100,6 +100,17 @@ def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
     assert (tmp_path / "dom-fig2.svg").read_bytes() == drawn
 
 
+def test_an_installed_package_exports_the_figures_that_it_brings(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it does the tables: where no results are written, they are those of the package."""
+    monkeypatch.setattr("omtl.util.paths.RESULTS", tmp_path / "results")
+    done = export.export("dom-fig2", Request(store=store), tmp_path / "to")
+    assert done.source == "results/figures"
+    drawn = (RESULTS / "figures" / "dom-fig2.svg").read_bytes()
+    assert (tmp_path / "to" / "dom-fig2.svg").read_bytes() == drawn
+
+
 def test_kept_numbers_of_many_draws_are_not_those_of_one(store: Store, tmp_path: Path) -> None:
     """They are not exported in their place; without synthetic data it is the same run."""
     with pytest.raises(UserError, match="there are no results for 50 repeats"):
