@@ -97,7 +97,7 @@ def reproduce_table(name: str, request: Request, console: Console) -> Reproduced
     made.write_machine(folder, outcome.seconds, last_run)
     if any(cell.search for cell in table.cells):
         paths.append(folder_for(kept, "search") / f"{made.stem}.points.csv")
-        write_rows(paths[-1], record(table, request))
+        write_rows(paths[-1], record(table, request), table.reading["name"])
     return Reproduced(shown.claims, paths, outcome.is_broken, shown.scored)
 
 

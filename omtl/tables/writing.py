@@ -37,11 +37,14 @@ def folder_for(full: bool, kind: str = "reproduced", apart: bool = False) -> Pat
     return RESULTS / "partial" / kind if apart else RESULTS / "partial"
 
 
-def write_rows(path: Path, rows: pd.DataFrame) -> None:
-    """Write rows to a CSV file, replacing those of the same reading; other rows are kept."""
+def write_rows(path: Path, rows: pd.DataFrame, reading: str = "") -> None:
+    """Write rows to a CSV file, replacing those of the same reading; other rows are kept.
+
+    Those of `reading` are replaced even by none.
+    """
     if path.exists():
         earlier = read_csv(path)
-        earlier = earlier[~earlier["reading"].isin(rows["reading"])]
+        earlier = earlier[~earlier["reading"].isin([reading, *rows["reading"]])]
         rows = pd.concat([earlier.reindex(columns=rows.columns, fill_value=""), rows])
     readings = dict.fromkeys([*READINGS, *sorted(set(rows["reading"]))])
     rows = pd.concat([rows[rows["reading"] == name] for name in readings])
@@ -184,7 +187,7 @@ class Written:
         }
         shared = {folder / f"{self.stem}.{form}": rows for form, rows in of_all.items()}
         for path, rows in shared.items():
-            write_rows(path, rows)
+            write_rows(path, rows, reading)
         stem = by_reading(self.stem, reading)
         own = write_all(folder, {f"{stem}.{form}": text for form, text in of_this.items()})
         return [*shared, *own]

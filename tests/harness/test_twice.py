@@ -15,7 +15,7 @@ from small_tables import small_table
 from omtl.compute.store import Store
 from omtl.experiment.host import host
 from omtl.reproduction import reproduce
-from omtl.tables import committed
+from omtl.tables import committed, writing
 from omtl.tables.plan import Table
 from omtl.tables.request import Request
 from omtl.util.folding import fold, unfold
@@ -81,6 +81,15 @@ def test_what_depends_on_the_clock_is_kept_apart(here: Path, store: Store) -> No
     assert run.machine["host"] == json.loads(json.dumps(host()))
     assert run.machine["computed_by"]["units_computed"] == 4
     assert run.machine["seconds"] > 0.0
+
+
+def test_rows_of_a_reading_are_replaced_even_by_none(tmp_path: Path) -> None:
+    """A table of which no row or column can be tested any more has no trends of an earlier run."""
+    path = tmp_path / "t.trends.csv"
+    rows = pd.DataFrame({"reading": ["as_written", "as_published"], "name": ["A", "B"]})
+    writing.write_rows(path, rows)
+    writing.write_rows(path, rows[:0], "as_written")
+    assert committed.rows(path) == [{"reading": "as_published", "name": "B"}]
 
 
 def test_rows_are_folded_and_unfolded() -> None:
