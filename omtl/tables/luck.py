@@ -148,19 +148,16 @@ def _of_column(
     permuted = np.array([found(targets[rng.permutation(n_algorithms)]) for _ in range(PLACEBOS)])
     factors = np.exp(rng.normal(0.0, PERTURBED, (PLACEBOS, *targets.shape)))
     perturbed = np.array([found(targets * factor) for factor in factors])
-    splits = []
     compared = ~np.isnan(targets)
+
+    def share(trial: int, algorithms: np.ndarray) -> float:
+        return within[trial, algorithms].sum() / max(1, compared[algorithms].sum())
+
+    splits = []
     for _ in range(SPLITS):
-        mine = rng.permutation(n_algorithms)[: max(1, n_algorithms // 2)]
-        other = np.setdiff1d(np.arange(n_algorithms), mine)
+        mine, other = np.split(rng.permutation(n_algorithms), [max(1, n_algorithms // 2)])
         chosen = _closest(gaps[:, mine])
-        splits.append(
-            (
-                within[chosen, mine].sum() / max(1, compared[mine].sum()),
-                within[chosen, other].sum() / max(1, compared[other].sum()),
-                within[0, other].sum() / max(1, compared[other].sum()),
-            )
-        )
+        splits.append((share(chosen, mine), share(chosen, other), share(0, other)))
     return (
         int(within[0].sum()),
         int(within[_closest(gaps)].sum()),

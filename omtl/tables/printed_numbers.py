@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from math import ceil, floor
 
@@ -64,7 +64,7 @@ def share_is_possible(mean: str, std: str, runs: int, errors: bool = False) -> b
     return spread**2 * (runs if errors else 1) <= widest
 
 
-def at_least(chances: Sequence[float], needed: int) -> float:
+def at_least(chances: Iterable[float], needed: int) -> float:
     """Return the probability that at least this many independent events happen."""
     counts = np.ones(1)
     for chance in chances:

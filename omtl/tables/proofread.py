@@ -13,7 +13,7 @@ from functools import cache
 from itertools import combinations
 from math import ceil, floor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -91,29 +91,29 @@ def repeated_rows(table: str, asked: TableDescription) -> Outcome:
     pairs, expected, found = 0, 0.0, []
     rows = rows_of(cell for cell in published(table) if cell["std"])
     for (one, of), (other, to) in combinations(rows.items(), 2):
-        shared = [key for key in of if key in to]
-        if one[0] != other[0] or len(shared) < 3:
+        twins = [(of[key], to[key]) for key in of if key in to]
+        if one[0] != other[0] or len(twins) < 3:
             continue
         pairs += 1
-        needed = len(shared) - (len(shared) > 3)
-        twins = [(of[key], to[key]) for key in shared]
+        needed = len(twins) - (len(twins) > 3)
         gaps = np.array([abs(float(a["mean"]) - float(b["mean"])) for a, b in twins])
         units = np.array([max(unit_of(a["mean"]), unit_of(b["mean"])) for a, b in twins])
         error = np.array([np.hypot(float(a["std"]), float(b["std"])) for a, b in twins])
         error /= np.sqrt(asked.printed_repeats)
-
-        def agree(away: np.ndarray, units: Any = units, error: Any = error) -> np.ndarray:
-            reach = 1.5 * units  # rounding adds half a unit
-            return stats.norm.cdf((reach - away) / error) - stats.norm.cdf((-reach - away) / error)
-
-        expected += at_least(list(agree(gaps)), needed)
+        expected += at_least(_agree(gaps, units, error), needed)
         alike = gaps < 1.01 * units
-        chance = at_least(list(agree(np.zeros_like(gaps))), needed)
+        chance = at_least(_agree(np.zeros_like(gaps), units, error), needed)
         if alike.sum() >= needed and chance < LEVEL:
             for mine, yours in ((0, 1), (1, 0)):
                 says = _repeats(twins[0][yours], other if yours else one, twins, alike, chance)
                 found += [Odd(MEAN, twin[mine], chance, says) for twin in twins]
     return Outcome(f"{pairs} pairs of rows", f"{expected:.2g} pairs", found)
+
+
+def _agree(away: np.ndarray, units: np.ndarray, error: np.ndarray) -> np.ndarray:
+    """Return the chances that means which are so far apart agree to one unit of the last digit."""
+    reach = 1.5 * units  # rounding adds half a unit
+    return stats.norm.cdf((reach - away) / error) - stats.norm.cdf((-reach - away) / error)
 
 
 def _repeats(
@@ -124,12 +124,8 @@ def _repeats(
     chance: float,
 ) -> str:
     where = cell["algorithm"] + (f" on {cell['dataset']}" if len(row) > 2 else "")
-    others = [
-        f"{a['mean']} and {b['mean']}"
-        for (a, b), same in zip(twins, alike, strict=True)
-        if not same
-    ]
-    rest = f" (the other: {', '.join(others)})" if others else ""
+    others = [twins[place] for place in np.flatnonzero(~alike)]  # one at most
+    rest = "".join(f" (the other: {a['mean']} and {b['mean']})" for a, b in others)
     spreads = sum(
         abs(float(a["std"]) - float(b["std"])) < 1.01 * unit_of(a["std"]) for a, b in twins
     )
@@ -155,33 +151,26 @@ def impossible(table: str, asked: TableDescription) -> Outcome:
     tested, found = 0, []
     for cell in published(table):
         n, metric = says.examples.get(cell["dataset"]), METRICS[cell["metric"]]
+        mean, std = cell["mean"], cell["std"]
         if metric.name == "nsv" and n:
-            tested += 1
-            possible, otherwise = (
-                count_is_possible(cell["mean"], cell["std"], runs, n, error)
-                for error in (errors, False)
-            )
+            can = [count_is_possible(mean, std, runs, n, each) for each in (errors, False)]
             what = f"counts of at most {n}"
-        elif metric.name == "auc" and cell["std"]:
-            tested += 1
-            possible, otherwise = (
-                share_is_possible(cell["mean"], cell["std"], runs, error)
-                for error in (errors, False)
-            )
+        elif metric.name == "auc" and std:
+            can = [share_is_possible(mean, std, runs, each) for each in (errors, False)]
             what = "numbers between 0 and 1"
-        elif metric.unit == "%" and n and 100.0 / (n * runs) > 1.01 * unit_of(cell["mean"]):
-            tested += 1
-            steps = Fraction(cell["mean"]) * n / 100 * runs
-            width = Fraction(unit_of(cell["mean"])).limit_denominator() / 200 * n * runs
-            possible = otherwise = floor(steps + width) >= ceil(steps - width)
+        elif metric.unit == "%" and n and 100.0 / (n * runs) > 1.01 * unit_of(mean):
+            steps = Fraction(mean) * n / 100 * runs
+            width = Fraction(unit_of(mean)).limit_denominator() / 200 * n * runs
+            can = [floor(steps + width) >= ceil(steps - width)] * 2
             what = f"mistakes among {n} examples"
         else:
             continue
+        tested += 1
+        possible, if_deviation = can
         if not possible:
-            spread = f" with a standard {'error' if errors else 'deviation'} of {cell['std']}"
-            text = f"{runs} {what} cannot have the mean {cell['mean']}{spread * bool(cell['std'])}"
-            if otherwise:
-                text += "; if the paper means a standard deviation, they can"
+            spread = f" with a standard {'error' if errors else 'deviation'} of {std}" if std else ""
+            more = "; if the paper means a standard deviation, they can" if if_deviation else ""
+            text = f"{runs} {what} cannot have the mean {mean}{spread}{more}"
             found.append(Odd(SPREAD, cell, 0.0, text))
     return Outcome(f"{tested} cells", "", found)
 
@@ -198,8 +187,6 @@ def small_spreads(table: str, asked: TableDescription) -> Outcome:
     cells = [
         cell for cell in published(table) if cell["std"] and METRICS[cell["metric"]].unit == "%"
     ]
-    if not cells:
-        return Outcome("0 cells", "", [])
     means = np.array([float(cell["mean"]) for cell in cells])
     relative = np.array([float(cell["std"]) for cell in cells]) / np.sqrt(means * (100.0 - means))
     column = np.array([f"{cell['dataset']} {cell['task']}" for cell in cells])
@@ -208,11 +195,12 @@ def small_spreads(table: str, asked: TableDescription) -> Outcome:
         [relative[i] / np.median(relative[(column == column[i]) & (index != i)]) for i in index]
     )
     chances = holm(stats.f.cdf(share**2, asked.printed_repeats - 1, asked.printed_repeats - 1))
-    found = []
-    for cell, part, chance in zip(cells, share, chances, strict=True):
-        if chance < LEVEL:
-            says = f"the spread is {part:.2f} times the median of the other rows of its column"
-            found.append(Odd(SPREAD, cell, float(chance), says))
+    says = "the spread is {:.2f} times the median of the other rows of its column"
+    found = [
+        Odd(SPREAD, cell, float(chance), says.format(part))
+        for cell, part, chance in zip(cells, share, chances, strict=True)
+        if chance < LEVEL
+    ]
     return Outcome(f"{len(cells)} cells", "", found)
 
 
