@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -118,24 +118,15 @@ def from_results(board: Board, results: Path | None = None) -> Made:
     folder = (results or results_to_read()) / "board"
     if not (folder / "cells.csv").is_file():
         raise UserError(f"{folder} has no board; run `omtl board` first")
-    whole, notes = joined(read(folder / "cells.csv"), submissions(folder / "submissions"))
-    tables = [whole]
-    tables += [pd.read_csv(folder / name) for name in ("times.csv", "data.csv")]
-    kept = []
-    for table in tables:
-        wanted = pd.Series(True, index=table.index)
-        for column, asked in (("algorithm", board.asked.learners), ("dataset", board.asked.data)):
-            if asked and column in table:
-                _refuse_unknown(column, asked, tables[0])
-                wanted &= table[column].isin(asked)
-        kept.append(table[wanted])
-    found, seconds, data = kept
+    found, notes = joined(read(folder / "cells.csv"), submissions(folder / "submissions"))
+    tables = [found, *(pd.read_csv(folder / name) for name in ("times.csv", "data.csv"))]
+    for column, asked in (("algorithm", board.asked.learners), ("dataset", board.asked.data)):
+        for name in asked:
+            choose(f"{column} of the board", name, sorted(set(found[column])))
+        if asked:
+            tables = [t[t[column].isin(asked)] if column in t else t for t in tables]
+    found, seconds, data = tables
     return Made(board, found, _ranked(found, board), seconds, data, notes)
-
-
-def _refuse_unknown(column: str, asked: Sequence[str], found: pd.DataFrame) -> None:
-    for name in asked:
-        choose(f"{column} of the board", name, sorted(set(found[column])))
 
 
 def write(made: Made, folder: Path, with_times: bool = False) -> list[Path]:
@@ -162,7 +153,6 @@ def write(made: Made, folder: Path, with_times: bool = False) -> list[Path]:
 def _kept(earlier: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
     """Return the measured rows, with the seconds of the cells that were measured earlier."""
     cell = ["dataset", "algorithm"]
-    known = earlier.set_index(cell)["seconds"].to_dict()
-    rows = measured.set_index(cell)["seconds"].to_dict() | known
-    seconds = [rows[row.dataset, row.algorithm] for row in measured.itertuples()]
-    return measured.assign(seconds=seconds)
+    rows = measured.set_index(cell)
+    rows.update(earlier.set_index(cell)[["seconds"]])
+    return rows.reset_index()[measured.columns]

@@ -20,7 +20,7 @@ from omtl.experiment.selection import select
 from omtl.measures.metrics import METRICS, Metric
 from omtl.tables.layout import plural, spread
 from omtl.tables.plan import Cell
-from omtl.tables.scoring import values_of
+from omtl.tables.scoring import diverged_in, values_of
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.result_files import write_csv
@@ -94,9 +94,7 @@ def play(config: dict[str, Any]) -> dict[str, Any]:
             for metric in measured
         },
         "params": [experiment.points[int(point)] for point in chosen],
-        "diverged": sum(
-            bool(r.arrays["diverged"][p]) for r, p in zip(results, chosen, strict=True)
-        ),
+        "diverged": sum(diverged_in(results, chosen)),
         "returns": float(values(returned).mean()),
     }
 

@@ -112,11 +112,6 @@ def read(path: Path) -> dict[str, Any]:
     return content
 
 
-def frame(content: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a submission's cells."""
-    return as_cells(content["cells"])
-
-
 def replayed(content: Mapping[str, Any], board: Board) -> tuple[list[str], bool]:
     """Play a sample of a submission's cells again from nothing.
 
@@ -206,7 +201,7 @@ def joined(
     streams = dict(zip(there["dataset"], there["stream"], strict=True))
     parts, notes = [found], []
     for content in handed_in:
-        rows = frame(content)
+        rows = as_cells(content["cells"])
         rows = rows[rows["dataset"].isin(streams)]
         stale = [row.dataset for row in rows.itertuples() if row.stream != streams[row.dataset]]
         if content["learner"] in set(found["algorithm"]):

@@ -26,7 +26,7 @@ from omtl.experiment.host import host
 from omtl.experiment.selection import by_repeat
 from omtl.experiment.unit import Result, compute
 from omtl.measures.metrics import METRICS
-from omtl.tables.committed import Run, place_of, rows, runs
+from omtl.tables.committed import Run, place_of, rows, runs, text_of
 from omtl.tables.layout import plural
 from omtl.tables.plan import Cell, Table, plan_table, rule_of
 from omtl.tables.scoring import together, values_of
@@ -326,6 +326,5 @@ def signature(checks: Sequence[Check], name: str, seed: int) -> pd.DataFrame:
 
 def append(path: Path, rows: pd.DataFrame) -> None:
     """Add rows to a csv, which is made where there is none; what it has stays as it is."""
-    text = rows.to_csv(index=False, header=not path.exists(), lineterminator="\n")
-    earlier = path.read_text(encoding="utf-8") if path.exists() else ""
-    write_whole(path, earlier + text)
+    earlier = text_of(path)
+    write_whole(path, earlier + rows.to_csv(index=False, header=not earlier, lineterminator="\n"))

@@ -15,7 +15,7 @@ import numpy as np
 
 from omtl.experiment.config import options
 from omtl.experiment.naming import READINGS as STANDARD
-from omtl.experiment.naming import by_reading
+from omtl.experiment.naming import by_reading, by_rule
 from omtl.measures.metrics import METRICS
 from omtl.tables.plan import Table
 from omtl.tables.request import Request
@@ -87,7 +87,7 @@ class Run:
     @property
     def stem(self) -> str:
         """The table's file name, without reading and suffix."""
-        return f"{self.table}.{self.selection}" if self.selection else self.table
+        return by_rule(self.table, self.selection, "")
 
     def text(self, form: str) -> str:
         """Return the text of one of its files; empty if it does not exist."""
@@ -96,14 +96,12 @@ class Run:
     @cached_property
     def meta(self) -> dict[str, Any]:
         """The metadata stored with the table; empty if there are none."""
-        text = self.text("meta.json")
-        return json.loads(text) if text else {}
+        return json.loads(self.text("meta.json") or "{}")
 
     @property
     def machine(self) -> dict[str, Any]:
         """The run's duration and machine; empty if it was run elsewhere."""
-        text = self.text("machine.json")
-        return json.loads(text) if text else {}
+        return json.loads(self.text("machine.json") or "{}")
 
     @cached_property
     def experiments(self) -> dict[str, dict[str, Any]]:
@@ -125,7 +123,7 @@ def runs(results: Path, table: str) -> list[Run]:
     """Return the runs of a table in a folder of results, those with its own rule first."""
     folder, found = results / "reproduced", []
     for selection in ("", *options("selection")):
-        each = rows(folder / (f"{table}.{selection}.csv" if selection else f"{table}.csv"))
+        each = rows(folder / f"{by_rule(table, selection, '')}.csv")
         for reading in ordered([row["reading"] for row in each]):
             mine = [row for row in each if row["reading"] == reading]
             found.append(Run(table, reading, selection, mine, folder))
@@ -165,23 +163,20 @@ def kept_scored(run: Run, table: Table) -> list[Scored]:
         if row is None or values is None:
             scored.append(not_run(cell, "no kept result has it"))
             continue
-        params = json.loads(row["params"])
-        used = run.experiments.get(f"{cell.algorithm} on {cell.dataset}", {}).get("algorithm", {})
-        name = used.get("name")
-        rivals = cell.each_rival()  # the best one was chosen
-        played = [one for one in rivals if one.experiment.algorithm["name"] == name]
+        played = run.experiments.get(f"{cell.algorithm} on {cell.dataset}", {})
+        name = played.get("algorithm", {}).get("name")
+        rivals = (one for one in cell.each_rival() if one.experiment.algorithm["name"] == name)
         diverged = 0 if row["ours_mean"] else int(np.sum(values == METRICS[cell.metric].worst))
+        ratio, p = row.get("spread_ratio"), row.get("spread_p")
         scored.append(
             Scored(
-                played[0] if played else cell,
+                next(rivals, cell),  # the best one was chosen
                 values,
                 row["verdict"],
                 difference=compared(table, cell, values),
                 shuffle_std=float(row.get("shuffle_std") or 0.0),
-                spread=(float(row["spread_ratio"]), float(row["spread_p"]))
-                if row.get("spread_ratio")
-                else None,
-                params=params,
+                spread=(float(ratio), float(p)) if ratio and p else None,
+                params=json.loads(row["params"]),
                 data_sha256=row["data_sha256"],
                 diverged=diverged,
             )

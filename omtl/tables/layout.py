@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from omtl.experiment.config import for_column, named_reading, options
@@ -72,10 +73,6 @@ class Layout:
     notes: tuple[str, ...]
     suspects: Mapping[Place, Sequence[Finding]] = field(default_factory=dict)
 
-    def digits_of(self, scored: Scored) -> int:
-        """Return the number of decimals of a cell."""
-        return self.description.digits_of(scored.cell.metric)
-
 
 def counts(scored: Sequence[Scored]) -> str:
     """Return the number of the paper's cells with each verdict, as text."""
@@ -92,23 +89,7 @@ def lay_out(table: Table, scored: Sequence[Scored], request: Request) -> Layout:
     baselines are a separate group.
     """
     in_blocks = table.description.blocks == "dataset"
-    blocks = dict.fromkeys(s.cell.dataset for s in scored) if in_blocks else [None]
-    place = {(s.cell.dataset if in_blocks else None, s.cell.algorithm, _head(s)): s for s in scored}
     heads = tuple(dict.fromkeys(_head(s) for s in scored))
-    lines: list[Line] = []
-    for block in blocks:
-        start = len(lines)
-        if block is not None:
-            lines.append(Line(block))
-        for row in table.description.rows:
-            if row.group:
-                lines.append(Line(row.group))
-                continue
-            cells = tuple(place.get((block, row.label, head)) for head in heads)
-            if any(cells):
-                if row.ours and Line(GROUP_OF_OURS) not in lines[start:]:
-                    lines.append(Line(GROUP_OF_OURS))
-                lines.append(Line(row.label, cells))
     several = len({s.cell.metric for s in scored}) > 1
     shown = tuple(
         f"task {task.removeprefix('task')}"
@@ -129,22 +110,37 @@ def lay_out(table: Table, scored: Sequence[Scored], request: Request) -> Layout:
     here = {s.cell.place for s in scored}
     odd = {place: found for place, found in suspects(table.id).items() if place in here}
     notes = [
-        f"suspect in print (omtl proofread) — {text}"
-        for text in by_row(finding for found in odd.values() for finding in found)
+        *_reasons(table, scored, selection),
+        *sentences(scored),
+        *_before_all(table, scored),
+        *_findings(table, scored),
+        *(f"suspect in print (omtl proofread) — {text}" for text in by_row(chain(*odd.values()))),
+        *_conditional(scored),
+        *_of_reading(table, selection),
     ]
-    return Layout(
-        table.description,
-        subtitle,
-        shown,
-        tuple(lines),
-        (
-            *_notes(table, scored, selection),
-            *notes,
-            *_conditional(scored),
-            *_of_reading(table, selection),
-        ),
-        odd,
-    )
+    lines = tuple(_lines(table, scored, heads))
+    return Layout(table.description, subtitle, shown, lines, tuple(notes), odd)
+
+
+def _lines(
+    table: Table, scored: Sequence[Scored], heads: Sequence[tuple[str, str, str]]
+) -> list[Line]:
+    """Return the rows of a table, those of each data set apart if these are blocks."""
+    in_blocks = table.description.blocks == "dataset"
+    place = {(s.cell.dataset if in_blocks else "", s.cell.algorithm, _head(s)): s for s in scored}
+    lines = []
+    for block in dict.fromkeys(block for block, *_ in place):
+        part = [Line(block)] if block else []
+        for row in table.description.rows:
+            cells = tuple(place.get((block, row.label, head)) for head in heads)
+            if row.group:
+                part.append(Line(row.group))
+            elif any(cells):
+                if row.ours and Line(GROUP_OF_OURS) not in part:
+                    part.append(Line(GROUP_OF_OURS))
+                part.append(Line(row.label, cells))
+        lines += part
+    return lines
 
 
 def _head(s: Scored) -> tuple[str, str, str]:
@@ -173,13 +169,13 @@ def reason_of(table: Table, s: Scored, selection: str) -> str:
     return f"off: {diagnosis_of(table, s.cell) or 'no diagnosis yet'}"
 
 
-def _notes(table: Table, scored: Sequence[Scored], selection: str) -> list[str]:
+def _reasons(table: Table, scored: Sequence[Scored], selection: str) -> list[str]:
+    """Return why cells are missing, diverged, off or apart, a note for each reason."""
     reasons: dict[str, list[Scored]] = {}
     for s in scored:
         if reason := reason_of(table, s, selection):
             reasons.setdefault(reason, []).append(s)
-    notes = [f"{_places(group, scored)} — {reason}" for reason, group in reasons.items()]
-    return [*notes, *sentences(scored), *_before_all(table, scored), *_findings(table, scored)]
+    return [f"{_places(group, scored)} — {reason}" for reason, group in reasons.items()]
 
 
 def _of_reading(table: Table, selection: str) -> list[str]:

@@ -168,7 +168,7 @@ def impossible(table: str, asked: TableDescription) -> Outcome:
         tested += 1
         possible, if_deviation = can
         if not possible:
-            spread = f" with a standard {'error' if errors else 'deviation'} of {std}" if std else ""
+            spread = f" with a {says.spread} of {std}" if std else ""
             more = "; if the paper means a standard deviation, they can" if if_deviation else ""
             text = f"{runs} {what} cannot have the mean {mean}{spread}{more}"
             found.append(Odd(SPREAD, cell, 0.0, text))

@@ -40,14 +40,15 @@ def _ours(layout: Layout, scored: Scored) -> str:
         return "—"
     if scored.diverged:
         return "diverged"
-    return spread(scored.mean, scored.std, layout.digits_of(scored))
+    return spread(scored.mean, scored.std, layout.description.digits_of(scored.cell.metric))
 
 
 def _published(layout: Layout, scored: Scored) -> str:
     if scored.cell.is_ours:
         return ""
-    printed = spread(scored.cell.mean, scored.cell.std, layout.digits_of(scored))
-    return printed + SUSPECT * (scored.cell.place in layout.suspects)
+    cell = scored.cell
+    printed = spread(cell.mean, cell.std, layout.description.digits_of(cell.metric))
+    return printed + SUSPECT * (cell.place in layout.suspects)
 
 
 def show(layout: Layout, console: Console) -> None:

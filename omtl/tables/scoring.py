@@ -103,8 +103,12 @@ def values_of(
             [[all(p[n] == w[n] for n in names) for p in points].index(True) for w in wanted]
         )
     values = [metric.of(r.arrays, int(p), task) for r, p in zip(results, chosen, strict=True)]
-    diverged = [r.arrays["diverged"][p] > 0 for r, p in zip(results, chosen, strict=True)]
-    return np.where(diverged, metric.worst, values), chosen
+    return np.where(diverged_in(results, chosen), metric.worst, values), chosen
+
+
+def diverged_in(results: list[Result], chosen: np.ndarray) -> list[bool]:
+    """Return for each repeat whether the learner diverged at its chosen point."""
+    return [bool(r.arrays["diverged"][p]) for r, p in zip(results, chosen, strict=True)]
 
 
 def found_by_task(results: list[Result], chosen: np.ndarray) -> dict[str, np.ndarray]:
@@ -149,13 +153,12 @@ def together(parts: Sequence[list[Result]]) -> list[Result]:
         return parts[0]
     joined = []
     for results in zip(*parts, strict=False):
-        first, *others = (result.arrays for result in results)
-        names = [name for name in first if all(name in other for other in others)]
         arrays = {
-            name: first[name]
+            name: array
             if name in SHARED
             else np.concatenate([result.arrays[name] for result in results])
-            for name in names
+            for name, array in results[0].arrays.items()
+            if all(name in result.arrays for result in results)
         }
         seconds = sum(result.facts["seconds"] for result in results)
         joined.append(Result(arrays, {**results[0].facts, "seconds": seconds}))
@@ -168,11 +171,11 @@ def score_cell(
     """Return a cell with our number for it; with rivals, that of the best over all tasks.
 
     Under a rule without hindsight, and if each repeat has its own draw, each repeat uses the rival
-    that the rule prefers.
+    that the rule prefers. Of a searched grid it is that of the points which the search left.
     """
     rule = cell.rule(request.rule(table.description))
-    seed, n_repeats = request.seed, request.n_repeats(table.description)
     if cell.search is not None:
+        seed, n_repeats = request.seed, request.n_repeats(table.description)
         found = searched(cell, loaded, rule, seed, n_repeats)
         if found is None:
             part, repeats = stages(cell, loaded, rule, seed, n_repeats)[-1]
@@ -189,6 +192,15 @@ def score_cell(
 
         best = min(cell.each_rival(), key=rank)
         return score_cell(table, best, loaded, request, failed)
+    return _score_played(table, cell, loaded, request, failed)
+
+
+def _score_played(
+    table: Table, cell: Cell, loaded: Loaded, request: Request, failed: Mapping[str, Failure]
+) -> Scored:
+    """Return a cell with our number for it, from all points of its experiment and its rivals."""
+    rule = cell.rule(request.rule(table.description))
+    seed, n_repeats = request.seed, request.n_repeats(table.description)
     rivals = [one.experiment for one in cell.each_rival()]
     units = [unit for rival in rivals for unit in rival.repeats(seed, n_repeats)]
     if (n_stored := len(loaded(units))) < len(units):
@@ -196,8 +208,8 @@ def score_cell(
     results = together([loaded(rival.repeats(seed, n_repeats)) for rival in rivals])
     by = None
     if cell.chooser is not None:
-        by = loaded(cell.chooser.repeats(seed, n_repeats))
-        if len(by) < len(cell.chooser.repeats(seed, n_repeats)):
+        units = cell.chooser.repeats(seed, n_repeats)
+        if len(by := loaded(units)) < len(units):
             label = cell.chooser.algorithm["label"]
             return not_run(cell, f"{label}, by which its parameters are chosen, is lacking")
     values, chosen = values_of(cell, results, rule, by)
@@ -214,14 +226,12 @@ def score_cell(
         judge(off, cell.kind),
         difference=off,
         shuffle_std=shuffled.std,
-        spread=None
-        if cell.is_ours
-        else spreads(printed(table, cell), shuffled.std, shuffled.values.size),
+        spread=spreads(printed(table, cell), shuffled.std, shuffled.values.size),
         params=params,
         data_sha256=results[0].facts["data_sha256"],
         found=found_by_task(results, chosen),
         seconds=sum(result.facts["seconds"] for result in results),
-        diverged=sum(r.arrays["diverged"][p] > 0 for r, p in zip(results, chosen, strict=True)),
+        diverged=sum(diverged_in(results, chosen)),
     )
 
 
