@@ -68,8 +68,7 @@ def croissant(name: str) -> dict[str, str | bytes]:
         If there is no such data set, or a file cannot be downloaded.
     """
     data = load(name)
-    content = io.BytesIO()
-    table = _table(data)
+    table, content = _table(data), io.BytesIO()
     pq.write_table(table, content)
     examples = content.getvalue()
     module = module_of(load_option("dataset", name))

@@ -31,7 +31,7 @@ from omtl.util.paths import results_to_read
 from omtl.util.result_files import as_csv, write_all
 
 Contents = dict[str, str | bytes]
-"""Writers by file suffix."""
+"""What the files hold, by suffix."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from omtl.compute.store import Store
 from omtl.experiment.composition import experiment_of
 from omtl.experiment.config import choose, resolve_jobs
 from omtl.experiment.selection import select
-from omtl.measures.metrics import METRICS, Metric
+from omtl.measures.metrics import METRICS
 from omtl.tables.layout import plural, spread
 from omtl.tables.plan import Cell
 from omtl.tables.scoring import diverged_in, values_of
@@ -67,35 +68,31 @@ def play(config: dict[str, Any]) -> dict[str, Any]:
     results = [result for unit in units if (result := store.load(unit)) is not None]
     rule = config["selection"]
     chosen = select(results, experiment.points, rule)
-    measured = [
-        metric
-        for metric in METRICS.values()
+    values = {
+        name: values_of(Cell("", "", "all", name, "", "", experiment), results, rule)[0]
+        for name, metric in METRICS.items()
         if not metric.timing and set(metric.needs) <= results[0].arrays.keys()
-    ]
-    if not measured:
+    }
+    protocol = experiment.protocol["name"]
+    if not values:
         raise UserError(
-            f"protocol {experiment.protocol['name']} measures nothing that is a single number; "
+            f"protocol {protocol} measures nothing that is a single number; "
             "see the figures of its paper"
         )
-    returned = METRICS[wanted] if wanted else measured[0]
-    if returned not in measured:
+    returned = wanted or next(iter(values))
+    if returned not in values:
         raise UserError(
-            f"protocol {experiment.protocol['name']} does not measure {wanted}; it measures "
-            f"{', '.join(metric.name for metric in measured)}"
+            f"protocol {protocol} does not measure {wanted}; it measures {', '.join(values)}"
         )
-
-    def values(metric: Metric) -> np.ndarray:
-        return values_of(Cell("", "", "all", metric.name, "", "", experiment), results, rule)[0]
-
     return {
         "config": config,
         "metrics": {
-            metric.name: {"unit": metric.unit, "values": values(metric).tolist()}
-            for metric in measured
+            name: {"unit": METRICS[name].unit, "values": each.tolist()}
+            for name, each in values.items()
         },
         "params": [experiment.points[int(point)] for point in chosen],
         "diverged": sum(diverged_in(results, chosen)),
-        "returns": float(values(returned).mean()),
+        "returns": float(values[returned].mean()),
     }
 
 
@@ -175,15 +172,12 @@ def frame(records: Mapping[str, Mapping[str, Any]], by_repeat: bool = False) -> 
         Whether each repeat has a row, with its number of each metric.
     """
     typed = {name: _typed(record["overrides"]) for name, record in records.items()}
-    names = list(
-        dict.fromkeys([*GROUPS, "seed", *(key for each in typed.values() for key in each)])
-    )
+    names = list(dict.fromkeys([*GROUPS, "seed", *chain(*typed.values())]))
     rows: list[dict[str, Any]] = []
     for run_name, record in records.items():
         config = record.get("config", {})
-        about = {"run": run_name}
-        about |= {key: typed[run_name].get(key, _at(config, key)) for key in names}
-        rows += list(_numbers(record, about, by_repeat))
+        about = {key: typed[run_name].get(key, _at(config, key)) for key in names}
+        rows += _numbers(record, {"run": run_name} | about, by_repeat)
     table = pd.DataFrame(rows)
     for column in names:
         if table[column].map(type).nunique() > 1 and not _numeric(table[column]):
@@ -209,8 +203,8 @@ def _numbers(
             yield about | {"repeat": number} | each | {"params": strict(point, indent=None)}
         return
     row = about | {"n_repeats": len(params), "diverged": record["diverged"]}
+    lost = bool(record["diverged"])
     for name, array in values.items():
-        lost = bool(record["diverged"])
         row[name] = np.nan if lost else float(array.mean())
         row[f"{name}_std"] = np.nan if lost or array.size < 2 else float(array.std(ddof=1))
     same = all(point == params[0] for point in params)
@@ -223,17 +217,20 @@ def _numeric(column: pd.Series) -> bool:
 
 def _typed(overrides: Iterable[str]) -> dict[str, Any]:
     """Return what overrides set, by the name that users type: ``algorithm.eta``."""
-    found = {}
-    for override in OverridesParser.create().parse_overrides(list(overrides)):
-        if override.is_delete():
-            continue
-        key, value = override.key_or_group, override.value()
-        for part in ("algorithm.grid.", "algorithm.fixed."):
-            key = key.replace(part, "algorithm.") if key.startswith(part) else key
-        if isinstance(value, list) and len(value) == 1:
-            value = value[0]
-        found[key] = str(value) if isinstance(value, list | dict) else value
-    return found
+    return {
+        re.sub(r"^algorithm\.(grid|fixed)\.", "algorithm.", each.key_or_group): _as_cell(
+            each.value()
+        )
+        for each in OverridesParser.create().parse_overrides(list(overrides))
+        if not each.is_delete()
+    }
+
+
+def _as_cell(value: Any) -> Any:
+    """Return the only value of a list; other lists and mappings as text; what else there is."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return str(value) if isinstance(value, list | dict) else value
 
 
 def _at(config: Any, key: str) -> Any:
@@ -243,16 +240,13 @@ def _at(config: Any, key: str) -> Any:
     if key in GROUPS:
         return config.get(key, {}).get("name")
     steps = key.split(".")
+    value = config
     if steps[0] == "algorithm" and len(steps) == 2:
         algorithm = config.get("algorithm", {"fixed": {}, "grid": {}})
-        value = (algorithm | algorithm["fixed"] | algorithm["grid"]).get(steps[1])
-    else:
-        value = config
-        for step in steps:
-            value = value.get(step) if isinstance(value, dict) else None
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    return str(value) if isinstance(value, list | dict) else value
+        value = {"algorithm": algorithm | algorithm["fixed"] | algorithm["grid"]}
+    for step in steps:
+        value = value.get(step) if isinstance(value, dict) else None
+    return _as_cell(value)
 
 
 WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
@@ -264,7 +258,6 @@ WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
 
 def write_table(table: pd.DataFrame, stem: Path) -> list[Path]:
     """Write a table in each of the forms; return the paths."""
-    paths = [stem.with_suffix(suffix) for suffix in WRITERS]
-    for path in paths:
-        WRITERS[path.suffix](table, path)
-    return paths
+    for suffix, write_as in WRITERS.items():
+        write_as(table, stem.with_suffix(suffix))
+    return [stem.with_suffix(suffix) for suffix in WRITERS]

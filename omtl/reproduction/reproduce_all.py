@@ -61,9 +61,7 @@ def reproduce_everything(request: Request, console: Console) -> Summary:
             under = replace(request, reading=reading)
             account = summary.of(description.paper, reading)
             what = f"{name}, {reading}"
-            slow = (
-                [] if request.slow else [s for s in description.too_slow if reading in s.readings]
-            )
+            slow = [s for s in description.too_slow if reading in s.readings and not request.slow]
             summary.left_out += [
                 f"{', '.join(filter(None, (what, s.where)))}: {s.why}" for s in slow
             ]

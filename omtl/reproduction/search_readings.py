@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ import pandas as pd
 import yaml
 
 from omtl.experiment.config import load_option, named_reading, options, questions, support_of
-from omtl.experiment.naming import LITERAL, READINGS
+from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_files
 from omtl.tables.luck import FARTHEST, write_luck
 from omtl.tables.plan import Cell, Table, describe, plan_table
@@ -119,68 +119,29 @@ def search(
     wanted : iterable of str
         The standard readings that are searched for.
     """
-    paper = describe("table", table).paper
-    plan = plan_table(table, named_reading(paper, LITERAL))
+    description = describe("table", table)
     # Stand-in data are not to be brought close to what other data gave.
-    columns = [
-        column.published for column in plan.description.columns if column.kind != "substitute"
-    ]
+    columns = [column.published for column in description.columns if column.kind != "substitute"]
     asked = {
         name: {**question, "columns": moved}
-        for name, question in questions(paper).items()
+        for name, question in questions(description.paper).items()
         if (moved := [column for column in question["columns"] if column in columns])
     }
-    trials: dict[tuple[str, str], Trial] = {}
-
-    def distances(answers: dict[str, str], moved: list[str]) -> np.ndarray:
-        return np.mean([attempt(column, answers).distances for column in moved], axis=0)
-
-    def attempt(column: str, answers: dict[str, str]) -> Trial:
-        relevant = {q: a for q, a in answers.items() if column in asked[q]["columns"]}
-        key = column, json.dumps(relevant, sort_keys=True)
-        if key not in trials:
-            trials[key] = _try(table, column, relevant, request)
-            shown = trials[key]
-            report(f"{column}: {shown.distances.mean():.4f} {dict(shown.verdicts)} {relevant}")
-        return trials[key]
-
-    def descend(taken: tuple[str, ...]) -> dict[str, str]:
-        given = {
-            str(q): str(a) for q, a in named_reading(paper, request.reading)["answers"].items()
-        }
-        offered = {
-            name: [str(o) for o in question["options"] if support_of(question, o) in (None, *taken)]
-            for name, question in asked.items()
-        }
-        answers = {
-            name: given[name] if given.get(name) in offered[name] else str(question["literal"])
-            for name, question in asked.items()
-        }
-        changed = True
-        while changed:
-            changed = False
-            for name, question in asked.items():
-                moved = question["columns"]
-                here = distances(_departures(asked, answers), moved)
-                gains = {
-                    option: here - distances(_departures(asked, answers | {name: option}), moved)
-                    for option in offered[name]
-                }
-                best = max(gains, key=lambda option: gains[option].mean())
-                if gains[best].mean() > CERTAINTY * standard_error(gains[best]):
-                    answers[name] = best
-                    changed = True
-        return _departures(asked, answers)
-
+    trials = _Trials(table, asked, request, report)
     for column in columns:
-        attempt(column, {})
-    found = {reading: descend(taken) for reading, taken in SEARCHES.items() if reading in wanted}
+        trials.attempt(column, {})
+    begin = named_reading(description.paper, request.reading)["answers"]
+    found = {
+        reading: trials.descend(begin, taken)
+        for reading, taken in SEARCHES.items()
+        if reading in wanted
+    }
     rng = generator(request.seed, of="readings", table=table)
     for _ in range(draws):
         drawn = {name: str(rng.choice(list(q["options"]))) for name, q in asked.items()}
         for column in columns:
-            attempt(column, _departures(asked, drawn))
-    tried = list(trials.values())
+            trials.attempt(column, drawn)
+    tried = list(trials.tried.values())
     cells = [
         (number, *place, f"{mean:.6g}")
         for number, trial in enumerate(tried)
@@ -191,6 +152,66 @@ def search(
         pd.DataFrame([trial.row() for trial in tried]),
         pd.DataFrame(cells, columns=["trial", "algorithm", "task", "metric", "ours"]),
     )
+
+
+@dataclass(frozen=True)
+class _Trials:
+    """The trials of a search: each reading of a column is tried once.
+
+    `asked` are the questions by name, with the columns of the table that they can move.
+    """
+
+    table: str
+    asked: dict[str, Any]
+    request: Request
+    report: Callable[[str], None]
+    tried: dict[tuple[str, str], Trial] = field(default_factory=dict)
+
+    def attempt(self, column: str, answers: Mapping[str, str]) -> Trial:
+        """Return the trial of a column, under the answers that are not literal and can move it."""
+        relevant = {
+            q: a for q, a in self._departures(answers).items() if column in self.asked[q]["columns"]
+        }
+        key = column, json.dumps(relevant, sort_keys=True)
+        if key not in self.tried:
+            self.tried[key] = shown = _try(self.table, column, relevant, self.request)
+            self.report(f"{column}: {shown.distances.mean():.4f} {dict(shown.verdicts)} {relevant}")
+        return self.tried[key]
+
+    def descend(self, begin: Mapping[str, Any], taken: tuple[str, ...]) -> dict[str, str]:
+        """Return the answers that a search ends with, of those that are literal or so supported."""
+        given = {str(q): str(a) for q, a in begin.items()}
+        offered = {
+            name: [str(o) for o in question["options"] if support_of(question, o) in (None, *taken)]
+            for name, question in self.asked.items()
+        }
+        answers = {
+            name: given[name] if given.get(name) in offered[name] else str(question["literal"])
+            for name, question in self.asked.items()
+        }
+        changed = True
+        while changed:
+            changed = False
+            for name in self.asked:
+                here = self._distances(name, answers)
+                gains = {
+                    option: here - self._distances(name, answers | {name: option})
+                    for option in offered[name]
+                }
+                best = max(gains, key=lambda option: gains[option].mean())
+                if gains[best].mean() > CERTAINTY * standard_error(gains[best]):
+                    answers[name] = best
+                    changed = True
+        return self._departures(answers)
+
+    def _distances(self, name: str, answers: Mapping[str, str]) -> np.ndarray:
+        """Return the distances under some answers, over the columns that a question can move."""
+        tried = [self.attempt(column, answers) for column in self.asked[name]["columns"]]
+        return np.mean([trial.distances for trial in tried], axis=0)
+
+    def _departures(self, answers: Mapping[str, str]) -> dict[str, str]:
+        """Return the answers that are not the literal ones."""
+        return {q: a for q, a in answers.items() if a != str(self.asked[q]["literal"])}
 
 
 def answers_of_other_tables(paper: str, table: str, reading: str) -> dict[str, str]:
@@ -267,11 +288,6 @@ def looks() -> pd.DataFrame:
 def standard_error(values: np.ndarray) -> float:
     """Return the standard error of the mean of one number per repeat; 0 for a single repeat."""
     return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
-
-
-def _departures(asked: dict[str, Any], answers: dict[str, str]) -> dict[str, str]:
-    """Return the answers that are not the literal ones."""
-    return {name: a for name, a in answers.items() if a != asked[name]["literal"]}
 
 
 def looked_at(table: Table, column: str) -> list[Cell]:

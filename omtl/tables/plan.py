@@ -113,13 +113,17 @@ class Table:
 
     def units(self, seed: int, n_repeats: int) -> list[Unit]:
         """Return all units of the cells, repeat after repeat."""
-        needed: list[tuple[int, Unit]] = []
         choosers = [cell.chooser for cell in self.cells if cell.chooser is not None]
         played = [e for cell in self.cells for e in (cell.experiment, *cell.rivals)]
-        for experiment in (*choosers, *played):
-            needed += enumerate(experiment.repeats(seed, n_repeats))
-            needed += enumerate(experiment.shuffles(seed, n_repeats))
-        return [unit for _, unit in sorted(needed, key=lambda pair: pair[0])]
+        units = [
+            unit
+            for experiment in (*choosers, *played)
+            for unit in (
+                *experiment.repeats(seed, n_repeats),
+                *experiment.shuffles(seed, n_repeats),
+            )
+        ]
+        return sorted(units, key=lambda unit: unit.repeat)
 
 
 def descriptions(kind: str) -> dict[str, Path]:
@@ -130,8 +134,7 @@ def descriptions(kind: str) -> dict[str, Path]:
     kind : {"table", "figure"}
     """
     prefix = {"table": "table", "figure": "fig"}[kind]
-    files = paper_files(f"{prefix}*.yaml")
-    return {f"{path.parent.name}-{path.stem}": path for path in files}
+    return {f"{path.parent.name}-{path.stem}": path for path in paper_files(f"{prefix}*.yaml")}
 
 
 @overload
@@ -225,10 +228,6 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
     chooser = description.chosen_by
     read = {column: for_column(reading, column) for column in columns}
 
-    def why_too_slow(column: str, row: str) -> str:
-        slow = (s for s in description.too_slow if s.has(reading["name"], column, row))
-        return next((s.why for s in slow), "")
-
     @cache  # tasks and metrics are of the same experiment
     def compose(algorithm: str, network: str, place: str) -> Experiment:
         column = columns[place]
@@ -238,21 +237,23 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
 
     cells = []
     for number in [*published(name), *places_of_ours(name, description)]:
-        row, column = rows.get(number["algorithm"]), columns.get(number["dataset"])
+        dataset, label = number["dataset"], number["algorithm"]
+        row, column = rows.get(label), columns.get(dataset)
         if row is None or column is None:
             raise UserError(
-                f"{name}: the published cell ({number['algorithm']}, {number['dataset']}) matches "
-                "no row and column of the table's description"
+                f"{name}: the published cell ({label}, {dataset}) matches no row and column of the "
+                "table's description"
             )
-        where = row.network, column.published
+        where = row.network, dataset
         experiment, *rivals = (compose(algorithm, *where) for algorithm in row.algorithms)
         one_draw = plays == 0 and is_synthetic(experiment.dataset)  # its grids are played in full
         searched = column.search and not one_draw
         kind = TIMING if METRICS[number["metric"]].timing else column.kind
-        here = read[column.published]
+        here = read[dataset]
+        slow = (s.why for s in description.too_slow if s.has(reading["name"], dataset, label))
         cells.append(
             Cell(
-                *(number["dataset"], number["algorithm"], number["task"], number["metric"]),
+                *(dataset, label, number["task"], number["metric"]),
                 *(number["mean"], number["std"], experiment),
                 rivals=tuple(rivals),
                 chooser=compose(chooser, *where) if chooser and not row.ours else None,
@@ -260,7 +261,7 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
                 own_rules={name: rule_of(own, here) for name, own in row.selection.items()},
                 reading=here,
                 search=load_option("search", column.search) if searched else None,
-                too_slow=why_too_slow(number["dataset"], number["algorithm"]),
+                too_slow=next(slow, ""),
             )
         )
     return Table(description, dict(reading), cells)

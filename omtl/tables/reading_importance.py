@@ -65,17 +65,17 @@ def shares(record: pd.DataFrame, column: str, asked: Mapping[str, Any]) -> dict[
         for size in range(n + 1)
         for subset in combinations(names, size)
     }
-    found = {}
-    for name in names:
-        others = tuple(other for other in names if other != name)
-        found[name] = sum(
-            factorial(size)
-            * factorial(n - size - 1)
+    found = {
+        name: sum(
+            factorial(len(subset))
+            * factorial(n - len(subset) - 1)
             / factorial(n)
             * (explained[tuple(o for o in names if o in subset or o == name)] - explained[subset])
-            for size in range(n)
-            for subset in combinations(others, size)
+            for subset in explained
+            if name not in subset
         )
+        for name in names
+    }
     return {**found, REST: 1.0 - explained[names]} if distances.std() > 0.0 else {}
 
 
@@ -132,25 +132,8 @@ def page(
     lines += markdown_table(
         ["choice", *parts.columns], ([name, *map(_percent, row)] for name, row in rows)
     )
-    for name in parts.index:
-        if name == REST:
-            continue
-        question = asked[name]
-        literal = question["literal"]
-        taken = [
-            f"{reading.replace('_', ' ')}: `{answers.get(name, literal)}`"
-            for reading, answers in chosen.items()
-        ]
-        offered = [
-            f"`{option}`" + (f" ({label})" if (label := support_of(question, option)) else "")
-            for option in question["options"]
-        ]
-        found = f" Found by looking: {question['found'].strip()}." if "found" in question else ""
-        lines += [
-            "",
-            f"**{name}.** {question['asks']} The paper: {question['says']}. Literal: `{literal}`; "
-            f"{'; '.join(taken)}; of {', '.join(offered)}.{found}",
-        ]
+    for name in parts.index.drop(REST, errors="ignore"):
+        lines += ["", _choice(name, asked[name], chosen)]
     lines += ["", "## The readings that reproduce most", ""]
     words = [word for word in JUDGED if word in record]
     best = []
@@ -161,6 +144,24 @@ def page(
             best.append([column, *(str(row[word]) for word in words), distance, told or "–"])
     lines += markdown_table(["column", *words, "distance", "answers that are not literal"], best)
     return "\n".join(lines) + "\n"
+
+
+def _choice(name: str, question: Mapping[str, Any], chosen: Mapping[str, Mapping[str, str]]) -> str:
+    """Return a question with what the paper says, and the answers that there are and are taken."""
+    literal = question["literal"]
+    taken = [
+        f"{reading.replace('_', ' ')}: `{answers.get(name, literal)}`"
+        for reading, answers in chosen.items()
+    ]
+    offered = [
+        f"`{option}`" + (f" ({label})" if (label := support_of(question, option)) else "")
+        for option in question["options"]
+    ]
+    found = f" Found by looking: {question['found'].strip()}." if "found" in question else ""
+    return (
+        f"**{name}.** {question['asks']} The paper: {question['says']}. Literal: `{literal}`; "
+        f"{'; '.join(taken)}; of {', '.join(offered)}.{found}"
+    )
 
 
 def _percent(share: float) -> str:

@@ -38,8 +38,8 @@ class Printed:
     ----------
     mean, std : str
         As printed; `std` is empty if there is no ±.
-    spread : {"std", "standard_error"}
-        The meaning of the ±.
+    spread : {"std", "standard_error", "unstated"}
+        The meaning of the ±; one that the paper does not state is taken as ``std``.
     repeats : int
         Number of runs in the mean.
     """
