@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from omtl.commands._options import add_flags, add_run_options, request_of, tell_written
+
+if TYPE_CHECKING:
+    from omtl.tables.request import Request
 
 HELP = "write tables, figures, data sets, raw repeats and citations in standard formats"
 EXAMPLES = (
@@ -59,5 +64,13 @@ def run(options: argparse.Namespace) -> None:
         tell_written(done.paths)
         exported[str(done)] = done.paths
     if options.ro_crate:
-        command = f"omtl export {' '.join(options.what)} --reading {request.reading}"
-        tell_written([write_crate(options.to, exported, command)])
+        tell_written([write_crate(options.to, exported, _command_of(options.what, request))])
+
+
+def _command_of(what: list[str], request: Request) -> str:
+    """Return the command line that exports the same again."""
+    given = {"repeats": request.repeats, "seed": request.seed, "selection": request.selection}
+    words = ["omtl", "export", *what, "--reading", request.reading]
+    for option, value in given.items():
+        words += [f"--{option}", str(value)] if value else []
+    return shlex.join([*words, *(["--one-draw"] if request.one_draw else [])])

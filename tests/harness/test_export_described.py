@@ -72,8 +72,20 @@ def test_a_crate_has_all_files_with_their_hashes(tmp_path: Path) -> None:
     crate = json.loads((tmp_path / "ro-crate-metadata.json").read_text(encoding="utf-8"))
     there = {path.name for path in tmp_path.iterdir()} - {"ro-crate-metadata.json"}
     by_id = {entity["@id"]: entity for entity in crate["@graph"]}
+    assert by_id["#export"]["name"] == "omtl export landmine dom-table1 --reading as_published"
     assert {part["@id"] for part in by_id["./"]["hasPart"]} == there
     assert {"landmine.croissant.json", "landmine.parquet", "dom-table1.csv"} <= there
     for name in there:
         content = (tmp_path / name).read_bytes()
         assert by_id[name]["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.usefixtures("made")
+def test_a_crate_has_the_command_that_exports_the_same(tmp_path: Path) -> None:
+    """With all options that decide what is exported."""
+    more = ["--reading", "as_written", "--repeats", "2", "--seed", "1", "--selection", "prefix"]
+    words = ["export", "landmine", *more, "--one-draw"]
+    assert _main.main([*words, "--to", str(tmp_path), "--ro-crate"]) == 0
+    crate = json.loads((tmp_path / "ro-crate-metadata.json").read_text(encoding="utf-8"))
+    (action,) = (one for one in crate["@graph"] if one["@type"] == "CreateAction")
+    assert action["name"] == " ".join(["omtl", *words])
