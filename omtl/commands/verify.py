@@ -46,6 +46,8 @@ def run(options: argparse.Namespace) -> int:
 
     for table in options.tables:
         describe("table", table)  # reports a wrong name
+    if options.sign is not None:
+        verify.refuse_name(options.sign)
     tables = list(dict.fromkeys(options.tables)) or list(descriptions("table"))
     checks, seed, parallel = [], options.seed, parallel_of(options)
     for run, row in verify.drawn(results_to_read(), tables, options.cells or len(tables), seed):

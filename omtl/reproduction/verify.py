@@ -306,20 +306,23 @@ SIGNED = ("date", "name", "commit", "machine", "seed", "cells", *RESULTS_OF, "re
 """Columns of ``results/reproductions.csv``, the log of reproductions by others."""
 
 
-def signature(checks: Sequence[Check], name: str, seed: int) -> pd.DataFrame:
-    """Return the line by which someone signs off what became of checked cells.
+def refuse_name(name: str) -> None:
+    """Refuse a name to sign with that is empty or has more than a line.
 
     Raises
     ------
     UserError
-        If the name is empty or has more than a line.
     """
     if not name.strip() or not name.isprintable():
         raise UserError(f"--sign {name!r}: a name must be one line of text")
+
+
+def signature(checks: Sequence[Check], name: str, seed: int) -> pd.DataFrame:
+    """Return the line by which someone signs off what became of checked cells."""
     made = signed_off(checks, seed).iloc[0]
     counts = [sum(one.result == kind for one in checks) for kind in RESULTS_OF]
     cells = " ".join(dict.fromkeys(one.row["table"] for one in checks))
-    result = "differs" if counts[-2] else "reproduced"
+    result = "differs" if counts[RESULTS_OF.index(DIFFERENT)] else "reproduced"
     line = (made.date, name.strip(), made.commit, made.machine, made.seed, cells, *counts, result)
     return pd.DataFrame([tuple(map(str, line))], columns=SIGNED)
 

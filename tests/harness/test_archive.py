@@ -15,7 +15,7 @@ from omtl.compute.archive import fetched, prune, pull, push
 from omtl.compute.segments import HEADER, scan
 from omtl.compute.store import Store
 from omtl.experiment.unit import Unit
-from omtl.reproduction.verify import SIGNED, Check, append, signature
+from omtl.reproduction.verify import SIGNED, Check, append, refuse_name, signature
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 
@@ -156,7 +156,7 @@ def test_a_reproduction_is_signed(tmp_path: Path) -> None:
     assert (two["name"], two["cells"], two["result"]) == ("Grace Hopper", "x", "reproduced")
     for name in ("", "a\nb"):
         with pytest.raises(UserError, match="one line"):
-            signature(checks, name, 0)
+            refuse_name(name)
 
 
 def test_the_log_of_reproductions_is_well_formed() -> None:

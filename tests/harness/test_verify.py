@@ -31,6 +31,7 @@ from omtl.tables.scoring import Scored, frame, raw_repeats, score_table
 from omtl.tables.writing import write_rows
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
+from omtl.util.status import WRONG_USE
 
 SERIAL = {"backend": "sequential", "jobs": 1}
 DOM = ["dom-table1"]
@@ -259,6 +260,16 @@ def test_the_command_signs_off(
     assert set(rows["commit"]) == {"abc"}
     assert rows["seed"].tolist() == ["0", "0", "3"]
     assert (rows["packages"].str.contains("numpy ")).all()
+
+
+@pytest.mark.usefixtures("results")
+def test_a_name_that_cannot_sign_is_refused_before_anything_is_played(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not after the cells, when their rows are written."""
+    monkeypatch.setattr(verify, "check", lambda *_: pytest.fail("a cell was played"))
+    assert _main.main(["verify", "--cells", "1", "--sign", " "]) == WRONG_USE
+    assert "a name must be one line of text" in capsys.readouterr().err
 
 
 def test_what_was_verified_is_of_several_tables() -> None:
