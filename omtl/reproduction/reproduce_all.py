@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 from rich.console import Console
@@ -16,7 +17,7 @@ from rich.console import Console
 from omtl.compute.independent_jobs import Ended, Job, attempt, side_by_side
 from omtl.evidence import ledger
 from omtl.evidence.hindsight_gap import compares, write_hindsight_gap
-from omtl.evidence.summary import Summary
+from omtl.evidence.summary import Account, Summary
 from omtl.experiment.naming import READINGS
 from omtl.experiment.selection import HONEST
 from omtl.reproduction import reproduce
@@ -34,64 +35,86 @@ def reproduce_everything(request: Request, console: Console) -> Summary:
 
     What fails is told on standard error and in the summary; the rest goes on.
     """
-    summary = Summary()
+    every = _Everything(request, console)
+    later = every.tables()
+    if request.selection is None and request.seed == 0:
+        later.append(Job("hindsight", write_hindsight_gap, (request,)))
+    every.figures(later)
+    every.here("proofread", write_findings)
+    every.here("claims", ledger.write_ledgers)
+    return every.summary
 
-    def note(end: Ended) -> Ended:
+
+def _statistics(name: str, request: Request) -> Job:
+    what = f"statistics of {name}, {request.reading}"
+    return Job(what, reproduce.reproduce_statistics, (name, request))
+
+
+@dataclass(frozen=True)
+class _Everything:
+    """What is asked for, and the summary of what was made of it."""
+
+    request: Request
+    console: Console
+    summary: Summary = field(default_factory=Summary)
+
+    def note(self, end: Ended) -> Ended:
+        """Tell what failed."""
         if end.fault:
             print(f"omtl: {end.what}: {end.fault}", file=sys.stderr)
-            summary.failures.append(f"{end.what}: {end.fault}")
+            self.summary.failures.append(f"{end.what}: {end.fault}")
         elif getattr(end.returned, "broken", False):
-            summary.failures.append(f"{end.what}: units failed; its notes give the reasons")
+            self.summary.failures.append(f"{end.what}: units failed; its notes give the reasons")
         return end
 
-    def here(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        return note(attempt(Job(what, function, arguments))).returned
+    def here(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a function returns; None if it fails."""
+        return self.note(attempt(Job(what, function, arguments))).returned
 
-    def apart(jobs: list[Job]) -> list[Any]:
-        return [note(end).returned for end in side_by_side(jobs, request.parallel)]
+    def apart(self, jobs: list[Job]) -> list[Any]:
+        """Return what jobs side by side return."""
+        return [self.note(end).returned for end in side_by_side(jobs, self.request.parallel)]
 
-    def statistics(name: str, request: Request) -> Job:
-        what = f"statistics of {name}, {request.reading}"
-        return Job(what, reproduce.reproduce_statistics, (name, request))
-
-    later: list[Job] = []
-    for name in plan.descriptions("table"):
-        description = plan.describe("table", name)
-        for reading in READINGS:
+    def tables(self) -> list[Job]:
+        """Make all tables; return the jobs that need their units alone."""
+        request, later = self.request, []
+        for name, reading in product(plan.descriptions("table"), READINGS):
+            description = plan.describe("table", name)
             under = replace(request, reading=reading)
-            account = summary.of(description.paper, reading)
+            account = self.summary.of(description.paper, reading)
             what = f"{name}, {reading}"
             slow = [s for s in description.too_slow if reading in s.readings and not request.slow]
-            summary.left_out += [
+            self.summary.left_out += [
                 f"{', '.join(filter(None, (what, s.where)))}: {s.why}" for s in slow
             ]
             if any(not s.where for s in slow):
                 continue
-            done = here(what, reproduce.reproduce_table, name, under, console)
+            done = self.here(what, reproduce.reproduce_table, name, under, self.console)
             if done is None:
                 continue
             account.verdicts.update(s.verdict for s in done.scored if not s.cell.is_ours)
             account.claims.update(done.claims["outcome"])
             if any(scored.values.size for scored in done.scored):
-                later.append(statistics(name, under))
+                later.append(_statistics(name, under))
             own = description.selection
             if request.selection is None and compares(description) and honest_rule(own) != own:
                 fair = replace(under, selection=HONEST)
-                here(f"{what}, {HONEST}", reproduce.reproduce_table, name, fair, console)
-    if request.selection is None and request.seed == 0:
-        later.append(Job("hindsight", write_hindsight_gap, (request,)))
-    drawings = []
-    for name in plan.descriptions("figure"):
-        summary.of(plan.describe("figure", name).paper, request.reading).figures += 1
-        if not note(attempt(Job(name, reproduce.compute_figure, (name, request)))).fault:
-            drawings.append(Job(name, reproduce.reproduce_figure, (name, request)))
-    made = apart([*drawings, *later])
-    drawn = {job.what: one for job, one in zip(drawings, made, strict=False) if one is not None}
-    for name, one in drawn.items():
-        account = summary.of(plan.describe("figure", name).paper, request.reading)
-        account.drawn += 1
-        account.claims.update(one.claims["outcome"])
-    apart([statistics(name, request) for name, one in drawn.items() if len(one.claims)])
-    here("proofread", write_findings)
-    here("claims", ledger.write_ledgers)
-    return summary
+                self.here(f"{what}, {HONEST}", reproduce.reproduce_table, name, fair, self.console)
+        return later
+
+    def figures(self, later: list[Job]) -> None:
+        """Make all figures and what else is left, then the statistics of figures with claims."""
+        request, drawings = self.request, []
+        for name in plan.descriptions("figure"):
+            self._account(name).figures += 1
+            if not self.note(attempt(Job(name, reproduce.compute_figure, (name, request)))).fault:
+                drawings.append(Job(name, reproduce.reproduce_figure, (name, request)))
+        made = self.apart([*drawings, *later])
+        drawn = {job.what: one for job, one in zip(drawings, made, strict=False) if one is not None}
+        for name, one in drawn.items():
+            self._account(name).drawn += 1
+            self._account(name).claims.update(one.claims["outcome"])
+        self.apart([_statistics(name, request) for name, one in drawn.items() if len(one.claims)])
+
+    def _account(self, figure: str) -> Account:
+        return self.summary.of(plan.describe("figure", figure).paper, self.request.reading)
