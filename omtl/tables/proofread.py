@@ -124,7 +124,7 @@ def _repeats(
     chance: float,
 ) -> str:
     where = cell["algorithm"] + (f" on {cell['dataset']}" if len(row) > 2 else "")
-    others = [twins[place] for place in np.flatnonzero(~alike)]  # one at most
+    others = [twins[place] for place in np.flatnonzero(~alike).tolist()]  # one at most
     rest = "".join(f" (the other: {a['mean']} and {b['mean']})" for a, b in others)
     spreads = sum(
         abs(float(a["std"]) - float(b["std"])) < 1.01 * unit_of(a["std"]) for a, b in twins
