@@ -18,7 +18,7 @@ from omtl.learners.passive_aggressive import PassiveAggressiveII
 from omtl.learners.second_order import SecondOrderPerceptron
 from omtl.learners.soft_confidence import SCW
 from omtl.reference import Rounds, Step, Steps, transcribes
-from omtl.reference.vocabulary import examples, slope_of, zero_weights
+from omtl.reference.vocabulary import examples, hinge_step, slope_of, zero_weights
 
 
 @transcribes(GradientDescent)
@@ -44,13 +44,12 @@ def adagrad(learner: AdaGrad, rounds: Rounds, shape: Shape) -> Steps:
     w = zero_weights(shape)
     G = np.zeros((n_tasks, n_features, n_features))
     for x, y, k, _ in examples(rounds, pooled):
-        score = float(w[k] @ x)
-        fired = y * score < 1.0 and bool(x.any())
-        if fired:
+        step = hinge_step(w[k] @ x, x, y)
+        if step.fired:
             gradient = -y * x
             G[k] += np.outer(gradient, gradient)
             w[k] = w[k] - eta * np.sqrt(np.linalg.pinv(np.diag(np.diag(G[k])))) @ gradient
-        yield Step(score, fired, abs(y * score - 1.0))
+        yield step
 
 
 @transcribes(AROW)
@@ -61,15 +60,14 @@ def arow(learner: AROW, rounds: Rounds, shape: Shape) -> Steps:
     mu = zero_weights(shape)
     sigma = np.stack([np.eye(n_features)] * n_tasks)
     for x, y, k, _ in examples(rounds, pooled):
-        m, v = float(mu[k] @ x), float(x @ sigma[k] @ x)
-        fired = m * y < 1.0 and bool(x.any())
-        if fired:
-            beta = 1.0 / (v + r)
-            alpha = max(0.0, 1.0 - y * m) * beta
+        step = hinge_step(mu[k] @ x, x, y)
+        if step.fired:
+            beta = 1.0 / (float(x @ sigma[k] @ x) + r)
+            alpha = (1.0 - y * step.score) * beta
             mu[k] = mu[k] + alpha * y * (sigma[k] @ x)
             full = sigma[k] - beta * np.outer(sigma[k] @ x, sigma[k] @ x)
             sigma[k] = np.diag(np.diag(full))
-        yield Step(m, fired, abs(y * m - 1.0))
+        yield step
 
 
 @transcribes(Majority)
@@ -89,11 +87,11 @@ def pa_ii(learner: PassiveAggressiveII, rounds: Rounds, shape: Shape) -> Steps:
     C, pooled = learner
     w = zero_weights(shape)
     for x, y, k, _ in examples(rounds, pooled):
-        score = float(w[k] @ x)
-        loss = max(0.0, 1.0 - y * score)
-        if x.any():
+        step = hinge_step(w[k] @ x, x, y)
+        if step.fired:
+            loss = 1.0 - y * step.score
             w[k] = w[k] + loss / (np.linalg.norm(x) ** 2 + 1.0 / (2.0 * C)) * y * x
-        yield Step(score, loss > 0.0 and bool(x.any()), abs(y * score - 1.0))
+        yield step
 
 
 @transcribes(ALMA)

@@ -11,7 +11,7 @@ from omtl.learners.parameter_free import ParameterFree
 from omtl.learners.parameter_free_lazy import LazyParameterFree
 from omtl.learners.within_online import OnlineWithinOnline
 from omtl.reference import Rounds, Step, Steps, transcribes
-from omtl.reference.vocabulary import examples, slope_of
+from omtl.reference.vocabulary import examples, slope_of, zero_weights
 
 
 class Bet:
@@ -82,11 +82,10 @@ def parameter_free_lazy(learner: LazyParameterFree, rounds: Rounds, shape: Shape
 @transcribes(OnlineWithinOnline)
 def within_online(learner: OnlineWithinOnline, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the subgradient steps within tasks around a bias, which moves when a task ends."""
-    n_tasks, n_features = shape.n_tasks, shape.n_features
     lam, eta, loss = learner
-    v, theta = np.zeros((n_tasks, n_features)), np.zeros(n_features)
+    v, theta = zero_weights(shape), np.zeros(shape.n_features)
     gradients: list[np.ndarray] = []
-    task, i = -1, np.zeros(n_tasks)
+    task, i = -1, np.zeros(shape.n_tasks)
     for x, y, k, _ in examples(rounds):
         if gradients and k != task and x.any():
             theta = theta - eta * np.mean(gradients, axis=0)

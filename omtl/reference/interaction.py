@@ -13,8 +13,7 @@ from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.selective import SelectivePerceptron
 from omtl.reference import Rounds, Step, Steps, transcribes
-from omtl.reference.network import inverse_relation
-from omtl.reference.vocabulary import compound, examples, uniforms
+from omtl.reference.vocabulary import compound, examples, inverse_relation, uniforms
 
 Learn = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
 """Maps A⁻¹ and the weights, shape (n_tasks, n_features), to the next A⁻¹; None keeps the last."""
@@ -59,8 +58,7 @@ def omtl_covariance(learner: OMTLCovariance, rounds: Rounds, shape: Shape) -> St
     n_tasks, n_features = shape.n_tasks, shape.n_features
     epoch, rate, margin, normalise, as_printed, active = learner
 
-    def learn(last: np.ndarray, W: np.ndarray) -> np.ndarray | None:
-        del last
+    def learn(_: np.ndarray, W: np.ndarray) -> np.ndarray | None:
         A = np.zeros((n_tasks, n_tasks)) if n_features == 1 else np.atleast_2d(np.cov(W))
         return _inverse(A) if as_printed else A
 
@@ -72,8 +70,7 @@ def omtl_batch_opt(learner: OMTLBatchOpt, rounds: Rounds, shape: Shape) -> Steps
     """Yield the steps of BatchOpt, A = (WᵀW)^½ / tr((WᵀW)^½) (eq. 3.10)."""
     epoch, rate, margin, normalise, active = learner
 
-    def learn(last: np.ndarray, W: np.ndarray) -> np.ndarray | None:
-        del last
+    def learn(_: np.ndarray, W: np.ndarray) -> np.ndarray | None:
         if _inverse(W @ W.T) is None:
             return None
         values, vectors = np.linalg.eigh(W @ W.T)
@@ -87,11 +84,8 @@ def omtl_batch_opt(learner: OMTLBatchOpt, rounds: Rounds, shape: Shape) -> Steps
 def omtl_logdet(learner: OMTLLogDet, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of OMTL with A ← (A⁻¹ + η WᵀW)⁻¹ (eq. 3.7)."""
     eta, epoch, rate, margin, normalise, active = learner
-
-    def learn(last: np.ndarray, W: np.ndarray) -> np.ndarray:
-        return last + eta * W @ W.T
-
-    return _perceptrons(rounds, shape, Manner(rate, margin, epoch, normalise, active), learn)
+    manner = Manner(rate, margin, epoch, normalise, active)
+    return _perceptrons(rounds, shape, manner, lambda last, W: last + eta * W @ W.T)
 
 
 @transcribes(OMTLVonNeumann)
@@ -100,9 +94,8 @@ def omtl_von_neumann(learner: OMTLVonNeumann, rounds: Rounds, shape: Shape) -> S
     eta, epoch, rate, margin, active = learner
     log_A = -math.log(shape.n_tasks) * np.eye(shape.n_tasks)
 
-    def learn(last: np.ndarray, W: np.ndarray) -> np.ndarray:
+    def learn(_: np.ndarray, W: np.ndarray) -> np.ndarray:
         nonlocal log_A
-        del last
         log_A = log_A - eta * W @ W.T
         values, vectors = np.linalg.eigh(-log_A)
         # The trace removes any factor: without the largest one, nothing overflows.

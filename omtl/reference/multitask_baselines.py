@@ -10,8 +10,8 @@ from omtl.kernel.rules import Shape
 from omtl.learners.hedge import HedgedMultiTask
 from omtl.learners.multitask_arow import MultiTaskAROW
 from omtl.learners.neighbours import NeighbourhoodMT
-from omtl.reference import Rounds, Step, Steps, transcribes
-from omtl.reference.vocabulary import compound, examples, exponential_weights
+from omtl.reference import Rounds, Steps, transcribes
+from omtl.reference.vocabulary import compound, examples, exponential_weights, hinge_step
 
 
 @transcribes(HedgedMultiTask)
@@ -28,21 +28,20 @@ def hedged_multi_task(learner: HedgedMultiTask, rounds: Rounds, shape: Shape) ->
     for x, y, k, _ in examples(rounds):
         phi = compound(x, k, n_tasks)
         scores = w @ phi
-        score = float(p @ scores)
-        fired = y * score < 1.0 and bool(x.any())
-        yield Step(score, fired, abs(y * score - 1.0))
+        step = hinge_step(p @ scores, x, y)
+        yield step
         t += bool(x.any())
-        if not fired:
+        if not step.fired:
             continue
         apart = scores - scores[0]
         apart[np.abs(apart) <= 1e-12 * np.abs(scores).max()] = 0.0  # they differ by rounding
         losses.append(-y * (scores[0] + apart))
         for j, inverse in enumerate(inverses):
-            step = np.kron(inverse, np.eye(n_features)) @ phi / inverse[k, k]
-            w[j] = w[j] + eta * t**-0.5 * y * step
-        spread = sum((one.max() - one.min()) ** 2 for one in losses)
-        if spread > 0.0:
-            rate = math.sqrt(math.log(n_experts) / spread)
+            spread = np.kron(inverse, np.eye(n_features)) @ phi / inverse[k, k]
+            w[j] = w[j] + eta * t**-0.5 * y * spread
+        squares = sum((one.max() - one.min()) ** 2 for one in losses)
+        if squares > 0.0:
+            rate = math.sqrt(math.log(n_experts) / squares)
             p = exponential_weights(np.sum(losses, axis=0), rate)
 
 
@@ -55,13 +54,12 @@ def multitask_arow(learner: MultiTaskAROW, rounds: Rounds, shape: Shape) -> Step
     sigma = np.eye((n_tasks + 1) * n_features)
     for x, y, k, _ in examples(rounds):
         z = np.concatenate([math.sqrt(1.0 - c) * compound(x, k, n_tasks), math.sqrt(c) * x])
-        m, v = float(mu @ z), float(z @ sigma @ z)
-        fired = m * y < 1.0 and bool(x.any())
-        if fired:
-            beta = 1.0 / (v + r)
-            mu = mu + max(0.0, 1.0 - y * m) * beta * y * (sigma @ z)
+        step = hinge_step(mu @ z, x, y)
+        if step.fired:
+            beta = 1.0 / (float(z @ sigma @ z) + r)
+            mu = mu + (1.0 - y * step.score) * beta * y * (sigma @ z)
             sigma = np.diag(np.diag(sigma - beta * np.outer(sigma @ z, sigma @ z)))
-        yield Step(m, fired, abs(y * m - 1.0))
+        yield step
 
 
 @transcribes(NeighbourhoodMT)
@@ -78,11 +76,10 @@ def neighbourhood_mt(learner: NeighbourhoodMT, rounds: Rounds, shape: Shape) -> 
     each = [sum(A[i, j] ** 2 * inverses[j][i, i] for j in range(n_tasks)) for i in range(n_tasks)]
     scale = np.mean(each)
     for x, y, i, _ in examples(rounds):
-        score = float(A[i] @ X[:, i] @ x)
-        fired = y * score < 1.0 and bool(x.any())
-        yield Step(score, fired, abs(y * score - 1.0))
+        step = hinge_step(A[i] @ X[:, i] @ x, x, y)
+        yield step
         seen[i] += bool(x.any())
-        if fired:
+        if step.fired:
             for j in range(n_tasks):
                 phi = np.outer(inverses[j][:, i], A[i, j] * y * x) / scale
                 X[j] = X[j] + eta * seen[i] ** -0.5 * phi

@@ -10,25 +10,28 @@ import numpy as np
 
 from omtl.kernel.rules import Shape
 from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
-from omtl.reference import Rounds, Step, Steps, transcribes
-from omtl.reference.vocabulary import compound, exponential_weights
+from omtl.reference import Rounds, Steps, transcribes
+from omtl.reference.vocabulary import (
+    compound,
+    exponential_weights,
+    hinge_step,
+    inverse_relation,
+    zero_weights,
+)
 
 
 @transcribes(NS)
 def ns(learner: NS, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of NS: node k goes to its neighbours' mean, then takes task k's step."""
-    n_tasks, n_features, A = shape.n_tasks, shape.n_features, shape.mixing
     eta, strength = learner
-    assert A.shape == (n_tasks, n_tasks)
-    u = np.zeros((n_tasks, n_features))
+    u = zero_weights(shape)
     for given in rounds:
-        u = u + strength * (A @ u - u)
+        u = u + strength * (shape.mixing @ u - u)
         for x, y, k, _ in given:
-            score = float(u[k] @ x)
-            fired = y * score < 1.0 and x.any()
-            if fired:
+            step = hinge_step(u[k] @ x, x, y)
+            if step.fired:
                 u[k] += eta * y * x
-            yield Step(score, fired, abs(y * score - 1.0))
+            yield step
 
 
 @transcribes(DST)
@@ -60,19 +63,18 @@ def dom2(learner: DOM2, rounds: Rounds, shape: Shape) -> Steps:
         u = v.copy()
         for x, y, k, i in given:
             phi = compound(x, k, n_tasks)
-            score = float(v[i] @ phi)
+            step = hinge_step(v[i] @ phi, x, y)
             if by_node:
                 compared = np.array([v[j] @ phi for j in range(n_nodes)])
             else:
                 compared = np.array([v[i] @ compound(x, j, n_tasks) for j in range(n_tasks)])
             losses = np.maximum(0.0, 1.0 - y * compared)
-            fired = y * score < 1.0 and x.any()
-            if fired:
+            if step.fired:
                 relation = B[i].T if by_row else B[i]
                 u[i] = u[i] + eta * y * np.kron(relation, identity) @ phi
             if x.any():
                 P[i, k] = exponential_weights(losses)  # eq. 13
-            yield Step(score, fired, abs(y * score - 1.0))
+            yield step
         believed = np.array(
             [alpha * np.eye(n_tasks) + (1.0 - alpha) * P[i] for i in range(n_nodes)]
         )
@@ -94,18 +96,11 @@ def da(learner: DA, rounds: Rounds, shape: Shape) -> Steps:
         g = np.zeros_like(z)
         for x, y, k, i in given:
             phi = compound(x, k, n_tasks)
-            score = float(w[i] @ phi)
-            fired = y * score < 1.0 and x.any()
-            if fired:
+            step = hinge_step(w[i] @ phi, x, y)
+            if step.fired:
                 g[i] += -y * spread @ phi
-            yield Step(score, fired, abs(y * score - 1.0))
+            yield step
         z = A @ z + g
-
-
-def inverse_relation(n_tasks: int, b: float) -> np.ndarray:
-    """Return B⁻¹ of eq. 10, shape (n_tasks, n_tasks)."""
-    m = n_tasks
-    return np.array([[(b + m * (j == k)) / ((b + 1.0) * m) for k in range(m)] for j in range(m)])
 
 
 def _fixed_relation(rounds: Rounds, shape: Shape, eta: float, inverse: np.ndarray) -> Steps:
@@ -118,8 +113,7 @@ def _fixed_relation(rounds: Rounds, shape: Shape, eta: float, inverse: np.ndarra
         u = v.copy()
         for x, y, k, i in given:
             phi = compound(x, k, n_tasks)
-            score = float(v[i] @ phi)
-            fired = y * score < 1.0 and x.any()
-            if fired:
+            step = hinge_step(v[i] @ phi, x, y)
+            if step.fired:
                 u[i] = u[i] + eta * y * spread @ phi
-            yield Step(score, fired, abs(y * score - 1.0))
+            yield step

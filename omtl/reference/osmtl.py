@@ -14,21 +14,18 @@ from omtl.kernel.rules import Shape
 from omtl.learners.osgl import OSGL, OSGLImplicit
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.reference import Rounds, Step, transcribes
-from omtl.reference.vocabulary import exponential_weights
+from omtl.reference.vocabulary import exponential_weights, hinge_step, zero_weights
 
 
 def _shared_loss(
     rounds: Rounds, shape: Shape, steps: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> Generator[Step, None, np.ndarray]:
     """Yield the steps of w_k ← w_k + τ_k y_k x_k, with τ from all losses and squared norms."""
-    W = np.zeros((shape.n_tasks, shape.n_features))
+    W = zero_weights(shape)
     for given in rounds:
-        told = []
         present = [(x, y, k) for x, y, k, _ in given if x.any()]
         losses = np.array([max(0.0, 1.0 - y * float(W[k] @ x)) for x, y, k in present])
-        for x, y, k, _ in given:
-            margin = y * float(W[k] @ x)
-            told.append(Step(float(W[k] @ x), margin < 1.0 and bool(x.any()), abs(margin - 1.0)))
+        told = [hinge_step(W[k] @ x, x, y) for x, y, k, _ in given]
         if np.any(losses > 0.0):
             tau = steps(losses, np.array([float(x @ x) for x, _, _ in present]))
             for (x, y, k), size in zip(present, tau, strict=True):
@@ -78,13 +75,13 @@ def _osmtl(
     attend: Callable[[np.ndarray, np.ndarray, float], np.ndarray],
 ) -> Generator[Step, None, tuple[np.ndarray, np.ndarray]]:
     """Yield the steps of algorithm 2; `attend` gives the new p_k from the last one and ℓ_k."""
-    n_tasks, n_features = shape.n_tasks, shape.n_features
+    n_tasks = shape.n_tasks
     C, alpha, margin, any_task = learner.C, learner.alpha, learner.margin, learner.any_task
     if learner.by_horizon:
         T = len(rounds)
         alpha = alpha * np.sqrt(T) / (1.0 + np.sqrt(T))
         C = C * (1.0 + np.sqrt(T)) / T
-    W = np.zeros((n_tasks, n_features))
+    W = zero_weights(shape)
     P = np.full((n_tasks, n_tasks), 1.0 / n_tasks)
     for given in rounds:
         present = {k: (x, y) for x, y, k, _ in given if x.any()}

@@ -7,15 +7,15 @@ import numpy as np
 from omtl.kernel.rules import Shape
 from omtl.learners.peers import Humble, Peer
 from omtl.reference import Rounds, Step, Steps, transcribes
-from omtl.reference.vocabulary import examples, uniforms
+from omtl.reference.vocabulary import examples, uniforms, zero_weights
 
 
 @transcribes(Peer)
 def peer(learner: Peer, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of PEER (Shen et al. 2018, algorithm 1)."""
-    n_tasks, n_features, seed = shape.n_tasks, shape.n_features, shape.seed
+    n_tasks = shape.n_tasks
     b1, b2, lam, on_mistakes, single, budget, stops = learner
-    w, draws = np.zeros((n_tasks, n_features)), uniforms(seed)
+    w, draws = zero_weights(shape), uniforms(shape.seed)
     tau, asked = np.full((n_tasks, n_tasks), 1.0 / max(n_tasks - 1, 1)), 0
     for x, y, k, _ in examples(rounds):
         p = w @ x
@@ -56,9 +56,9 @@ def peer(learner: Peer, rounds: Rounds, shape: Shape) -> Steps:
 @transcribes(Humble)
 def humble(learner: Humble, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of HUMBLE (Shen et al. 2018, algorithm 2)."""
-    n_tasks, n_features, seed = shape.n_tasks, shape.n_features, shape.seed
+    n_tasks = shape.n_tasks
     b, C, scaled, budget = learner
-    w, draws = np.zeros((n_tasks, n_features)), uniforms(seed)
+    w, draws = zero_weights(shape), uniforms(shape.seed)
     spent, total = 0, n_tasks if scaled else 1.0
     tau = np.full((n_tasks, n_tasks), total / n_tasks)
     for x, y, k, _ in examples(rounds):

@@ -13,26 +13,24 @@ from omtl.kernel.rules import Shape
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.learners.romco import ROMCO
 from omtl.reference import Rounds, Step, Steps, transcribes
+from omtl.reference.vocabulary import hinge_step, zero_weights
 
 
 @transcribes(ROMPGD)
 def rom_pgd(learner: ROMPGD, rounds: Rounds, shape: Shape) -> Generator[Step, None, np.ndarray]:
     """Yield the steps of algorithm 1, or of eqs. 6, 7 and 10 in every round."""
-    n_tasks, n_features = shape.n_tasks, shape.n_features
+    n_tasks = shape.n_tasks
     eta, alpha, beta, gamma, every_round = learner
-    u = np.zeros(n_features)
-    P = np.zeros((n_tasks, n_features))
-    Q = np.zeros((n_tasks, n_features))
+    u, P, Q = np.zeros(shape.n_features), zero_weights(shape), zero_weights(shape)
     for given in rounds:
-        gradients = np.zeros((n_tasks, n_features))
+        gradients = zero_weights(shape)
         stepping = set(range(n_tasks)) if every_round else set()
         for x, y, i, _ in given:
-            score = float((u + P[i] + Q[i]) @ x)
-            fired = max(0.0, 1.0 - y * score) > 0.0 and bool(x.any())
-            if fired:
+            step = hinge_step((u + P[i] + Q[i]) @ x, x, y)
+            if step.fired:
                 gradients[i] = -y * x
                 stepping.add(i)
-            yield Step(score, fired, abs(y * score - 1.0))
+            yield step
         for i in stepping:
             P[i] = (P[i] - eta * gradients[i]) / (1.0 + beta * eta)  # eq. 7
             hat = Q[i] - eta * gradients[i]  # eq. 8
@@ -46,26 +44,23 @@ def rom_pgd(learner: ROMPGD, rounds: Rounds, shape: Shape) -> Generator[Step, No
 @transcribes(ROMRDA)
 def rom_rda(learner: ROMRDA, rounds: Rounds, shape: Shape) -> Generator[Step, None, np.ndarray]:
     """Yield the steps of algorithm 2, with θ_t = κ √t."""
-    n_tasks, n_features = shape.n_tasks, shape.n_features
     kappa, alpha, beta, gamma = learner
-    u, mean_u = np.zeros(n_features), np.zeros(n_features)
-    P, mean_P = np.zeros((n_tasks, n_features)), np.zeros((n_tasks, n_features))
-    Q, mean_Q = np.zeros((n_tasks, n_features)), np.zeros((n_tasks, n_features))
+    u, P, Q = np.zeros(shape.n_features), zero_weights(shape), zero_weights(shape)
+    mean_u, mean_P, mean_Q = np.zeros(shape.n_features), zero_weights(shape), zero_weights(shape)
     for t, given in enumerate(rounds, start=1):
         theta = kappa * np.sqrt(t)
-        gradients = np.zeros((n_tasks, n_features))
+        gradients = zero_weights(shape)
         for x, y, i, _ in given:
-            score = float((u + P[i] + Q[i]) @ x)
-            fired = max(0.0, 1.0 - y * score) > 0.0 and bool(x.any())
-            if fired:
+            step = hinge_step((u + P[i] + Q[i]) @ x, x, y)
+            if step.fired:
                 gradients[i] = -y * x
-            yield Step(score, fired, abs(y * score - 1.0))
+            yield step
         mean_u = gradients.sum(axis=0) / t + (t - 1) / t * mean_u  # eq. 14
         mean_P = gradients / t + (t - 1) / t * mean_P  # eq. 15
         mean_Q = gradients / t + (t - 1) / t * mean_Q  # eq. 16
         u = -mean_u / (alpha + theta / t)  # eq. 20
         P = -mean_P / (beta + theta / t)  # eq. 21
-        for i in range(n_tasks):  # eq. 22
+        for i in range(shape.n_tasks):  # eq. 22
             norm = float(np.linalg.norm(mean_Q[i]))
             left = max(0.0, 1.0 - gamma / norm) if norm > 0.0 else 0.0
             Q[i] = -left * t * mean_Q[i] / theta
@@ -75,15 +70,13 @@ def rom_rda(learner: ROMRDA, rounds: Rounds, shape: Shape) -> Generator[Step, No
 @transcribes(ROMCO)
 def romco(learner: ROMCO, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of gradients on U + V, singular values and tasks shrunk after each round."""
-    n_tasks, n_features = shape.n_tasks, shape.n_features
     eta, lam1, lam2 = learner
-    U, V = np.zeros((2, n_tasks, n_features))
+    U, V = zero_weights(shape), zero_weights(shape)
     for given in rounds:
         for x, y, k, _ in given:
-            score = float((U[k] + V[k]) @ x)
-            fired = y * score < 1.0 and bool(x.any())
-            yield Step(score, fired, abs(y * score - 1.0))
-            if fired:
+            step = hinge_step((U[k] + V[k]) @ x, x, y)
+            yield step
+            if step.fired:
                 U[k] += eta * y * x
                 V[k] += eta * y * x
         left, sigma, right = np.linalg.svd(U, full_matrices=False)

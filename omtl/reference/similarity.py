@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from omtl.learners.similarity import OMTRSL, OMTRSLActive, OMTRSLRandom
+from omtl.reference.vocabulary import inverse_relation
 
 
 class Round(NamedTuple):
@@ -16,13 +17,6 @@ class Round(NamedTuple):
     p: float
     queried: bool
     tau: float
-
-
-def relation_inverse(n_tasks: int, b: float) -> np.ndarray:
-    """Return A⁻¹ of section 3.2 of the OMTRSL paper."""
-    A_inverse = np.full((n_tasks, n_tasks), b)
-    A_inverse[np.diag_indices(n_tasks)] = b + n_tasks
-    return A_inverse / ((1.0 + b) * n_tasks)
 
 
 def omtrsl(
@@ -48,7 +42,7 @@ def omtrsl(
     tuple of (list of Round, ndarray)
         The rounds, and the matrices after them, shape (n_tasks, n_features, n_features).
     """
-    A_inverse = relation_inverse(n_tasks, learner.b)
+    A_inverse = inverse_relation(n_tasks, learner.b)
     M = np.stack([np.eye(n_features) for _ in range(n_tasks)])
     rounds = []
     for (x, x1, x2, y, t), draw in zip(triplets, draws, strict=True):

@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 
 from omtl.kernel.rules import Shape
-from omtl.reference import Given, Rounds
+from omtl.reference import Given, Rounds, Step
 
 MASK = 2**64 - 1
 
@@ -32,6 +32,17 @@ def compound(x: np.ndarray, task: int, n_tasks: int) -> np.ndarray:
     phi = np.zeros((n_tasks, x.size))
     phi[task] = x
     return phi.ravel()
+
+
+def inverse_relation(n_tasks: int, b: float) -> np.ndarray:
+    """Return B⁻¹ of eq. 10 of the DOM paper, A⁻¹ of section 3.2 of the OMTRSL paper."""
+    m = n_tasks
+    return np.array([[(b + m * (j == k)) / ((b + 1.0) * m) for k in range(m)] for j in range(m)])
+
+
+def hinge_step(score: float, x: np.ndarray, y: float) -> Step:
+    """Return the step of a rule that applies where the hinge loss is positive."""
+    return Step(float(score), y * score < 1.0 and bool(x.any()), abs(y * score - 1.0))
 
 
 def slope_of(loss: int, y: float, z: float) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from similarity_cases import THOROUGH, a_problem
 
 from omtl.learners.similarity import OMTRSL, OMTRSLActive
 from omtl.reference import similarity as oracle
+from omtl.reference.vocabulary import inverse_relation
 from omtl.theory import omtrsl
 from omtl.theory.omtrsl import PRINTED
 
@@ -99,7 +100,7 @@ def test_norms(seed: int, n_tasks: int, b: float) -> None:
     """‖M‖²_A is under A ⊗ I, A the inverse of the printed A⁻¹; that of φ is below `steepness`."""
     rng = np.random.default_rng(seed)
     M = rng.normal(size=(n_tasks, 3, 3))
-    A = np.linalg.inv(oracle.relation_inverse(n_tasks, b))
+    A = np.linalg.inv(inverse_relation(n_tasks, b))
     w = M.reshape(n_tasks, -1)
     assert omtrsl.square_norm_A(M, b) == pytest.approx(np.sum(A * (w @ w.T)))
     away = M - np.eye(3)
@@ -107,7 +108,7 @@ def test_norms(seed: int, n_tasks: int, b: float) -> None:
     x, x1 = rng.normal(size=(2, 3))
     R = max(np.linalg.norm(x), np.linalg.norm(x1))
     square = np.sum(np.outer(x, x1 + x1) ** 2)  # x² = -x¹ is as far as it can be
-    assert oracle.relation_inverse(n_tasks, b)[0, 0] * square <= omtrsl.steepness(R, b, n_tasks) * (
+    assert inverse_relation(n_tasks, b)[0, 0] * square <= omtrsl.steepness(R, b, n_tasks) * (
         1 + 1e-9
     )
     assert omtrsl.steepness(R, 0.0, n_tasks) == pytest.approx(omtrsl.steepness(R, b, n_tasks, True))
