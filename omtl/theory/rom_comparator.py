@@ -126,10 +126,7 @@ def best_fixed(tasks: Tasks, n_rounds: int, r: Regulariser) -> Best:
     at = problem.start(d)
     for _ in range(MOST_STEPS):
         weights = r.split(at.u, at.V)
-        margins = np.concatenate(
-            [part @ (at.u + v) for part, v in zip(Z, at.V, strict=True)] or [np.empty(0)]
-        )
-        loss = float(np.maximum(0.0, 1.0 - margins).sum())
+        loss = float(np.maximum(0.0, 1.0 - problem.margins(at.u + at.V)).sum())
         objective = loss + n_rounds * r.of(weights)
         gap = objective - problem.dual(at.a)
         if gap <= GAP * (1.0 + objective):
@@ -181,10 +178,8 @@ class _Problem(NamedTuple):
         """Return an initial point, inside every ball."""
         n, m = sum(part.shape[0] for part in self.Z), len(self.Z)
         norm = np.linalg.norm(self.pulls(np.ones(n)), axis=1)
-        level = 0.5 * np.minimum(1.0, self.gamma / np.maximum(norm, self.gamma))
-        a = np.concatenate(
-            [np.full(part.shape[0], x) for part, x in zip(self.Z, level, strict=True)]
-        )
+        level = 0.5 * self.gamma / np.maximum(norm, self.gamma)
+        a = np.repeat(level, [part.shape[0] for part in self.Z])
         room = 0.5 * (1.0 - (level * norm / self.gamma) ** 2)
         surplus, slack = START / a, START / (1.0 - a)
         return _Point(np.zeros(d), np.zeros((m, d)), a, 1.0 - a, surplus, slack, START / room, room)
@@ -192,6 +187,10 @@ class _Problem(NamedTuple):
     def by_task(self, values: np.ndarray) -> list[np.ndarray]:
         """Return values by example as a list by task."""
         return np.split(values, np.cumsum([part.shape[0] for part in self.Z])[:-1])
+
+    def margins(self, W: np.ndarray) -> np.ndarray:
+        """Return y x·w of each example under weights of its task, one row of W per task."""
+        return np.concatenate([part @ w for part, w in zip(self.Z, W, strict=True)])
 
     def pulls(self, values: np.ndarray) -> np.ndarray:
         """Return Σ value · y x by task, shape (n_tasks, n_features)."""
@@ -202,8 +201,7 @@ class _Problem(NamedTuple):
         """Return the dual objective of multipliers, scaled down to where it is finite."""
         S = self.pulls(a)
         norm = np.linalg.norm(S, axis=1)
-        left = np.minimum(1.0, self.gamma / np.where(norm > 0.0, norm, 1.0))
-        left[norm == 0.0] = 1.0
+        left = self.gamma / np.maximum(norm, self.gamma)
         S *= left[:, None]
         total = float(left @ [part.sum() for part in self.by_task(a)])
         shared = S.sum(axis=0)
@@ -250,10 +248,7 @@ class _Newton:
             self.H.append(H)
             self.factors.append(factor)
         self.whole = linalg.cho_factor(whole, lower=True, check_finite=False)
-        margins = np.concatenate(
-            [Z @ (at.u + v) for Z, v in zip(problem.Z, at.V, strict=True)] or [np.empty(0)]
-        )
-        self.off = 1.0 - margins - at.slack + at.surplus
+        self.off = 1.0 - problem.margins(at.u + at.V) - at.slack + at.surplus
         self.off_u = self.S.sum(axis=0) - problem.alpha * at.u
         self.off_V = self.rho[:, None] * self.S - at.V
         self.off_room = 0.5 * (1.0 - square / gamma2) - at.room
@@ -293,8 +288,7 @@ class _Newton:
                 for row, factor, H in zip(solved, self.factors, self.H, strict=True)
             ]
         )
-        moved = np.concatenate([Z @ (du + dv) for Z, dv in zip(problem.Z, dV, strict=True)])
-        da = target - moved / self.weight
+        da = target - problem.margins(du + dV) / self.weight
         dS = problem.pulls(da)
         droom = off_room - np.sum(self.S * dS, axis=1) / problem.gamma**2
         dforce = (to_force - at.force * droom) / at.room - at.force
