@@ -38,7 +38,7 @@ def bibtex(
     algorithms, datasets : iterable of dict
         Resolved configs; an algorithm's papers are the keys in its ``cites``, if it has it.
     papers : iterable of str
-        Names of reproduced papers.
+        Names of papers; a user's own has no key, and is left out.
 
     Raises
     ------
@@ -46,13 +46,13 @@ def bibtex(
         If a key is not in the bibliography.
     """
     known = entries(BIBLIOGRAPHY.read_text(encoding="utf-8"))
-    used = {key: known[key] for key in (PAPERS[paper] for paper in papers)}
+    used = {key: known[key] for key in (PAPERS[paper] for paper in papers if paper in PAPERS)}
     for algorithm in algorithms:
         for key in algorithm.get("cites", ()):
             if key not in known:
                 raise UserError(
-                    f"algorithm {algorithm['name']}: cites {key!r}, which omtl/{BIBLIOGRAPHY.name} "
-                    "does not have"
+                    f"algorithm {algorithm['name']}: cites {key!r}, which "
+                    f"omtl/experiment/{BIBLIOGRAPHY.name} does not have"
                 )
             used[key] = known[key]
     for dataset in datasets:
