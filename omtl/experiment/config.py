@@ -92,7 +92,8 @@ def option_files(group: str) -> dict[str, Path]:
         If one of the user's files has the same name as one of ours.
     """
     found: dict[str, Path] = {}
-    for home in filter(None, (CONF, own())):
+    mine = own()
+    for home in (CONF, mine) if mine is not None and mine.resolve() != CONF else (CONF,):
         folder = home / group
         for path in folder.rglob("*.yaml"):
             name = path.relative_to(folder).with_suffix("").as_posix()

@@ -27,10 +27,15 @@ def learners_in(file: Path) -> Iterator[tuple[str, Any]]:
     Raises
     ------
     UserError
-        If the file is not a Python file, cannot be imported, or has no learner.
+        If the file is neither a Python file nor a config, cannot be imported, or has no learner.
     """
     if file.suffix == ".yaml":
-        yield from _of_config(load_option("algorithm", file.stem))
+        names = {path.resolve(): name for name, path in option_files("algorithm").items()}
+        if file.resolve() not in names:
+            raise UserError(
+                f"{file} is no config of a learner; name one, algorithm/my_learner.yaml"
+            )
+        yield from _of_config(load_option("algorithm", names[file.resolve()]))
         return
     module = _imported(file)
     kinds = [

@@ -25,6 +25,7 @@ from omtl.experiment.config import (
     named_reading,
     options,
 )
+from omtl.experiment.discover_learners import learners_in
 from omtl.reproduction import export, provenance
 from omtl.tables import plan
 from omtl.tables.layout import lay_out
@@ -259,6 +260,15 @@ def test_exports_do_not_overwrite_each_other(
     paths = export.export("dom-table1", wanted, tmp_path).paths
     endings = {path.name.removeprefix(f"{stem}.") for path in paths}
     assert endings == {"csv", "md", "tex", "parquet", "repeats.csv", "repeats.parquet", "bib"}
+
+
+def test_a_config_is_found_by_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of ours too; a file of the same name elsewhere is another one."""
+    monkeypatch.setenv(user_folder.VARIABLE, str(paths.CONF))
+    ((name, _),) = learners_in(paths.CONF / "algorithm" / "majority.yaml")
+    assert name.startswith("majority: Majority(")
+    with pytest.raises(UserError, match="is no config of a learner"):
+        next(learners_in(Path("elsewhere", "majority.yaml")))
 
 
 def test_every_learner_and_data_set_can_be_cited() -> None:
