@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -15,8 +15,10 @@ from omegaconf.errors import OmegaConfBaseException
 
 from omtl.experiment.config import (
     NEEDED,
+    POSITIVE,
     RANGES,
     TARGET,
+    Check,
     apply_reading,
     choose,
     load_option,
@@ -38,15 +40,7 @@ OmegaConf.register_new_resolver("omtl_home", lambda: str(kept()), replace=True)
 FAULTS = (HydraException, OmegaConfBaseException, yaml.YAMLError)
 """The errors that Hydra raises for a wrong override or config."""
 
-GROUPS = (
-    "algorithm",
-    "dataset",
-    "protocol",
-    "network",
-    "reading",
-    "selection",
-    "parallel",
-)
+GROUPS = ("algorithm", "dataset", "protocol", "network", "reading", "selection", "parallel")
 """The groups of an experiment."""
 
 
@@ -83,14 +77,13 @@ def spelt_out(words: Sequence[str]) -> list[str]:
         name = found[word].key_or_group.partition(".")[2] if word in found else ""
         if not name or "." in name or name in _read_too("algorithm"):
             spelt.append(word)
-        else:
-            algorithms = named or [_default("algorithm")]
-            configs = [
-                apply_reading({"algorithm": load_option("algorithm", one)}, reading)["algorithm"]
-                for one in algorithms
-                for reading in readings.values()
-            ]
-            spelt += _in_place(found[word], name, configs)
+            continue
+        configs = [
+            apply_reading({"algorithm": load_option("algorithm", one)}, reading)["algorithm"]
+            for one in named or [_default("algorithm")]
+            for reading in readings.values()
+        ]
+        spelt += _in_place(found[word], name, configs)
     return spelt
 
 
@@ -182,22 +175,25 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
         found = OverridesParser.create().parse_overrides(overrides=list(overrides))
         for override in found:
             if override.key_or_group in GROUPS:
-                if override.is_delete():
-                    group = override.key_or_group
-                    raise UserError(f"an experiment needs {group}; leave ~{group} out")
-                files = option_files(override.key_or_group)
-                if isinstance(glob := override.value(), Glob) and not glob.filter(list(files)):
-                    raise UserError(
-                        f"{override.input_line} matches no {override.key_or_group}; choose from "
-                        f"{', '.join(files)}"
-                    )
-                for name in _named(override):
-                    text_of(files[choose(override.key_or_group, name, list(files))])
+                _check_option(override)
     except HydraException as fault:
         raise mistake(fault) from fault
     store_readings(readings_of(overrides))
     _check_keys(found)
     return found
+
+
+def _check_option(override: Override) -> None:
+    """Refuse an override of a group that names no option, or one that cannot be read."""
+    group = override.key_or_group
+    if override.is_delete():
+        raise UserError(f"an experiment needs {group}; leave ~{group} out")
+    files = option_files(group)
+    known = list(files)
+    if isinstance(glob := override.value(), Glob) and not glob.filter(known):
+        raise UserError(f"{override.input_line} matches no {group}; choose from {', '.join(known)}")
+    for name in _named(override):
+        text_of(files[choose(group, name, known)])
 
 
 FREE = (
@@ -268,11 +264,11 @@ def _named(override: Override) -> list[str]:
     return [str(override.value())]
 
 
-CHECKED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "repeats": (lambda n: type(n) is int and n > 0, "a positive whole number"),
+CHECKED: Mapping[str, Check] = {
+    "repeats": POSITIVE,
     "seed": (lambda n: type(n) is int and n >= 0, "a whole number that is not negative"),
 }
-"""The types of values of a composed config, with their descriptions."""
+"""Checks of values of a composed config."""
 
 
 def plain(config: DictConfig) -> dict[str, Any]:
@@ -328,8 +324,6 @@ def experiment_of(config: dict[str, Any]) -> Experiment:
     """Return the experiment of a composed config; a single value in a grid is a grid of one."""
     algorithm = config["algorithm"]
     grid = {k: v if isinstance(v, list) else [v] for k, v in algorithm["grid"].items()}
-    config = {**config, "algorithm": {**algorithm, "grid": grid}}
-    groups = ["algorithm", "dataset", "protocol"]
-    if config["algorithm"]["networked"]:
-        groups.append("network")
-    return Experiment(**({"network": None} | {group: config[group] for group in groups}))
+    network = config["network"] if algorithm["networked"] else None
+    algorithm = {**algorithm, "grid": grid}
+    return Experiment(algorithm, config["dataset"], config["protocol"], network)

@@ -135,18 +135,22 @@ NEEDED: Mapping[str, Mapping[str, tuple[type, ...]]] = {
 """Required values of each group's configs, and their types."""
 
 
-RANGES: Mapping[str, Mapping[str, tuple[Callable[[Any], bool], str]]] = {
+Check = tuple[Callable[[Any], bool], str]
+"""A check of a value, with its description."""
+
+POSITIVE: Check = (lambda n: type(n) is int and n > 0, "a positive whole number")
+SHARE: Check = (lambda x: type(x) in (int, float) and 0 < x <= 1, "above 0 and at most 1")
+
+RANGES: Mapping[str, Mapping[str, Check]] = {
     "protocol": {
-        "checkpoints": (lambda n: type(n) is int and n > 0, "a positive whole number"),
-        "n_train": (lambda n: type(n) is int and n > 0, "a positive whole number"),
+        "checkpoints": POSITIVE,
+        "n_train": POSITIVE,
         "folds": (lambda n: type(n) is int and n >= 0 and n != 1, "0, or a whole number from 2 on"),
-        "share": (lambda x: type(x) in (int, float) and 0 < x <= 1, "above 0 and at most 1"),
+        "share": SHARE,
     },
-    "selection": {
-        "fraction": (lambda x: type(x) in (int, float) and 0 < x <= 1, "above 0 and at most 1"),
-    },
+    "selection": {"fraction": SHARE},
 }
-"""Checks of optional values of a group, with their descriptions."""
+"""Checks of optional values of a group."""
 
 
 def whole(group: str, config: dict[str, Any]) -> dict[str, Any]:
@@ -199,10 +203,9 @@ def questions(paper: str) -> dict[str, Any]:
     path = paper_file(paper, "readings.yaml")
     asked = read_yaml(path)["questions"]
     for name, question in asked.items():
-        labels = {str(option): label for option, label in question.get("support", {}).items()}
-        departures = {str(option) for option in question["options"]} - {str(question["literal"])}
-        for option in sorted(departures | set(labels)):
-            label = labels.get(option)
+        departures = set(map(str, question["options"])) - {str(question["literal"])}
+        for option in sorted(departures | set(map(str, question.get("support", {})))):
+            label = support_of(question, option)
             if option not in departures:
                 raise UserError(
                     f"{path}: question {name}: support names {option!r}, which is not an option "
@@ -256,14 +259,11 @@ def patch_of(reading: Mapping[str, Any]) -> dict[str, Any]:
         If an answer belongs to no question, or is not one of its options.
     """
     patch: dict[str, Any] = {}
-    if not reading["answers"]:
-        return patch
-    asked = questions(reading["paper"])
-    where = f"question of {reading['paper']}"
+    asked = questions(reading["paper"]) if reading["answers"] else {}
     for question, answer in reading["answers"].items():
-        choices = asked[choose(where, question, list(asked))]["options"]
-        choose(f"answer to {question!r}", str(answer), [str(choice) for choice in choices])
-        patch |= next(value for choice, value in choices.items() if str(choice) == str(answer))
+        chosen = asked[choose(f"question of {reading['paper']}", question, list(asked))]
+        choices = {str(choice): value for choice, value in chosen["options"].items()}
+        patch |= choices[choose(f"answer to {question!r}", str(answer), list(choices))]
     return patch
 
 

@@ -9,10 +9,10 @@ from types import NoneType, UnionType
 from typing import Any, get_args, get_type_hints
 
 from data_fetchers import GIVEN
-from omtl.experiment.config import choose
+from omtl.experiment.config import Check, choose
 from omtl.util.errors import UserError
 
-KINDS: Mapping[type, tuple[Callable[[Any], bool], str]] = {
+KINDS: Mapping[type, Check] = {
     int: (lambda value: type(value) is int and value >= 0, "a whole number from 0 on"),
     float: (
         lambda value: type(value) in (int, float) and 0 <= value < math.inf,
@@ -21,7 +21,7 @@ KINDS: Mapping[type, tuple[Callable[[Any], bool], str]] = {
     str: (lambda value: isinstance(value, str), "a text"),
     NoneType: (lambda value: value is None, "null"),
 }
-"""Checks of option values by type, with their descriptions."""
+"""Checks of option values by type."""
 
 SIZES = ("n_tasks", "n_examples", "n_features")
 """Options that must be at least 1."""

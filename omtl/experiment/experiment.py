@@ -42,7 +42,7 @@ class Experiment:
     algorithm: dict[str, Any]
     dataset: dict[str, Any]
     protocol: dict[str, Any]
-    network: dict[str, Any] | None
+    network: dict[str, Any] | None = None
     plays: int = 1
     drawn: bool = False
 
@@ -59,17 +59,13 @@ class Experiment:
         UserError
             On an unknown name or answer.
         """
-        parts = {
-            "algorithm": load_option("algorithm", names.algorithm),
-            "dataset": load_option("dataset", names.dataset),
-            "protocol": load_option("protocol", names.protocol),
-        }
+        groups = ("algorithm", "dataset", "protocol")
+        parts = {group: load_option(group, getattr(names, group)) for group in groups}
         if parts["algorithm"]["networked"]:
             if names.network is None:
                 raise UserError(f"algorithm {names.algorithm} learns on a network; name one")
             parts["network"] = load_option("network", names.network)
-        changed = apply_reading(patched(parts, patch or {}), reading)
-        return Experiment(**({"network": None} | changed))
+        return Experiment(**apply_reading(patched(parts, patch or {}), reading))
 
     def with_plays(self, plays: int) -> Experiment:
         """Return the experiment with so many of our repeats for each of the paper's.
@@ -83,9 +79,13 @@ class Experiment:
     @property
     def repeats_are_of(self) -> str:
         """What the repeats differ in; an interval over shuffles is conditional on the data set."""
-        each = self.drawn or self.protocol["draw"] == "each_repeat"
-        fresh = is_synthetic(self.dataset) and each
+        fresh = is_synthetic(self.dataset) and self._draws_each
         return FRESH_DRAWS if fresh else ONE_DATA_SET
+
+    @property
+    def _draws_each(self) -> bool:
+        """Whether each repeat has a draw of its own, if anything is drawn."""
+        return self.drawn or self.protocol["draw"] == "each_repeat"
 
     @cached_property
     def points(self) -> list[dict[str, Any]]:
@@ -99,7 +99,7 @@ class Experiment:
 
     def unit(self, seed: int, repeat: int, draw: int = 0) -> Unit:
         """Return the unit of a repeat."""
-        if draw == 0 and (self.drawn or self.protocol["draw"] == "each_repeat"):
+        if draw == 0 and self._draws_each:
             draw = -1 - repeat  # separate draws, distinct from the one that repeats share
         return Unit(self.algorithm, self.dataset, self.protocol, self.network, seed, repeat, draw)
 

@@ -37,11 +37,9 @@ def early_costs(result: Result, rule: Mapping[str, Any]) -> np.ndarray:
     seen = result.arrays["seen"]
     early = int(np.searchsorted(seen, rule["fraction"] * seen[-1]))
     if _tasks(rule) == slice(None) and rule.get("target", "total") == "total":
-        cost = result.arrays[f"checkpoint_{rule.get('least', 'mistakes')}"][:, early]
-    else:
-        mistakes = result.arrays["checkpoint_by_task"][:, early]
-        cost = _aimed(mistakes, result.arrays["seen_by_task"][early], rule)
-    return cost
+        return result.arrays[f"checkpoint_{rule.get('least', 'mistakes')}"][:, early]
+    mistakes = result.arrays["checkpoint_by_task"][:, early]
+    return _aimed(mistakes, result.arrays["seen_by_task"][early], rule)
 
 
 def _tasks(rule: Mapping[str, Any]) -> Any:
@@ -63,7 +61,7 @@ def oracle(
     rule: Mapping[str, Any],
 ) -> np.ndarray:
     """Choose the first point with the least cost over all repeats, in hindsight (`costs`)."""
-    return np.full(len(results), int(np.argmin(costs(results, rule))))
+    return np.full(len(results), np.argmin(costs(results, rule)))
 
 
 def cross_validation(
@@ -77,8 +75,9 @@ def cross_validation(
     """
     if rule["for"] == "all":
         mean = np.mean([result.arrays["validation"] for result in results], axis=0)
-        return np.full(len(results), _fewest(-mean, results))
-    return np.array([_fewest(-result.arrays["validation"], [result]) for result in results])
+        return np.full(len(results), np.argmin(_barred(-mean, results)))
+    each = [_barred(-result.arrays["validation"], [result]) for result in results]
+    return np.argmin(each, axis=1)
 
 
 def prefix(
@@ -90,7 +89,7 @@ def prefix(
 
     The repeat's number still covers the whole stream, like the published one.
     """
-    return np.array([int(np.argmin(early_costs(result, rule))) for result in results])
+    return np.argmin([early_costs(result, rule) for result in results], axis=1)
 
 
 def fixed(
@@ -114,17 +113,7 @@ def _barred(cost: np.ndarray, results: Sequence[Result]) -> np.ndarray:
     return np.where((diverged > 0) | np.isnan(cost), np.inf, cost)
 
 
-def _fewest(mistakes: np.ndarray, results: Sequence[Result]) -> int:
-    """Return the first point with the fewest mistakes among those that never diverged."""
-    return int(np.argmin(_barred(mistakes, results)))
-
-
-RULES = {
-    "oracle": oracle,
-    "prefix": prefix,
-    "fixed": fixed,
-    "cross_validation": cross_validation,
-}
+RULES = {rule.__name__: rule for rule in (oracle, prefix, fixed, cross_validation)}
 
 LOOKS_AT = {
     "oracle": "mistakes",
