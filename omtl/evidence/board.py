@@ -146,7 +146,7 @@ class Board:
     def grid_words(self, algorithm: str) -> list[str]:
         """Return the board's grid of a learner, as words of ``omtl run``."""
         grid = self.config["grids"].get(algorithm, {})
-        return [f"'algorithm.{name}={_listed(values)}'" for name, values in grid.items()]
+        return [f"'algorithm.{name}=[{','.join(map(str, grid[name]))}]'" for name in grid]
 
     def command(self, dataset: str, algorithm: str) -> str:
         """Return the command that plays just this cell."""
@@ -167,10 +167,6 @@ class Board:
     def play(self, store: Store, parallel: Mapping[str, Any]) -> Outcome:
         """Compute missing units."""
         return run([unit for units in self.units.values() for unit in units], store, parallel)
-
-
-def _listed(values: Sequence[Any]) -> str:
-    return "[" + ",".join(map(str, values)) + "]"
 
 
 def stream_of(unit: Unit, data: str) -> str:
@@ -245,12 +241,15 @@ def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
         if len(results) < len(units):
             row["why"] = why_lacking(units, len(results), outcome.failed)
         else:
-            row["stream"] = stream_of(units[0], results[0].facts["data_sha256"])
             values, chosen = scored(board, dataset, experiment, results)
-            row |= {"mean": values.mean(), "values": " ".join(f"{value:.10g}" for value in values)}
-            row["std"] = values.std(ddof=1) if values.size > 1 else np.nan
-            row["chosen"] = " ".join(map(str, chosen.tolist()))
-            row["curve"] = curve_of(results, chosen)
+            row |= {
+                "mean": values.mean(),
+                "std": values.std(ddof=1) if values.size > 1 else np.nan,
+                "values": " ".join(f"{value:.10g}" for value in values),
+                "chosen": " ".join(map(str, chosen.tolist())),
+                "stream": stream_of(units[0], results[0].facts["data_sha256"]),
+                "curve": curve_of(results, chosen),
+            }
         rows.append(row)
     return as_cells(rows)
 
@@ -297,24 +296,18 @@ def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
     seed : int
         Seed of the bootstrap.
     """
-    learners, values = numbers(found)
-    about = found.drop_duplicates("algorithm").set_index("algorithm")
+    _, values = numbers(found)
     if not values:
         return pd.DataFrame()
+    about = found.drop_duplicates("algorithm")
     sign = 1.0 if METRICS[metric].lower_is_better else -1.0
     each = [sign * one for one in values.values()]
-    rng = generator(seed, of="board")
-    rated = rate(each, REGION, RESAMPLES, rng)
-    on = np.sum([~np.isnan(one[:, 0]) for one in each], axis=0)
-    table = pd.DataFrame(
-        {
-            "algorithm": learners,
-            "label": about.loc[learners, "label"].tolist(),
-            **{name: np.round(getattr(rated, name), 1) for name in ("elo", "low", "high")},
-            **{name: np.round(getattr(rated, name), 4) for name in ("win", "tie", "loss")},
-            "data_sets": on,
-            "points": about.loc[learners, "points"].tolist(),
-        }
+    rated = rate(each, REGION, RESAMPLES, generator(seed, of="board"))
+    table = about[["algorithm", "label"]].assign(
+        **{name: np.round(getattr(rated, name), 1) for name in ("elo", "low", "high")},
+        **{name: np.round(getattr(rated, name), 4) for name in ("win", "tie", "loss")},
+        data_sets=np.sum([~np.isnan(one[:, 0]) for one in each], axis=0),
+        points=about["points"],
     )
     table = table[table["data_sets"] > 0]
     return table.sort_values(["elo", "algorithm"], ascending=[False, True], ignore_index=True)
@@ -342,7 +335,6 @@ def data_facts(board: Board, store: Store) -> pd.DataFrame:
         config = board.composed(dataset)
         about = board.config["data"].get(dataset, {})
         tasks = load_fed(config["dataset"], board.asked.seed, units[0].draw).tasks
-        is_sparse = isinstance(tasks.X, sparse.csr_array)
         rows.append(
             {
                 "dataset": dataset,
@@ -352,7 +344,7 @@ def data_facts(board: Board, store: Store) -> pd.DataFrame:
                 "examples": int(played.arrays["examples"].sum()),
                 "share": about.get("share", 1.0),
                 "features": tasks.X.shape[1],
-                "rows": "sparse" if is_sparse else "dense",
+                "rows": "sparse" if sparse.issparse(tasks.X) else "dense",
                 "positives": round(float(np.mean(tasks.y > 0.0)), 3),
                 "protocol": config["protocol"]["name"],
                 "seen": " ".join(map(str, thinned(played.arrays["seen"]).tolist())),

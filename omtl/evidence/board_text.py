@@ -58,22 +58,22 @@ def lines(found: pd.DataFrame, metric: str, names: Mapping[str, str]) -> dict[st
     labels = found.drop_duplicates("algorithm").set_index("algorithm")["label"]
     sign = 1.0 if METRICS[metric].lower_is_better else -1.0
     on = {names.get(data, data): decided(sign * each) for data, each in values.items()}
+    called = [labels[name] for name in learners]
     told = {}
     for i, learner in enumerate(learners):
-        rivals = len(learners) - 1
-        wins = {data: int((each[i] == 1).sum()) for data, each in on.items()}
-        losses = {data: int((each[i] == -1).sum()) for data, each in on.items()}
-        beaten = np.sum([each[i] == 1 for each in on.values()], axis=0)
-        lost = np.sum([each[i] == -1 for each in on.values()], axis=0)
+        wins, losses = ({data: each[i] == side for data, each in on.items()} for side in (1, -1))
         told[learner] = [
-            _where("Better than most others", wins, rivals),
-            _where("Worse than most others", losses, rivals),
-            _against([labels[name] for name in learners], beaten, lost, len(on)),
+            _where("Better than most others", wins, len(learners) - 1),
+            _where("Worse than most others", losses, len(learners) - 1),
+            f"Most often better than {_most_often(called, wins)}; "
+            f"most often worse than {_most_often(called, losses)}.",
         ]
     return told
 
 
-def _where(what: str, counts: Mapping[str, int], rivals: int) -> str:
+def _where(what: str, found: Mapping[str, np.ndarray], rivals: int) -> str:
+    """Return on which data sets most rivals are among those that are found."""
+    counts = {data: int(each.sum()) for data, each in found.items()}
     best = sorted(
         (data for data in counts if counts[data] > MOST * rivals), key=lambda d: -counts[d]
     )
@@ -84,11 +84,10 @@ def _where(what: str, counts: Mapping[str, int], rivals: int) -> str:
     return f"{what} on {len(best)} of {len(counts)} data sets: {shown}{more}."
 
 
-def _against(labels: Sequence[str], beaten: np.ndarray, lost: np.ndarray, n: int) -> str:
-    def most(counts: np.ndarray) -> str:
-        if not counts.any():
-            return "none"
-        order = np.argsort(-counts, kind="stable")[:2]
-        return ", ".join(f"{labels[j]} (on {counts[j]} of {n})" for j in order if counts[j])
-
-    return f"Most often better than {most(beaten)}; most often worse than {most(lost)}."
+def _most_often(labels: Sequence[str], found: Mapping[str, np.ndarray]) -> str:
+    """Return the two rivals that are found on most data sets."""
+    counts = np.sum([*found.values()], axis=0)
+    if not counts.any():
+        return "none"
+    order = np.argsort(-counts, kind="stable")[:2]
+    return ", ".join(f"{labels[j]} (on {counts[j]} of {len(found)})" for j in order if counts[j])

@@ -8,7 +8,7 @@ the margin between the printed numbers, chosen in the same way, comes first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -62,6 +62,9 @@ one data set or of fresh draws (`repeats_are_of`), and know that the algorithms 
 
 Place = tuple[str, str]
 """Data set and task."""
+
+PRINT = "print"
+"""Of the printed numbers, beside those of the rules."""
 
 Rows = dict[str, list[np.ndarray]]
 """By algorithm, its numbers in each place of a table, over the repeats."""
@@ -216,38 +219,36 @@ def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataF
     asked, metric = table.description, table.description.metric
     sign = 1.0 if METRICS[metric].lower_is_better else -1.0
     rules = asked.selection, honest_rule(asked.selection, reading)
-
-    def of_metric(cell: Cell) -> bool:
-        return cell.metric == metric
-
-    scored = {
-        rule: [s for s in score_table(table, replace(request, selection=rule)) if of_metric(s.cell)]
+    numbers = {
+        rule: [(s.cell, s.values) for s in score_table(table, replace(request, selection=rule))]
         for rule in dict.fromkeys(rules)
     }
-    of_paper = [s for each in scored.values() for s in each if not s.cell.is_ours]
-    lacking = {_place(s.cell) for s in of_paper if not s.values.size}
+    of_paper = [
+        (c, v) for each in numbers.values() for c, v in each if c.metric == metric and not c.is_ours
+    ]
+    lacking = {_place(cell) for cell, values in of_paper if not values.size}
     of = {
-        place: s.cell.experiment.repeats_are_of
-        for s in of_paper
-        if _kind(s.cell, asked) == "own" and (place := _place(s.cell)) not in lacking
+        _place(cell): cell.experiment.repeats_are_of
+        for cell, _ in of_paper
+        if cell.algorithm in asked.proposed and _place(cell) not in lacking
     }
+    numbers[PRINT] = [(c, np.array([float(c.mean)])) for c in table.cells if c.mean]
 
-    def rows_of(kind: str, numbers: Iterable[tuple[Cell, np.ndarray]]) -> Rows:
-        cells = {(c.algorithm, _place(c)): v for c, v in numbers if _kind(c, asked) == kind}
+    def side(kind: str, source: str) -> Rows:
+        cells = {
+            (cell.algorithm, _place(cell)): values
+            for cell, values in numbers[source]
+            if values.size and cell.metric == metric and _kind(cell, asked) == kind
+        }
         return whole_rows(cells, list(of), asked.same_row)
-
-    def side(kind: str, rule: str) -> Rows:
-        return rows_of(kind, ((s.cell, s.values) for s in scored[rule] if s.values.size))
 
     def margin(own: Rows, rivals: Rows) -> Margin:
         return Margin.of(own, rivals, sign, drawn(own, list(of), request.seed))
 
-    sides = {rule: (side("own", rule), side("rival", rule)) for rule in scored}
-    if not of or not all(rows for pair in sides.values() for rows in pair):
+    sides = {source: (side("own", source), side("rival", source)) for source in numbers}
+    if not of or not all(rows for rule in rules for rows in sides[rule]):
         return pd.DataFrame(columns=COLUMNS)
-    printed = [(c, np.array([float(c.mean)])) for c in table.cells if of_metric(c) and c.mean]
-    in_print = margin(rows_of("own", printed), rows_of("rival", printed))
-    hindsight, honest = (margin(*sides[rule]) for rule in rules)
+    in_print, hindsight, honest = (margin(*sides[source]) for source in (PRINT, *rules))
     gap = replace(
         hindsight,
         means=hindsight.means - honest.means,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -59,9 +60,6 @@ run; `notes` are the constants and assumptions as the run has them.
 
 TRIVIAL = "examples"
 """The line of a figure that is no theorem, but what can be measured at most."""
-
-FOLDERS = {"table": "reproduced", "figure": "figures"}
-"""Where the outcomes are, in the folder of results."""
 
 SIDES = {"lower": "below", "higher": "above", "ratio": "over"}
 """What a part of a claim says of its rows and what they are compared with."""
@@ -114,17 +112,18 @@ def tests_of(results: Path, name: str, claim: str, reading: str) -> list[dict[st
     return rows_of(results / "statistics", name, claim, reading)
 
 
-def outcome_under(claim: Claim, kind: str, reading: str, results: Path) -> tuple[str, ...]:
+def outcome_under(claim: Claim, reading: str, results: Path) -> tuple[str, ...]:
     """Return what the columns `OF_A_READING` say of a claim under a reading.
 
     What is of its comparisons follows from their tests. Those that are not of the same comparisons,
     because they are older, are not told.
     """
-    outcomes = rows_of(results / FOLDERS[kind], claim.decided_by, claim.id, reading)
+    folder = results / ("reproduced" if claim.table else "figures")
+    outcomes = rows_of(folder, claim.decided_by, claim.id, reading)
     tests = tests_of(results, claim.decided_by, claim.id, reading)
     if not outcomes:
         return NOT_RUN, NOT_RUN, "", ""
-    asked = [one.relation for one in judge_claim(claim, [])] if tests and kind == "table" else []
+    asked = [one.relation for one in judge_claim(claim, [])] if tests and claim.table else []
     if asked and asked != [row["comparison"] for row in tests]:
         return NOT_RUN, NOT_RUN, CHANGED, ""
     outcome = outcomes[0]["outcome"]
@@ -156,18 +155,9 @@ def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
     found = []
     for paper in papers():
         for claim in claims_of(paper):
-            kind = "table" if claim.table else "figure"
-            found.append(
-                (
-                    *(paper, claim.id, claim.place, claim.words),
-                    *(claim.decided_by, predicate(claim), *in_print(claim)),
-                    *(
-                        text
-                        for reading in READINGS
-                        for text in outcome_under(claim, kind, reading, results)
-                    ),
-                )
-            )
+            about = (paper, claim.id, claim.place, claim.words, claim.decided_by, predicate(claim))
+            under = chain(*(outcome_under(claim, reading, results) for reading in READINGS))
+            found.append((*about, *in_print(claim), *under))
     return pd.DataFrame(found, columns=COLUMNS)
 
 

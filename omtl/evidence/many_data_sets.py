@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -162,9 +162,8 @@ def latex(study: Study) -> str:
     """Return the table in LaTeX (booktabs), with a caption that says what its marks mean."""
     metric, config = study.first.metric, study.config
     unit = f" ({metric.unit})" if metric.unit else ""
-    many = " over draws and shuffles"
-    if study.first.repeats_are_of == ONE_DATA_SET:
-        many = " over shuffles of the data"
+    of_one = study.first.repeats_are_of == ONE_DATA_SET
+    many = " over shuffles of the data" if of_one else " over draws and shuffles"
     caption = (
         f"{metric.name[0].upper()}{metric.name[1:]}{unit}: mean ± standard deviation of "
         f"{config['repeats']} repeats{many}; hyper-parameters chosen by "
@@ -214,8 +213,8 @@ def curves(study: Study) -> list[Shown]:
     mine = study.first.mine.algorithm
     named = [mine, *[name for name in study.algorithms if name != mine][: DRAWN - 1]]
     panels: list[Shown] = []
-    for dataset in study.on:
-        rows = [study.on[dataset].row(name) for name in reversed(named)]
+    for dataset, found in study.on.items():
+        rows = [found.row(name) for name in reversed(named)]
         lines = tuple(line_of(r.label, r.seen, r.curves) for r in rows if r.curves.size)
         if lines:
             axes = Axes("examples", "cumulative error rate (%)", lines)
@@ -225,7 +224,7 @@ def curves(study: Study) -> list[Shown]:
 
 def write(study: Study, folder: Path) -> list[Path]:
     """Write the tables, ranks and learning curves of a study; return the paths."""
-    texts: Mapping[str, str | bytes] = {
+    texts: dict[str, str | bytes] = {
         "comparison.csv": as_csv(frame(study), DIGITS),
         "comparison.tex": latex(study),
         "repeats.csv": as_csv(repeats(study), DIGITS),
@@ -236,12 +235,12 @@ def write(study: Study, folder: Path) -> list[Path]:
         f"{study.config['selection']['name']}"
     )
     if ranking is not None:
-        texts = {**texts, "ranks.csv": as_csv(rank_frame(study, ranking), DIGITS)}
+        texts["ranks.csv"] = as_csv(rank_frame(study, ranking), DIGITS)
     if panels := curves(study):
         grid = PanelGrid(columns=min(3, len(panels)))
         drawn = render(lambda: draw(grid, panels, subtitle), "curves", ("svg", "pdf"))
-        texts = {**texts, **{f"curves.{form}": content for form, content in drawn.items()}}
-        texts = {**texts, "curves.csv": as_csv(_curve_frame(panels), DIGITS)}
+        texts |= {f"curves.{form}": content for form, content in drawn.items()}
+        texts["curves.csv"] = as_csv(_curve_frame(panels), DIGITS)
     paths = write_all(folder, texts)
     if ranking is not None and ranking.tells:
         paths += write_diagrams([ranking], folder / "ranks", subtitle, ("svg", "pdf"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -144,19 +145,15 @@ class Compared:
         """Return a row for each learner (`COLUMNS`)."""
         rows = []
         for row in self.rows:
-            about: dict[str, Any] = {"algorithm": row.algorithm, "label": row.label}
-            about |= {"metric": self.metric.name, "n_repeats": row.values.size}
-            about |= {"mean": row.mean, "std": row.std, "why": row.why or None}
-            about["low"], about["high"] = row.interval
-            about |= dict.fromkeys(("significance", "outcome"))
+            own = (row.algorithm, row.label, self.metric.name, row.values.size, row.mean, row.std)
+            against: tuple[Any, ...] = (*[np.nan] * 4, None, *[np.nan] * 3, None)
             if row.against is not None:
-                about |= {"difference": row.against.mean, "p_holm": row.p}
-                about["difference_low"], about["difference_high"] = row.against.interval
-                about["significance"] = self.outcome(row)
                 ratio = self.standing(self.mine, row)
-                about |= {"ratio_low": ratio["low"], "ratio_high": ratio["high"]}
-                about |= {"ratio": ratio["ratio"], "outcome": ratio["outcome"]}
-            rows.append(about)
+                against = (
+                    *(row.against.mean, *row.against.interval, row.p, self.outcome(row)),
+                    *(ratio[name] for name in ("ratio", "low", "high", "outcome")),
+                )
+            rows.append((*own, *row.interval, *against, row.why or None))
         return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -175,11 +172,8 @@ def check_metric(rule: Mapping[str, Any], metric: Metric) -> None:
     UserError
         If one is by mistakes and the other by the area under the curve.
     """
-    if rule["rule"] in ("cross_validation", "fixed"):
-        return
-    by = rule.get("most", "mistakes")
-    for_auc, by_auc = metric.name == "auc", by == "auc"
-    if for_auc != by_auc:
+    by, for_auc = rule.get("most", "mistakes"), metric.name == "auc"
+    if rule["rule"] not in ("cross_validation", "fixed") and for_auc != (by == "auc"):
         raise UserError(
             f"selection {rule['name']} chooses by {by}, not for {metric.name}; use selection="
             f"{'cv5 or oracle_auc' if for_auc else 'prefix or oracle'}"
@@ -239,41 +233,34 @@ def compared(
         If the rule does not choose for the metric, an algorithm is unknown, the learner itself
         cannot be played, or the protocol does not measure the metric.
     """
-    mine = config["algorithm"]
-    configs = {mine["name"]: mine}
-    check_metric(config["selection"], METRICS[metric])
+    by = METRICS[metric]
+    check_metric(config["selection"], by)
     reading = for_dataset(config["reading"], config["dataset"]["name"])
-    configs |= {
+    mine = config["algorithm"]
+    configs = {mine["name"]: mine} | {
         name: apply_reading({"algorithm": tuned(name, grids or {})}, reading)["algorithm"]
         for name in others
-        if name not in configs
+        if name != mine["name"]
     }
-    experiments = {
-        name: experiment_of({**config, "algorithm": algorithm})
-        for name, algorithm in configs.items()
-    }
-    units = {
-        name: experiment.repeats(config["seed"], config["repeats"])
-        for name, experiment in experiments.items()
-    }
-    wanted = [unit for each in units.values() for unit in each]
-    outcome = run(wanted, store, resolve_jobs(config["parallel"]))
+    experiments = [experiment_of({**config, "algorithm": each}) for each in configs.values()]
+    units = [each.repeats(config["seed"], config["repeats"]) for each in experiments]
+    outcome = run([*chain(*units)], store, resolve_jobs(config["parallel"]))
     rows = []
-    for name, experiment in experiments.items():
-        results = [result for unit in units[name] if (result := store.load(unit)) is not None]
+    for name, experiment, asked in zip(configs, experiments, units, strict=True):
+        results = [result for unit in asked if (result := store.load(unit)) is not None]
         row = Row(name, label_of(experiment))
-        if len(results) < len(units[name]):
-            row.why = why_lacking(units[name], len(results), outcome.failed)
+        if len(results) < len(asked):
+            row.why = why_lacking(asked, len(results), outcome.failed)
         else:
-            _score(row, experiment, results, config["selection"], METRICS[metric])
+            _score(row, experiment, results, config["selection"], by)
         rows.append(row)
-    judge(rows, METRICS[metric])
+    judge(rows, by)
     if not rows[0].values.size:
         raise UserError(f"{rows[0].label}: {rows[0].why}")
-    sign = 1.0 if METRICS[metric].lower_is_better else -1.0
+    sign = 1.0 if by.lower_is_better else -1.0
     rows[1:] = sorted(rows[1:], key=lambda row: row.label)
     order = sorted(rows, key=lambda row: (not row.values.size, sign * np.nan_to_num(row.mean)))
-    return Compared(rows[0], order, METRICS[metric], experiments[mine["name"]].repeats_are_of)
+    return Compared(rows[0], order, by, experiments[0].repeats_are_of)
 
 
 def label_of(experiment: Experiment) -> str:

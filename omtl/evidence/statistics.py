@@ -92,7 +92,7 @@ def make_statistics(
     """
     kind = "figure" if name in descriptions("figure") else "table"
     description = describe(kind, name)
-    n_repeats, selection = request.n_repeats(description), request.rule(description)
+    n_repeats = request.n_repeats(description)
     ranked: list[Ranking] = []
     files: dict[str, pd.DataFrame] = {}
     numbers: Sequence[Scored] | Sequence[Shown]
@@ -102,8 +102,7 @@ def make_statistics(
         if request.is_full(description) and not request.times:
             numbers = keep_times(table, numbers, request)
         anything = any(s.values.size for s in numbers)
-        ranked = rankings(numbers)
-        proposed = table.description.proposed
+        ranked, proposed = rankings(numbers), table.description.proposed
         files["csv"] = rank_rows(name, reading["name"], ranked)
         files["equivalence.csv"] = equivalence_rows(name, reading["name"], proposed, numbers)
     else:
@@ -116,11 +115,12 @@ def make_statistics(
         )
     tests = judged(description.paper, name, numbers)
     files["claims.csv"] = as_family(description.paper, reading["name"], tests, request.seed)
-    paths = [folder / f"{name}.{form}" for form in sorted(files) if len(files[form])]
-    for path in paths:
-        write_rows(path, files[path.name.removeprefix(f"{name}.")])
+    written = {folder / f"{name}.{form}": rows for form, rows in sorted(files.items()) if len(rows)}
+    for path, rows in written.items():
+        write_rows(path, rows)
+    paths = [*written]
     if drawn := [one for one in ranked if one.tells]:
-        stem = by_reading(name, reading["name"])
-        subtitle = f"{name}, reading {reading['name']}, selection {selection}, repeats {n_repeats}"
+        rule, stem = request.rule(description), by_reading(name, reading["name"])
+        subtitle = f"{name}, reading {reading['name']}, selection {rule}, repeats {n_repeats}"
         paths += write_diagrams(drawn, folder / stem, subtitle)
     return paths
