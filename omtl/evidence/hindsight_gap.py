@@ -64,7 +64,7 @@ Place = tuple[str, str]
 """Data set and task."""
 
 PRINT = "print"
-"""Of the printed numbers, beside those of the rules."""
+"""What the printed numbers are called beside those of the rules."""
 
 Rows = dict[str, list[np.ndarray]]
 """By algorithm, its numbers in each place of a table, over the repeats."""
@@ -219,26 +219,25 @@ def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataF
     asked, metric = table.description, table.description.metric
     sign = 1.0 if METRICS[metric].lower_is_better else -1.0
     rules = asked.selection, honest_rule(asked.selection, reading)
-    numbers = {
-        rule: [(s.cell, s.values) for s in score_table(table, replace(request, selection=rule))]
-        for rule in dict.fromkeys(rules)
-    }
-    of_paper = [
-        (c, v) for each in numbers.values() for c, v in each if c.metric == metric and not c.is_ours
-    ]
+    numbers = {}
+    for rule in dict.fromkeys(rules):
+        scored = score_table(table, replace(request, selection=rule))
+        numbers[rule] = [(s.cell, s.values) for s in scored if s.cell.metric == metric]
+    of_paper = [(c, v) for each in numbers.values() for c, v in each if not c.is_ours]
     lacking = {_place(cell) for cell, values in of_paper if not values.size}
     of = {
         _place(cell): cell.experiment.repeats_are_of
         for cell, _ in of_paper
         if cell.algorithm in asked.proposed and _place(cell) not in lacking
     }
-    numbers[PRINT] = [(c, np.array([float(c.mean)])) for c in table.cells if c.mean]
+    printed = [cell for cell in table.cells if cell.metric == metric and cell.mean]
+    numbers[PRINT] = [(cell, np.array([float(cell.mean)])) for cell in printed]
 
     def side(kind: str, source: str) -> Rows:
         cells = {
             (cell.algorithm, _place(cell)): values
             for cell, values in numbers[source]
-            if values.size and cell.metric == metric and _kind(cell, asked) == kind
+            if values.size and _kind(cell, asked) == kind
         }
         return whole_rows(cells, list(of), asked.same_row)
 

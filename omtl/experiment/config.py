@@ -93,7 +93,7 @@ def option_files(group: str) -> dict[str, Path]:
     """
     found: dict[str, Path] = {}
     mine = own()
-    for home in (CONF, mine) if mine is not None and mine.resolve() != CONF else (CONF,):
+    for home in (CONF,) if mine is None or mine.resolve() == CONF else (CONF, mine):
         folder = home / group
         for path in folder.rglob("*.yaml"):
             name = path.relative_to(folder).with_suffix("").as_posix()
