@@ -8,7 +8,7 @@ the margin between the printed numbers, chosen in the same way, comes first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -24,7 +24,7 @@ from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.naming import READINGS
 from omtl.experiment.selection import HONEST
 from omtl.measures.metrics import METRICS
-from omtl.tables.plan import Cell, describe, descriptions, plan_table
+from omtl.tables.plan import Cell, Table, describe, descriptions, plan_table
 from omtl.tables.request import Request, honest_rule
 from omtl.tables.scoring import score_table
 from omtl.util.errors import UserError
@@ -192,6 +192,11 @@ class Margin:
         )[0]
         return Margin([*own][int(first)], [*rivals][int(other)], means, resamples)
 
+    def less(self, other: Margin) -> Margin:
+        """Return by how much the margin is greater than another one."""
+        means, resamples = self.means - other.means, self.resamples - other.resamples
+        return replace(self, means=means, resamples=resamples)
+
     def interval(self, i: int, n_repeats: int) -> tuple[str, str, str]:
         """Return the mean in a place and its percentile interval; none of too few repeats."""
         if n_repeats < FEWEST:
@@ -199,6 +204,19 @@ class Margin:
         tail = (1.0 - CONFIDENCE) / 2.0
         low, high = np.quantile(self.resamples[:, i], [tail, 1.0 - tail])
         return f"{self.means[i]:.4f}", shown(float(low)), shown(float(high))
+
+
+def numbers_by(
+    rules: Iterable[str], table: Table, request: Request
+) -> dict[str, list[tuple[Cell, np.ndarray]]]:
+    """Return the cells of a table's own metric with their numbers, by each rule and in `PRINT`."""
+    metric = table.description.metric
+    printed = [cell for cell in table.cells if cell.metric == metric and cell.mean]
+    found = {PRINT: [(cell, np.array([float(cell.mean)])) for cell in printed]}
+    for rule in dict.fromkeys(rules):
+        scored = score_table(table, replace(request, selection=rule))
+        found[rule] = [(s.cell, s.values) for s in scored if s.cell.metric == metric]
+    return found
 
 
 def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataFrame:
@@ -219,19 +237,14 @@ def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataF
     asked, metric = table.description, table.description.metric
     sign = 1.0 if METRICS[metric].lower_is_better else -1.0
     rules = asked.selection, honest_rule(asked.selection, reading)
-    numbers = {}
-    for rule in dict.fromkeys(rules):
-        scored = score_table(table, replace(request, selection=rule))
-        numbers[rule] = [(s.cell, s.values) for s in scored if s.cell.metric == metric]
-    of_paper = [(c, v) for each in numbers.values() for c, v in each if not c.is_ours]
+    numbers = numbers_by(rules, table, request)
+    of_paper = [(c, v) for rule in rules for c, v in numbers[rule] if not c.is_ours]
     lacking = {_place(cell) for cell, values in of_paper if not values.size}
     of = {
         _place(cell): cell.experiment.repeats_are_of
         for cell, _ in of_paper
         if cell.algorithm in asked.proposed and _place(cell) not in lacking
     }
-    printed = [cell for cell in table.cells if cell.metric == metric and cell.mean]
-    numbers[PRINT] = [(cell, np.array([float(cell.mean)])) for cell in printed]
 
     def side(kind: str, source: str) -> Rows:
         cells = {
@@ -248,29 +261,26 @@ def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataF
     if not of or not all(rows for rule in rules for rows in sides[rule]):
         return pd.DataFrame(columns=COLUMNS)
     in_print, hindsight, honest = (margin(*sides[source]) for source in (PRINT, *rules))
-    gap = replace(
-        hindsight,
-        means=hindsight.means - honest.means,
-        resamples=hindsight.resamples - honest.resamples,
-    )
+    gap = hindsight.less(honest)
     ours = side("ours", rules[1])
     over = margin(sides[rules[1]][0], ours) if ours else None
     found = []
     for i, (place, repeats_are_of) in enumerate(of.items()):
-
-        def named(name: str, rows: Rows, i: int = i) -> tuple[str, str]:
-            return name, f"{rows[name][i].mean():.4f}"
-
         n = next(iter(sides[rules[0]][0].values()))[i].size
         row = [name, *place, metric, reading["name"], str(n), repeats_are_of]
         row += [in_print.own, in_print.rival, f"{in_print.means[i]:.4f}"]
         for rule, one in zip(rules, (hindsight, honest), strict=True):
             own, rivals = sides[rule]
-            row += [rule, *named(one.own, own), *named(one.rival, rivals), *one.interval(i, n)]
+            row += [rule, *_named(one.own, own, i), *_named(one.rival, rivals, i)]
+            row += one.interval(i, n)
         row += gap.interval(i, n)
-        row += [*named(over.rival, ours), *over.interval(i, n)] if over else [""] * 5
+        row += [*_named(over.rival, ours, i), *over.interval(i, n)] if over else [""] * 5
         found.append([*row, "; ".join(fixed_by(reading, place[0]))])
     return pd.DataFrame(found, columns=COLUMNS)
+
+
+def _named(name: str, rows: Rows, i: int) -> tuple[str, str]:
+    return name, f"{rows[name][i].mean():.4f}"
 
 
 def _place(cell: Cell) -> Place:
