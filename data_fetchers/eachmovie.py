@@ -29,6 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._files import listed
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
@@ -45,23 +46,10 @@ CITATION = """\
 }
 """
 
-_REPO = "TZstatsADS/Spring2018-Project4-grp9"
 _COMMIT = "4d5e61ae8cd61caee457837292188ebfb1304104"
-_HASHES = (
-    (
-        "Movie_train.RData",
-        1_380_515,
-        "4c07344869202434645216f94b7cc6819aa0408cd16cbdb864c3c24b9ee3c585",
-    ),
-    (
-        "Movie_test.RData",
-        573_315,
-        "7fde89eff1f44900e06d875f9b50b59587a03aea2088ff9d61d613d53e3c76f4",
-    ),
-)
-FILES: tuple[RemoteFile, ...] = tuple(
-    RemoteFile(path, sha256, n_bytes, (pinned(_REPO, _COMMIT, f"output/data/{path}"),))
-    for path, n_bytes, sha256 in _HASHES
+FILES: tuple[RemoteFile, ...] = listed(
+    NAME,
+    lambda path: pinned("TZstatsADS/Spring2018-Project4-grp9", _COMMIT, f"output/data/{path}"),
 )
 
 RATED = 200

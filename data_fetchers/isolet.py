@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._files import listed
 from data_fetchers._matlab import matlab
 from data_fetchers._reduction import components as on_components
 from data_fetchers.fetch import RemoteFile, fetch, pinned
@@ -40,18 +41,9 @@ CITATION = """\
 }
 """
 
-_REPO = "ma-xu/L21FS"
 _COMMIT = "b9d4e8eb7f6d7b5ccc62f9e638bdaef798b62e5e"
-_HASHES = (
-    ("Isolet1.mat", 3_651_354, "f643c3cbd2669e1e9a6110943fcf538cfc209db384f3387d33acbbe550376765"),
-    ("Isolet2.mat", 3_634_344, "f69ca6b76d196a5778d1883ec7f18a2b97c620507675cd229c4e65fbb28c9037"),
-    ("Isolet3.mat", 3_655_057, "1d1f991f0a1b9e9decd73779ff595d7f66e4da47cac655f71fd350d2028106b7"),
-    ("Isolet4.mat", 3_653_939, "c676e6d11ef3b6ca17cd38c3cd9a44299fb5681a5ed8460adf821074d0af4fcd"),
-    ("isolet5.mat", 3_662_630, "a3849f6c0a9d0e0ed55dde15eb8ae8f4ba94df79b9fc260d00c28b8695d48600"),
-)
-FILES: tuple[RemoteFile, ...] = tuple(
-    RemoteFile(path, sha256, n_bytes, (pinned(_REPO, _COMMIT, f"data/{path}"),))
-    for path, n_bytes, sha256 in _HASHES
+FILES: tuple[RemoteFile, ...] = listed(
+    NAME, lambda path: pinned("ma-xu/L21FS", _COMMIT, f"data/{path}")
 )
 
 GROUPS = tuple(file.path.removesuffix(".mat").lower() for file in FILES)

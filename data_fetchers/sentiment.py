@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._files import listed
 from data_fetchers._sampling import in_tasks
 from data_fetchers.fetch import Archive, RemoteFile, fetch, pinned
 from omtl.data.streams import Tasks
@@ -42,53 +43,11 @@ CITATION = """\
 # The archive is the canonical origin, but reading a file in it means reading everything before it,
 # mostly the unlabelled reviews; so the public copy comes first, with the archive as a fallback.
 _ARCHIVE = "https://www.cs.jhu.edu/~mdredze/datasets/sentiment/processed_acl.tar.gz"
-_REPO = "RyosukeOzaki/Logistic-Regression"
 _COMMIT = "9ec5348a0cd608863ef3bf9ee5d1c4c57baf81c8"
-_HASHES = (
-    (
-        "processed_acl/books/negative.review",
-        2_949_909,
-        "42e4d7e63f429e396de0db87b814f8c6a4b4948d34c94524725b0fe2944a0ff4",
-    ),
-    (
-        "processed_acl/books/positive.review",
-        2_859_546,
-        "d27a35a59e99b2c2d56731cad8d63870f8a3b9063a70bf8c18862e0a107cdd02",
-    ),
-    (
-        "processed_acl/dvd/negative.review",
-        2_629_644,
-        "9f0c977cf863f361f1f9961dc9e8c2b88630902da3eb5fd880146445144c355d",
-    ),
-    (
-        "processed_acl/dvd/positive.review",
-        2_921_403,
-        "7e3a2655f9afd141bba569d0df6a4444f6bfa3c28daf243f21125c757940b563",
-    ),
-    (
-        "processed_acl/electronics/negative.review",
-        1_793_684,
-        "497d95c1ce079d2db672f9d2efa9cc02ba4ebd2a525f7b2495233305def11616",
-    ),
-    (
-        "processed_acl/electronics/positive.review",
-        1_758_673,
-        "38d0ee5fd4147cfaff427b7f8c1ea9aacbb1fd383d51676288b7af5947fe039f",
-    ),
-    (
-        "processed_acl/kitchen/negative.review",
-        1_503_573,
-        "674510d22f8f0b27790d323ef8633408777e92c122e801ee4ba02bb001d1d798",
-    ),
-    (
-        "processed_acl/kitchen/positive.review",
-        1_490_635,
-        "30fd84894433ee9dd7f7aa3da6f858811104e364528719be2d77372295c7d3b3",
-    ),
-)
-FILES: tuple[RemoteFile, ...] = tuple(
-    RemoteFile(path, sha256, n_bytes, (pinned(_REPO, _COMMIT, path), Archive(_ARCHIVE, path)))
-    for path, n_bytes, sha256 in _HASHES
+FILES: tuple[RemoteFile, ...] = listed(
+    NAME,
+    lambda path: pinned("RyosukeOzaki/Logistic-Regression", _COMMIT, path),
+    lambda path: Archive(_ARCHIVE, path),
 )
 
 DOMAINS = ("books", "dvd", "electronics", "kitchen")

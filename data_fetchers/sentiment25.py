@@ -21,13 +21,13 @@ Licence: unstated.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from data_fetchers._checks import chosen, expect_counts
-from data_fetchers._sentiment25 import HASHES
+from data_fetchers._files import listed
 from data_fetchers._words import VALUES, bag_of_words
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.data.streams import Tasks
@@ -56,23 +56,11 @@ CITATION = """\
 }
 """
 
-_REPO = "Gorov/DiverseFewShot_Amazon"
 _COMMIT = "7417f3d7fec58a31150678213491cb4a2d290917"
-
-
-def _files() -> Iterable[RemoteFile]:
-    domain = ""
-    for line in HASHES.splitlines():
-        part, *rest = line.split(" ")
-        if not rest:
-            domain = part
-            continue
-        name = f"{domain}.{part}"
-        source = pinned(_REPO, _COMMIT, f"Amazon_few_shot/{name}")
-        yield RemoteFile(name, rest[1], int(rest[0]), (source,))
-
-
-FILES: tuple[RemoteFile, ...] = tuple(_files())
+FILES: tuple[RemoteFile, ...] = listed(
+    NAME,
+    lambda path: pinned("Gorov/DiverseFewShot_Amazon", _COMMIT, f"Amazon_few_shot/{path}"),
+)
 
 CERTAIN = {"t2": ("-1",), "t4": ("-1", "1"), "t5": ("1",)}
 """For each set of files, the labels that no review with 3 stars has."""
