@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from omtl.util.errors import UserError
 
-Choice = TypeVar("Choice", str, int)
+Choice = TypeVar("Choice")
 
 
 def chosen(
-    where: str, what: str, given: Iterable[Choice], known: Collection[Choice]
+    where: str, what: str, given: Iterable[Choice] | None, known: Collection[Choice]
 ) -> tuple[Choice, ...]:
     """Return the given choices, after checking that they are known, distinct and not empty.
 
@@ -21,9 +21,9 @@ def chosen(
         The data set's name, for the message.
     what : str
         What is chosen, as a plural, for the message.
-    given : iterable of str or int
-        The choices.
-    known : collection of str or int
+    given : iterable, optional
+        The choices; default: all.
+    known : collection
         The possible choices.
 
     Raises
@@ -31,7 +31,7 @@ def chosen(
     UserError
         If a choice is unknown or repeated, or there is none.
     """
-    choices = tuple(given)
+    choices = tuple(known if given is None else given)
     unknown = [choice for choice in choices if choice not in known]
     if unknown or not choices or len(set(choices)) != len(choices):
         fault = f"{unknown[0]!r} is not among" if unknown else "choose one or more, each once, of"
@@ -65,3 +65,20 @@ def expect_counts(where: str, expected: Mapping[str, int], found: Mapping[str, i
             f"{where}: the files parse to other counts than they must: {shown}. As the files are "
             f"verified, mend the parser or the table of counts in data_fetchers/{where}.py."
         )
+
+
+def by_name(counts: Mapping[str, Iterable[Any]], *kinds: str) -> dict[str, int]:
+    """Return counts of several kinds with their names, such as ``{"field 1: places": 690}``.
+
+    Parameters
+    ----------
+    counts : mapping of str to iterable of int
+        The counts of each name, one of each kind.
+    *kinds : str
+        What is counted.
+    """
+    return {
+        f"{name}: {kind}": int(count)
+        for name, own in counts.items()
+        for kind, count in zip(kinds, own, strict=True)
+    }

@@ -37,30 +37,40 @@ def matlab(where: str, content: bytes, has: str) -> Iterator[dict[str, Any]]:
         raise UserError(f"{where}: the file must be a MATLAB file with {has}: {fault}.") from fault
 
 
-def signed_cells(
-    examples: list[Any], labels: np.ndarray, of: str, what: str
+def joined_cells(
+    examples: list[Any], labels: np.ndarray, of: str, what: str, called: str = "labels"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the label, −1 or +1, of each example of all cells, and the index of its cell.
+    """Return the labels of all cells, and the index of each one's cell.
 
     Parameters
     ----------
     examples : list of matrices
         One for each cell.
     labels : ndarray of object
-        Cells of labels, each 0 or 1.
-    of, what : str
-        The names of a cell and of its examples, for the message.
+        Cells of labels.
+    of, what, called : str
+        The names of a cell, of its examples and of their labels, for the message.
 
     Raises
     ------
     ValueError
-        If the numbers of examples and labels differ, or a label is invalid.
+        If the numbers of examples and labels differ.
     """
     cells = [cell.ravel() for cell in labels.ravel()]
     sizes = [cell.shape[0] for cell in examples]
     if sizes != [len(cell) for cell in cells]:
-        raise ValueError(f"{of} has more labels than {what}, or fewer")
-    label = np.concatenate(cells)
+        raise ValueError(f"{of} has more {called} than {what}, or fewer")
+    return np.concatenate(cells), np.repeat(np.arange(len(sizes)), sizes)
+
+
+def signed(label: np.ndarray) -> np.ndarray:
+    """Return labels 0 and 1 as −1 and +1.
+
+    Raises
+    ------
+    ValueError
+        If there are others.
+    """
     if not np.isin(label, (0, 1)).all():
         raise ValueError("a label is neither 0 nor 1")
-    return np.where(label == 1, 1.0, -1.0), np.repeat(np.arange(len(sizes)), sizes)
+    return np.where(label == 1, 1.0, -1.0)

@@ -172,6 +172,26 @@ def _values(scores: np.ndarray, features: str, like_from: int | str) -> np.ndarr
     return values
 
 
+def tasks_of(
+    ratings: Ratings,
+    users: np.ndarray,
+    films: Sequence[np.ndarray],
+    like_from: int | str,
+    features: str = "rating",
+) -> Tasks:
+    """Return the tasks of users and as many films of each, from ratings of all other users."""
+    others = np.setdiff1d(np.flatnonzero((ratings.score > 0).sum(axis=1) >= RATED), users)
+    likes = [
+        liked(ratings.score[user, film], like_from) for user, film in zip(users, films, strict=True)
+    ]
+    return Tasks(
+        _values(ratings.score[others], features, like_from).T[np.concatenate(films)],
+        np.where(np.concatenate(likes), 1.0, -1.0),
+        np.repeat(np.arange(len(users)), RATED),
+        tuple(f"user {ratings.users[user]}" for user in users),
+    )
+
+
 def load(
     *,
     home: Path | None = None,
@@ -209,9 +229,7 @@ def load(
         An option is wrong, rdata is not installed, or the parsed counts are not as expected.
     """
     chosen(NAME, "features", [features], FEATURES)
-    if like_from not in LIKES:
-        known = ", ".join(map(str, LIKES))
-        raise UserError(f"{NAME}: like_from: {like_from!r} is not among {known}.")
+    chosen(NAME, "like_from", [like_from], LIKES)
 
     parts = [parse(fetch(NAME, file, home=home).read_bytes()) for file in FILES]
     ratings = joined(parts)
@@ -220,18 +238,8 @@ def load(
     n_rated = np.count_nonzero(ratings.score, axis=1)
     rng = generator(sample_seed, of="users", dataset=NAME)
     users = np.sort(rng.choice(np.flatnonzero(n_rated == RATED), size=N_USERS, replace=False))
-    others = np.setdiff1d(np.flatnonzero(n_rated >= RATED), users)
-
     films = [np.flatnonzero(ratings.score[user]) for user in users]
-    likes = [
-        liked(ratings.score[user, film], like_from) for user, film in zip(users, films, strict=True)
-    ]
-    return Tasks(
-        _values(ratings.score[others], features, like_from).T[np.concatenate(films)],
-        np.where(np.concatenate(likes), 1.0, -1.0),
-        np.repeat(np.arange(N_USERS), RATED),
-        tuple(f"user {ratings.users[user]}" for user in users),
-    )
+    return tasks_of(ratings, users, films, like_from, features)
 
 
 def _counts(ratings: Ratings, parts: Sequence[Ratings]) -> dict[str, int]:

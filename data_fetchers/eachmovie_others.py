@@ -10,20 +10,20 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._checks import expect_counts
+from data_fetchers._checks import chosen, expect_counts
 from data_fetchers.eachmovie import (
     CITATION,
     FILES,
+    HIGHEST,
     LICENCE,
     N_USERS,
     RATED,
     joined,
-    liked,
     parse,
+    tasks_of,
 )
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
-from omtl.util.errors import UserError
 from omtl.util.seeds import generator
 
 NAME = "eachmovie_others"
@@ -59,8 +59,7 @@ def load(*, home: Path | None = None, sample_seed: int = 0, like_from: int = 4) 
         An option is wrong, the package rdata is not installed, or the parsed counts are not as
         expected.
     """
-    if like_from not in range(2, 7):
-        raise UserError(f"{NAME}: like_from: {like_from!r} is not among 2, 3, 4, 5, 6.")
+    chosen(NAME, "like_from", [like_from], range(2, HIGHEST + 1))
     ratings = joined([parse(fetch(FOLDER, file, home=home).read_bytes()) for file in FILES])
     score = ratings.score
     n_rated = np.count_nonzero(score, axis=1)
@@ -74,11 +73,4 @@ def load(*, home: Path | None = None, sample_seed: int = 0, like_from: int = 4) 
         np.sort(rng.choice(np.flatnonzero(score[user]), size=RATED, replace=False))
         for user in users
     ]
-    others = np.setdiff1d(np.flatnonzero(n_rated >= RATED), users)
-    likes = [liked(score[user, film], like_from) for user, film in zip(users, films, strict=True)]
-    return Tasks(
-        score[others].T[np.concatenate(films)].astype(np.float64),
-        np.where(np.concatenate(likes), 1.0, -1.0),
-        np.repeat(np.arange(N_USERS), RATED),
-        tuple(f"user {ratings.users[user]}" for user in users),
-    )
+    return tasks_of(ratings, users, films, like_from)

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._checks import by_name, chosen, expect_counts
 from data_fetchers._files import listed
 from data_fetchers._matlab import matlab
 from data_fetchers._reduction import components as on_components
@@ -158,36 +158,27 @@ def load(
         A group or letter is unknown, there are not so many axes, or the parsed counts are not as
         expected.
     """
-    names = chosen(NAME, "groups", GROUPS if groups is None else groups, GROUPS)
-    spoken = chosen(NAME, "letters", LETTERS if letters is None else letters, tuple(LETTERS))
+    names = chosen(NAME, "groups", groups, GROUPS)
+    spoken = chosen(NAME, "letters", letters, tuple(LETTERS))
 
     parsed = [parse(fetch(NAME, file, home=home).read_bytes()) for file in FILES]
     recordings = dict(zip(GROUPS, parsed, strict=True))
-    expect_counts(NAME, _expected(), _counts(recordings))
+    expected = {
+        group: (N_FEATURES, *(PER_LETTER - MISSING.get((group, letter), 0) for letter in LETTERS))
+        for group in GROUPS
+    }
+    found = {
+        group: (X.shape[1], *np.bincount(label, minlength=len(LETTERS) + 1)[1:])
+        for group, (X, label) in recordings.items()
+    }
+    counted = ("features", *LETTERS)
+    expect_counts(NAME, by_name(expected, *counted), by_name(found, *counted))
 
-    X = np.concatenate([recordings[name][0] for name in names])
-    label = np.concatenate([recordings[name][1] for name in names])
-    task = np.repeat(np.arange(len(names)), [len(recordings[name][1]) for name in names])
+    own_X, own_label = zip(*(recordings[name] for name in names), strict=True)
+    X, label = np.concatenate(own_X), np.concatenate(own_label)
+    task = np.repeat(np.arange(len(names)), [len(own) for own in own_X])
     taken = np.isin(label, [LETTERS.index(letter) + 1 for letter in spoken])
     X, label, task = X[taken], label[taken], task[taken]
     if components is not None:
         X = on_components(NAME, X, components)
     return Classes(X, label, task, names)
-
-
-def _expected() -> dict[str, int]:
-    counts = {f"{group}: features": N_FEATURES for group in GROUPS}
-    for group in GROUPS:
-        for letter in LETTERS:
-            counts[f"{group}: {letter}"] = PER_LETTER - MISSING.get((group, letter), 0)
-    return counts
-
-
-def _counts(recordings: dict[str, tuple[np.ndarray, np.ndarray]]) -> dict[str, int]:
-    counts = {}
-    for group, (X, label) in recordings.items():
-        counts[f"{group}: features"] = X.shape[1]
-        of_letter = np.bincount(label, minlength=len(LETTERS) + 1)[1:]
-        for letter, count in zip(LETTERS, of_letter, strict=True):
-            counts[f"{group}: {letter}"] = int(count)
-    return counts

@@ -13,15 +13,14 @@ Licence: unstated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._checks import chosen, expect_counts
-from data_fetchers._matlab import matlab, signed_cells
-from data_fetchers._sampling import in_tasks, sampled
+from data_fetchers._checks import by_name, chosen, expect_counts
+from data_fetchers._matlab import joined_cells, matlab, signed
+from data_fetchers._sampling import sampled, selected, sizes
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.data.streams import Tasks
 
@@ -79,27 +78,8 @@ SUBSETS = {
 which; these are the fields in its first author's script for the next paper."""
 
 
-@dataclass(frozen=True)
-class Places:
-    """Parsed examples, in the order of their fields.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_places, n_features), float64
-        The radar features.
-    y : ndarray of shape (n_places,), float64
-        +1 for a landmine, -1 for clutter.
-    field : ndarray of shape (n_places,), int64
-        The field of each place, from 1.
-    """
-
-    X: np.ndarray
-    y: np.ndarray
-    field: np.ndarray
-
-
-def parse(content: bytes) -> Places:
-    """Read the fields.
+def parse(content: bytes) -> Tasks:
+    """Return all fields as tasks.
 
     Parameters
     ----------
@@ -113,9 +93,9 @@ def parse(content: bytes) -> Places:
     """
     with matlab(NAME, content, "cells 'feature' and 'label', one a field") as held:
         features = [np.asarray(cell, dtype=np.float64) for cell in held["feature"].ravel()]
-        y, field = signed_cells(features, held["label"], "a field", "places")
-        X = np.concatenate(features)
-    return Places(X, y, field + 1)
+        label, task = joined_cells(features, held["label"], "a field", "places")
+        names = tuple(task_name(k + 1) for k in range(len(features)))
+        return Tasks(np.concatenate(features), signed(label), task, names)
 
 
 def task_name(field: int) -> str:
@@ -161,31 +141,19 @@ def load(
     """
     if isinstance(tasks, str):
         chosen(NAME, "tasks", [tasks], SUBSETS)
-        fields = SUBSETS[tasks]
-    else:
-        fields = chosen(NAME, "tasks", tasks, SUBSETS["all"])
+        tasks = SUBSETS[tasks]
+    fields = chosen(NAME, "tasks", tasks, SUBSETS["all"])
 
     places = parse(fetch(NAME, FILES[0], home=home).read_bytes())
-    expect_counts(NAME, _expected(), _counts(places))
-
-    rows = [np.flatnonzero(places.field == field) for field in fields]
-    order, task = in_tasks(rows)
-    whole = Tasks(places.X[order], places.y[order], task, tuple(map(task_name, fields)))
-    return sampled(NAME, whole, per_task, sample_seed, positives)
-
-
-def _expected() -> dict[str, int]:
-    counts = {"features": N_FEATURES}
-    for field, (n_places, n_mines) in enumerate(zip(EXAMPLES, LANDMINES, strict=True), start=1):
-        counts[f"field {field}: places"] = n_places
-        counts[f"field {field}: landmines"] = n_mines
-    return counts
+    expect_counts(
+        NAME,
+        _counts(N_FEATURES, zip(EXAMPLES, LANDMINES, strict=True)),
+        _counts(places.X.shape[1], sizes(places)),
+    )
+    part = selected(places, [task_name(field) for field in fields])
+    return sampled(NAME, part, per_task, sample_seed, positives)
 
 
-def _counts(places: Places) -> dict[str, int]:
-    counts = {"features": places.X.shape[1]}
-    for field in np.unique(places.field):
-        here = places.field == field
-        counts[f"field {field}: places"] = int(np.sum(here))
-        counts[f"field {field}: landmines"] = int(np.sum(here & (places.y > 0)))
-    return counts
+def _counts(n_features: int, sizes: Iterable[tuple[int, int]]) -> dict[str, int]:
+    of_field = {f"field {field}": pair for field, pair in enumerate(sizes, start=1)}
+    return {"features": n_features} | by_name(of_field, "places", "landmines")

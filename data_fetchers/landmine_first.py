@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from data_fetchers import landmine
-from data_fetchers._first import first
+from data_fetchers._sampling import first
 from data_fetchers.landmine import CITATION, FILES, LICENCE
 from omtl.data.streams import Tasks
 

@@ -12,17 +12,14 @@ Licence: unstated.
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import numpy as np
-from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 
 from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._matlab import matlab
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.data.streams import RealTasks
-from omtl.util.errors import UserError
 
 NAME = "lenk"
 LICENCE = "unstated"
@@ -65,17 +62,12 @@ def parse(content: bytes) -> np.ndarray:
     UserError
         If the content has another format.
     """
-    try:
-        held = loadmat(io.BytesIO(content))
+    with matlab(NAME, content, f"tables {' and '.join(PARTS)}") as held:
         parts = [
             np.asarray(held[part], dtype=np.float64).reshape(-1, each, N_FEATURES + 2)
             for part, each in PARTS.items()
         ]
         return np.concatenate(parts, axis=1)
-    except (KeyError, ValueError, TypeError, MatReadError) as fault:
-        raise UserError(
-            f"{NAME}: the file must be a MATLAB file with tables {' and '.join(PARTS)}: {fault}."
-        ) from fault
 
 
 def load(*, home: Path | None = None, n_features: int = N_FEATURES) -> RealTasks:
@@ -106,6 +98,5 @@ def load(*, home: Path | None = None, n_features: int = N_FEATURES) -> RealTasks
     rows = table.reshape(-1, N_FEATURES + 2)
     X = np.ascontiguousarray(rows[:, :n_features])
     task = np.repeat(np.arange(N_PERSONS), sum(PARTS.values()))
-    return RealTasks(
-        X, rows[:, -1].copy(), task, tuple(f"person {k + 1}" for k in range(N_PERSONS))
-    )
+    names = tuple(f"person {k + 1}" for k in range(N_PERSONS))
+    return RealTasks(X, rows[:, -1].copy(), task, names)

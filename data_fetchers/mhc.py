@@ -14,13 +14,15 @@ Licence: unstated.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._checks import by_name, chosen, expect_counts
 from data_fetchers._sampling import in_tasks
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.data.streams import Tasks
@@ -198,22 +200,17 @@ def bigrams(peptides: Sequence[str], value: str = "count") -> np.ndarray:
     Raises
     ------
     UserError
-        A letter is none of the 20 amino acids', or the value is unknown.
+        If a letter is none of the 20 amino acids'.
     """
-    chosen(NAME, "value", [value], VALUES)
-    n_letters = len(AMINO_ACIDS)
-    code_of = np.full(256, -1)
-    code_of[np.frombuffer(AMINO_ACIDS.encode(), dtype=np.uint8)] = np.arange(n_letters)
-    code = code_of[np.frombuffer("".join(peptides).encode("ascii", "replace"), dtype=np.uint8)]
-    row = np.repeat(np.arange(len(peptides)), [len(peptide) for peptide in peptides])
-    if np.any(code < 0):
-        wrong = peptides[int(row[np.argmax(code < 0)])]
-        raise UserError(f"{NAME}: the peptide {wrong!r} has other letters than {AMINO_ACIDS}.")
-    within = row[:-1] == row[1:]
-    pair = (code[:-1] * n_letters + code[1:])[within]
-    n_pairs = n_letters**2
-    flat = np.bincount(row[:-1][within] * n_pairs + pair, minlength=len(peptides) * n_pairs)
-    counts = flat.reshape(len(peptides), n_pairs).astype(np.float64)
+    column = {pair: k for k, pair in enumerate(product(AMINO_ACIDS, repeat=2))}
+    counts = np.zeros((len(peptides), len(column)))
+    for row, peptide in zip(counts, peptides, strict=True):
+        if not set(peptide) <= set(AMINO_ACIDS):
+            raise UserError(
+                f"{NAME}: the peptide {peptide!r} has other letters than {AMINO_ACIDS}."
+            )
+        for pair in pairwise(peptide):
+            row[column[pair]] += 1.0
     return counts if value == "count" else np.minimum(counts, 1.0)
 
 
@@ -256,17 +253,24 @@ def load(
         as expected.
     """
     spelt = {short_name(allele): allele for allele in PEPTIDES_AND_BINDERS}
-    names = chosen(NAME, "alleles", spelt if alleles is None else alleles, spelt)
-    kept_lengths = PEPTIDES_BY_LENGTH if lengths is None else lengths
-    kept = chosen(NAME, "lengths", kept_lengths, PEPTIDES_BY_LENGTH)
+    names = chosen(NAME, "alleles", alleles, spelt)
+    kept = chosen(NAME, "lengths", lengths, PEPTIDES_BY_LENGTH)
     chosen(NAME, "value", [value], VALUES)
     if not threshold_nm > 0:
         raise UserError(f"{NAME}: threshold_nm must be above 0, not {threshold_nm}.")
 
     measured = parse(fetch(NAME, FILES[0], home=home).read_text(encoding="ascii"))
-    expect_counts(NAME, _expected(), _counts(measured))
+    spellings, number = np.unique(measured.allele, return_inverse=True)
+    n_binders = np.bincount(number, measured.ic50 < BINDER_NM)
+    pairs = zip(np.bincount(number), n_binders, strict=True)
+    length = np.strings.str_len(measured.peptide)
+    expect_counts(
+        NAME,
+        _counts(PEPTIDES_BY_LENGTH, PEPTIDES_AND_BINDERS),
+        _counts(Counter(length.tolist()), dict(zip(spellings.tolist(), pairs, strict=True))),
+    )
 
-    right_length = np.isin(np.strings.str_len(measured.peptide), kept)
+    right_length = np.isin(length, kept)
     rows = [np.flatnonzero((measured.allele == spelt[name]) & right_length) for name in names]
     for name, row in zip(names, rows, strict=True):
         if not row.size:
@@ -279,20 +283,6 @@ def load(
     return Tasks(bigrams(measured.peptide[order].tolist(), value), y, task, names)
 
 
-def _expected() -> dict[str, int]:
-    counts = {f"peptides of {n} residues": count for n, count in PEPTIDES_BY_LENGTH.items()}
-    for allele, (n_peptides, n_binders) in PEPTIDES_AND_BINDERS.items():
-        counts[f"{allele}: peptides"] = n_peptides
-        counts[f"{allele}: binders"] = n_binders
-    return counts
-
-
-def _counts(measured: Measurements) -> dict[str, int]:
-    lengths = Counter(np.strings.str_len(measured.peptide).tolist())
-    counts = {f"peptides of {n} residues": count for n, count in lengths.items()}
-    binder = measured.ic50 < BINDER_NM
-    for allele in dict.fromkeys(measured.allele.tolist()):
-        here = measured.allele == allele
-        counts[f"{allele}: peptides"] = int(np.sum(here))
-        counts[f"{allele}: binders"] = int(np.sum(here & binder))
-    return counts
+def _counts(by_length: Mapping[int, int], by_allele: Mapping[str, Any]) -> dict[str, int]:
+    of_length = {f"peptides of {n} residues": count for n, count in by_length.items()}
+    return of_length | by_name(by_allele, "peptides", "binders")

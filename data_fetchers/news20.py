@@ -19,6 +19,7 @@ Licence: unstated.
 from __future__ import annotations
 
 import bz2
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ from data_fetchers._checks import chosen, expect_counts
 from data_fetchers._reduction import components as on_components
 from data_fetchers._reduction import most_common
 from data_fetchers._sampling import in_tasks
+from data_fetchers._words import VALUES, weighted
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from data_fetchers.isolet import Classes
 from omtl.util.errors import UserError
@@ -62,7 +64,6 @@ FILES: tuple[RemoteFile, ...] = (
     ),
 )
 
-VALUES = ("count", "presence")
 TASKS = ("comp", "rec", "sci", "talk")
 NEWSGROUPS = (
     "comp.graphics",
@@ -172,7 +173,9 @@ def messages(home: Path | None) -> Messages:
     """Fetch the file if need be, and return all messages."""
     content = bz2.decompress(fetch(NAME, FILES[0], home=home).read_bytes())
     found = parse(content.decode("ascii"))
-    expect_counts(NAME, _expected(), _counts(found))
+    of_newsgroup = zip(NEWSGROUPS, MESSAGES, strict=True)
+    expected = COUNTS | {f"messages of {name}": count for name, count in of_newsgroup}
+    expect_counts(NAME, expected, _counts(found))
     return found
 
 
@@ -225,7 +228,7 @@ def load(options: Options, *, home: Path | None = None) -> Classes:
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    names = chosen(NAME, "tasks", TASKS if options.tasks is None else options.tasks, TASKS)
+    names = chosen(NAME, "tasks", options.tasks, TASKS)
     chosen(NAME, "value", [options.value], VALUES)
 
     found = messages(home)
@@ -236,9 +239,7 @@ def load(options: Options, *, home: Path | None = None) -> Classes:
     if options.per_newsgroup is not None:
         rows = [_first_of_each(found.label, each, options.per_newsgroup) for each in rows]
     order, task = in_tasks(rows)
-    X = found.X[order]
-    if options.value == "presence":
-        X.data = np.ones_like(X.data)
+    X = weighted(found.X[order], options.value)
     if options.words is not None:
         X = most_common(X, options.words)
     if options.components is not None:
@@ -252,20 +253,14 @@ def _first_of_each(label: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
     return np.sort(np.concatenate(first))
 
 
-def _expected() -> dict[str, int]:
-    named = zip(NEWSGROUPS, MESSAGES, strict=True)
-    return COUNTS | {f"messages of {name}": count for name, count in named}
-
-
 def _counts(messages: Messages) -> dict[str, int]:
-    counts = {
+    name_of = dict(enumerate(NEWSGROUPS, start=1))
+    return {
         "messages": messages.X.shape[0],
         "words": messages.X.shape[1],
         "words that occur": len(np.unique(messages.X.indices)),
         "nonzeros": messages.X.nnz,
+    } | {
+        f"messages of {name_of.get(number, f'number {number}')}": count
+        for number, count in Counter(messages.label.tolist()).items()
     }
-    for number, count in zip(*np.unique(messages.label, return_counts=True), strict=True):
-        known = 1 <= number <= len(NEWSGROUPS)
-        name = NEWSGROUPS[number - 1] if known else f"number {number}"
-        counts[f"messages of {name}"] = int(count)
-    return counts

@@ -18,7 +18,8 @@ from omtl.data.streams import Tasks
 
 NAME = "newsgroup_pairs"
 FOLDER = "news20"
-PAIRINGS = {"far": (0, 10), "near": (0, 1)}
+PAIRINGS = {"far": np.arange(20).reshape(2, 10).T, "near": np.arange(20).reshape(10, 2)}
+"""The newsgroups of each task, from 0."""
 
 __all__ = ["CITATION", "FILES", "FOLDER", "LICENCE", "NAME", "load"]
 
@@ -48,12 +49,7 @@ def load(*, home: Path | None = None, pairing: str = "far") -> Tasks:
     """
     chosen(NAME, "pairing", [pairing], PAIRINGS)
     found = messages(home)
-    number = found.label - 1
-    if pairing == "far":
-        task, first = number % 10, number < 10
-        pairs = [(k, k + 10) for k in range(10)]
-    else:
-        task, first = number // 2, number % 2 == 0
-        pairs = [(2 * k, 2 * k + 1) for k in range(10)]
+    pairs = PAIRINGS[pairing]
+    task, side = np.divmod(np.argsort(pairs, axis=None)[found.label - 1], 2)
     names = tuple(f"{NEWSGROUPS[a]} / {NEWSGROUPS[b]}" for a, b in pairs)
-    return Tasks(found.X, np.where(first, 1.0, -1.0), task, names)
+    return Tasks(found.X, np.where(side == 0, 1.0, -1.0), task, names)

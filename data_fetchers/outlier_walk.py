@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from data_fetchers.fetch import RemoteFile
-from data_fetchers.random_walk import labelled, start, step_std
+from data_fetchers.random_walk import labelled, step_std, walk
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 
@@ -69,8 +69,7 @@ def load(options: Options, *, rng: np.random.Generator) -> Tasks:
     stds = np.full(options.n_tasks, step_std(options.increment, options.increment_is))
     stds[0] = 0.0
     stds[-1] = step_std(options.outlier, options.outlier_is)
-    steps = stds[:, None] * rng.standard_normal((options.n_tasks, options.n_features))
-    weights = start(options.n_features) + np.cumsum(steps, axis=0)
+    weights = walk(rng, options.n_tasks, options.n_features, stds[:, None])
     tasks = labelled(rng, weights, options.n_examples)
     wrong = rng.random(tasks.y.size) < options.flipped
     return replace(tasks, y=np.where(wrong, -tasks.y, tasks.y))

@@ -16,7 +16,7 @@ Licence: unstated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -162,10 +162,15 @@ def load(
     UserError
         An attribute is unknown, or the parsed counts are not as expected.
     """
-    names = chosen(NAME, "attributes", POSITIVES if attributes is None else attributes, POSITIVES)
+    names = chosen(NAME, "attributes", attributes, POSITIVES)
 
     images = parse(fetch(NAME, FILES[0], home=home).read_bytes())
-    expect_counts(NAME, _expected(), _counts(images))
+    positives_of = zip(images.attributes, images.has[images.person].sum(axis=0), strict=True)
+    expect_counts(
+        NAME,
+        _counts(N_FEATURES, IMAGES_BY_PERSON, POSITIVES),
+        _counts(images.X.shape[1], np.bincount(images.person), dict(positives_of)),
+    )
 
     columns = [images.attributes.index(name) for name in names]
     has = images.has[images.person][:, columns]
@@ -178,20 +183,11 @@ def load(
     return sampled(NAME, whole, per_task, sample_seed, positives)
 
 
-def _expected() -> dict[str, int]:
-    people = enumerate(IMAGES_BY_PERSON, start=1)
+def _counts(
+    n_features: int, by_person: Iterable[int], by_attribute: Mapping[str, int]
+) -> dict[str, int]:
     return (
-        {"features": N_FEATURES}
-        | {f"images of person {person}": count for person, count in people}
-        | {f"images with {attribute}": count for attribute, count in POSITIVES.items()}
-    )
-
-
-def _counts(images: Images) -> dict[str, int]:
-    people = enumerate(np.bincount(images.person, minlength=len(images.has)), start=1)
-    positives = zip(images.attributes, images.has[images.person].sum(axis=0), strict=True)
-    return (
-        {"features": images.X.shape[1]}
-        | {f"images of person {person}": int(count) for person, count in people}
-        | {f"images with {attribute}": int(count) for attribute, count in positives}
+        {"features": n_features}
+        | {f"images of person {person}": n for person, n in enumerate(by_person, start=1)}
+        | {f"images with {attribute}": n for attribute, n in by_attribute.items()}
     )

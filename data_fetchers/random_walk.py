@@ -24,11 +24,6 @@ BOUND = 3.0
 """Examples are uniform in [−BOUND, BOUND]^d."""
 
 
-def start(n_features: int) -> np.ndarray:
-    """Return w⁰, shape (n_features,)."""
-    return np.where(np.arange(n_features) < round(0.6 * n_features), 1.0, -1.5)
-
-
 def step_std(size: float, size_is: str) -> float:
     """Return the standard deviation of a step whose variance or deviation is given.
 
@@ -64,10 +59,13 @@ def labelled(rng: np.random.Generator, weights: np.ndarray, n_examples: int) -> 
     return Tasks(X, y, task, tuple(f"task {k + 1}" for k in range(n_tasks)))
 
 
-def walk(rng: np.random.Generator, n_tasks: int, n_features: int, std: float) -> np.ndarray:
+def walk(
+    rng: np.random.Generator, n_tasks: int, n_features: int, std: float | np.ndarray
+) -> np.ndarray:
     """Draw weights, the steps having a standard deviation of `std`, shape (n_tasks, n_features)."""
     steps = std * rng.standard_normal((n_tasks, n_features))
-    return start(n_features) + np.cumsum(steps, axis=0)
+    start = np.where(np.arange(n_features) < round(0.6 * n_features), 1.0, -1.5)
+    return start + np.cumsum(steps, axis=0)
 
 
 def true_weights(

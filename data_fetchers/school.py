@@ -13,17 +13,14 @@ Licence: of the data unstated; the file's repository has GPL-2.0.
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import numpy as np
-from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 
 from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._matlab import joined_cells, matlab
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.data.streams import RealTasks
-from omtl.util.errors import UserError
 
 NAME = "school"
 LICENCE = "unstated; the repository's is GPL-2.0"
@@ -69,17 +66,10 @@ def parse(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     UserError
         If the content has another format.
     """
-    try:
-        held = loadmat(io.BytesIO(content))
+    with matlab(NAME, content, "cells 'X' and 'Y', one a school") as held:
         X = [np.asarray(cell, dtype=np.float64) for cell in held["X"].ravel()]
-        y = [np.asarray(cell, dtype=np.float64).ravel() for cell in held["Y"].ravel()]
-        if [len(cell) for cell in X] != [len(cell) for cell in y]:
-            raise ValueError("a school has more scores than pupils, or fewer")
-        return np.concatenate(X), np.concatenate(y), np.repeat(np.arange(len(y)), list(map(len, y)))
-    except (KeyError, ValueError, TypeError, MatReadError) as fault:
-        raise UserError(
-            f"{NAME}: the file must be a MATLAB file with cells 'X' and 'Y', one a school: {fault}."
-        ) from fault
+        y, school = joined_cells(X, held["Y"], "a school", "pupils", "scores")
+        return np.concatenate(X), y.astype(np.float64), school
 
 
 def load(*, home: Path | None = None, coding: str = "zero_one") -> RealTasks:

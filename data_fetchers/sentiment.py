@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
-from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._checks import by_name, chosen, expect_counts
 from data_fetchers._files import listed
 from data_fetchers._sampling import in_tasks
+from data_fetchers._words import VALUES, lengths, lines, weighted
 from data_fetchers.fetch import Archive, RemoteFile, fetch, pinned
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
@@ -51,7 +51,6 @@ FILES: tuple[RemoteFile, ...] = listed(
 )
 
 DOMAINS = ("books", "dvd", "electronics", "kitchen")
-VALUES = ("count", "presence")
 NUMBERINGS = ("shared", "by_domain")
 LABELS = {"negative": -1.0, "positive": 1.0}
 COUNTS = {
@@ -102,7 +101,7 @@ class Reviews:
         of their own (``firmware_v3.0_20``); a unigram with a ``_`` is indistinguishable from a
         bigram.
         """
-        return np.array([2 if "_" in feature else 1 for feature in self.features], dtype=np.int64)
+        return 1 + np.array(["_" in feature for feature in self.features], dtype=np.int64)
 
 
 def parse(texts: Iterable[str]) -> Reviews:
@@ -130,8 +129,7 @@ def parse(texts: Iterable[str]) -> Reviews:
     labels: list[float] = []
     sources: list[int] = []
     for number, text in enumerate(texts):
-        # Not splitlines: it also splits at characters that may occur within a feature.
-        for at, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
+        for at, line in lines(text):
             *pairs, last = line.split(" ")
             try:
                 for pair in pairs:
@@ -206,12 +204,10 @@ def load(options: Options, *, home: Path | None = None) -> Tasks:
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    domains = DOMAINS if options.domains is None else options.domains
-    names = chosen(NAME, "domains", domains, DOMAINS)
+    names = chosen(NAME, "domains", options.domains, DOMAINS)
     chosen(NAME, "value", [options.value], VALUES)
     chosen(NAME, "numbering", [options.numbering], NUMBERINGS)
-    ngrams = options.ngrams
-    lengths = chosen(NAME, "ngrams", [ngrams] if isinstance(ngrams, int) else ngrams, (1, 2))
+    kept = lengths(NAME, options.ngrams)
     if options.min_reviews < 1:
         raise UserError(f"{NAME}: min_reviews must be 1 or more, not {options.min_reviews}.")
 
@@ -221,45 +217,47 @@ def load(options: Options, *, home: Path | None = None) -> Tasks:
     words = reviews.words()
     expect_counts(NAME, COUNTS, _counts(reviews, domain, words))
 
-    rows = [np.flatnonzero(domain == name) for name in names]
-    order, task = in_tasks(rows)
+    order, task = in_tasks([np.flatnonzero(domain == name) for name in names])
     X = reviews.X[order]
     n_reviews = np.bincount(X.indices, minlength=X.shape[1])
-    X = X[:, np.flatnonzero((n_reviews >= options.min_reviews) & np.isin(words, lengths))]
-    data = X.data if options.value == "count" else np.ones_like(X.data)
-    X = sparse.csr_array(
-        (data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape
-    )
+    X = X[:, np.flatnonzero((n_reviews >= options.min_reviews) & np.isin(words, kept))]
+    X = weighted(X, options.value)
     X.sort_indices()
     if options.numbering == "by_domain":
-        bounds = np.cumsum([0, *map(len, rows)])
-        X = _renumbered([X[a:b] for a, b in pairwise(bounds)])
+        X = _renumbered(X, np.flatnonzero(np.diff(task)) + 1)
     return Tasks(X, reviews.y[order], task, names)
 
 
-def _renumbered(parts: Sequence[sparse.csr_array]) -> sparse.csr_array:
-    """Return the rows, with each part's columns numbered in order of first appearance."""
-    numbered = []
-    for X in parts:
-        _, first, same = np.unique(X.indices, return_index=True, return_inverse=True)
-        number = np.argsort(np.argsort(first)).astype(np.int32)
-        numbered.append((X.data, number[same], X.indptr))
-    n_columns = max(int(indices.max(initial=-1)) + 1 for _, indices, _ in numbered)
-    stacked = [sparse.csr_array(part, shape=(part[2].size - 1, n_columns)) for part in numbered]
-    X = sparse.csr_array(sparse.vstack(stacked, "csr"))
-    X.sort_indices()
-    return X
+def _renumbered(X: sparse.csr_array, starts: np.ndarray) -> sparse.csr_array:
+    """Return the rows, with each part's columns numbered in order of first appearance.
+
+    Parameters
+    ----------
+    X : csr_array
+    starts : ndarray of int
+        The first row of each part but the first.
+    """
+    numbers = []
+    for own in np.split(X.indices, X.indptr[starts]):
+        _, first, same = np.unique(own, return_index=True, return_inverse=True)
+        numbers.append(np.argsort(np.argsort(first))[same].astype(np.int32))
+    indices = np.concatenate(numbers)
+    shape = (X.shape[0], int(indices.max(initial=-1)) + 1)
+    renumbered = sparse.csr_array((X.data, indices, X.indptr), shape=shape)
+    renumbered.sort_indices()
+    return renumbered
 
 
 def _counts(reviews: Reviews, domain: np.ndarray, words: np.ndarray) -> dict[str, int]:
-    counts: dict[str, int] = {}
+    of_domain = {}
     for name in DOMAINS:
         here = domain == name
-        counts[f"{name}: positive"] = int(np.sum(reviews.y[here] > 0))
-        counts[f"{name}: negative"] = int(np.sum(reviews.y[here] < 0))
-        counts[f"{name}: features"] = len(np.unique(reviews.X[here].indices))
-    counts["unigrams"] = int(np.sum(words == 1))
-    counts["bigrams"] = int(np.sum(words == 2))
+        n_positive = np.sum(reviews.y[here] > 0)
+        n_features = len(np.unique(reviews.X[here].indices))
+        of_domain[name] = (n_positive, np.sum(here) - n_positive, n_features)
     n_reviews = np.bincount(reviews.X.indices, minlength=len(words))
-    counts["features in 2 or more reviews"] = int(np.sum(n_reviews >= 2))
-    return counts
+    return by_name(of_domain, "positive", "negative", "features") | {
+        "unigrams": int(np.sum(words == 1)),
+        "bigrams": int(np.sum(words == 2)),
+        "features in 2 or more reviews": int(np.sum(n_reviews >= 2)),
+    }

@@ -12,14 +12,11 @@ Licence: unstated.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._checks import chosen
 from data_fetchers._files import listed
-from data_fetchers._words import VALUES, bag_of_words
+from data_fetchers._words import VALUES, lengths, lines, review_tasks
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
@@ -64,21 +61,13 @@ REVIEWS = {
     "video": (1000, 1000),
 }
 """Numbers of negative and positive reviews of each domain."""
+LABELS = {"0": -1.0, "1": 1.0}
 AMAZON = tuple(name for name in REVIEWS if name not in ("MR", "imdb"))
 """The domains that are kinds of Amazon's products."""
 
 
-@dataclass(frozen=True)
-class Reviews:
-    """Parsed reviews: the tokens of each, its label (-1 or +1), and the index of its text."""
-
-    tokens: list[list[str]]
-    y: np.ndarray
-    text: np.ndarray
-
-
-def parse(texts: Iterable[str]) -> Reviews:
-    """Read reviews, one per line.
+def parse(texts: Iterable[str]) -> list[list[tuple[str, float]]]:
+    """Return the text and the label, -1 or +1, of each review of each file.
 
     Parameters
     ----------
@@ -90,22 +79,19 @@ def parse(texts: Iterable[str]) -> Reviews:
     UserError
         If a line has another format.
     """
-    tokens: list[list[str]] = []
-    labels: list[float] = []
-    sources: list[int] = []
-    for number, text in enumerate(texts):
-        # Not splitlines: it also splits at characters that may occur within a review.
-        for at, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
+    found = []
+    for number, text in enumerate(texts, start=1):
+        reviews = []
+        for at, line in lines(text):
             label, tab, review = line.partition("\t")
-            if not tab or label.strip() not in ("0", "1"):
+            if not tab or label.strip() not in LABELS:
                 raise UserError(
-                    f"{NAME}: line {at} of file {number + 1} is not '0' or '1', a tab and a "
+                    f"{NAME}: line {at} of file {number} is not '0' or '1', a tab and a "
                     f"review: {line[:60]!r}."
                 )
-            labels.append(1.0 if label.strip() == "1" else -1.0)
-            tokens.append(review.split())
-            sources.append(number)
-    return Reviews(tokens, np.array(labels), np.array(sources, dtype=np.int64))
+            reviews.append((review, LABELS[label.strip()]))
+        found.append(reviews)
+    return found
 
 
 def load(
@@ -144,31 +130,14 @@ def load(
     """
     names = chosen(NAME, "domains", AMAZON if domains is None else domains, REVIEWS)
     chosen(NAME, "value", [value], VALUES)
-    lengths = chosen(NAME, "ngrams", [ngrams] if isinstance(ngrams, int) else ngrams, (1, 2))
+    features = lengths(NAME, ngrams)
 
     wanted = [f"fdu-mtl/{name}.task.{part}" for name in names for part in ("train", "test")]
     by_path = {file.path: file for file in FILES}
     # A few files contain bytes that are not UTF-8; Latin-1 maps every byte to a character.
-    reviews = parse(
+    parsed = parse(
         fetch(FOLDER, by_path[path], home=home).read_bytes().decode("latin-1") for path in wanted
     )
-    task = reviews.text // 2
-    expect_counts(NAME, _expected(names), _counts(names, reviews.y, task))
-
-    X = bag_of_words(reviews.tokens, lengths, value)
-    return Tasks(X, reviews.y, task, tuple(names))
-
-
-def _expected(names: Sequence[str]) -> dict[str, int]:
-    signs = ("negative", "positive")
-    return {
-        f"{name}: {sign}": n for name in names for sign, n in zip(signs, REVIEWS[name], strict=True)
-    }
-
-
-def _counts(names: Sequence[str], y: np.ndarray, task: np.ndarray) -> dict[str, int]:
-    return {
-        f"{name}: {sign}": int(np.sum((task == k) & (y * label > 0)))
-        for k, name in enumerate(names)
-        for sign, label in (("negative", -1.0), ("positive", 1.0))
-    }
+    parts = zip(parsed[::2], parsed[1::2], strict=True)
+    reviews = {name: train + test for name, (train, test) in zip(names, parts, strict=True)}
+    return review_tasks(NAME, reviews, REVIEWS, features, value)

@@ -24,11 +24,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-import numpy as np
-
-from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._checks import chosen
 from data_fetchers._files import listed
-from data_fetchers._words import VALUES, bag_of_words
+from data_fetchers._words import VALUES, lengths, lines, review_tasks
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
@@ -117,8 +115,7 @@ def parse(text: str, labels: Collection[str]) -> dict[str, float]:
         If a line has another format.
     """
     found: dict[str, float] = {}
-    # Not splitlines: it also splits at characters that may occur within a review.
-    for at, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
+    for at, line in lines(text):
         review, tab, label = line.rpartition("\t")
         if not tab or label not in ("-1", "1"):
             raise UserError(
@@ -165,7 +162,7 @@ def load(
     """
     names = chosen(NAME, "domains", OF_100 if domains is None else domains, REVIEWS)
     chosen(NAME, "value", [value], VALUES)
-    lengths = chosen(NAME, "ngrams", [ngrams] if isinstance(ngrams, int) else ngrams, (1, 2))
+    features = lengths(NAME, ngrams)
 
     reviews: dict[str, dict[str, float]] = {name: {} for name in names}
     for file in FILES:
@@ -173,18 +170,5 @@ def load(
         if domain in reviews:
             text = fetch(NAME, file, home=home).read_bytes().decode()
             reviews[domain] |= parse(text, CERTAIN[stars])
-    found = [np.array([*of.values()]) for of in reviews.values()]
-    signs = [(int(np.sum(y < 0)), int(np.sum(y > 0))) for y in found]
-    expected = _by_sign(names, [REVIEWS[name] for name in names])
-    expect_counts(NAME, expected, _by_sign(names, signs))
-    X = bag_of_words([text.split() for of in reviews.values() for text in of], lengths, value)
-    task = np.repeat(np.arange(len(names)), [y.size for y in found])
-    return Tasks(X, np.concatenate(found), task, tuple(names))
-
-
-def _by_sign(names: Sequence[str], counts: Sequence[tuple[int, int]]) -> dict[str, int]:
-    return {
-        f"{name}: {sign}": n
-        for name, pair in zip(names, counts, strict=True)
-        for sign, n in zip(("negative", "positive"), pair, strict=True)
-    }
+    pairs = {name: own.items() for name, own in reviews.items()}
+    return review_tasks(NAME, pairs, REVIEWS, features, value)

@@ -9,14 +9,13 @@ of each domain 82 % are positive, and with at most 1,000 of a class 73 %.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from data_fetchers import sentiment25
 from data_fetchers.sentiment25 import CITATION, FILES, LICENCE
-from omtl.data.streams import Tasks
+from omtl.data.streams import Tasks, in_given_order
 
 NAME = "sentiment25_capped"
 FOLDER = "sentiment25"
@@ -56,13 +55,7 @@ def load(
         An option is wrong, or the files parse to other counts than they must.
     """
     tasks = sentiment25.load(home=home, domains=domains, value=value, ngrams=ngrams)
-    taken = np.sort(
-        np.concatenate(
-            [
-                np.flatnonzero((tasks.task == k) & (tasks.y == label))[:most]
-                for k in range(len(tasks.names))
-                for label in (-1.0, 1.0)
-            ]
-        )
-    )
-    return replace(tasks, X=tasks.X[taken], y=tasks.y[taken], task=tasks.task[taken])
+    of_class = [
+        own[tasks.y[own] == label][:most] for own in in_given_order(tasks) for label in (-1.0, 1.0)
+    ]
+    return tasks.taken(np.sort(np.concatenate(of_class)))

@@ -13,15 +13,16 @@ Licence: unstated.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
-from data_fetchers._checks import chosen, expect_counts
-from data_fetchers._matlab import matlab, signed_cells
-from data_fetchers._sampling import in_tasks, sampled
+from data_fetchers._checks import by_name, chosen, expect_counts
+from data_fetchers._matlab import joined_cells, matlab, signed
+from data_fetchers._sampling import sampled, selected, sizes
+from data_fetchers._words import weighted
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.data.streams import Tasks
 
@@ -60,6 +61,7 @@ NONZEROS = (
     *(60_417, 61_244, 52_848, 61_104, 53_730, 68_005, 46_510),
 )
 """Number of nonzeros of each inbox, from u00 on."""
+COUNTED = ("e-mails", "spam", "nonzeros")
 COUNTS = {"words": 152_543, "words that occur": 37_120}
 
 
@@ -68,27 +70,8 @@ def user_name(number: int) -> str:
     return f"u{number:02}"
 
 
-@dataclass(frozen=True)
-class Emails:
-    """Parsed e-mails, in the order of their inboxes.
-
-    Parameters
-    ----------
-    X : csr_array of shape (n_emails, n_words), float64
-        Number of occurrences of each word in each e-mail, with sorted indices.
-    y : ndarray of shape (n_emails,), float64
-        +1 for spam, -1 for other e-mails.
-    user : ndarray of shape (n_emails,), int64
-        The inbox of each e-mail, from 0.
-    """
-
-    X: sparse.csr_array
-    y: np.ndarray
-    user: np.ndarray
-
-
-def parse(content: bytes) -> Emails:
-    """Read the inboxes.
+def parse(content: bytes) -> Tasks:
+    """Return all inboxes as tasks.
 
     Parameters
     ----------
@@ -102,9 +85,9 @@ def parse(content: bytes) -> Emails:
     """
     with matlab(NAME, content, "cells 'X' and 'Y', one an inbox") as held:
         inboxes = [sparse.csr_array(cell, dtype=np.float64) for cell in held["X"].ravel()]
-        y, user = signed_cells(inboxes, held["Y"], "an inbox", "e-mails")
+        label, task = joined_cells(inboxes, held["Y"], "an inbox", "e-mails")
         X = sparse.vstack(inboxes, format="csr")
-    return Emails(X, y, user)
+        return Tasks(X, signed(label), task, tuple(map(user_name, range(len(inboxes)))))
 
 
 def load(
@@ -143,38 +126,21 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    number = {user_name(user): user for user in range(len(NONZEROS))}
-    names = chosen(NAME, "users", number if users is None else users, number)
+    names = chosen(NAME, "users", users, tuple(map(user_name, range(len(NONZEROS)))))
     chosen(NAME, "value", [value], VALUES)
 
     emails = parse(fetch(NAME, FILES[0], home=home).read_bytes())
-    expect_counts(NAME, _expected(), _counts(emails))
+    expected = {user_name(k): (*EMAILS_AND_SPAM, n) for k, n in enumerate(NONZEROS)}
+    expect_counts(NAME, COUNTS | by_name(expected, *COUNTED), _counts(emails))
 
-    rows = [np.flatnonzero(emails.user == number[name]) for name in names]
-    order, task = in_tasks(rows)
-    X = emails.X[order]
-    if value == "presence":
-        X.data = np.ones_like(X.data)
-    elif value == "frequency":
-        X.data = X.data / np.repeat(X.sum(axis=1), np.diff(X.indptr))
-    return sampled(NAME, Tasks(X, emails.y[order], task, names), per_task, sample_seed)
+    inboxes = selected(emails, names)
+    inboxes = replace(inboxes, X=weighted(sparse.csr_array(inboxes.X), value))
+    return sampled(NAME, inboxes, per_task, sample_seed)
 
 
-def _expected() -> dict[str, int]:
-    counts = dict(COUNTS)
-    for user, nonzeros in enumerate(NONZEROS):
-        name = user_name(user)
-        counts[f"{name}: e-mails"], counts[f"{name}: spam"] = EMAILS_AND_SPAM
-        counts[f"{name}: nonzeros"] = nonzeros
-    return counts
-
-
-def _counts(emails: Emails) -> dict[str, int]:
-    counts = {"words": emails.X.shape[1], "words that occur": len(np.unique(emails.X.indices))}
-    for user in np.unique(emails.user):
-        here = emails.user == user
-        name = user_name(int(user))
-        counts[f"{name}: e-mails"] = int(np.sum(here))
-        counts[f"{name}: spam"] = int(np.sum(here & (emails.y > 0)))
-        counts[f"{name}: nonzeros"] = int(np.diff(emails.X.indptr)[here].sum())
-    return counts
+def _counts(emails: Tasks) -> dict[str, int]:
+    X = sparse.csr_array(emails.X)
+    nonzeros = np.bincount(emails.task, np.diff(X.indptr))
+    rows = ((*pair, n) for pair, n in zip(sizes(emails), nonzeros, strict=True))
+    words = {"words": X.shape[1], "words that occur": len(np.unique(X.indices))}
+    return words | by_name(dict(zip(emails.names, rows, strict=True)), *COUNTED)

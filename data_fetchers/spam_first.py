@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from data_fetchers import spam
-from data_fetchers._first import first
+from data_fetchers._sampling import first
 from data_fetchers.spam import CITATION, FILES, LICENCE
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError

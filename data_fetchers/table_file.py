@@ -22,7 +22,7 @@ from scipy import sparse
 
 from data_fetchers._checks import chosen
 from data_fetchers.fetch import RemoteFile
-from omtl.data.streams import Tasks
+from omtl.data.streams import Tasks, in_given_order
 from omtl.util.archives import read_arrays
 from omtl.util.errors import UserError
 from omtl.util.user_folder import own
@@ -147,12 +147,12 @@ def load(options: Options) -> Tasks:
             else f"{path}: no kind {kind!r}; choose from {', '.join(READERS)}"
         )
     try:
-        parsed = READERS[kind](found, options.label, options.task, options.features)
+        parsed = READERS[kind](found, options)
     except UserError as fault:
         raise UserError(f"{path}: {fault}") from fault
     except OSError as fault:
         raise _unreadable(path, fault) from fault
-    return _tasks(path, parsed, options.labels, options.tasks, options.one_class)
+    return _tasks(parsed, options)
 
 
 def _path_of(options: Mapping[str, Any]) -> str:
@@ -175,16 +175,16 @@ def _found(path: str) -> Path:
     return found
 
 
-def _columns(table: pyarrow.Table, label: str, task: str, features: Sequence[str] | None) -> Parsed:
+def _columns(table: pyarrow.Table, options: Options) -> Parsed:
     """Return the columns of a table, after checking that they exist and are numeric."""
-    names = table.column_names
+    names, said, features = table.column_names, (options.label, options.task), options.features
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise UserError(f"column {twice[0]!r} is there twice; rename one")
-    lacking = [name for name in (label, task, *(features or ())) if name not in names]
+    lacking = [name for name in (*said, *(features or ())) if name not in names]
     if lacking:
         raise UserError(f"no column {lacking[0]!r}; there are {_some(names)}")
-    used = list(features) if features else [n for n in names if n not in (label, task)]
+    used = list(features) if features else [n for n in names if n not in said]
     if not used:
         raise UserError("it has no column of features")
     if not table.num_rows:
@@ -194,7 +194,7 @@ def _columns(table: pyarrow.Table, label: str, task: str, features: Sequence[str
         if not any(is_kind(kind) for is_kind in NUMBERS):
             given = next(filter(_is_no_number, table[name].to_pylist()), None)
             raise UserError(f"column {name!r} has {given!r}, which is no number")
-    for name in (label, task):
+    for name in said:
         values = table[name].to_pylist()
         if None in values:
             raise UserError(f"row {values.index(None) + 1} has no {name}")
@@ -202,7 +202,7 @@ def _columns(table: pyarrow.Table, label: str, task: str, features: Sequence[str
         if any(nul):  # NumPy drops trailing NUL bytes
             raise UserError(f"row {nul.index(True) + 1} has a NUL byte in its {name}; take it out")
     columns = [table[name].to_pandas().to_numpy(np.float64) for name in used]
-    given = (np.array(table[name].to_pylist()) for name in (label, task))
+    given = (np.array(table[name].to_pylist()) for name in said)
     return Parsed(np.column_stack(columns), *given)
 
 
@@ -214,7 +214,7 @@ def _is_no_number(value: Any) -> bool:
     return False
 
 
-def _csv(path: Path, label: str, task: str, features: Sequence[str] | None) -> Parsed:
+def _csv(path: Path, options: Options) -> Parsed:
     try:
         table = pyarrow.csv.read_csv(path)
         _ = table.column_names  # decoding happens here
@@ -223,26 +223,21 @@ def _csv(path: Path, label: str, task: str, features: Sequence[str] | None) -> P
         raise UserError(f"it is no CSV ({told})") from fault
     except UnicodeDecodeError as fault:
         raise UserError("its header is not of UTF-8; save the file as UTF-8") from fault
-    return _columns(table, label, task, features)
+    return _columns(table, options)
 
 
-def _parquet(path: Path, label: str, task: str, features: Sequence[str] | None) -> Parsed:
+def _parquet(path: Path, options: Options) -> Parsed:
     try:
         table = pyarrow.parquet.read_table(path)
     except pyarrow.ArrowException as fault:
         raise UserError("it is no Parquet, or a damaged one") from fault
-    return _columns(table, label, task, features)
+    return _columns(table, options)
 
 
-def _svmlight(
-    path: Path,
-    label: str,  # noqa: ARG001 - the format has one place for each
-    task: str,  # noqa: ARG001
-    features: Sequence[str] | None,
-) -> Parsed:
+def _svmlight(path: Path, options: Options) -> Parsed:
     from sklearn.datasets import load_svmlight_file
 
-    if features:
+    if options.features:
         raise UserError("features of svmlight have no names; leave dataset.options.features out")
     try:
         X, y, qid = load_svmlight_file(str(path), query_id=True)
@@ -253,13 +248,8 @@ def _svmlight(
     return Parsed(sparse.csr_array(X), y, qid)
 
 
-def _npz(
-    path: Path,
-    label: str,  # noqa: ARG001 - the arrays have names of their own
-    task: str,  # noqa: ARG001
-    features: Sequence[str] | None,
-) -> Parsed:
-    if features:
+def _npz(path: Path, options: Options) -> Parsed:
+    if options.features:
         raise UserError("features of arrays have no names; leave dataset.options.features out")
     arrays = read_arrays(path)
     lacking = [name for name in ARRAYS if name not in arrays]
@@ -274,7 +264,7 @@ def _npz(
     return Parsed(X, y, tasks)
 
 
-READERS: dict[str, Callable[[Path, str, str, Sequence[str] | None], Parsed]] = {
+READERS: dict[str, Callable[[Path, Options], Parsed]] = {
     "csv": _csv,
     "parquet": _parquet,
     "svmlight": _svmlight,
@@ -292,51 +282,40 @@ SUFFIXES = {
 """Kinds of files by suffix."""
 
 
-def _tasks(
-    path: str,
-    parsed: Parsed,
-    labels: Sequence[Any],
-    wanted: Sequence[Any] | None,
-    one_class: str,
-) -> Tasks:
+def _tasks(parsed: Parsed, options: Options) -> Tasks:
     """Return the tasks of parsed columns, after checking that they are not empty."""
-    chosen(path, "one_class", [one_class], ("refuse", "keep"))
-    n_examples = parsed.X.shape[0]
-    if n_examples == 0:
+    path, X = options.path, parsed.X
+    chosen(path, "one_class", [options.one_class], ("refuse", "keep"))
+    if X.shape[0] == 0:
         raise UserError(f"{path}: it has no row")
-    if parsed.X.shape[1] == 0:
+    if X.shape[1] == 0:
         raise UserError(f"{path}: it has no feature")
-    values = parsed.X.data if isinstance(parsed.X, sparse.csr_array) else parsed.X
-    if not np.isfinite(values).all():
-        row = int(np.argmax(~_finite_rows(parsed.X)))
+    is_finite = np.isfinite(X.data if isinstance(X, sparse.csr_array) else X)
+    if not is_finite.all():
+        at = int(np.argmin(is_finite))
+        row = X.tocoo().row[at] if isinstance(X, sparse.csr_array) else at // X.shape[1]
         raise UserError(
             f"{path}: row {row + 1} has a feature that is missing, NaN or infinite; leave the row "
             "out, or fill it in"
         )
-    y = _signs(path, parsed.label, labels)
+    y = _signs(path, parsed.label, options.labels)
     called = np.array([_called(value) for value in parsed.task.tolist()])
-    known = list(dict.fromkeys(_called(v) for v in np.unique(parsed.task).tolist()))
-    names = known if wanted is None else chosen(path, "tasks", map(_called, wanted), known)
-    kept = np.isin(called, names)
+    known = list(dict.fromkeys(map(_called, np.unique(parsed.task).tolist())))
+    wanted = None if options.tasks is None else map(_called, options.tasks)
+    names = chosen(path, "tasks", wanted, known)
+    kept = np.flatnonzero(np.isin(called, names))
     number = {name: k for k, name in enumerate(names)}
     task = np.array([number[name] for name in called[kept]], dtype=np.int64)
-    y = y[kept]
-    for k, name in enumerate(names):
-        if one_class == "refuse" and abs(y[task == k].sum()) == np.sum(task == k):
+    rows = X[kept] if isinstance(X, sparse.csr_array) else np.ascontiguousarray(X[kept])
+    tasks = Tasks(rows.astype(np.float64), y[kept], task, names)
+    for name, rows_of in zip(names, in_given_order(tasks), strict=True):
+        labels = tasks.y[rows_of]
+        if options.one_class == "refuse" and abs(labels.sum()) == labels.size:
             raise UserError(
-                f"{path}: the labels of task {name} are all {y[task == k][0]:+.0f}; leave the task "
+                f"{path}: the labels of task {name} are all {labels[0]:+.0f}; leave the task "
                 "out, or set dataset.options.one_class=keep"
             )
-    X = parsed.X[np.flatnonzero(kept)]
-    dense = X if isinstance(X, sparse.csr_array) else np.ascontiguousarray(X)
-    return Tasks(dense.astype(np.float64), y, task, tuple(names))
-
-
-def _finite_rows(X: np.ndarray | sparse.csr_array) -> np.ndarray:
-    """Return for each row whether all of its features are finite, shape (n_examples,)."""
-    if isinstance(X, sparse.csr_array):
-        X = np.asarray(abs(X).sum(axis=1)).reshape(-1, 1)
-    return np.isfinite(X).all(axis=1)
+    return tasks
 
 
 def _signs(path: str, given: np.ndarray, labels: Sequence[Any]) -> np.ndarray:

@@ -15,6 +15,7 @@ Licence: unstated; the corpus itself is the Linguistic Data Consortium's.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from scipy import sparse
 from data_fetchers._checks import chosen, expect_counts
 from data_fetchers._matlab import matlab
 from data_fetchers._sampling import in_tasks
+from data_fetchers._words import weighted
 from data_fetchers.fetch import RemoteFile, fetch, pinned
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
@@ -111,34 +113,6 @@ def parse(content: bytes) -> Documents:
     return Documents(X.tocsr(), category, day)
 
 
-def weighted(counts: sparse.csr_array, value: str = "count") -> sparse.csr_array:
-    """Return the features of documents.
-
-    Parameters
-    ----------
-    counts : csr_array of shape (n_documents, n_terms), float64
-        Number of occurrences of each term in each document.
-    value : {"count", "presence", "tfidf"}
-        Whether an entry is that count, or 1, or (1 + log count) · log(N/n), where n of the N
-        documents have the term. The last one follows Deng Cai's own script, except for its final
-        normalisation of each document.
-
-    Raises
-    ------
-    UserError
-        The value is unknown.
-    """
-    chosen(NAME, "value", [value], VALUES)
-    data = counts.data
-    if value == "presence":
-        data = np.ones_like(data)
-    elif value == "tfidf":
-        n_documents = np.bincount(counts.indices, minlength=counts.shape[1])
-        idf = np.log(counts.shape[0] / np.maximum(n_documents, 1))
-        data = (1.0 + np.log(data)) * idf[counts.indices]
-    return sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
-
-
 def one_against_all(
     category: np.ndarray,
     one: int,
@@ -168,8 +142,7 @@ def one_against_all(
     negative = np.flatnonzero(category != one)
     if negatives == "balanced":
         rng = generator(sample_seed, of="negatives", dataset=NAME, category=one)
-        n_sampled = min(positive.size, negative.size)
-        negative = rng.choice(negative, size=n_sampled, replace=False)
+        negative = _some(negative, positive.size, rng)
     if per_task is not None:
         rng = generator(sample_seed, of="examples", dataset=NAME, category=one)
         if negatives == "balanced":
@@ -197,7 +170,9 @@ class Options:
     negatives, sample_seed, per_task
         As in `one_against_all`.
     value : {"count", "presence", "tfidf"}
-        As in `weighted`, over all documents.
+        Whether an entry is the number of occurrences of a term, or 1, or (1 + log count) ·
+        log(N/n), where n of all N documents have the term. The last one follows Deng Cai's own
+        script, except for its final normalisation of each document.
     """
 
     categories: int | None = None
@@ -239,7 +214,8 @@ def load(options: Options, *, home: Path | None = None) -> Tasks:
         raise UserError(f"{NAME}: per_task must be at least 2, not {options.per_task}.")
 
     documents = parse(fetch(NAME, FILES[0], home=home).read_bytes())
-    expect_counts(NAME, _expected(), _counts(documents))
+    by_category = enumerate(DOCUMENTS_BY_CATEGORY, start=1)
+    expect_counts(NAME, COUNTS | _of_categories(by_category), _counts(documents))
 
     ones = range(1, n_tasks + 1)
     how = options.negatives, options.sample_seed, options.per_task
@@ -250,11 +226,6 @@ def load(options: Options, *, home: Path | None = None) -> Tasks:
     return Tasks(X, y, task, tuple(f"category {one}" for one in ones))
 
 
-def _expected() -> dict[str, int]:
-    by_category = enumerate(DOCUMENTS_BY_CATEGORY, start=1)
-    return COUNTS | {f"documents of category {one}": count for one, count in by_category}
-
-
 def _counts(documents: Documents) -> dict[str, int]:
     numbers, sizes = np.unique(documents.category, return_counts=True)
     return {
@@ -262,4 +233,8 @@ def _counts(documents: Documents) -> dict[str, int]:
         "terms": documents.X.shape[1],
         "nonzeros": documents.X.nnz,
         "days": len(np.unique(documents.day)),
-    } | {f"documents of category {one}": int(n) for one, n in zip(numbers, sizes, strict=True)}
+    } | _of_categories(zip(numbers, sizes, strict=True))
+
+
+def _of_categories(sizes: Iterable[tuple[int, int]]) -> dict[str, int]:
+    return {f"documents of category {one}": int(n) for one, n in sizes}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -53,6 +53,10 @@ class Tasks:
         for array in (*parts, self.y, self.task):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
+
+    def taken(self, rows: np.ndarray) -> Self:
+        """Return some of the examples, of the same tasks."""
+        return replace(self, X=self.X[rows], y=self.y[rows], task=self.task[rows])
 
 
 @dataclass(frozen=True)

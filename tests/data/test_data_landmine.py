@@ -56,7 +56,7 @@ def tiny(put: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
 def test_fields_parse_to_what_they_were_written_from(labels: list[list[int]]) -> None:
     places = landmine.parse(fields(tuple(labels)))
     flat = [(k, i, label) for k, field in enumerate(labels, 1) for i, label in enumerate(field)]
-    assert places.field.tolist() == [k for k, _, _ in flat]
+    assert places.task.tolist() == [k - 1 for k, _, _ in flat]
     assert places.y.tolist() == [2 * label - 1 for _, _, label in flat]
     assert places.X.tolist() == [[k + i / 10, 1.0] for k, i, _ in flat]
 

@@ -135,6 +135,7 @@ def test_reviews_become_tasks() -> None:
                 [1, 1, 0, 0, 0, 0],
             ],
         ),
+        ({"numbering": "by_domain", "domains": ["dvd"]}, [[1, 0], [1, 1]]),
         ({"numbering": "by_domain", "ngrams": 2}, [[1, 0], [0, 0], [0, 1], [0, 0], [0, 0]]),
     ],
 )

@@ -60,7 +60,7 @@ def test_inboxes_parse_to_what_they_were_written_from(given: list[np.ndarray]) -
     assert emails.X.toarray().tolist() == np.concatenate(given).tolist()
     assert emails.X.has_canonical_format
     assert emails.y.tolist() == [-1, 1] * len(given)
-    assert emails.user.tolist() == np.repeat(np.arange(len(given)), 2).tolist()
+    assert emails.task.tolist() == np.repeat(np.arange(len(given)), 2).tolist()
 
 
 WORDS = cells([sparse.csc_array(np.eye(2))])
