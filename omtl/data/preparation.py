@@ -11,7 +11,7 @@ from omtl.data.examples import Examples
 from omtl.data.rows import Rows, SparseRows, rows_of, square_norms
 from omtl.data.streams import Stream, Tasks
 from omtl.data.validation import sound_tasks
-from omtl.util.errors import UserError
+from omtl.util.errors import check_known
 
 SPARSE_BELOW = 0.25
 """Rows with a smaller share of nonzeros than this are stored sparse."""
@@ -32,6 +32,11 @@ def with_unit_rows(tasks: Tasks) -> Tasks:
     """Return the tasks with each example divided by its Euclidean norm (a zero row stays zero)."""
     norm = np.sqrt(square_norms(tasks.X))
     scale = 1.0 / np.where(norm > 0.0, norm, 1.0)
+    return scaled(tasks, scale)
+
+
+def scaled(tasks: Tasks, scale: np.ndarray) -> Tasks:
+    """Return the tasks with each example multiplied by a number."""
     if isinstance(tasks.X, sparse.csr_array):
         return replace(tasks, X=sparse.csr_array(sparse.diags_array(scale) @ tasks.X))
     return replace(tasks, X=tasks.X * scale[:, None])
@@ -56,10 +61,7 @@ def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
     UserError
         If the normalisation is not known, or the tasks are malformed.
     """
-    if normalise not in NORMALISATIONS:
-        raise UserError(
-            f"dataset.normalise={normalise!r} is not known; choose from {', '.join(NORMALISATIONS)}"
-        )
+    check_known("dataset.normalise", normalise, NORMALISATIONS)
     tasks = sound_tasks(tasks)
     tasks = NORMALISATIONS[normalise](with_bias(tasks) if bias else tasks)
     X = tasks.X

@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from omtl.util.errors import UserError
+from omtl.util.errors import check_known
 
 BLOCK = 1 << 20
 """How many numbers to convert at a time for hashing."""
@@ -119,10 +119,7 @@ def shuffled(
     UserError
         If `run_out` is neither.
     """
-    if run_out not in RUN_OUT:
-        raise UserError(
-            f"protocol.run_out={run_out!r} is not known; choose from {', '.join(RUN_OUT)}"
-        )
+    check_known("protocol.run_out", run_out, RUN_OUT)
     orders = [shuffle.permutation(order) for order in in_given_order(tasks)]
     n_rounds = max(order.size for order in orders)
     again = run_out == "again"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, check_known
 
 BLOCK = 256
 """Number of triplets that are drawn and processed together."""
@@ -170,10 +170,7 @@ class Sampler:
         UserError
             If the order is unknown, or there would be no triplets.
         """
-        if order not in ORDERS:
-            raise UserError(
-                f"protocol.order={order!r} is not known; choose from {', '.join(ORDERS)}"
-            )
+        check_known("protocol.order", order, ORDERS)
         n_examples = np.bincount(self.task[self.rows], minlength=len(self.names))
         counts = np.rint(per_example * n_examples).astype(np.int64)
         if counts.min() < 1:

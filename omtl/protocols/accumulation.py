@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.data.examples import Examples
-from omtl.data.preparation import in_order
 from omtl.data.rows import square_norms
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
@@ -147,13 +146,11 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
             "protocol accumulation: the data set has empty rows, or features of one example alone, "
             "which are not fed; it needs a data set without, as norms of the weights miss them"
         )
-    stream = setting.stream
-    examples, ordered = in_order(source, stream)
-    shape = setting.shape(examples, ordered)
-    found = [measure(learner, examples, ordered, shape) for learner in learners]
+    examples, stream, shape = setting.played()
+    found = [measure(learner, examples, stream, shape) for learner in learners]
     arrays = {name: np.stack([getattr(one, name) for one in found]) for name in Accumulated._fields}
     arrays["diverged"] = arrays["diverged"][:, 0]
     arrays["examples"] = np.array(shape.n_examples)
-    _, first = np.unique(examples.task[ordered.example], return_index=True)
+    _, first = np.unique(examples.task[stream.example], return_index=True)
     arrays["place"] = np.argsort(np.argsort(first))
     return arrays

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,8 @@ from omtl.data.preparation import with_unit_rows
 from omtl.data.streams import Tasks
 from omtl.learners.batch import Fit
 from omtl.protocols.setting import Setting
-from omtl.protocols.splits import areas, folds, split
+from omtl.protocols.splits import areas, split_and_folds
 from omtl.util.errors import UserError
-
-
-def taken(tasks: Tasks, which: np.ndarray) -> Tasks:
-    """Return some of the examples."""
-    return replace(tasks, X=tasks.X[which], y=tasks.y[which], task=tasks.task[which])
 
 
 def areas_of(fit: Fit, held_out: Tasks) -> np.ndarray:
@@ -59,13 +53,9 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         If a learner is not a batch learner, or the protocol does not fit the data.
     """
     protocol, tasks = setting.protocol, setting.tasks
-    sampling = protocol["sampling"]
-    train, test = split(tasks, protocol["n_train"], sampling, setting.rng("split"))
-    pairs = [(train, test)]
-    if protocol["folds"]:
-        pairs += folds(tasks, train, protocol["folds"], sampling, setting.rng("folds"))
+    pairs = split_and_folds(tasks, protocol, setting.rng)
     shorten = with_unit_rows if protocol["unit_rows_to_learn"] else lambda part: part
-    parts = [(shorten(taken(tasks, learnt)), taken(tasks, held_out)) for learnt, held_out in pairs]
+    parts = [(shorten(tasks.taken(learnt)), tasks.taken(held_out)) for learnt, held_out in pairs]
     area, eta, validation, diverged = [], [], [], []
     for learner in learners:
         if not hasattr(learner, "fit"):
@@ -87,6 +77,6 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         "auc": np.stack(area),
         "found_eta": np.stack(eta),
         "diverged": np.array(diverged),
-        "examples": np.bincount(tasks.task[train], minlength=len(tasks.names)),
+        "examples": np.bincount(tasks.task[pairs[0][0]], minlength=len(tasks.names)),
     }
     return arrays | ({"validation": np.array(validation)} if validation else {})

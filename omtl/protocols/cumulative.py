@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from omtl.data.preparation import in_order
 from omtl.kernel.grid_loop import share
 from omtl.kernel.play import ZERO_SCORES, Trace, play
 from omtl.kernel.rules import findings
 from omtl.kernel.sharing import can_share
 from omtl.protocols.setting import Setting
-from omtl.util.errors import UserError
+from omtl.util.errors import check_known
 
 NEEDS = ("score", "update")
 """Methods that a learner must have."""
@@ -37,18 +36,16 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         ``timed``: CPU time of the fastest of several plays, after one that does not count (it may
         include compilation).
     """
-    stream = setting.stream
-    examples, ordered = in_order(setting.source, stream)
-    shape = setting.shape(examples, ordered)
+    examples, stream, shape = setting.played()
     timed = setting.protocol.get("timed", 0)
     learners = list(learners)
     zero = zero_score(setting)
     if not timed and all(map(can_share, learners)):
-        played = list(share(learners, examples, ordered, shape, zero=zero))
+        played = list(share(learners, examples, stream, shape, zero=zero))
     else:
         make = getattr(learners[0], "in_common", None)
         common = None if make is None else make(shape)
-        how = (examples, ordered, shape, True, common, zero)
+        how = (examples, stream, shape, True, common, zero)
         played = [_alone(learner, *how) for learner in learners]
     traces, found = zip(*played, strict=True)
     by_task = setting.protocol.get("by_task", False)
@@ -58,12 +55,12 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     arrays["examples"] = np.array(shape.n_examples)
     arrays["seen"] = stream.start[stream.checkpoint]
     if by_task:
-        parts = np.split(examples.task[ordered.example], arrays["seen"][:-1])
+        parts = np.split(examples.task[stream.example], arrays["seen"][:-1])
         counts = [np.bincount(part, minlength=shape.n_tasks) for part in parts]
         arrays["seen_by_task"] = np.cumsum(counts, axis=0)
     arrays |= {f"found_{name}": np.stack([one[name] for one in found]) for name in found[0]}
     if timed:
-        seconds = [_fastest(timed, learner, examples, ordered, shape) for learner in learners]
+        seconds = [_fastest(timed, learner, examples, stream, shape) for learner in learners]
         arrays["seconds"] = np.array(seconds)
     return arrays
 
@@ -77,9 +74,7 @@ def zero_score(setting: Setting) -> float:
         If the protocol's value is unknown.
     """
     asked = setting.protocol.get("zero_score", "mistake")
-    if asked not in ZERO_SCORES:
-        known = ", ".join(ZERO_SCORES)
-        raise UserError(f"protocol.zero_score={asked!r} is not known; choose from {known}")
+    check_known("protocol.zero_score", asked, ZERO_SCORES)
     return ZERO_SCORES[asked]
 
 

@@ -6,7 +6,6 @@ This is for streams that change with time: shuffling would turn a drift into noi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from omtl.data.streams import Stream
 from omtl.protocols import cumulative
 from omtl.protocols.cumulative import NEEDS as NEEDS
 from omtl.protocols.setting import Setting
-from omtl.util.errors import UserError
+from omtl.util.errors import check_known
 
 JOIN = ("together", "late")
 """When tasks begin: all in the first round, or so late that all end in the last one."""
@@ -29,28 +28,18 @@ class GivenOrder(Setting):
     def stream(self) -> Stream:
         """The rounds, with one example of every task that has any left."""
         join = self.protocol["join"]
-        if join not in JOIN:
-            known = ", ".join(JOIN)
-            raise UserError(f"protocol.join={join!r} is not known; choose from {known}")
-        made = streams.rounds_of(
-            streams.in_given_order(self.tasks),
-            deal=self.rng("deal", n_nodes=self.n_nodes),
-            n_nodes=self.n_nodes,
-            n_checkpoints=self.protocol["checkpoints"],
-        )
+        check_known("protocol.join", join, JOIN)
+        made = self.in_rounds(streams.in_given_order(self.tasks))
         made = backwards(made) if join == "late" else made
         return streams.first_part(made, self.protocol.get("share", 1.0))
 
 
 def backwards(stream: Stream) -> Stream:
     """Return a stream with its rounds in reverse order, each round unchanged."""
-    sizes = np.diff(stream.start)[::-1]
-    n_rounds = sizes.size
-    events = np.concatenate(
-        [np.arange(stream.start[t], stream.start[t + 1]) for t in range(n_rounds)[::-1]]
-    )
+    rounds = np.split(np.arange(stream.example.size), stream.start[1:-1])[::-1]
+    events = np.concatenate(rounds)
     return Stream(
-        start=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        start=np.cumsum([0, *map(len, rounds)]).astype(np.int64),
         example=stream.example[events],
         node=stream.node[events],
         checkpoint=stream.checkpoint,
@@ -59,5 +48,4 @@ def backwards(stream: Stream) -> Stream:
 
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
     """Play each learner on the stream of a repeat; the arrays are as in `cumulative`."""
-    given = GivenOrder(**{one.name: getattr(setting, one.name) for one in fields(Setting)})
-    return cumulative.play_grid(learners, given)
+    return cumulative.play_grid(learners, GivenOrder(**vars(setting)))

@@ -12,14 +12,14 @@ from scipy import sparse
 
 from omtl.data import streams
 from omtl.data.examples import Examples
-from omtl.data.preparation import Fed, in_order
+from omtl.data.preparation import Fed, in_order, scaled
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.inlining import loop
 from omtl.kernel.play import Trace, play
 from omtl.kernel.rules import Event, Shape, findings, is_compiled, score
 from omtl.protocols.setting import Setting
-from omtl.protocols.splits import areas, folds, split
-from omtl.util.errors import UserError
+from omtl.protocols.splits import areas, split_and_folds
+from omtl.util.errors import check_known
 
 
 def score_slowly(
@@ -70,17 +70,10 @@ class Part:
 
 def taken(source: Fed, which: np.ndarray, unit_rows: bool) -> Fed:
     """Return some of the examples, optionally divided by their norms."""
-    tasks = source.tasks
-    X, square_norm = tasks.X[which], source.square_norm[which]
+    some, square_norm = source.tasks.taken(which), source.square_norm[which]
     if unit_rows:
         scale = 1.0 / np.sqrt(np.where(square_norm > 0.0, square_norm, 1.0))
-        X = (
-            sparse.csr_array(sparse.diags_array(scale) @ X)
-            if isinstance(X, sparse.csr_array)
-            else X * scale[:, None]
-        )
-        square_norm = square_norm * scale**2
-    some = replace(tasks, X=X, y=tasks.y[which], task=tasks.task[which])
+        some, square_norm = scaled(some, scale), square_norm * scale**2
     return Fed(some, square_norm, source.sha256)
 
 
@@ -138,15 +131,8 @@ def parts_of(setting: Setting) -> list[Part]:
     """
     protocol = setting.protocol
     for key, known in (("stream", STREAMS), ("test_by", MEASURES), ("validate_by", MEASURES)):
-        if protocol[key] not in known:
-            raise UserError(
-                f"protocol.{key}={protocol[key]!r} is not known; choose from {', '.join(known)}"
-            )
-    tasks, sampling = setting.tasks, protocol["sampling"]
-    train, test = split(tasks, protocol["n_train"], sampling, setting.rng("split"))
-    pairs = [(train, test)]
-    if protocol["folds"]:
-        pairs += folds(tasks, train, protocol["folds"], sampling, setting.rng("folds"))
+        check_known(f"protocol.{key}", protocol[key], known)
+    pairs = split_and_folds(setting.tasks, protocol, setting.rng)
     return [part_of(setting, number, *pair) for number, pair in enumerate(pairs)]
 
 

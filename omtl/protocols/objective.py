@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.data.examples import Examples
-from omtl.data.preparation import in_order
 from omtl.data.rows import square_norms
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
@@ -58,20 +57,9 @@ class Objective(NamedTuple):
 
 
 MISTAKES, LOSS, PENALTY, PROXIMITY, SHARED, OWN, LARGEST, WEIGHTED = range(8)
-"""Positions of the sums in `Sums`, in the order of the arrays by checkpoint."""
+"""Positions of the sums in `Sums`, in the order of the fields of `Objective` by checkpoint."""
 
 BY_POINT = tuple(name for name in Objective._fields if name != "diverged")
-
-
-def new_objective(n_tasks: int, n_checkpoints: int) -> Objective:
-    """Return the initial record, before the first round."""
-    sums = {name: np.zeros(n_checkpoints) for name in BY_POINT}
-    counts = {
-        "mistakes": np.zeros(n_tasks, dtype=np.int64),
-        "checkpoint_mistakes": np.zeros(n_checkpoints, dtype=np.int64),
-        "diverged": np.zeros(1, dtype=np.int64),
-    }
-    return Objective(**(sums | counts))
 
 
 class Sums(NamedTuple):
@@ -79,19 +67,26 @@ class Sums(NamedTuple):
 
     Parameters
     ----------
-    found : Objective
+    mistakes : ndarray of shape (n_tasks,), int64
+        Wrong predictions, by task.
+    by_checkpoint : ndarray of shape (n_checkpoints, 8)
+        `sums` at each checkpoint.
     gradient : ndarray of shape (n_features,)
         Σ g^i of the round.
     sums : ndarray of shape (8,)
-        The current values of what `found` records at checkpoints, at `MISTAKES` and so on.
+        The current values of what is recorded at checkpoints, at `MISTAKES` and so on.
     own : ndarray of shape (1,)
         Σ ‖g^i‖² of the round.
+    diverged : ndarray of shape (1,), int64
+        Number of scores that were not finite.
     """
 
-    found: Objective
+    mistakes: np.ndarray
+    by_checkpoint: np.ndarray
     gradient: np.ndarray
     sums: np.ndarray
     own: np.ndarray
+    diverged: np.ndarray
 
     def begin(self) -> int:
         """Return the number of checkpoints so far."""
@@ -116,10 +111,10 @@ class Sums(NamedTuple):
     ) -> int:
         """Count a mistake; add up the hinge loss and its gradient."""
         if not np.isfinite(score):
-            self.found.diverged[0] += 1
+            self.diverged[0] += 1
         if not y * score > 0.0:
             self.sums[MISTAKES] += 1.0
-            self.found.mistakes[event.task] += 1
+            self.mistakes[event.task] += 1
         if not y * score >= 1.0:
             self.sums[LOSS] += 1.0 - y * score
             self.own[0] += event.square_norm
@@ -128,21 +123,15 @@ class Sums(NamedTuple):
 
     def closed(self, passed: int, stream: Any, t: int) -> int:
         """Add the round's gradients; record a checkpoint."""
-        found, sums, own = self.found, self.sums, self.own[0]
+        sums, own = self.sums, self.own[0]
         shared = sum_of_squares(self.gradient)
         sums[SHARED] += shared
         sums[OWN] += own
         sums[LARGEST] = max(sums[LARGEST], shared + 2.0 * own)
-        sums[WEIGHTED] = max(sums[WEIGHTED], shared / found.mistakes.size + 2.0 * own)
+        sums[WEIGHTED] = max(sums[WEIGHTED], shared / self.mistakes.size + 2.0 * own)
         if passed < stream.checkpoint.size and t == stream.checkpoint[passed]:
-            found.checkpoint_mistakes[passed] = np.int64(sums[MISTAKES])
-            found.checkpoint_loss[passed] = sums[LOSS]
-            found.checkpoint_penalty[passed] = sums[PENALTY]
-            found.checkpoint_proximity[passed] = sums[PROXIMITY]
-            found.checkpoint_shared[passed] = sums[SHARED]
-            found.checkpoint_own[passed] = sums[OWN]
-            found.largest_gradient[passed] = sums[LARGEST]
-            found.largest_weighted[passed] = sums[WEIGHTED]
+            for k in range(sums.size):
+                self.by_checkpoint[passed, k] = sums[k]
             passed += 1
         return passed
 
@@ -161,10 +150,17 @@ def measure(
     compiled : bool
         Whether to run in the compiled loop.
     """
-    found = new_objective(shape.n_tasks, stream.checkpoint.size)
-    recorder = Sums(found, np.zeros(shape.n_features), np.zeros(8), np.zeros(1))
+    recorder = Sums(
+        mistakes=np.zeros(shape.n_tasks, dtype=np.int64),
+        by_checkpoint=np.zeros((stream.checkpoint.size, WEIGHTED + 1)),
+        gradient=np.zeros(shape.n_features),
+        sums=np.zeros(WEIGHTED + 1),
+        own=np.zeros(1),
+        diverged=np.zeros(1, dtype=np.int64),
+    )
     run(learner, learner.new_state(shape), examples, stream, recorder, compiled)
-    return found
+    wrong, *others = recorder.by_checkpoint.T
+    return Objective._make((recorder.mistakes, wrong.astype(np.int64), *others, recorder.diverged))
 
 
 NEEDS = ("score", "update")
@@ -192,10 +188,8 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
             "protocol objective: the data set has features of one example alone, which are not "
             "fed; it needs a data set without such features, as norms of the weights miss them"
         )
-    stream = setting.stream
-    examples, ordered = in_order(source, stream)
-    shape = setting.shape(examples, ordered)
-    found = [measure(learner, examples, ordered, shape) for learner in learners]
+    examples, stream, shape = setting.played()
+    found = [measure(learner, examples, stream, shape) for learner in learners]
     arrays = {name: np.stack([getattr(one, name) for one in found]) for name in BY_POINT}
     arrays["diverged"] = np.array([one.diverged[0] for one in found])
     arrays["examples"] = np.array(shape.n_examples)

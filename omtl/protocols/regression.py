@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from omtl.data.streams import in_given_order
 from omtl.kernel.loop import run
 from omtl.kernel.losses import ABSOLUTE, SQUARE
 from omtl.kernel.rules import Event, Play, score
 from omtl.protocols.heldout import Part, part_of
 from omtl.protocols.setting import Setting
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, check_known
 
 NEEDS = ("score", "update", "with_loss")
 """Methods that a learner must have; ``with_loss(loss)`` returns the same learner with a loss from
@@ -103,8 +104,8 @@ def part_to_learn(setting: Setting) -> Part:
     """
     share, rng, tasks = setting.protocol["test_share"], setting.rng("split"), setting.tasks
     learnt, held_out = [], []
-    for k, name in enumerate(tasks.names):
-        order = rng.permutation(np.flatnonzero(tasks.task == k))
+    for name, own in zip(tasks.names, in_given_order(tasks), strict=True):
+        order = rng.permutation(own)
         n_test = int(np.ceil(share * order.size - 1e-9))
         if not 0 < n_test < order.size:
             raise UserError(
@@ -161,10 +162,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         If the protocol does not fit the data, or its loss is not known.
     """
     protocol = setting.protocol
-    if protocol["loss"] not in LOSSES:
-        raise UserError(
-            f"protocol.loss={protocol['loss']!r} is not known; choose from {', '.join(LOSSES)}"
-        )
+    check_known("protocol.loss", protocol["loss"], LOSSES)
     part = part_to_learn(setting)
     found = [measure(learner.with_loss(LOSSES[protocol["loss"]]), part) for learner in learners]
     y, counts = part.examples.y[found[0].held_out], np.array(part.shape.n_examples)

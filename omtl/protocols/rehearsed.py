@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from omtl.data.examples import Examples
-from omtl.data.preparation import Fed, in_order
+from omtl.data.preparation import Fed
 from omtl.data.rows import square_norms
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
@@ -77,12 +77,10 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         if setting.protocol.get(name):
             raise UserError(f"protocol.{name}: not possible with a rehearsed base; leave it out")
     setting = replace(setting, source=whole(setting.source))
-    stream = setting.stream
-    examples, ordered = in_order(setting.source, stream)
-    shape = setting.shape(examples, ordered)
+    examples, stream, shape = setting.played()
     zero = cumulative.zero_score(setting)
-    played = [rehearse(learner, examples, ordered, shape, zero) for learner in learners]
-    task = examples.task[ordered.example]
+    played = [rehearse(learner, examples, stream, shape, zero) for learner in learners]
+    task = examples.task[stream.example]
     ends = stream.start[stream.checkpoint] - 1
     wrong = np.stack([one.mistakes for one in played])
     lost = np.stack([one.losses for one in played])

@@ -11,7 +11,7 @@ import numpy as np
 from omtl.data import streams
 from omtl.data.examples import Examples
 from omtl.data.networks import mixing_matrix
-from omtl.data.preparation import Fed
+from omtl.data.preparation import Fed, in_order
 from omtl.data.rows import SparseRows
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.rules import Shape
@@ -71,7 +71,10 @@ class Setting:
         UserError
             If the protocol's stream is unknown.
         """
-        makers = {"rounds": self._rounds, "lifelong": self._lifelong}
+        makers = {
+            "rounds": self._rounds,
+            "lifelong": lambda: streams.lifelong(self.tasks, self.rng("shuffle")),
+        }
         kind = self.protocol["stream"]
         if kind not in makers:
             raise UserError(f"protocol: no stream {kind!r}; choose from {', '.join(makers)}")
@@ -85,15 +88,18 @@ class Setting:
                 "protocol.run_out=again: examples that come again need the features that one "
                 "example alone has, which sparse rows are fed without; use sit_out"
             )
-        return streams.rounds_of(
-            streams.shuffled(self.tasks, self.rng("shuffle"), run_out),
-            deal=self.rng("deal", n_nodes=self.n_nodes),
-            n_nodes=self.n_nodes,
-            n_checkpoints=self.protocol["checkpoints"],
-        )
+        return self.in_rounds(streams.shuffled(self.tasks, self.rng("shuffle"), run_out))
 
-    def _lifelong(self) -> Stream:
-        return streams.lifelong(self.tasks, shuffle=self.rng("shuffle"))
+    def in_rounds(self, orders: list[np.ndarray]) -> Stream:
+        """Return rounds of each task's examples in this order (`omtl.data.streams.rounds_of`)."""
+        n_nodes = self.n_nodes
+        deal = self.rng("deal", n_nodes=n_nodes)
+        return streams.rounds_of(orders, deal, n_nodes, self.protocol["checkpoints"])
+
+    def played(self) -> tuple[Examples, Stream, Shape]:
+        """Return the examples in stream order, their stream, and what a learner knows of them."""
+        examples, stream = in_order(self.source, self.stream)
+        return examples, stream, self.shape(examples, stream)
 
     def shape(self, examples: Examples, stream: Stream) -> Shape:
         """Return what a learner knows about examples and their stream before the first round."""

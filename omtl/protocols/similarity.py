@@ -18,9 +18,7 @@ from omtl.measures.ranking import Quality, quality
 from omtl.protocols.setting import Setting
 from omtl.protocols.similarity_training import Examples, Trained, batch, online, warm_up
 from omtl.protocols.splits import folds
-from omtl.util.errors import UserError
-
-COUNTED = ("mistakes", "updates", "queries", "examples", "checkpoint_mistakes", "seen")
+from omtl.util.errors import UserError, check_known
 
 
 class Parts(NamedTuple):
@@ -54,8 +52,7 @@ def parts_of(setting: Setting) -> Parts:
     """
     options = setting.protocol
     n_folds, kind = options["folds"], options["validation"]
-    if kind not in ("within", "apart"):
-        raise UserError(f"protocol.validation={kind!r} is not known; choose from within, apart")
+    check_known("protocol.validation", kind, ("within", "apart"))
     if n_folds < 3:
         raise UserError(f"protocol.folds={n_folds} must be 3 at least: to learn, validate and test")
     rows = np.arange(setting.tasks.task.size)
@@ -94,8 +91,7 @@ def as_seen(setting: Setting, pooled: bool) -> Examples:
     if not pooled:
         return Examples(tasks.X, label, tasks.task, tasks.names)
     kind = setting.protocol["pooled_classes"]
-    if kind not in ("shared", "apart"):
-        raise UserError(f"protocol.pooled_classes={kind!r} is not known; choose from shared, apart")
+    check_known("protocol.pooled_classes", kind, ("shared", "apart"))
     if kind == "apart":
         label = label + tasks.task * (label.max() + 1)
     return Examples(tasks.X, label, np.zeros_like(tasks.task), ("all",))
@@ -179,8 +175,8 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
 def _arrays(trained: Trained, by_task: list[Quality]) -> dict[str, Any]:
     """Return the results of one learner."""
     mean = _mean(by_task)
-    kept = {name: getattr(trained, name) for name in COUNTED if getattr(trained, name).size}
-    return kept | {
+    return {
+        **trained.counts,
         "precision": mean.precision,
         "average_precision": mean.average_precision,
         "precision_by_task": 100.0 * np.stack([one.precision for one in by_task]),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +16,14 @@ from omtl.data.triplets import Sampler, Triplets
 from omtl.kernel.similarities import Similarities
 from omtl.learners.similarity import SimilarityLearner
 from omtl.protocols.setting import Setting
-from omtl.util.errors import UserError
+from omtl.util.errors import check_known
 
 Matrices = Callable[[int], np.ndarray]
 """Maps a task to its matrix M."""
+
+
+BY_TASK = ("mistakes", "updates", "queries", "examples")
+"""What is counted of each task's triplets; ``examples`` are the triplets themselves."""
 
 
 class Examples(NamedTuple):
@@ -41,12 +46,13 @@ class Trained(NamedTuple):
     matrices : callable
     seconds : float
         CPU seconds of learning only.
-    mistakes, updates, queries, examples : ndarray of shape (n_tasks,), int64
-        Wrong predictions, steps, queried labels, and triplets, by task.
-    checkpoint_mistakes, seen : ndarray of shape (n_checkpoints,), int64
-        Wrong predictions of all tasks, and triplets, up to each checkpoint.
     diverged : int
         Number of scores that were not finite.
+    counts : mapping of str to ndarray
+        Of a learner of triplets: ``mistakes``, ``updates``, ``queries`` and ``examples``, of shape
+        (n_tasks,), int64: wrong predictions, steps, queried labels, and triplets, by task; and
+        ``checkpoint_mistakes`` and ``seen``, of shape (n_checkpoints,), int64: wrong predictions of
+        all tasks, and triplets, up to each checkpoint.
     by_distance : bool
         Whether M ranks by the distance (x - x')ᵀ M (x - x') instead of the similarity xᵀ M x'.
     longest : float
@@ -55,13 +61,8 @@ class Trained(NamedTuple):
 
     matrices: Matrices
     seconds: float
-    mistakes: np.ndarray
-    updates: np.ndarray
-    queries: np.ndarray
-    examples: np.ndarray
-    checkpoint_mistakes: np.ndarray
-    seen: np.ndarray
     diverged: int
+    counts: Mapping[str, np.ndarray] = MappingProxyType({})
     by_distance: bool = False
     longest: float = math.inf
 
@@ -101,7 +102,7 @@ def online(
     n_tasks = len(examples.names)
     state = state_of(learner, examples, rows, setting)
     draws = setting.rng("queries")
-    counts = np.zeros((4, n_tasks), dtype=np.int64)  # mistakes, updates, queries, triplets
+    counts = {name: np.zeros(n_tasks, dtype=np.int64) for name in BY_TASK}
     wrong_after, seconds, diverged = [np.zeros(1, dtype=np.int64)], 0.0, 0
     longest = 0.0
     for triplets in stream_of(examples, rows, setting):
@@ -113,28 +114,17 @@ def online(
         diverged += int(np.count_nonzero(~np.isfinite(taken.scores)))
         longest = float(np.maximum(longest, np.abs(taken.steps).max()))  # nan stays nan
         for count, marked in zip(
-            counts, (wrong, taken.steps != 0.0, taken.queried, wrong | True), strict=True
+            counts.values(), (wrong, taken.steps != 0.0, taken.queried, wrong | True), strict=True
         ):
             count += np.bincount(triplets.task[marked], minlength=n_tasks)
         wrong_after.append(wrong_after[-1][-1] + np.cumsum(wrong))
     started = time.thread_time()
     state.end()
     seconds += time.thread_time() - started
-    mistakes, updates, queries, seen_of = counts
     after = np.concatenate(wrong_after)
     seen = checkpoints(after.size - 1, setting.protocol["checkpoints"])
-    return Trained(
-        state.matrix,
-        seconds,
-        mistakes,
-        updates,
-        queries,
-        seen_of,
-        after[seen],
-        seen,
-        diverged,
-        longest=longest,
-    )
+    counts |= {"checkpoint_mistakes": after[seen], "seen": seen}
+    return Trained(state.matrix, seconds, diverged, counts, longest=longest)
 
 
 def warm_up(learner: Any, examples: Examples, rows: np.ndarray, setting: Setting) -> None:
@@ -163,25 +153,11 @@ def batch(learner: Any, examples: Examples, rows: np.ndarray, setting: Setting) 
     setting : Setting
     """
     kind = setting.protocol["metric_ranks_by"]
-    if kind not in ("product", "distance"):
-        raise UserError(
-            f"protocol.metric_ranks_by={kind!r} is not known; choose from product, distance"
-        )
+    check_known("protocol.metric_ranks_by", kind, ("product", "distance"))
     X = examples.X[rows]
     X = X.toarray() if isinstance(X, sparse.csr_array) else X
     started = time.thread_time()
     metrics = learner.fit(X, examples.label[rows], examples.task[rows], len(examples.names))
     seconds = time.thread_time() - started
-    none = np.zeros(0, dtype=np.int64)
-    return Trained(
-        matrices=lambda task: metrics[task],
-        seconds=seconds,
-        mistakes=none,
-        updates=none,
-        queries=none,
-        examples=none,
-        checkpoint_mistakes=none,
-        seen=none,
-        diverged=int(not np.all(np.isfinite(metrics))),
-        by_distance=kind == "distance",
-    )
+    diverged = int(not np.all(np.isfinite(metrics)))
+    return Trained(lambda task: metrics[task], seconds, diverged, by_distance=kind == "distance")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import numpy as np
 
-from omtl.data.streams import Tasks
-from omtl.util.errors import UserError
+from omtl.data.streams import Tasks, in_given_order
+from omtl.util.errors import UserError, check_known
 
 SAMPLINGS = ("plain", "stratified", "balanced")
 """The ways to draw training examples."""
@@ -58,15 +61,11 @@ def split(
         If a task has too few examples to leave any for the test, `n_train` is not positive, or
         the sampling is not known.
     """
-    if sampling not in SAMPLINGS:
-        raise UserError(
-            f"protocol.sampling={sampling!r} is not known; choose from {', '.join(SAMPLINGS)}"
-        )
+    check_known("protocol.sampling", sampling, SAMPLINGS)
     if n_train < 1:
         raise UserError(f"protocol.n_train={n_train} must be a positive number")
     train, test = [], []
-    for k, name in enumerate(tasks.names):
-        own = np.flatnonzero(tasks.task == k)
+    for name, own in zip(tasks.names, in_given_order(tasks), strict=True):
         if own.size <= n_train:
             raise UserError(
                 f"task {name!r} has {own.size} examples, of which protocol.n_train={n_train} "
@@ -122,6 +121,27 @@ def folds(
             order = order[np.argsort(tasks.y[train[order]], kind="stable")]
         fold[order] = np.arange(own.size) % n_folds
     return [(train[fold != f], train[fold == f]) for f in range(n_folds)]
+
+
+def split_and_folds(
+    tasks: Tasks, protocol: Mapping[str, Any], rng: Callable[..., np.random.Generator]
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the split of a repeat, and the parts of its cross-validation if there is one.
+
+    Parameters
+    ----------
+    tasks : Tasks
+    protocol : mapping
+        With `n_train` and `sampling` of `split`, and the number of `folds`, 0 for none.
+    rng : callable
+        As in `omtl.protocols.setting.Setting`.
+    """
+    sampling, n_folds = protocol["sampling"], protocol["folds"]
+    train, test = split(tasks, protocol["n_train"], sampling, rng("split"))
+    parts = [(train, test)]
+    if n_folds:
+        parts += folds(tasks, train, n_folds, sampling, rng("folds"))
+    return parts
 
 
 def areas(scores: np.ndarray, y: np.ndarray, task: np.ndarray, n_tasks: int) -> np.ndarray:

@@ -1,5 +1,9 @@
 """Exceptions that the user can fix."""
 
+from __future__ import annotations
+
+from collections.abc import Collection
+
 
 class UserError(Exception):
     """A mistake that the user can fix.
@@ -11,3 +15,19 @@ class UserError(Exception):
 
 class WriteError(UserError):
     """A file cannot be written: the disk is full, or its folder is not writable."""
+
+
+def check_known(name: str, value: object, known: Collection[str]) -> None:
+    """Raise a UserError unless an option has one of the known values.
+
+    Parameters
+    ----------
+    name : str
+        The option, such as ``protocol.loss``, for the message.
+    value : object
+        Its value.
+    known : collection of str
+        The possible values.
+    """
+    if value not in known:
+        raise UserError(f"{name}={value!r} is not known; choose from {', '.join(known)}")

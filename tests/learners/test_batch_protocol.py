@@ -119,7 +119,7 @@ def test_areas_are_those_of_held_out_examples() -> None:
 
     def again(learnt: np.ndarray, held_out: np.ndarray) -> np.ndarray:
         learner = ITL(**unit.algorithm["fixed"])
-        fit = learner.fit(batch.taken(tasks, learnt), np.random.default_rng(0))
+        fit = learner.fit(tasks.taken(learnt), np.random.default_rng(0))
         found = np.full(4, np.nan)
         for k in range(4):
             mine = held_out[tasks.task[held_out] == k]
@@ -149,12 +149,12 @@ def test_training_rows_of_unit_norm() -> None:
     setting = setting_of(experiment.unit(0, 0))
     tasks = setting.tasks
     train, test = split(tasks, 20, "plain", setting.rng("split"))
-    learnt = batch.taken(tasks, train)
+    learnt = tasks.taken(train)
     learnt.X[:] = learnt.X / np.linalg.norm(learnt.X, axis=1, keepdims=True)
     fit = STL(**experiment.algorithm["fixed"]).fit(learnt, np.random.default_rng(0))
     np.testing.assert_allclose(
         compute(experiment.unit(0, 0)).arrays["auc"][0],
-        batch.areas_of(fit, batch.taken(tasks, test)),
+        batch.areas_of(fit, tasks.taken(test)),
     )
 
 
