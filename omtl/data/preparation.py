@@ -75,7 +75,7 @@ def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
 
 
 @dataclass(frozen=True)
-class Fed:
+class PreparedData:
     """A data set prepared for learners.
 
     Parameters
@@ -86,14 +86,14 @@ class Fed:
         Squared norms of the whole rows.
     sha256 : str
         Hash of the whole rows, labels and tasks.
-    is_lean : bool
+    is_reduced : bool
         Whether such features were dropped.
     """
 
     tasks: Tasks
     square_norm: np.ndarray
     sha256: str
-    is_lean: bool = False
+    is_reduced: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -101,7 +101,7 @@ class Fed:
         return _bytes_of(self.tasks.X) + self.square_norm.nbytes
 
 
-def fed(tasks: Tasks) -> Fed:
+def prepared_data(tasks: Tasks) -> PreparedData:
     """Return prepared tasks in the form for learners.
 
     If each example is played once, a feature that occurs in a single example changes no score: it
@@ -109,18 +109,18 @@ def fed(tasks: Tasks) -> Fed:
     that the most used weights lie together in memory.
     """
     square_norm = square_norms(tasks.X)
-    lean = tasks
+    reduced = tasks
     if isinstance(tasks.X, sparse.csr_array):
         rows_with = np.bincount(tasks.X.indices, minlength=tasks.X.shape[1])
         common_first = np.argsort(-rows_with, kind="stable")
         kept = sparse.csr_array(tasks.X[:, common_first[: np.count_nonzero(rows_with > 1)]])
         kept.sort_indices()
-        lean = replace(tasks, X=kept)
-    is_lean = lean.X.shape[1] < tasks.X.shape[1]
-    return Fed(lean, square_norm, tasks.sha256, is_lean)
+        reduced = replace(tasks, X=kept)
+    is_reduced = reduced.X.shape[1] < tasks.X.shape[1]
+    return PreparedData(reduced, square_norm, tasks.sha256, is_reduced)
 
 
-def read_only(source: Fed) -> Fed:
+def read_only(source: PreparedData) -> PreparedData:
     """Return a read-only copy: NumPy refuses a learner that changes its rows."""
     tasks = source.tasks
     X: np.ndarray | sparse.csr_array = tasks.X
@@ -140,7 +140,7 @@ def _locked(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def in_order(source: Fed, stream: Stream) -> tuple[Examples, Stream]:
+def in_order(source: PreparedData, stream: Stream) -> tuple[Examples, Stream]:
     """Return the examples in stream order, and the stream over them.
 
     Memory is then read from front to back, which makes a play several times faster. Data above

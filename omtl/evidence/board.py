@@ -22,7 +22,7 @@ from omtl.evidence.one_data_set import baselines, label_of, tuned
 from omtl.experiment.composition import composed, experiment_of
 from omtl.experiment.config import choose, load_option, options
 from omtl.experiment.experiment import Experiment
-from omtl.experiment.loading import load_fed
+from omtl.experiment.loading import load_prepared
 from omtl.experiment.unit import Result, Unit
 from omtl.measures.metrics import METRICS
 from omtl.tables.plan import Cell
@@ -180,7 +180,7 @@ def stream_of(unit: Unit, data: str) -> str:
     unit : Unit
         The first repeat's.
     data : str
-        The hash of the rows that it is fed (`Fed.sha256`).
+        The hash of its rows (`PreparedData.sha256`).
     """
     options = ("dataset", "protocol", "seed", "repeat", "draw")
     return _hash({name: unit.identity[name] for name in options} | {"data": data})
@@ -334,7 +334,7 @@ def data_facts(board: Board, store: Store) -> pd.DataFrame:
             continue
         config = board.composed(dataset)
         about = board.config["data"].get(dataset, {})
-        tasks = load_fed(config["dataset"], board.asked.seed, units[0].draw).tasks
+        tasks = load_prepared(config["dataset"], board.asked.seed, units[0].draw).tasks
         rows.append(
             {
                 "dataset": dataset,

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any
 
 import data_fetchers
-from omtl.data.preparation import Fed, fed, prepare
+from omtl.data.preparation import PreparedData, prepare, prepared_data
 from omtl.data.rows import square_norms
 from omtl.experiment.dataset_options import check_options
 from omtl.util.errors import UserError
@@ -31,7 +31,7 @@ def files_of(dataset: dict[str, Any]) -> dict[str, str]:
     return {file.path: file.sha256 for file in module.FILES}
 
 
-_LOADED: dict[str, Future[Fed | UserError]] = {}
+_LOADED: dict[str, Future[PreparedData | UserError]] = {}
 _LOOKING = Lock()
 
 ROOM = 2**28
@@ -40,10 +40,12 @@ ROOM = 2**28
 _LOADS: list[str] = []
 
 
-def load_fed(dataset: dict[str, Any], seed: int, draw: int, is_lean: bool = True) -> Fed:
+def load_prepared(
+    dataset: dict[str, Any], seed: int, draw: int, is_reduced: bool = True
+) -> PreparedData:
     """Return a data set prepared for learners; recently used ones stay in memory.
 
-    If it is not lean, it has all features, including those of a single example.
+    If it is not reduced, it has all features, including those of a single example.
 
     Raises
     ------
@@ -56,7 +58,7 @@ def load_fed(dataset: dict[str, Any], seed: int, draw: int, is_lean: bool = True
     if synthetic:
         options["rng"] = generator(seed, of="draw", dataset=dataset["name"], draw=draw)
     drawn = [seed, draw] if synthetic else []
-    name = json.dumps([dataset, files_of(dataset), *drawn, is_lean], sort_keys=True)
+    name = json.dumps([dataset, files_of(dataset), *drawn, is_reduced], sort_keys=True)
     with _LOOKING:
         entry = _LOADED.pop(name, None)
         is_new = entry is None
@@ -64,7 +66,7 @@ def load_fed(dataset: dict[str, Any], seed: int, draw: int, is_lean: bool = True
     if is_new:  # requests for other data sets do not wait
         _LOADS.append(dataset["name"])
         try:
-            entry.set_result(_load(module, options, dataset, is_lean))
+            entry.set_result(_load(module, options, dataset, is_reduced))
         except BaseException as fault:
             with _LOOKING:
                 del _LOADED[name]
@@ -86,7 +88,7 @@ def _make_room() -> None:
     """Drop the least recently used data sets until the cache fits."""
     with _LOOKING:
         entries = [(name, entry.result()) for name, entry in _LOADED.items() if entry.done()]
-        size = {name: one.nbytes for name, one in entries if isinstance(one, Fed)}
+        size = {name: one.nbytes for name, one in entries if isinstance(one, PreparedData)}
         for name in [*size][:-1]:
             if sum(size.values()) <= ROOM:
                 return
@@ -94,14 +96,18 @@ def _make_room() -> None:
 
 
 def _load(
-    module: Any, options: dict[str, Any], dataset: dict[str, Any], is_lean: bool
-) -> Fed | UserError:
+    module: Any, options: dict[str, Any], dataset: dict[str, Any], is_reduced: bool
+) -> PreparedData | UserError:
     """Load and prepare; return an error, so that it occurs once and not in each unit."""
     try:
         check_options(data_fetchers.options_of(module), options, dataset["name"])
         tasks = data_fetchers.load_module(module, options)
         tasks = prepare(tasks, dataset["normalise"], dataset["bias"])
-        return fed(tasks) if is_lean else Fed(tasks, square_norms(tasks.X), tasks.sha256)
+        return (
+            prepared_data(tasks)
+            if is_reduced
+            else PreparedData(tasks, square_norms(tasks.X), tasks.sha256)
+        )
     except UserError as fault:
         return fault
     except (TypeError, ValueError) as fault:

@@ -21,7 +21,7 @@ from omtl.data.preparation import read_only
 from omtl.experiment.code import code_version, package_versions
 from omtl.experiment.config import FOREIGN, TARGET, grid_points
 from omtl.experiment.host import host
-from omtl.experiment.loading import files_of, load_fed, module_of
+from omtl.experiment.loading import files_of, load_prepared, module_of
 from omtl.kernel.not_compiled import REFUSALS, why
 from omtl.protocols.setting import Setting
 from omtl.sklearn.parameters import ANY, TABLE
@@ -263,7 +263,7 @@ def setting_of(unit: Unit) -> Setting:
         "repeat": unit.repeat,
         "draw": unit.draw,
     }
-    source = load_fed(unit.dataset, unit.seed, unit.draw, is_lean=not unit.foreign)
+    source = load_prepared(unit.dataset, unit.seed, unit.draw, is_reduced=not unit.foreign)
     return Setting(
         source=read_only(source) if unit.is_own else source,
         protocol=unit.protocol,

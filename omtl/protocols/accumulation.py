@@ -136,15 +136,15 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     Raises
     ------
     UserError
-        If a row is empty, or a feature was dropped (`omtl.data.preparation.fed`), so that norms of
-        weights are incomplete.
+        If a row is empty, or a feature was dropped (`omtl.data.preparation.prepared_data`), so that
+        norms of weights are incomplete.
     """
     source = setting.source
     here = square_norms(source.tasks.X)
     if not np.allclose(here, source.square_norm, rtol=1e-9, atol=0.0) or not here.all():
         raise UserError(
             "protocol accumulation: the data set has empty rows, or features of one example alone, "
-            "which are not fed; it needs a data set without, as norms of the weights miss them"
+            "which are dropped; it needs a data set without, as norms of the weights miss them"
         )
     examples, stream, shape = setting.played()
     found = [measure(learner, examples, stream, shape) for learner in learners]

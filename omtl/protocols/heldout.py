@@ -12,7 +12,7 @@ from scipy import sparse
 
 from omtl.data import streams
 from omtl.data.examples import Examples
-from omtl.data.preparation import Fed, in_order, scaled
+from omtl.data.preparation import PreparedData, in_order, scaled
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.inlining import loop
 from omtl.kernel.play import Trace, play
@@ -68,16 +68,16 @@ class Part:
         return self.examples.task[self.held_out]
 
 
-def taken(source: Fed, which: np.ndarray, unit_rows: bool) -> Fed:
+def taken(source: PreparedData, which: np.ndarray, unit_rows: bool) -> PreparedData:
     """Return some of the examples, optionally divided by their norms."""
     some, square_norm = source.tasks.taken(which), source.square_norm[which]
     if unit_rows:
         scale = 1.0 / np.sqrt(np.where(square_norm > 0.0, square_norm, 1.0))
         some, square_norm = scaled(some, scale), square_norm * scale**2
-    return Fed(some, square_norm, source.sha256)
+    return PreparedData(some, square_norm, source.sha256)
 
 
-def together(one: Fed, other: Fed) -> Fed:
+def together(one: PreparedData, other: PreparedData) -> PreparedData:
     """Return the examples of both, those of the first one first."""
     a, b = one.tasks, other.tasks
     both = [a.X, b.X]
@@ -87,7 +87,7 @@ def together(one: Fed, other: Fed) -> Fed:
         y=np.concatenate([a.y, b.y]),
         task=np.concatenate([a.task, b.task]),
     )
-    return Fed(tasks, np.concatenate([one.square_norm, other.square_norm]), one.sha256)
+    return PreparedData(tasks, np.concatenate([one.square_norm, other.square_norm]), one.sha256)
 
 
 def part_of(setting: Setting, number: int, learnt: np.ndarray, held_out: np.ndarray) -> Part:

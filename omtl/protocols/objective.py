@@ -180,13 +180,14 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     Raises
     ------
     UserError
-        If a feature was dropped (`omtl.data.preparation.fed`): norms of weights are incomplete.
+        If a feature was dropped (`omtl.data.preparation.prepared_data`): norms of weights are
+        incomplete.
     """
     source = setting.source
     if not np.allclose(square_norms(source.tasks.X), source.square_norm, rtol=1e-9, atol=0.0):
         raise UserError(
-            "protocol objective: the data set has features of one example alone, which are not "
-            "fed; it needs a data set without such features, as norms of the weights miss them"
+            "protocol objective: the data set has features of one example alone, which are "
+            "dropped; it needs a data set without such features, as norms of the weights miss them"
         )
     examples, stream, shape = setting.played()
     found = [measure(learner, examples, stream, shape) for learner in learners]

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from omtl.data.examples import Examples
-from omtl.data.preparation import Fed
+from omtl.data.preparation import PreparedData
 from omtl.data.rows import square_norms
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
@@ -96,20 +96,21 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     }
 
 
-def whole(source: Fed) -> Fed:
-    """Return a data set with the lengths of the features that it is fed without.
+def whole(source: PreparedData) -> PreparedData:
+    """Return a data set with the lengths of the features that were dropped.
 
-    They count when an example is met again (`omtl.data.preparation.fed`). As no other example has
-    them, one more feature per example, with the length of what was dropped, gives all products.
+    They count when an example is met again (`omtl.data.preparation.prepared_data`). As no other
+    example has them, one more feature per example, with the length of what was dropped, gives all
+    products.
     """
-    if not source.is_lean:
+    if not source.is_reduced:
         return source
     tasks = source.tasks
     dropped = np.sqrt(np.maximum(source.square_norm - square_norms(tasks.X), 0.0))
     X = sparse.csr_array(sparse.hstack([tasks.X, sparse.diags_array(dropped)]))
     X.eliminate_zeros()
     X.sort_indices()
-    return replace(source, tasks=replace(tasks, X=X), is_lean=False)
+    return replace(source, tasks=replace(tasks, X=X), is_reduced=False)
 
 
 def rehearse(

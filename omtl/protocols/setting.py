@@ -11,7 +11,7 @@ import numpy as np
 from omtl.data import streams
 from omtl.data.examples import Examples
 from omtl.data.networks import mixing_matrix
-from omtl.data.preparation import Fed, in_order
+from omtl.data.preparation import PreparedData, in_order
 from omtl.data.rows import SparseRows
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.rules import Shape
@@ -24,7 +24,7 @@ class Setting:
 
     Parameters
     ----------
-    source : Fed
+    source : PreparedData
         The data set prepared for learners.
     protocol : mapping
         Resolved config of the group ``protocol``.
@@ -37,7 +37,7 @@ class Setting:
         The repeat's number.
     """
 
-    source: Fed
+    source: PreparedData
     protocol: Mapping[str, Any]
     network: Mapping[str, Any] | None
     rng: Callable[..., np.random.Generator]
@@ -83,10 +83,10 @@ class Setting:
 
     def _rounds(self) -> Stream:
         run_out = self.protocol.get("run_out", "sit_out")
-        if run_out == "again" and self.source.is_lean:
+        if run_out == "again" and self.source.is_reduced:
             raise UserError(
                 "protocol.run_out=again: examples that come again need the features that one "
-                "example alone has, which sparse rows are fed without; use sit_out"
+                "example alone has, which sparse rows lack; use sit_out"
             )
         return self.in_rounds(streams.shuffled(self.tasks, self.rng("shuffle"), run_out))
 

@@ -131,10 +131,10 @@ def _of_units(table: Table, scored: Scored, request: Request, run: Run | None) -
     units = experiment.repeats(request.seed, request.n_repeats(table.description))
     identity = units[0].identity
     stored: list[Result] = []
-    fed = [scored.data_sha256]
+    hashes = [scored.data_sha256]
     if run is None:
         stored = [result for unit in units if (result := request.store.load(unit)) is not None]
-        fed = sorted({result.facts["data_sha256"] for result in stored})
+        hashes = sorted({result.facts["data_sha256"] for result in stored})
     hosts: list[Any] = [] if run is None else [run.machine.get("host", {"cpu": run.meta["cpu"]})]
     for result in stored:
         host = result.facts.get("host", "not recorded: stored before hosts were recorded")
@@ -152,7 +152,7 @@ def _of_units(table: Table, scored: Scored, request: Request, run: Run | None) -
             "repeats": [unit.repeat for unit in units],
             "draws": sorted({unit.draw for unit in units}),
         },
-        "data": {"files_sha256": identity["files"], "fed_sha256": fed},
+        "data": {"files_sha256": identity["files"], "rows_sha256": hashes},
         "code": {
             experiment.algorithm["learner"]: identity["code"]["learner"],
             experiment.dataset["name"]: identity["code"]["data"],

@@ -19,7 +19,7 @@ from omtl.evidence.board import Asked, Board, as_cells, cells, code_of_learner, 
 from omtl.experiment.code import code_of
 from omtl.experiment.config import load_option, option_files, text_of
 from omtl.experiment.host import host
-from omtl.experiment.loading import load_fed
+from omtl.experiment.loading import load_prepared
 from omtl.experiment.unit import compute
 from omtl.util import user_folder
 from omtl.util.errors import UserError
@@ -133,7 +133,7 @@ def replayed(content: Mapping[str, Any], board: Board) -> tuple[list[str], bool]
         experiment = board.experiment(row["dataset"], name)
         first, unit = (experiment.unit(board.asked.seed, one) for one in (0, repeat))
         if row["stream"] != stream_of(
-            first, load_fed(first.dataset, first.seed, first.draw).sha256
+            first, load_prepared(first.dataset, first.seed, first.draw).sha256
         ):
             told.append(f"outdated: {row['dataset']}: its data or options changed since")
             continue

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from omtl.data.examples import Examples
 from omtl.data.networks import mixing_matrix, modes
-from omtl.data.preparation import Fed, in_order
+from omtl.data.preparation import PreparedData, in_order
 from omtl.data.rows import SparseRows, square_norms
 from omtl.data.streams import Stream, Tasks, checkpoints
 from omtl.kernel.loop import run
@@ -269,8 +269,8 @@ def ready(kernel: Kernel, X: streams.Rows, y: np.ndarray, n_tasks: int) -> Play:
     """Return the kernel's play of examples that are dealt to tasks."""
     tasks = streams.tasks_of(X, y, n_tasks)
     stream = streams.one_by_one(y.size) if n_tasks == 1 else kernel.stream(tasks)
-    # As they are: `fed` would drop features that one example alone has.
-    examples, ordered = in_order(Fed(tasks, square_norms(X), ""), stream)
+    # As they are: `prepared_data` would drop features that one example alone has.
+    examples, ordered = in_order(PreparedData(tasks, square_norms(X), ""), stream)
     shape = Shape(
         n_tasks,
         X.shape[1],

@@ -1,4 +1,4 @@
-"""Synthetic data that all contenders are fed, and streams of it."""
+"""Synthetic data for all contenders, and streams of it."""
 
 from __future__ import annotations
 

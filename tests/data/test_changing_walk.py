@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import data_fetchers
-from omtl.data.preparation import fed, prepare
+from omtl.data.preparation import prepare, prepared_data
 from omtl.data.streams import Tasks
 from omtl.protocols.given_order import GivenOrder
 from omtl.util.errors import UserError
@@ -29,7 +29,7 @@ def stream_of(tasks: Tasks, **protocol: Any) -> Any:
         assert of == "deal"  # nothing is shuffled
         return np.random.default_rng(0)
 
-    return GivenOrder(fed(prepare(tasks)), PROTOCOL | protocol, None, rng).stream
+    return GivenOrder(prepared_data(prepare(tasks)), PROTOCOL | protocol, None, rng).stream
 
 
 def test_labels_are_those_of_the_weights_where_nothing_changes() -> None:

@@ -15,7 +15,7 @@ from scipy.io import savemat
 import data_fetchers
 from data_fetchers import isolet
 from data_fetchers.isolet import Classes
-from omtl.data.preparation import fed, prepare
+from omtl.data.preparation import prepare, prepared_data
 from omtl.util.errors import UserError
 
 
@@ -125,7 +125,7 @@ def test_counts_are_checked_whatever_is_chosen(
 @pytest.mark.parametrize("X", [np.eye(3), sparse.csr_array(np.eye(3))])
 def test_classes_are_prepared_as_tasks_are_and_have_no_signs(X: object) -> None:
     classes = Classes(X, np.array([1, 2, 2]), np.array([0, 0, 1]), ("a", "b"))
-    source = fed(prepare(classes, "unit", bias=True))
+    source = prepared_data(prepare(classes, "unit", bias=True))
     assert isinstance(source.tasks, Classes)
     assert source.tasks.label.tolist() == [1, 2, 2]
     with pytest.raises(UserError, match=r"a, b have classes instead of labels of -1 and \+1"):

@@ -8,7 +8,7 @@ from miniature import SMALL_WALK, small
 
 from omtl.datasets import load, names
 from omtl.experiment.config import options
-from omtl.experiment.loading import load_fed
+from omtl.experiment.loading import load_prepared
 from omtl.experiment.unit import compute
 from omtl.sklearn import Perceptron
 from omtl.util.errors import UserError
@@ -17,11 +17,11 @@ from omtl.util.errors import UserError
 def test_the_arrays_are_those_that_the_harness_plays() -> None:
     """Before the features are left out that a single example has."""
     experiment = small("pm")
-    fed = load_fed(experiment.dataset, 0, 0)
+    source = load_prepared(experiment.dataset, 0, 0)
     data = load("random_walk", **experiment.dataset["options"])
-    np.testing.assert_array_equal(data.y, fed.tasks.y)
-    assert data.X.shape == (len(data), fed.tasks.X.shape[1])
-    assert data.task_names == fed.tasks.names
+    np.testing.assert_array_equal(data.y, source.tasks.y)
+    assert data.X.shape == (len(data), source.tasks.X.shape[1])
+    assert data.task_names == source.tasks.names
     assert data.n_tasks == len(set(data.task.tolist()))
 
 

@@ -13,7 +13,7 @@ from learner_cases import THOROUGH, Case, cases, compare, life
 from profiles import powers
 
 from omtl.data.examples import examples_of
-from omtl.data.preparation import fed, in_order
+from omtl.data.preparation import in_order, prepared_data
 from omtl.data.streams import Stream, Tasks, lifelong
 from omtl.kernel.loop import run_compiled
 from omtl.kernel.play import new_trace, play
@@ -182,12 +182,12 @@ def test_features_of_one_example_may_be_left_out(learner: Any) -> None:
         np.hstack([X, np.diag(rng.normal(size=len(X)))]), *(case.tasks.y, case.tasks.task, "abc")
     )
     whole = case._replace(tasks=tasks).sparse
-    lean = fed(whole.tasks)
-    assert lean.tasks.X.shape[1] <= 12
-    examples, stream = in_order(lean, case.stream)
+    reduced = prepared_data(whole.tasks)
+    assert reduced.tasks.X.shape[1] <= 12
+    examples, stream = in_order(reduced, case.stream)
     traces = [
         play(learner, examples_of(whole.tasks), whole.stream, whole.shape)[0],
-        play(learner, examples, stream, whole._replace(tasks=lean.tasks).shape)[0],
+        play(learner, examples, stream, whole._replace(tasks=reduced.tasks).shape)[0],
     ]
     for one, other in zip(*traces, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9)

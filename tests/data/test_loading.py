@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from omtl.data.preparation import Fed
+from omtl.data.preparation import PreparedData
 from omtl.experiment import loading
 from omtl.experiment.config import load_option
 
@@ -16,14 +16,14 @@ def loads(monkeypatch: pytest.MonkeyPatch, room: float, draws: list[int]) -> int
     """Return how often data are loaded when draws are asked for; `room` is in data sets."""
     dataset = load_option("dataset", "random_walk")
     monkeypatch.setattr(loading, "_LOADED", {})
-    size = loading.load_fed(dataset, 0, draws[0]).nbytes
+    size = loading.load_prepared(dataset, 0, draws[0]).nbytes
     monkeypatch.setattr(loading, "_LOADED", {})
     monkeypatch.setattr(loading, "ROOM", room * size)
     before = loading.times_loaded()
     for draw in draws:
-        loading.load_fed(dataset, 0, draw)
+        loading.load_prepared(dataset, 0, draw)
     held = [entry.result() for entry in loading._LOADED.values()]
-    assert sum(one.nbytes for one in held if isinstance(one, Fed)) <= max(1.0, room) * size
+    assert sum(one.nbytes for one in held if isinstance(one, PreparedData)) <= max(1.0, room) * size
     return loading.times_loaded() - before
 
 
@@ -41,7 +41,7 @@ def test_what_was_not_asked_for_longest_goes(monkeypatch: pytest.MonkeyPatch) ->
 def test_who_asks_for_another_data_set_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who asks for the one that is being loaded waits, and it is loaded once."""
     dataset = load_option("dataset", "random_walk")
-    there = loading.load_fed(dataset, 0, 0)
+    there = loading.load_prepared(dataset, 0, 0)
     monkeypatch.setattr(loading, "_LOADED", dict(loading._LOADED))
     begun, go_on = Event(), Event()
     load = loading._load
@@ -54,9 +54,9 @@ def test_who_asks_for_another_data_set_does_not_wait(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(loading, "_load", slow)
     before = loading.times_loaded()
     with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(loading.load_fed, dataset, 0, 77) for _ in range(2)]
+        asked = [pool.submit(loading.load_prepared, dataset, 0, 77) for _ in range(2)]
         assert begun.wait(60)
-        assert loading.load_fed(dataset, 0, 0) is there
+        assert loading.load_prepared(dataset, 0, 0) is there
         go_on.set()
         assert asked[0].result() is asked[1].result()
     assert loading.times_loaded() == before + 1
@@ -74,5 +74,5 @@ def test_what_was_interrupted_is_loaded_when_it_is_asked_for_again(
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(loading, "_load", interrupted)
-        loading.load_fed(dataset, 0, 78)
-    assert loading.load_fed(dataset, 0, 78).nbytes > 0
+        loading.load_prepared(dataset, 0, 78)
+    assert loading.load_prepared(dataset, 0, 78).nbytes > 0

@@ -11,7 +11,7 @@ from data_sets import real
 
 import data_fetchers
 from omtl.data.networks import mixing_matrix
-from omtl.data.preparation import fed
+from omtl.data.preparation import prepared_data
 from omtl.experiment.config import load_option
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.omtl import OMTLLogDet
@@ -26,7 +26,9 @@ def setting(seed: int = 0, **protocol: Any) -> Setting:
     """Return a repeat on a draw of the paper's toy."""
     tasks = data_fetchers.load("opposed_tasks", rng=np.random.default_rng(seed))
     config = {**load_option("protocol", "queries"), **protocol}
-    return Setting(fed(tasks), config, None, lambda of, **axes: generator(seed, of=of, **axes))
+    return Setting(
+        prepared_data(tasks), config, None, lambda of, **axes: generator(seed, of=of, **axes)
+    )
 
 
 def test_counts_are_of_all_examples_once() -> None:

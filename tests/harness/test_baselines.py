@@ -8,7 +8,7 @@ from scipy import sparse
 from small_tables import BASELINES
 
 from omtl.data.examples import examples_of
-from omtl.data.preparation import fed, in_order
+from omtl.data.preparation import in_order, prepared_data
 from omtl.data.streams import Tasks, in_given_order, rounds, rounds_of
 from omtl.experiment.config import load_option, named_reading
 from omtl.experiment.unit import new_learner
@@ -36,15 +36,15 @@ def test_features_of_one_example_alone_do_not_matter(name: str) -> None:
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=60) > 0, 1.0, -1.0)
     whole = tasks_of(sparse.csr_array(np.hstack([X, own])), y, task)
     stream = rounds(whole, np.random.default_rng(1), np.random.default_rng(2))
-    lean, ordered = in_order(fed(whole), stream)
-    assert lean.rows.indices.max() < 8
+    reduced, ordered = in_order(prepared_data(whole), stream)
+    assert reduced.rows.indices.max() < 8
     algorithm = load_option("algorithm", name)
     for point in ({"eta": 0.3}, {"r": 0.5}, {}):
         if set(point) == set(algorithm["grid"]):
             learner = new_learner(algorithm, algorithm["fixed"] | point)
     shapes = [Shape(3, n, np.eye(1), sparse=True) for n in (68, 8)]
     one, _ = play(learner, examples_of(whole), stream, shapes[0])
-    other, _ = play(learner, lean, ordered, shapes[1])
+    other, _ = play(learner, reduced, ordered, shapes[1])
     np.testing.assert_array_equal(one.mistakes, other.mistakes)
     np.testing.assert_array_equal(one.updates, other.updates)
     np.testing.assert_allclose(one.checkpoint_loss, other.checkpoint_loss, rtol=1e-9)

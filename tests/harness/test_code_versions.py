@@ -68,22 +68,22 @@ def test_a_network_counts_by_what_it_is_and_not_by_its_name() -> None:
 
 
 def test_foreign_learners_are_known_by_their_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whose modules are in the key, and who are fed rows that are not lean."""
+    """Whose modules are in the key, and whose rows are not reduced."""
     ours = small("pm").unit(0, 0)
     target = {TARGET: "sklearn.linear_model.SGDClassifier"}
     theirs = replace(ours, algorithm={**ours.algorithm, "learner": FOREIGN, "fixed": target})
     assert (ours.foreign, theirs.foreign) == ((), ("sklearn.linear_model",))
-    lean: list[bool] = []
+    reduced: list[bool] = []
 
-    def fed(*_: Any, is_lean: bool) -> None:
-        lean.append(is_lean)
+    def load(*_: Any, is_reduced: bool) -> None:
+        reduced.append(is_reduced)
         raise UserError("enough")
 
-    monkeypatch.setattr("omtl.experiment.unit.load_fed", fed)
+    monkeypatch.setattr("omtl.experiment.unit.load_prepared", load)
     for unit in (ours, theirs):
         with pytest.raises(UserError, match="enough"):
             setting_of(unit)
-    assert lean == [True, False]
+    assert reduced == [True, False]
 
 
 class AROW:

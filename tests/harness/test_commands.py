@@ -157,9 +157,9 @@ def test_a_cell_is_made_alone_and_explained(store: Store, monkeypatch: pytest.Mo
     assert list(after["units"].values()) == [unit.key for unit in units]
     assert after["seeds"]["repeats"] == [0, 1]
     assert after["made on"][0]["packages"]["numpy"] == np.__version__
-    fed = {store.load(unit).facts["data_sha256"] for unit in units}
-    assert after["data"]["fed_sha256"] == sorted(fed)
-    assert len(fed) == 2
+    hashes = {store.load(unit).facts["data_sha256"] for unit in units}
+    assert after["data"]["rows_sha256"] == sorted(hashes)
+    assert len(hashes) == 2
     options = _main.parser().parse_args(shlex.split(after["command"])[1:])
     assert (options.table, options.cell, options.repeats) == ("dom-table1", name, 2)
 

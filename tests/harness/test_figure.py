@@ -18,7 +18,7 @@ from omtl.compute.store import Store
 from omtl.experiment import unit
 from omtl.experiment.config import named_reading
 from omtl.experiment.descriptions import FigureDescription
-from omtl.experiment.loading import load_fed
+from omtl.experiment.loading import load_prepared
 from omtl.experiment.unit import compute
 from omtl.figures import drawing, plan
 from omtl.figures.numbers import drawn_rows, frame, show_figure
@@ -113,8 +113,8 @@ def test_numbers_are_those_of_the_store(store: Store, tmp_path: Path) -> None:
     assert [r["y"] for r in rows if r["kind"] == "published"] == ["12.95", "6.03"]
     effect = [r for r in rows if r["panel"] == "b" and r["kind"] == "run"]
     assert [r["x"] for r in effect] == ["0", "2", "8", "0", "0.5", "1"]
-    fed = load_fed(unit.dataset, 0, 0)
-    star = dom.b_star(comparators.best_fixed(fed.tasks).weights)
+    source = load_prepared(unit.dataset, 0, 0)
+    star = dom.b_star(comparators.best_fixed(source.tasks).weights)
     references = [r for r in rows if r["kind"] == "reference"]
     assert float(references[0]["x"]) == pytest.approx(star, rel=1e-5)
     assert [r["label"].partition(", ")[2] or r["label"] for r in references] == [
@@ -178,7 +178,7 @@ def test_data_gone_since(store: Store, tmp_path: Path, monkeypatch: pytest.Monke
         raise DataMissing("gone")
 
     for module in (hindsight, unit):
-        monkeypatch.setattr(module, "load_fed", gone)
+        monkeypatch.setattr(module, "load_prepared", gone)
     shown = show_figure(plan_figure("tiny", READING), Request(repeats=1, store=store))
     assert [len(panel.parts) for panel in shown] == [1, 2, 0]
     assert shown[1].parts[0].notes == ("no b*: gone",)

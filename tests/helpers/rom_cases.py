@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from learner_cases import Case
 from profiles import powers
 
-from omtl.data.preparation import Fed
+from omtl.data.preparation import PreparedData
 from omtl.data.streams import Stream, Tasks
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.protocols.setting import Setting
@@ -120,8 +120,8 @@ LEARNERS = {
 }
 
 
-def setting(source: Fed) -> Setting:
-    """Return a repeat on fed data."""
+def setting(source: PreparedData) -> Setting:
+    """Return a repeat on prepared data."""
     protocol = {"stream": "rounds", "checkpoints": 5}
     return Setting(
         source, protocol, {"topology": "full"}, lambda *_, **__: np.random.default_rng(0)

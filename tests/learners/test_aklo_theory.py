@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from omtl.data.examples import examples_of
-from omtl.data.preparation import fed
+from omtl.data.preparation import prepared_data
 from omtl.data.streams import Tasks, lifelong
 from omtl.kernel.play import play
 from omtl.learners.lifelong import AKLO, OGD
@@ -104,7 +104,7 @@ def test_measured_is_that_of_a_plain_transcription(
 def setting(case: Case) -> Setting:
     """Return a repeat of a case."""
     rng = np.random.default_rng
-    return Setting(fed(case.tasks), {"stream": "lifelong"}, {}, lambda *_, **__: rng(3))
+    return Setting(prepared_data(case.tasks), {"stream": "lifelong"}, {}, lambda *_, **__: rng(3))
 
 
 def test_protocol_keeps_what_was_measured() -> None:

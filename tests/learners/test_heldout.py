@@ -13,7 +13,7 @@ from learner_cases import THOROUGH
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
-from omtl.data.preparation import fed, with_unit_rows
+from omtl.data.preparation import prepared_data, with_unit_rows
 from omtl.data.rows import SparseRows
 from omtl.data.streams import Tasks
 from omtl.experiment.config import load_option
@@ -52,7 +52,7 @@ def setting_for(tasks: Tasks, **changed: Any) -> Setting:
     """Return a repeat of the protocol on tasks."""
     protocol = {**load_option("protocol", "heldout"), "n_train": 20, **changed}
     return Setting(
-        source=fed(tasks),
+        source=prepared_data(tasks),
         protocol=protocol,
         network=None,
         rng=lambda of, **m: generator(1, of=of, **m),
@@ -265,7 +265,7 @@ def test_features_of_one_example_stay_in_its_norm() -> None:
     """Dropped features count in the norms by which training examples are divided."""
     tasks = some_tasks()
     own = np.diag(np.full(tasks.y.size, 2.0))
-    wide = fed(replace(tasks, X=sparse.csr_array(np.hstack([tasks.X, own]))))
+    wide = prepared_data(replace(tasks, X=sparse.csr_array(np.hstack([tasks.X, own]))))
     assert wide.tasks.X.shape[1] == 6
     taken = heldout.taken(wide, np.arange(5), unit_rows=True)
     expected = tasks.X[:5] / np.sqrt((tasks.X[:5] ** 2).sum(axis=1) + 4.0)[:, None]

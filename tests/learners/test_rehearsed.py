@@ -10,7 +10,7 @@ from learner_cases import life
 from scipy import sparse
 
 from omtl.data.examples import examples_of
-from omtl.data.preparation import fed
+from omtl.data.preparation import prepared_data
 from omtl.data.streams import Tasks
 from omtl.learners.lifelong import AKLO, OGD
 from omtl.protocols import cumulative, rehearsed
@@ -26,7 +26,7 @@ SAMPLES = [AKLO(0.01, sample=True, uniform=uniform) for uniform in (False, True)
 def setting_for(tasks: Tasks, **changed: Any) -> Setting:
     """Return a repeat of the protocol on tasks."""
     return Setting(
-        source=fed(tasks),
+        source=prepared_data(tasks),
         protocol={"stream": "lifelong", "checkpoints": 10} | changed,
         network=None,
         rng=lambda of, **more: generator(1, of=of, **more),
@@ -107,18 +107,18 @@ def test_arrays_are_those_of_a_play() -> None:
 
 
 def test_features_of_one_example_count() -> None:
-    """An example that is met again has them, though they are not fed."""
+    """An example that is met again has them, though they are dropped."""
     tasks = life((15, 15, 15), 3).tasks
     X = np.hstack([tasks.X, np.diag(np.linspace(0.5, 3.0, 45)), np.diag(np.ones(45))])
-    lean = setting_for(Tasks(sparse.csr_array(X), tasks.y, tasks.task, tasks.names))
-    assert lean.source.is_lean
-    found = rehearsed.whole(lean.source).tasks.X
+    reduced = setting_for(Tasks(sparse.csr_array(X), tasks.y, tasks.task, tasks.names))
+    assert reduced.source.is_reduced
+    found = rehearsed.whole(reduced.source).tasks.X
     np.testing.assert_allclose((found @ found.T).toarray(), X @ X.T, atol=1e-12)
     dense = setting_for(Tasks(X, tasks.y, tasks.task, tasks.names))
-    assert not dense.source.is_lean
+    assert not dense.source.is_reduced
     learners = [AKLO(0.01, clip=1), AKLO(0.01, uniform=True)]
     np.testing.assert_array_equal(
-        rehearsed.play_grid(learners, lean)["mistakes"],
+        rehearsed.play_grid(learners, reduced)["mistakes"],
         rehearsed.play_grid(learners, dense)["mistakes"],
     )
 

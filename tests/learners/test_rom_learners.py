@@ -23,7 +23,7 @@ from profiles import powers
 from scipy import sparse
 
 from omtl.data.examples import examples_of
-from omtl.data.preparation import fed, in_order
+from omtl.data.preparation import in_order, prepared_data
 from omtl.data.streams import Tasks, rounds
 from omtl.kernel.exponential import find_exponential
 from omtl.kernel.inlining import OPTIONS
@@ -132,14 +132,14 @@ def test_features_of_one_example_may_be_left_out(learner: Any) -> None:
     X = case.tasks.X * (rng.random(case.tasks.X.shape) < 0.3)
     own = np.diag(rng.normal(size=len(X)))
     tasks = Tasks(sparse.csr_array(np.hstack([X, own])), *_rest_of(case.tasks))
-    lean = fed(tasks)
-    assert lean.tasks.X.shape[1] <= 30
+    reduced = prepared_data(tasks)
+    assert reduced.tasks.X.shape[1] <= 30
     whole_trace, _ = play(
         learner, examples_of(tasks), case.stream, case._replace(tasks=tasks).shape
     )
-    examples, stream = in_order(lean, case.stream)
-    lean_trace, _ = play(learner, examples, stream, case._replace(tasks=lean.tasks).shape)
-    for whole, kept in zip(whole_trace, lean_trace, strict=True):
+    examples, stream = in_order(reduced, case.stream)
+    reduced_trace, _ = play(learner, examples, stream, case._replace(tasks=reduced.tasks).shape)
+    for whole, kept in zip(whole_trace, reduced_trace, strict=True):
         np.testing.assert_allclose(kept, whole, rtol=1e-9)
 
 

@@ -14,7 +14,7 @@ from rom_cases import LEARNERS, READING, at_first, plain, setting
 from scipy import sparse
 
 from omtl.data.examples import examples_of
-from omtl.data.preparation import fed
+from omtl.data.preparation import prepared_data
 from omtl.data.streams import Tasks
 from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.unit import compute, setting_of
@@ -68,14 +68,16 @@ def test_measured_objective_is_that_of_a_plain_transcription(name: str) -> None:
 def test_protocol_keeps_what_was_measured() -> None:
     """A learner without a regulariser has none; features that were dropped are said to be so."""
     case = problem((20, 15), n_features=3)
-    arrays = objective.play_grid([Perceptron(0.1), Perceptron(1.0)], setting(fed(case.tasks)))
+    arrays = objective.play_grid(
+        [Perceptron(0.1), Perceptron(1.0)], setting(prepared_data(case.tasks))
+    )
     assert arrays["seen"].tolist() == [8, 16, 24, 31, 35]
     assert arrays["mistakes"].shape == (2, 2)
     assert np.all(arrays["checkpoint_penalty"] == 0.0)
     assert np.all(np.diff(arrays["largest_gradient"], axis=1) >= 0.0)
     rare = Tasks(sparse.csr_array(np.eye(35)), case.tasks.y, case.tasks.task, case.tasks.names)
     with pytest.raises(UserError, match="one example alone"):
-        objective.play_grid([Perceptron(0.1)], setting(fed(rare)))
+        objective.play_grid([Perceptron(0.1)], setting(prepared_data(rare)))
 
 
 RULE = {"rule": "oracle"}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from data_fetchers.isolet import Classes
-from omtl.data.preparation import fed
+from omtl.data.preparation import prepared_data
 from omtl.experiment.config import grid_points, load_option
 from omtl.experiment.unit import new_learner
 from omtl.kernel.similarities import Similarities
@@ -37,7 +37,7 @@ def letters(n_tasks: int = 3, per_class: int = 20, d: int = 6) -> Classes:
 def setting_of(repeat: int = 0, **options: Any) -> Setting:
     """Return a repeat of the protocol on these tasks."""
     return Setting(
-        fed(letters()),
+        prepared_data(letters()),
         load_option("protocol", "similarity") | options,
         None,
         lambda of, **more: generator(0, of=of, **({"repeat": repeat} | more)),
@@ -113,7 +113,7 @@ def test_steps_that_are_never_capped_are_played_once(
 
 def test_few_examples_leave_what_all_features_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """Task by task, whether the tasks' examples are known to be fewer than the features or not."""
-    setting = replace(setting_of(order="by_task", triplets=2), source=fed(letters(d=70)))
+    setting = replace(setting_of(order="by_task", triplets=2), source=prepared_data(letters(d=70)))
     learners = [OMTRSL(0.01, 2.0), OMTRSLActive(0.01, 2.0, 0.1), OSTRSL(0.01)]
     few = [play_grid([learner], setting) for learner in learners]
     monkeypatch.setattr(
@@ -127,7 +127,7 @@ def test_few_examples_leave_what_all_features_do(monkeypatch: pytest.MonkeyPatch
 
 def test_memory_of_classes_is_known() -> None:
     """Examples that have classes, and no labels, can be held in memory as others are."""
-    source = fed(letters(d=70))
+    source = prepared_data(letters(d=70))
     assert source.nbytes >= source.tasks.X.nbytes
 
 
@@ -225,4 +225,4 @@ def test_examples_without_classes_are_refused() -> None:
     tasks = letters()
     plain = Tasks(tasks.X, np.ones(240), tasks.task, tasks.names)
     with pytest.raises(UserError, match="have no classes"):
-        play_grid([OSTRSL(0.1)], replace(setting_of(), source=fed(plain)))
+        play_grid([OSTRSL(0.1)], replace(setting_of(), source=prepared_data(plain)))

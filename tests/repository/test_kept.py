@@ -74,7 +74,7 @@ def test_explain_begins_with_the_verdict_and_why(store: Store) -> None:
     assert told["repeats"] == int(row["n_repeats"])
     assert "units" not in told
     full = explain("dom-table1", name, Request(store=store), full=True)
-    assert full["data"]["fed_sha256"] == [row["data_sha256"]]
+    assert full["data"]["rows_sha256"] == [row["data_sha256"]]
     assert full["made on"][0]["cpu"]
     assert len(full["units"]) == 50
 

@@ -186,7 +186,7 @@ def test_data_in_memory_are_told_apart_by_their_files(
     for value in (1, 2):
         (tmp_path / "a.csv").write_text(f"label,task,x\n1,a,{value}\n-1,a,0\n")
         monkeypatch.setattr(loading, "files_of", lambda _, value=value: {"a": str(value)})
-        found.append(loading.load_fed(dataset, 0, 0).tasks.X[0, 0])
+        found.append(loading.load_prepared(dataset, 0, 0).tasks.X[0, 0])
     assert found == [1.0, 2.0]
 
 
@@ -276,7 +276,7 @@ def test_a_data_set_that_is_not_there_is_told_once(tmp_path: Path) -> None:
     """Its units fail with its sentence."""
     dataset = {"name": "mine", "module": "table_file", "normalise": "none", "bias": False}
     with pytest.raises(UserError, match="there is no such file"):
-        loading.load_fed({**dataset, "options": {"path": str(tmp_path / "none.csv")}}, 0, 0)
+        loading.load_prepared({**dataset, "options": {"path": str(tmp_path / "none.csv")}}, 0, 0)
 
 
 @pytest.mark.parametrize(("seconds", "syncs"), [(60.0, 2), (-1.0, 6)])

@@ -13,7 +13,7 @@ from learner_cases import THOROUGH, VARIANTS, Case, cases, problem
 from scipy import sparse
 
 from omtl.data.examples import examples_of
-from omtl.data.preparation import fed
+from omtl.data.preparation import prepared_data
 from omtl.data.rows import rows_of
 from omtl.data.streams import Tasks
 from omtl.kernel import grid_loop
@@ -185,7 +185,7 @@ def test_the_protocol_plays_a_grid_as_its_points(learner: Any, sparse_rows: bool
     case = problem((7, 5, 6), n_features=9)
     tasks = (case.sparse if sparse_rows else case).tasks
     setting = Setting(
-        source=fed(tasks),
+        source=prepared_data(tasks),
         protocol={"stream": "rounds", "checkpoints": 3, "by_task": True},
         network={"topology": "ring"},
         rng=lambda of, **axes: np.random.default_rng([3, len(of), *axes.values()]),
@@ -201,14 +201,16 @@ def test_the_protocol_plays_a_grid_as_its_points(learner: Any, sparse_rows: bool
 
 
 def test_examples_that_come_again_need_all_their_features() -> None:
-    """A feature that one example alone has is not fed, and would be met again."""
+    """A feature that one example alone has is dropped, and would be met again."""
     setting = Setting(
-        source=fed(Tasks(sparse.csr_array(np.eye(3)), np.ones(3), np.array([0, 0, 1]), ("a", "b"))),
+        source=prepared_data(
+            Tasks(sparse.csr_array(np.eye(3)), np.ones(3), np.array([0, 0, 1]), ("a", "b"))
+        ),
         protocol={"stream": "rounds", "checkpoints": 3, "run_out": "again"},
         network=None,
         rng=lambda **_: np.random.default_rng(3),
     )
-    assert setting.source.is_lean
+    assert setting.source.is_reduced
     with pytest.raises(UserError, match=r"run_out=again: .* use sit_out"):
         setting.stream  # noqa: B018
 

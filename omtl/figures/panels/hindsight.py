@@ -6,7 +6,7 @@ import inspect
 
 import numpy as np
 
-from omtl.experiment.loading import is_synthetic, load_fed, module_of
+from omtl.experiment.loading import is_synthetic, load_prepared, module_of
 from omtl.experiment.unit import Unit
 from omtl.theory import comparators
 from omtl.util.seeds import generator
@@ -28,7 +28,7 @@ _SOLVED: dict[tuple[str, float], comparators.Comparator] = {}
 
 def comparator_of(unit: Unit, ridge: float) -> comparators.Comparator:
     """Return the best fixed weights in hindsight on a unit's data, found once a process."""
-    source = load_fed(unit.dataset, unit.seed, unit.draw)
+    source = load_prepared(unit.dataset, unit.seed, unit.draw)
     if (source.sha256, ridge) not in _SOLVED:
         _SOLVED[source.sha256, ridge] = comparators.best_fixed(source.tasks, ridge)
     return _SOLVED[source.sha256, ridge]
