@@ -16,9 +16,8 @@ from omtl.theory.comparators import at_checkpoints, hinge_losses
 Curves = dict[str, np.ndarray]
 """Curves by label, what was measured first; over the repeats, shape (n_repeats, n)."""
 
-
-REGRET = ("rounds T", "regret (hinge loss)")
-"""The labels of x and y of regrets."""
+Bounds = dict[str, Callable[[np.ndarray], np.ndarray]]
+"""Functions by label, from weights to the bound on the regret against them at each checkpoint."""
 
 
 def curves_of(one: Played, curves: Callable[[Unit, Result, int], Curves]) -> Curves:
@@ -36,25 +35,14 @@ def curves_of(one: Played, curves: Callable[[Unit, Result, int], Curves]) -> Cur
     return {label: np.array([repeat[label] for repeat in repeats]) for label in repeats[0]}
 
 
-def regrets_of(one: Played, bounds: Callable[[Unit, Mapping[str, Any]], Curves]) -> Curves:
-    """Return the regret of a line, and its bounds, in all repeats.
-
-    ``bounds(unit, point)`` gives the bounds at each checkpoint, and under the empty label the loss
-    that the regret is against.
-    """
-
-    def curves(unit: Unit, result: Result, p: int) -> Curves:
-        found = bounds(unit, one.line.experiment.points[p])
-        regret = result.arrays["checkpoint_loss"][p] - found.pop("")
-        return {f"regret of {one.line.label}": regret, **found}
-
-    return curves_of(one, curves)
-
-
-def best_in_hindsight(
-    unit: Unit, ridges: Sequence[float], bound: Callable[[np.ndarray], np.ndarray]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the weights that are best in hindsight, their losses, and the least of the bounds.
+def regret_beside(
+    one: Played,
+    ridges: Sequence[float],
+    bounds: Callable[[Unit, Mapping[str, Any]], Bounds],
+    notes: Sequence[str],
+    warning: str,
+) -> Axes:
+    """Return axes of a line's regret beside its bounds.
 
     The regret is against the first of the ridges' comparators u, the best fixed weights in
     hindsight (`omtl.theory.comparators.best_fixed`). A bound of the regret against any other fixed
@@ -63,23 +51,41 @@ def best_in_hindsight(
 
     Parameters
     ----------
-    unit : Unit
+    one : Played
     ridges : sequence of float
-    bound : callable
-        From weights to the bound on the regret against them at each checkpoint.
+    bounds : callable
+        ``bounds(unit, point)`` gives the bounds: the last for the least, the others for that of u.
+    notes, warning
+        Of the axes.
     """
-    setting = setting_of(unit)
-    path = [comparator_of(unit, ridge).weights for ridge in ridges]
-    path.append(np.zeros_like(path[0]))
-    losses = [at_checkpoints(hinge_losses(setting.tasks, U), setting.stream) for U in path]
-    certified = [bound(U) + lost for U, lost in zip(path, losses, strict=True)]
-    return path[0], losses[0], np.min(certified, axis=0) - losses[0]
+
+    def curves(unit: Unit, result: Result, p: int) -> Curves:
+        setting = setting_of(unit)
+        *others, (tightest, last) = bounds(unit, one.line.experiment.points[p]).items()
+        path = [comparator_of(unit, ridge).weights for ridge in ridges]
+        path.append(np.zeros_like(path[0]))
+        losses = [at_checkpoints(hinge_losses(setting.tasks, U), setting.stream) for U in path]
+        certified = [last(U) + lost for U, lost in zip(path, losses, strict=True)]
+        return {
+            f"regret of {one.line.label}": result.arrays["checkpoint_loss"][p] - losses[0],
+            **{label: bound(path[0]) for label, bound in others},
+            tightest: np.min(certified, axis=0) - losses[0],
+        }
+
+    found = curves_of(one, curves)
+    return axes_beside(
+        *(one, setting_of(one.units[0]).stream.checkpoint, found),
+        ("rounds T", "regret (hinge loss)"),
+        title=one.line.description.title,
+        warning=warning,
+        notes=(*notes, *times_above("regret is", found)),
+    )
 
 
 def axes_beside(
     one: Played, x: np.ndarray, found: Curves, labels: tuple[str, str], **more: Any
 ) -> Axes:
-    """Return axes of what was measured, which is the first curve, beside its bounds.
+    """Return axes of what was measured, which is the first curve, beside its finite bounds.
 
     `labels` are those of x and y; `more` is what else `Axes` takes.
     """
@@ -87,6 +93,7 @@ def axes_beside(
     lines = tuple(
         line_of(label, x, curves, params=params, is_theory=label != measured)
         for label, curves in found.items()
+        if np.all(np.isfinite(curves))
     )
     return Axes(*labels, lines, x_scale="log", y_scale="log", **more)
 

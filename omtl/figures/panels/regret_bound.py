@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from omtl.experiment.unit import Unit, setting_of
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played
-from omtl.figures.panels.beside_bounds import (
-    REGRET,
-    axes_beside,
-    best_in_hindsight,
-    largest_norm,
-    regrets_of,
-    times_above,
-)
+from omtl.figures.panels.beside_bounds import Bounds, largest_norm, regret_beside
 from omtl.figures.panels.hindsight import comparator_of
 from omtl.theory import dom
 from omtl.util.errors import UserError
@@ -30,7 +24,7 @@ TIGHTEST = "Δ = 0, comparator that suits the bound best"
 def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return the regret against the rounds played, beside what bounds it at the η and b played.
 
-    The last line is the least bound over comparators (`best_in_hindsight`).
+    The last line is the least bound over comparators (`regret_beside`).
     """
     return [regret_of(one, panel.description.ridges) for one in played]
 
@@ -40,38 +34,23 @@ def regret_of(one: Played, ridges: Sequence[float]) -> Axes:
     points = one.line.experiment.points
     if not {"eta", "b"} <= set(points[0]):
         raise UserError(f"regret_bound: {one.line.label} has no eta and b, which the theorem needs")
-    found = regrets_of(one, lambda unit, point: bounds_of(unit, point, ridges))
-    unit = one.units[0]
-    setting = setting_of(unit)
-    rounds = setting.stream.checkpoint
-    drawn = {label: curves for label, curves in found.items() if np.all(np.isfinite(curves))}
-    mixing = setting.mixing
-    point = points[one.chosen[0]]
-    problem = problem_of(unit, float(point["b"]))
-    norm = dom.square_norm_B(comparator_of(unit, ridges[0]).weights, float(point["b"]))
-    best = dom.best_eta(float(rounds[-1]), problem, square_norm=norm, delta=0.0)
+    unit, point = one.units[0], points[one.chosen[0]]
+    eta, b = float(point["eta"]), float(point["b"])
+    stream, mixing = setting_of(unit).stream, setting_of(unit).mixing
+    problem = problem_of(unit, b)
+    norm = dom.square_norm_B(comparator_of(unit, ridges[0]).weights, b)
+    best = dom.best_eta(float(stream.checkpoint[-1]), problem, square_norm=norm, delta=0.0)
     constants = (
         f"‖u‖²_B = {norm:.4g}, L = {problem.gradient:.4g}, C = {problem.ratio:g}, "
-        f"η = {float(point['eta']):g} was played; with Δ = 0 the bound of all rounds is least at "
-        f"η = {best:.4g}"
+        f"η = {eta:g} was played; with Δ = 0 the bound of all rounds is least at η = {best:.4g}"
     )
-    proved = dom.is_doubly_stochastic(mixing)
-    return axes_beside(
-        *(one, rounds, drawn, REGRET),
-        title=one.line.description.title,
-        # Equal weights on a grid are not doubly stochastic: nothing is proved there.
-        warning="" if proved else "assumption 2 fails",
-        notes=(network_constants(mixing), constants, *times_above("regret is", found)),
-    )
+    # Equal weights on a grid are not doubly stochastic: nothing is proved there.
+    warning = "" if dom.is_doubly_stochastic(mixing) else "assumption 2 fails"
+    return regret_beside(one, ridges, bounds_of, (network_constants(mixing), constants), warning)
 
 
-def bounds_of(
-    unit: Unit, point: Mapping[str, Any], ridges: Sequence[float]
-) -> dict[str, np.ndarray]:
-    """Return the bounds on a unit's regret at each checkpoint, by label.
-
-    Under the empty label is the loss of the first ridge's comparator, which the regret is against.
-    """
+def bounds_of(unit: Unit, point: Mapping[str, Any]) -> Bounds:
+    """Return the bounds on a unit's regret against weights at each checkpoint, by label."""
     setting = setting_of(unit)
     rounds, mixing = setting.stream.checkpoint, setting.mixing
     eta, b = float(point["eta"]), float(point["b"])
@@ -81,13 +60,11 @@ def bounds_of(
         norm = dom.square_norm_B(U, b)
         return dom.theorem4_bound(rounds, problem, square_norm=norm, eta=eta, delta=delta)
 
-    u, lost, tightest = best_in_hindsight(unit, ridges, bound)
     return {
-        "": lost,
-        THEOREM: bound(u, dom.delta_of(dom.lemma1(mixing), mixing.shape[0])),
-        THEOREM_EXACT: bound(u, dom.exact_delta(mixing)),
-        SUFFERED: bound(u),
-        TIGHTEST: tightest,
+        THEOREM: partial(bound, delta=dom.delta_of(dom.lemma1(mixing), mixing.shape[0])),
+        THEOREM_EXACT: partial(bound, delta=dom.exact_delta(mixing)),
+        SUFFERED: bound,
+        TIGHTEST: bound,
     }
 
 

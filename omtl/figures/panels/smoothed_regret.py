@@ -9,14 +9,7 @@ import numpy as np
 
 from omtl.experiment.unit import Unit, setting_of
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played
-from omtl.figures.panels.beside_bounds import (
-    REGRET,
-    axes_beside,
-    best_in_hindsight,
-    largest_norm,
-    regrets_of,
-    times_above,
-)
+from omtl.figures.panels.beside_bounds import Bounds, largest_norm, regret_beside
 from omtl.figures.panels.hindsight import comparator_of
 from omtl.theory import osmtl
 from omtl.util.errors import UserError
@@ -28,7 +21,7 @@ TIGHTEST = "Theorem 1, comparator that suits the bound best"
 def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return the regret, summed over the tasks, against the rounds played, beside its bounds.
 
-    The last line is the least bound over comparators (`best_in_hindsight`). Corollary 2, which is
+    The last line is the least bound over comparators (`regret_beside`). Corollary 2, which is
     of the last round alone, is a note.
     """
     return [regret_of(one, panel.description.ridges) for one in played]
@@ -39,20 +32,14 @@ def regret_of(one: Played, ridges: Sequence[float]) -> Axes:
     points = one.line.experiment.points
     if not {"C", "alpha", "margin"} <= set(points[0]):
         raise UserError(f"smoothed_regret: {one.line.label} has no C, alpha and margin")
-    found = regrets_of(one, lambda unit, point: bounds_of(unit, point, ridges))
     unit, point = one.units[0], points[one.chosen[0]]
-    rounds = setting_of(unit).stream.checkpoint
     C, alpha = rates_of(unit, point)
     notes = [f"C = {C:.4g}, α = {alpha:.4g}, R = {largest_norm(unit):.4g}"]
     if np.allclose((C, alpha), osmtl.corollary2_rates(setting_of(unit).stream.start.size - 1)):
         after = np.mean([corollary_of(unit, ridges[0]) for unit in one.units])
         notes.append(f"corollary 2 after all rounds: {after:.4g}")
-    return axes_beside(
-        *(one, rounds, found, REGRET),
-        title=one.line.description.title,
-        warning="" if is_proved(point) else "nothing is proved",
-        notes=(*notes, *times_above("regret is", found)),
-    )
+    warning = "" if is_proved(point) else "nothing is proved"
+    return regret_beside(one, ridges, bounds_of, notes, warning)
 
 
 def is_proved(point: Mapping[str, Any]) -> bool:
@@ -69,13 +56,8 @@ def rates_of(unit: Unit, point: Mapping[str, Any]) -> tuple[float, float]:
     return C, alpha
 
 
-def bounds_of(
-    unit: Unit, point: Mapping[str, Any], ridges: Sequence[float]
-) -> dict[str, np.ndarray]:
-    """Return the bounds on a unit's regret, summed over the tasks, by label.
-
-    Under the empty label is the loss of the first ridge's comparator, which the regret is against.
-    """
+def bounds_of(unit: Unit, point: Mapping[str, Any]) -> Bounds:
+    """Return the bounds on a unit's regret against weights, summed over the tasks, by label."""
     setting = setting_of(unit)
     C, alpha = rates_of(unit, point)
     known = {"C": C, "alpha": alpha, "largest_norm": largest_norm(unit)}
@@ -84,8 +66,7 @@ def bounds_of(
         fixed = osmtl.fixed_weights(setting.tasks, setting.stream, U)
         return osmtl.theorem1_bound(setting.stream.checkpoint, fixed, **known).sum(axis=0)
 
-    u, lost, tightest = best_in_hindsight(unit, ridges, bound)
-    return {"": lost, THEOREM: bound(u), TIGHTEST: tightest}
+    return {THEOREM: bound, TIGHTEST: bound}
 
 
 def corollary_of(unit: Unit, ridge: float) -> float:
