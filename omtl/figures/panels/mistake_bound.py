@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from omtl.experiment.descriptions import Panel
 from omtl.experiment.unit import Result, Unit, setting_of
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played
-from omtl.figures.panels.beside_bounds import axes_beside, curves_of, largest_norm, times_above
+from omtl.figures.panels.beside_bounds import (
+    Curves,
+    axes_beside,
+    curves_of,
+    largest_norm,
+    times_above,
+)
 from omtl.protocols.similarity import as_seen, parts_of
 from omtl.protocols.similarity_training import stream_of
 from omtl.theory import omtrsl
@@ -35,17 +42,17 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     The matrices that the bounds compare with are `omtl.theory.omtrsl.within_classes` for the
     panel's `ridges`, each at the panel's `scales`, and I; of these, those that make a bound least.
     """
-    return [_axes(one, panel.description.ridges, panel.description.scales) for one in played]
+    return [_axes(one, panel.description) for one in played]
 
 
-def _axes(one: Played, ridges: Sequence[float], scales: Sequence[float]) -> Axes:
+def _axes(one: Played, panel: Panel) -> Axes:
     points = one.line.experiment.points
     if not {"C", "b"} <= set(points[0]):
         raise UserError(f"mistake_bound: {one.line.label} has no C and b, which the theorems need")
 
-    def curves(unit: Unit, result: Result, p: int) -> dict[str, np.ndarray]:
-        bounds = bounds_of(unit, points[p], result.arrays["seen"], ridges, scales)
+    def curves(unit: Unit, result: Result, p: int) -> Curves:
         made = result.arrays["checkpoint_mistakes"][p]
+        bounds = bounds_of(unit, points[p], result.arrays["seen"], panel)
         return {f"mistakes of {one.line.label}": made, **bounds}
 
     found, seen = curves_of(one, curves), one.results[0].arrays["seen"]
@@ -54,33 +61,22 @@ def _axes(one: Played, ridges: Sequence[float], scales: Sequence[float]) -> Axes
     return axes_beside(one, seen, found, labels, title=one.line.label, notes=notes)
 
 
-def bounds_of(
-    unit: Unit,
-    point: Mapping[str, Any],
-    seen: np.ndarray,
-    ridges: Sequence[float],
-    scales: Sequence[float],
-) -> dict[str, np.ndarray]:
+def bounds_of(unit: Unit, point: Mapping[str, Any], seen: np.ndarray, panel: Panel) -> Curves:
     """Return the bounds on a unit's mistakes at each checkpoint, by label."""
     C, b = float(point["C"]), float(point["b"])
-    setting = setting_of(unit)
-    n_tasks = len(setting.tasks.names)
+    n_tasks = len(setting_of(unit).tasks.names)
     steep = omtrsl.steepness(largest_norm(unit), b, n_tasks, bool(point["plain_step"]))
-    known: dict[str, Any] = {"steep": steep, "C": C}
-    path = comparators(unit, b, seen, ridges, scales)
+    path = comparators(unit, b, seen, panel)
+
+    def bounds(theorem: Callable, norm: str, **more: float) -> list[np.ndarray]:
+        known = {"steep": steep, "C": C} | more
+        return [theorem(c.losses, square_norm=getattr(c, norm), **known) for c in path]
+
     if "delta" in point:
-        active = [
-            omtrsl.theorem2(
-                c.losses, square_norm=c.square_distance, delta=float(point["delta"]), **known
-            )
-            for c in path
-        ]
+        active = bounds(omtrsl.theorem2, "square_distance", delta=float(point["delta"]))
         return {ACTIVE: np.min(active, axis=0)}
-    printed = [
-        omtrsl.theorem1(c.losses, square_norm=c.square_norm, times=omtrsl.PRINTED, **known)
-        for c in path
-    ]
-    proved = [omtrsl.theorem1(c.losses, square_norm=c.square_distance, **known) for c in path]
+    printed = bounds(omtrsl.theorem1, "square_norm", times=omtrsl.PRINTED)
+    proved = bounds(omtrsl.theorem1, "square_distance")
     return {
         PRINTED: np.min(printed, axis=0),
         PROVED: np.min(proved, axis=0),
@@ -88,35 +84,23 @@ def bounds_of(
     }
 
 
-def comparators(
-    unit: Unit, b: float, seen: np.ndarray, ridges: Sequence[float], scales: Sequence[float]
-) -> list[Comparator]:
+def comparators(unit: Unit, b: float, seen: np.ndarray, panel: Panel) -> list[Comparator]:
     """Return the fixed matrices that a unit is compared with; the last are I."""
     setting = setting_of(unit)
     examples, rows = as_seen(setting, pooled=False), parts_of(setting).train
-    n_tasks = len(examples.names)
     if not isinstance(examples.X, np.ndarray):
         raise UserError("mistake_bound: the fixed matrices to compare with need dense rows")
-    X = examples.X[rows]
-    one = np.eye(X.shape[1])
+    one, n_tasks = np.eye(examples.X.shape[1]), len(examples.names)
+    train = (examples.X[rows], examples.label[rows], examples.task[rows])
     candidates = [
-        (
-            omtrsl.within_classes(X, examples.label[rows], examples.task[rows], n_tasks, ridge),
-            scales,
-        )
-        for ridge in ridges
+        (omtrsl.within_classes(*train, n_tasks, ridge), panel.scales) for ridge in panel.ridges
     ]
-    candidates.append((np.repeat(one[None], n_tasks, axis=0), [1.0]))
+    candidates.append((np.repeat(one[None], n_tasks, axis=0), (1.0,)))
     found = []
     for M, factors in candidates:
         margin = omtrsl.margins(M, examples.X, stream_of(examples, rows, setting))
         for factor in factors:
             losses = np.cumsum(np.maximum(0.0, 1.0 - factor * margin))[seen - 1]
-            found.append(
-                Comparator(
-                    omtrsl.square_norm_A(factor * M, b),
-                    omtrsl.square_norm_A(factor * M, b, one),
-                    losses,
-                )
-            )
+            norms = [omtrsl.square_norm_A(factor * M, b, start) for start in (None, one)]
+            found.append(Comparator(*norms, losses))
     return found
