@@ -28,8 +28,8 @@ class Moment(NamedTuple):
 
     Parameters
     ----------
-    n_rounds, n_tasks : int
-        T and m.
+    n_rounds : int
+        T.
     rate : float
         η or κ.
     best : Best
@@ -39,7 +39,6 @@ class Moment(NamedTuple):
     """
 
     n_rounds: int
-    n_tasks: int
     rate: float
     best: Best
     arrays: dict[str, float]
@@ -70,7 +69,7 @@ def pgd_bounds(at: Moment) -> dict[str, float]:
         PROVED: rom.lemma2(
             eta=at.rate,
             square=rom.weighted_square_norm(at.best.weights),
-            gradients=shared / at.n_tasks + 2.0 * own,
+            gradients=shared / len(at.best.weights.P) + 2.0 * own,
         ),
     }
 
@@ -91,26 +90,15 @@ def with_r_2(at: Moment) -> str:
     return f"with r₂ in the place of r₁ the regret would be {at.regret + more:.4g}"
 
 
-class Theory(NamedTuple):
-    """A learner's theory: the rate that it asks for, its bounds, and what else is to be said.
-
-    The rate is the η from which theorem 3 follows, or the κ at which theorem 6's bound is least.
-    """
-
-    wanted: Callable[[Moment], float]
-    bounds: Callable[[Moment], dict[str, float]]
-    remark: Callable[[Moment], str] | None = None
-
-
-THEORIES = {
-    "eta": Theory(
-        lambda at: rom.theorem3_eta(at.n_rounds, square=at.square, gradient=at.gradient), pgd_bounds
+THEORIES: dict[str, tuple[Callable[[Moment], float], Callable[[Moment], dict[str, float]]]] = {
+    "eta": (
+        lambda at: rom.theorem3_eta(at.n_rounds, square=at.square, gradient=at.gradient),
+        pgd_bounds,
     ),
-    "kappa": Theory(
-        lambda at: rom.best_kappa(square=at.square, gradient=at.gradient), rda_bounds, with_r_2
-    ),
+    "kappa": (lambda at: rom.best_kappa(square=at.square, gradient=at.gradient), rda_bounds),
 }
-"""By the name of the learner's rate."""
+"""The rate that a learner's theory asks for and its bounds, by the name of the rate: the η from
+which theorem 3 follows, or the κ at which theorem 6's bound is least."""
 
 MEASURED = (
     "checkpoint_loss",
@@ -134,6 +122,63 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
 
 def regret_of(one: Played, n_horizons: int) -> Axes:
     """Return the axes of one line's regret (`axes_of`)."""
+    rate, regulariser = fixed_by(one)
+    wanted, bounds_of = THEORIES[rate]
+    checkpoint = setting_of(one.units[0]).stream.checkpoint
+    horizons = spread(checkpoint, n_horizons)
+    gaps: list[float] = []
+
+    def grid_at(c: int, unit: Unit, result: Result) -> list[Moment]:
+        best = best_of(unit, int(checkpoint[c]), regulariser)
+        gaps.append(best.gap / (1.0 + best.objective))
+        return [
+            Moment(
+                *(int(checkpoint[c]), float(point[rate]), best),
+                {name: float(result.arrays[name][p, c]) for name in MEASURED},
+            )
+            for p, point in enumerate(one.line.experiment.points)
+        ]
+
+    def nearest(grid: list[Moment]) -> Moment:
+        return min(grid, key=lambda at: abs(math.log(at.rate / wanted(at))))
+
+    def curves(unit: Unit, result: Result, own: int) -> Curves:
+        values = []
+        for grid in (grid_at(c, unit, result) for c in horizons):
+            here = nearest(grid)
+            values.append({TUNED: here.regret, CHOSEN: grid[own].regret, **bounds_of(here)})
+        return {label: np.array([at[label] for at in values]) for label in values[0]}
+
+    found = curves_of(one, curves)
+    last = nearest(grid_at(horizons[-1], one.units[0], one.results[0]))
+    return Axes(
+        "rounds T",
+        "regret (loss and regulariser)",
+        tuple(
+            line_of(label, checkpoint[horizons], values, is_theory=label not in (TUNED, CHOSEN))
+            for label, values in found.items()
+        ),
+        title=one.line.description.title,
+        x_scale="log",
+        y_scale="log",
+        warning=one.line.description.warning,
+        notes=(
+            described(last, f"{rate} = {wanted(last):.4g}", one.named(one.chosen[0])),
+            *([with_r_2(last)] if rate == "kappa" else []),
+            f"largest duality gap of a comparator, relative: {max(gaps):.1g}",
+            *above(found),
+        ),
+    )
+
+
+def fixed_by(one: Played) -> tuple[str, Regulariser]:
+    """Return the name of a line's rate, and the one regulariser of its grid.
+
+    Raises
+    ------
+    UserError
+        If it is not of ROM under the protocol objective, or has several regularisers.
+    """
     points = one.line.experiment.points
     rates = [name for name in THEORIES if {name, *Regulariser._fields} <= set(points[0])]
     if not rates or not set(MEASURED) <= set(one.results[0].arrays):
@@ -149,61 +194,13 @@ def regret_of(one: Played, n_horizons: int) -> Axes:
             f"rom_regret: the grid of {one.line.label} has {len(regularisers)} regularisers; fix "
             "alpha, beta and gamma, because the best weights in hindsight hold for one only"
         )
-    [rate], [regulariser] = rates, regularisers
-    theory = THEORIES[rate]
-    checkpoint = setting_of(one.units[0]).stream.checkpoint
-    horizons = spread(checkpoint, n_horizons)
-    rounds = checkpoint[horizons].tolist()
-    notes: list[str] = []
-    gaps: list[float] = []
-
-    def curves(unit: Unit, result: Result, own: int) -> Curves:
-        n_tasks = result.arrays["mistakes"].shape[1]
-        values = []
-        for c, n_rounds in zip(horizons, rounds, strict=True):
-            best = best_of(unit, n_rounds, regulariser)
-            gaps.append(best.gap / (1.0 + best.objective))
-            moments = [
-                Moment(n_rounds, n_tasks, float(point[rate]), best, measured(result, p, c))
-                for p, point in enumerate(points)
-            ]
-            here = min(moments, key=lambda m: abs(math.log(m.rate / theory.wanted(m))))
-            values.append({TUNED: here.regret, CHOSEN: moments[own].regret, **theory.bounds(here)})
-        if not notes:
-            asked = f"{rate} = {theory.wanted(here):.4g}"
-            notes.append(described(here, asked, one.named(own)))
-            if theory.remark is not None:
-                notes.append(theory.remark(here))
-        return {label: np.array([at[label] for at in values]) for label in values[0]}
-
-    found = curves_of(one, curves)
-    notes.append(f"largest duality gap of a comparator, relative: {max(gaps):.1g}")
-    notes += above(found)
-    lines = tuple(
-        line_of(label, rounds, values, is_theory=label not in (TUNED, CHOSEN))
-        for label, values in found.items()
-    )
-    return Axes(
-        "rounds T",
-        "regret (loss and regulariser)",
-        lines,
-        title=one.line.description.title,
-        x_scale="log",
-        y_scale="log",
-        warning=one.line.description.warning,
-        notes=tuple(notes),
-    )
+    return rates[0], regularisers.pop()
 
 
 def spread(checkpoints: np.ndarray, n: int) -> list[int]:
     """Return the numbers of about n checkpoints, evenly spread on a logarithmic axis."""
     wanted = np.geomspace(checkpoints[0], checkpoints[-1], n)
     return sorted({int(np.abs(checkpoints - x).argmin()) for x in wanted})
-
-
-def measured(result: Result, point: int, checkpoint: int) -> dict[str, float]:
-    """Return what the protocol measured of a point of the grid up to a checkpoint."""
-    return {name: float(result.arrays[name][point, checkpoint]) for name in MEASURED}
 
 
 def described(at: Moment, asked: str, own: str) -> str:
