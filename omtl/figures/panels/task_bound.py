@@ -53,7 +53,7 @@ def _axes(one: Played, delta: float) -> Axes:
         )
     lams = [float(point["lam"]) for point in points]
     known = not points[0]["doubling"]
-    n = shortest(one.units[0])
+    n = int(np.bincount(setting_of(one.units[0]).tasks.task).min())  # for which R is largest
     X = largest_norm(one.units[0])
     radii = [aklo.radius_of(lam, n, largest_norm=X, known=known) for lam in lams]
     bounded = [p for p, radius in enumerate(radii) if math.isfinite(radius)]
@@ -61,11 +61,12 @@ def _axes(one: Played, delta: float) -> Axes:
     faced = {p: [tasks_of(one, repeat, p, delta) for repeat in repeats] for p in bounded}
     if not faced:
         raise UserError(f"task_bound: no λ of {one.line.label} is one that the theorem sets")
-    errors = [[errors_of(one, repeat, p) for p in range(len(points))] for repeat in repeats]
+    arrays = [result.arrays for result in one.results]
+    errors = [found["mistakes"][:, found["place"] > 0].mean(axis=1) for found in arrays]
     lines = [line_of(ERRORS, lams, np.array(errors))]
+    at = [lams[p] for p in bounded]
     for label, value in SHOWN.items():
         curves = [[np.mean([value(t) for t in faced[p][r]]) for p in bounded] for r in repeats]
-        at = [lams[p] for p in bounded]
         lines.append(line_of(label, at, np.array(curves), is_theory=True))
     notes = [summary(lams[p], radii[p], faced[p]) for p in bounded]
     if known and not points[0]["sample"]:
@@ -122,17 +123,6 @@ def corollary_of(tasks: Sequence[Faced]) -> str:
     )
 
 
-def shortest(unit: Unit) -> int:
-    """Return the number of examples of a unit's shortest task, for which R is largest."""
-    return int(np.bincount(setting_of(unit).tasks.task).min())
-
-
-def errors_of(one: Played, repeat: int, p: int) -> float:
-    """Return the mean errors on all tasks but the first."""
-    arrays = one.results[repeat].arrays
-    return float(np.mean(arrays["mistakes"][p, arrays["place"] > 0]))
-
-
 def tasks_of(one: Played, repeat: int, p: int, delta: float) -> list[Faced]:
     """Return all tasks but the first, in the order in which they came."""
     order = np.argsort(one.results[repeat].arrays["place"])
@@ -153,33 +143,29 @@ def faced(one: Played, repeat: int, p: int, k: int, delta: float) -> Faced:
     base = float(arrays["weighed_errors"][p, k, best])
     own = float((1.0 - shares) @ losses)
     drawn = aklo.deviation(shares, delta) if point["sample"] else 0.0
-    printed = aklo.Bound(
-        base=base,
-        own=own,
-        base_regret=aklo.base_regret_printed(shares, n_past, known=known),
-        own_regret=aklo.own_regret_printed(shares, lam=lam, radius=radius),
-        deviation=drawn,
-    )
-    proved = aklo.Bound(
-        base=base,
-        own=aklo.MISTAKE * own,
-        base_regret=aklo.base_regret(shares, n_past, known=known),
-        own_regret=aklo.MISTAKE
-        * aklo.own_regret(
-            shares,
-            lam=lam,
-            norm=float(np.linalg.norm(u)),
-            longest=float(arrays["longest"][p, k]),
-            largest_norm=X,
-        ),
-        deviation=drawn,
-    )
     least = float(arrays["errors"][p, k, best])
     gammas = aklo.least_gammas(shares, n_past, least_error=least, radius=radius, largest_norm=X)
+    norms = {
+        "norm": float(np.linalg.norm(u)),
+        "longest": float(arrays["longest"][p, k]),
+        "largest_norm": X,
+    }
     return Faced(
         errors=float(arrays["mistakes"][p, k]),
-        printed=printed,
-        proved=proved,
+        printed=aklo.Bound(
+            base=base,
+            own=own,
+            base_regret=aklo.base_regret_printed(shares, n_past, known=known),
+            own_regret=aklo.own_regret_printed(shares, lam=lam, radius=radius),
+            deviation=drawn,
+        ),
+        proved=aklo.Bound(
+            base=base,
+            own=aklo.MISTAKE * own,
+            base_regret=aklo.base_regret(shares, n_past, known=known),
+            own_regret=aklo.MISTAKE * aklo.own_regret(shares, lam=lam, **norms),
+            deviation=drawn,
+        ),
         gammas=gammas,
         corollary=aklo.corollary1(base, shares, n_past, gammas[0]),
         n_examples=n,
