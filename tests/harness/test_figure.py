@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,15 @@ from omtl.compute.store import Store
 from omtl.experiment import unit
 from omtl.experiment.config import named_reading
 from omtl.experiment.descriptions import FigureDescription
+from omtl.experiment.experiment import Names
 from omtl.experiment.loading import load_prepared
-from omtl.experiment.unit import compute
+from omtl.experiment.unit import Result, compute
 from omtl.figures import drawing, plan
 from omtl.figures.numbers import drawn_rows, frame, show_figure
 from omtl.figures.panels import axes, hindsight, regret_bound
 from omtl.figures.panels.axes import Axes, Line
 from omtl.figures.plan import plan_figure
+from omtl.measures.metrics import METRICS
 from omtl.reproduction.reproduce import make_figure
 from omtl.tables.plan import descriptions
 from omtl.tables.request import Request
@@ -212,6 +215,26 @@ def test_unknown_figure() -> None:
     """A figure that is not described is said so, with the known ones."""
     with pytest.raises(UserError, match=r"did you mean 'dom-fig2'"):
         plan_figure("dom-fig3", READING)
+
+
+def test_some_points_of_a_grid_have_their_own_numbers() -> None:
+    """Whatever the metric and the rule look at; what is counted of the data stays whole."""
+    experiment = Small.compose(Names("pm", "random_walk", "rounds"), READING)
+    arrays = {
+        "auc": np.array([[0.5], [0.9]]),
+        "validation": np.array([0.6, 0.8]),
+        "diverged": np.zeros(2),
+        "examples": np.array([3, 4]),
+    }
+    line = axes.PlannedLine(a_line(algorithm="pm"), experiment)
+    unit_of_it = experiment.unit(0, 0)
+    whole = axes.Played(
+        line, [unit_of_it], [Result(arrays, {})], {"rule": "cross_validation", "for": "each"}
+    )
+    part = whole.among([1])
+    assert part.over_repeats(partial(axes.number, METRICS["auc"])).tolist() == [0.9]
+    assert part.results[0].arrays["validation"].tolist() == [0.8]
+    assert part.results[0].arrays["examples"].tolist() == [3, 4]
 
 
 def test_band_and_limits() -> None:

@@ -29,6 +29,9 @@ WORDS = {
 ROUNDING = 1e-9
 """A deviation below this part of its mean is that of rounded sums, and counts as 0."""
 
+OF_DATA = ("examples", "order", "place", "seen", "seen_by_task", "tested")
+"""The arrays of a result that all points of a grid share; the others have a row a point."""
+
 
 @dataclass(frozen=True)
 class PlannedLine:
@@ -108,7 +111,16 @@ class Played:
     def among(self, points: list[int]) -> Played:
         """Return the same plays with some points of the grid only, by number."""
         line = replace(self.line, experiment=self.line.experiment.only(points))
-        return replace(self, line=line, results=[only(r, points) for r in self.results])
+        shape = (len(self.line.experiment.points),)
+
+        def part(name: str, array: np.ndarray) -> np.ndarray:
+            return array[points] if name not in OF_DATA and array.shape[:1] == shape else array
+
+        results = [
+            replace(result, arrays={name: part(name, one) for name, one in result.arrays.items()})
+            for result in self.results
+        ]
+        return replace(self, line=line, results=results)
 
     @property
     def most_chosen(self) -> str:
@@ -279,17 +291,3 @@ def number(metric: Metric, result: Result, point: int) -> float:
 def points_with(played: Played, name: str, value: Any) -> list[int]:
     """Return the numbers of the grid's points that have a value."""
     return [i for i, point in enumerate(played.line.experiment.points) if point[name] == value]
-
-
-def only(result: Result, points: Sequence[int]) -> Result:
-    """Return a result with some points of its grid only."""
-    by_point = (
-        "mistakes",
-        "updates",
-        "checkpoint_mistakes",
-        "checkpoint_loss",
-        "diverged",
-        "right",
-    )
-    part = {name: result.arrays[name][list(points)] for name in by_point if name in result.arrays}
-    return replace(result, arrays={**result.arrays, **part})
