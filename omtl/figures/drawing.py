@@ -81,9 +81,8 @@ def draw(grid: PanelGrid, shown: Sequence[Shown], subtitle: str) -> Canvas:
     canvas = Canvas(figsize=(width * n_columns, height * len(rows)), layout="constrained")
     canvas.supxlabel(subtitle, fontsize=SMALL, color="#777777")
     for row, across in zip(rows, canvas.subfigures(len(rows), 1, squeeze=False)[:, 0], strict=True):
-        for panel, place in zip(
-            row, across.subfigures(1, n_columns, squeeze=False)[0], strict=False
-        ):
+        places = across.subfigures(1, n_columns, squeeze=False)[0]
+        for panel, place in zip(row, places, strict=False):
             draw_panel(panel, place, styles)
     draw_legend(grid, shown, canvas, styles)
     return canvas
@@ -116,9 +115,8 @@ def draw_panel(panel: Shown, place: SubFigure, styles: Mapping[str, dict[str, An
     if not panel.parts:
         empty = place.subplots()
         empty.set(xticks=[], yticks=[])
-        empty.text(
-            0.5, 0.5, why, ha="center", va="center", transform=empty.transAxes, color="#555555"
-        )
+        middle: dict[str, Any] = {"ha": "center", "va": "center", "transform": empty.transAxes}
+        empty.text(0.5, 0.5, why, color="#555555", **middle)
         return
     axes = place.subplots(1, len(panel.parts), sharey=True, squeeze=False)[0]
     axes[0].set_ylabel(panel.parts[0].y_label)
@@ -138,10 +136,11 @@ def draw_panel(panel: Shown, place: SubFigure, styles: Mapping[str, dict[str, An
 def limits_of(parts: Sequence[Axes]) -> tuple[float, float]:
     """Return the range of y without the first checkpoints, where one mistake is many per cent."""
     ends = [mark.y for part in parts for mark in part.marks]
-    for shown, line in ((each, line) for each in parts for line in each.lines):
-        first = 0 if shown.error_bars else line.x.size // FIRST_SHOWN
-        ends += [float(np.min((line.mean - line.std)[first:]))]
-        ends += [float(np.max((line.mean + line.std)[first:]))]
+    for part in parts:
+        for line in part.lines:
+            first = 0 if part.error_bars else line.x.size // FIRST_SHOWN
+            mean, std = line.mean[first:], line.std[first:]
+            ends += [float(np.min(mean - std)), float(np.max(mean + std))]
     margin = 0.04 * (max(ends) - min(ends)) or 0.5
     return min(ends) - margin, max(ends) + margin
 
@@ -152,10 +151,8 @@ def draw_axes(part: Axes, on: Drawn, styles: Mapping[str, dict[str, Any]]) -> No
     name, options = scales.get(part.x_scale, (part.x_scale, {}))
     on.set_xscale(name, **options)
     on.set_xlabel(part.x_label)
-    on.set_title(
-        f"{part.title} ({part.warning})" if part.warning else part.title,
-        fontsize=LOOK["axes.labelsize"],
-    )
+    title = f"{part.title} ({part.warning})" if part.warning else part.title
+    on.set_title(title, fontsize=LOOK["axes.labelsize"])
     if part.ticks:
         on.set_xticks(part.ticks, [f"{tick:g}" for tick in part.ticks], fontsize=SMALL)
         on.minorticks_off()
@@ -166,23 +163,17 @@ def draw_axes(part: Axes, on: Drawn, styles: Mapping[str, dict[str, Any]]) -> No
     for i, line in enumerate(part.lines):
         few = line.x.size <= 2 * MARKERS
         marked = None if few else (i / len(part.lines) / MARKERS, 1.0 / MARKERS)
-        style = styles[line.label]
+        style = styles[line.label] | {"zorder": 3 + i / 100}
         beside = aside(i, len(part.lines), on) if part.error_bars else on.transData
-        on.plot(
-            *(line.x, line.mean), markevery=marked, zorder=3 + i / 100, transform=beside, **style
-        )
+        on.plot(line.x, line.mean, markevery=marked, transform=beside, **style)
         low, high = line.mean - line.std, line.mean + line.std
         if part.y_scale == "log":
             low = np.where(low > 0.0, low, line.mean)
         if part.error_bars:
-            on.errorbar(
-                *(line.x, line.mean, [line.mean - low, high - line.mean]),
-                color=style["color"],
-                transform=beside,
-                **ERROR_BARS,
-            )
-            continue
-        on.fill_between(line.x, low, high, color=style["color"], alpha=0.18, linewidth=0)
+            bars = ERROR_BARS | {"color": style["color"], "transform": beside}
+            on.errorbar(line.x, line.mean, [line.mean - low, high - line.mean], **bars)
+        else:
+            on.fill_between(line.x, low, high, color=style["color"], alpha=0.18, linewidth=0)
     for mark in part.marks:
         color = styles[mark.label]["color"]
         edge = on.get_yaxis_transform()  # x in widths of the axes, y in the data's unit
@@ -207,9 +198,8 @@ def draw_heat_map(part: HeatMap, on: Drawn) -> None:
     between two different rows and columns, as those on the diagonal would drown the others."""
     n = part.mean.shape[0]
     apart = part.mean[~np.eye(n, dtype=bool)]
-    image = on.imshow(
-        part.mean, cmap=COLOURS, vmin=0.0, vmax=float(apart.max()), interpolation="nearest"
-    )
+    most = float(apart.max())
+    image = on.imshow(part.mean, cmap=COLOURS, vmin=0.0, vmax=most, interpolation="nearest")
     on.set_title(part.title, fontsize=LOOK["axes.labelsize"], pad=2.0 * SMALL)
     on.grid(False)
     ticks = [i for i in range(n) if i % 2 == 0]

@@ -20,11 +20,9 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     the tasks so far on their examples held out.
     """
     x_label, y_label, curve = CURVES[panel.description.metric]
-    lines = []
-    for one in played:
-        found = one.over_repeats(curve)
-        lines.append(line_of(one.line.label, found[0, 0], found[:, 1]))
-    return [Axes(x_label, y_label, tuple(lines), marks=panel.marks(played))]
+    found = [(one.line.label, one.over_repeats(curve)) for one in played]
+    lines = tuple(line_of(label, curves[0, 0], curves[:, 1]) for label, curves in found)
+    return [Axes(x_label, y_label, lines, marks=panel.marks(played))]
 
 
 def _so_far(result: Result, point: int) -> tuple[np.ndarray, np.ndarray]:

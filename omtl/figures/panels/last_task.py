@@ -25,14 +25,8 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
         lines.append(line_of(one.line.label, met, errors[None], params=(one.named(chosen),)))
     setting = setting_of(played[0].units[shown])
     name = setting.tasks.names[setting.tasks.task[setting.stream.example[-1]]]
-    return [
-        Axes(
-            "examples of the task",
-            "cumulative errors",
-            tuple(lines),
-            title=f"last task of repeat {shown + 1}: {name}",
-        )
-    ]
+    title = f"last task of repeat {shown + 1}: {name}"
+    return [Axes("examples of the task", "cumulative errors", tuple(lines), title=title)]
 
 
 def last_errors(result: Result, point: int) -> np.ndarray:

@@ -101,6 +101,6 @@ def comparators(unit: Unit, b: float, seen: np.ndarray, panel: Panel) -> list[Co
         margin = omtrsl.margins(M, examples.X, stream_of(examples, rows, setting))
         for factor in factors:
             losses = np.cumsum(np.maximum(0.0, 1.0 - factor * margin))[seen - 1]
-            norms = [omtrsl.square_norm_A(factor * M, b, start) for start in (None, one)]
-            found.append(Comparator(*norms, losses))
+            norm, away = (omtrsl.square_norm_A(factor * M, b, start) for start in (None, one))
+            found.append(Comparator(norm, away, losses))
     return found

@@ -24,23 +24,18 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
 
     def drawn(one: Played, name: str) -> Line:
         if one.line.description.varies == "queries":
-            values = np.array(
-                [through(r, r.arrays[name][:, rank - 1], ratios) for r in one.results]
-            )
+            curves = [through(r, r.arrays[name][:, rank - 1], ratios) for r in one.results]
+            values = np.array(curves)
             reached = np.all(np.isfinite(values), axis=0)
             return line_of(one.line.label, ratios[reached], values[:, reached])
         return one.drawn(ratios, lambda r, p: np.full(ratios.size, r.arrays[name][p, rank - 1]))
 
-    return [
-        Axes(
-            "share of labels queried",
-            "%",
-            tuple(drawn(one, name) for one in played),
-            title=title.replace("k", str(rank)),
-            error_bars=True,
-        )
-        for title, name in MEASURES.items()
-    ]
+    parts = []
+    for title, name in MEASURES.items():
+        lines = tuple(drawn(one, name) for one in played)
+        at_rank = title.replace("k", str(rank))
+        parts.append(Axes("share of labels queried", "%", lines, title=at_rank, error_bars=True))
+    return parts
 
 
 def through(result: Result, values: np.ndarray, ratios: np.ndarray) -> np.ndarray:

@@ -48,13 +48,6 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
             at = [float(points[p][name]) for p in mine]
             params = tuple(one.named(p) for p in mine)
             lines.append(line_of(label, at, values, params=params))
-        parts.append(
-            Axes(
-                asked.symbol or name,
-                y_label,
-                tuple(lines),
-                x_scale=asked.scale or "log",
-                title=one.line.label,
-            )
-        )
+        x_label, scale = asked.symbol or name, asked.scale or "log"
+        parts.append(Axes(x_label, y_label, tuple(lines), x_scale=scale, title=one.line.label))
     return parts

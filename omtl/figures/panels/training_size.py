@@ -19,13 +19,6 @@ def axes_of(
     diverged it is that of the worst.
     """
     lines = joined(played, lambda line: line.experiment.protocol["n_train"], METRICS["auc"])
-    ticks = sorted({float(x) for line in lines for x in line.x})
-    return [
-        Axes(
-            "training examples a task",
-            "area under the ROC curve",
-            lines,
-            ticks=tuple(ticks),
-            error_bars=True,
-        )
-    ]
+    ticks = tuple(sorted({float(x) for line in lines for x in line.x}))
+    labels = ("training examples a task", "area under the ROC curve")
+    return [Axes(*labels, lines, ticks=ticks, error_bars=True)]
