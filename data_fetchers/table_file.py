@@ -219,8 +219,8 @@ def _csv(path: Path, options: Options) -> Parsed:
         table = pyarrow.csv.read_csv(path)
         _ = table.column_names  # decoding happens here
     except pyarrow.ArrowInvalid as fault:
-        told = " ".join(str(fault).split()).removeprefix("CSV parse error: ")
-        raise UserError(f"it is no CSV ({told})") from fault
+        cause = " ".join(str(fault).split()).removeprefix("CSV parse error: ")
+        raise UserError(f"it is no CSV ({cause})") from fault
     except UnicodeDecodeError as fault:
         raise UserError("its header is not of UTF-8; save the file as UTF-8") from fault
     return _columns(table, options)

@@ -300,7 +300,7 @@ def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
     if not values:
         return pd.DataFrame()
     about = found.drop_duplicates("algorithm")
-    sign = 1.0 if METRICS[metric].lower_is_better else -1.0
+    sign = METRICS[metric].sign
     each = [sign * one for one in values.values()]
     rated = rate(each, REGION, RESAMPLES, generator(seed, of="board"))
     table = about[["algorithm", "label"]].assign(

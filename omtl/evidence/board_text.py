@@ -56,19 +56,19 @@ def lines(found: pd.DataFrame, metric: str, names: Mapping[str, str]) -> dict[st
     """
     learners, values = numbers(found)
     labels = found.drop_duplicates("algorithm").set_index("algorithm")["label"]
-    sign = 1.0 if METRICS[metric].lower_is_better else -1.0
+    sign = METRICS[metric].sign
     on = {names.get(data, data): decided(sign * each) for data, each in values.items()}
     called = [labels[name] for name in learners]
-    told = {}
+    of_learners = {}
     for i, learner in enumerate(learners):
         wins, losses = ({data: each[i] == side for data, each in on.items()} for side in (1, -1))
-        told[learner] = [
+        of_learners[learner] = [
             _where("Better than most others", wins, len(learners) - 1),
             _where("Worse than most others", losses, len(learners) - 1),
             f"Most often better than {_most_often(called, wins)}; "
             f"most often worse than {_most_often(called, losses)}.",
         ]
-    return told
+    return of_learners
 
 
 def _where(what: str, found: Mapping[str, np.ndarray], rivals: int) -> str:

@@ -141,7 +141,7 @@ def _comparisons(claim: Claim, values: Values, over: Mapping[str, str]) -> list[
 def _on_data_set(claim: Claim, part: Part, values: Values) -> Iterator[Place]:
     """Yield the places of a part that compares rows of a table."""
     metric, dataset = part.metric or claim.metric, part.dataset
-    sign = 1.0 if METRICS[metric].lower_is_better else -1.0
+    sign = METRICS[metric].sign
 
     def best(row: str, on: str, task: str) -> np.ndarray:
         forms = claim.either.get(row, [row])

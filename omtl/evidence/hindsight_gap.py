@@ -235,7 +235,7 @@ def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataF
     """
     table = plan_table(name, reading)
     asked, metric = table.description, table.description.metric
-    sign = 1.0 if METRICS[metric].lower_is_better else -1.0
+    sign = METRICS[metric].sign
     rules = asked.selection, honest_rule(asked.selection, reading)
     numbers = numbers_by(rules, table, request)
     of_paper = [(c, v) for rule in rules for c, v in numbers[rule] if not c.is_ours]
@@ -342,7 +342,7 @@ def write_hindsight_gap(request: Request, results: Path = RESULTS) -> tuple[list
             f"no table has stored runs under both its own rule and {HONEST}; run "
             f"`omtl table TABLE --selection {HONEST}` for each first"
         )
-    told = [sentence(row) for row in rows.to_dict("records")]
+    sentences = [sentence(row) for row in rows.to_dict("records")]
     if path.exists():
         earlier = read_csv(path)
         made = set(zip(rows["table"], rows["reading"], strict=True))
@@ -352,4 +352,4 @@ def write_hindsight_gap(request: Request, results: Path = RESULTS) -> tuple[list
     rows = rows.sort_values("reading", key=lambda names: names.map(order), kind="stable")
     rows = rows.sort_values("table", kind="stable")
     write_csv(path, rows)
-    return told, [path]
+    return sentences, [path]

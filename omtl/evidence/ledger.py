@@ -222,12 +222,12 @@ def write_ledgers(results: Path | None = None) -> tuple[list[str], list[Path]]:
     claims, audit = claims_ledger(source), theory_audit(source)
     paths = write_all(home, {"claims.csv": as_csv(claims), "theory.csv": as_csv(audit)})
     paths.append(write_scoreboard(source, home))
-    told = [f"{len(claims)} claims, in print: {_counted(claims['in_print'])}"]
+    sentences = [f"{len(claims)} claims, in print: {_counted(claims['in_print'])}"]
     for reading in READINGS:
         for kind in (reading, f"{reading}_corrected"):
             outcomes = _counted(claims[kind].replace("", "not tested"))
-            told.append(f"{len(claims)} claims, {kind.replace('_', ' ')}: {outcomes}")
-    return [*told, f"{len(audit)} bounds beside what was measured"], paths
+            sentences.append(f"{len(claims)} claims, {kind.replace('_', ' ')}: {outcomes}")
+    return [*sentences, f"{len(audit)} bounds beside what was measured"], paths
 
 
 def _counted(outcomes: pd.Series) -> str:

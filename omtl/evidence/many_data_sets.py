@@ -93,14 +93,14 @@ class Study:
 
     def notes(self) -> list[str]:
         """Return what a reader must know before believing the numbers, a sentence each."""
-        told = [
+        notes = [
             f"win, tie and loss are {self.first.mine.label}'s: a tie is within "
             f"{100 * REGION:.0f} %, and undecided where the 95 % interval of the ratio reaches "
             "over a border"
         ]
         for dataset, found in self.on.items():
-            told += [f"{dataset}: {note}" for note in found.notes() if note.startswith("warning")]
-        return told
+            notes += [f"{dataset}: {note}" for note in found.notes() if note.startswith("warning")]
+        return notes
 
 
 def study_of(played: Sequence[tuple[Compared, dict[str, Any]]]) -> Study:

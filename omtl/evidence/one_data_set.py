@@ -116,7 +116,7 @@ class Compared:
 
     def notes(self) -> list[str]:
         """Return what a reader must know before believing the numbers, a sentence each."""
-        told = [
+        notes = [
             "intervals are at 95 % each; p is corrected for all comparisons (Holm)",
             *([CONDITIONAL] if self.repeats_are_of == ONE_DATA_SET else []),
         ]
@@ -126,12 +126,12 @@ class Compared:
             behind = [row.label for row in ranked[names.index("majority") + 1 :]]
             if behind:
                 whom = "all others" if names[0] == "majority" else f"{len(behind)} of the others"
-                told.append(
+                notes.append(
                     f"warning: {whom} make more errors than Majority, which ignores the features "
                     f"({'among them ' if self.mine.label in behind else 'not '}{self.mine.label}); "
                     "where one label is rare, compare by --metric auc protocol=heldout"
                 )
-        return told
+        return notes
 
     def outcome(self, row: Row) -> str:
         """Return whether the learner that was asked for is better than a row's, or worse."""
@@ -257,7 +257,7 @@ def compared(
     judge(rows, by)
     if not rows[0].values.size:
         raise UserError(f"{rows[0].label}: {rows[0].why}")
-    sign = 1.0 if by.lower_is_better else -1.0
+    sign = by.sign
     rows[1:] = sorted(rows[1:], key=lambda row: row.label)
     order = sorted(rows, key=lambda row: (not row.values.size, sign * np.nan_to_num(row.mean)))
     return Compared(rows[0], order, by, experiments[0].repeats_are_of)

@@ -110,7 +110,7 @@ def ranking_of(
     means = means.dropna(axis="columns")
     if min(means.shape) < 2:
         return None
-    sign = 1.0 if metric.lower_is_better else -1.0
+    sign = metric.sign
     ranks = (sign * means).rank(axis="columns")
     theirs = ranks if published is None else (sign * published[ranks.columns]).rank(axis="columns")
     n_datasets, n_algorithms = ranks.shape

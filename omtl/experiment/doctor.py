@@ -53,23 +53,25 @@ def examined() -> list[dict[str, str]]:
 
 def _machine() -> list[dict[str, str]]:
     running = sys.version_info[:2] >= OLDEST_PYTHON
-    told = [
+    findings = [
         finding("machine", "python", GOOD if running else BAD, sys.version.split()[0]),
         finding("machine", "cores", GOOD, str(joblib.cpu_count())),
     ]
     given = [(name, os.environ[name]) for name in VARIABLES if os.environ.get(name)]
-    return told + [finding("environment", name, GOOD, value) for name, value in given]
+    return findings + [finding("environment", name, GOOD, value) for name, value in given]
 
 
 def _packages() -> list[dict[str, str]]:
-    told: dict[str, dict[str, str]] = {}
+    findings: dict[str, dict[str, str]] = {}
     for extra, lacking in EXTRAS.items():
         lock = f"requirements/{LOCKS.get(extra, 'run')}.lock"
         locked = _locked(ROOT / lock)
         mend = f"pip install --require-hashes -r {lock}" if locked else f"pip install omtl[{extra}]"
         for package in _asked(extra):
-            told.setdefault(package, _package(package, locked.get(package, set()), mend, lacking))
-    return list(told.values())
+            findings.setdefault(
+                package, _package(package, locked.get(package, set()), mend, lacking)
+            )
+    return list(findings.values())
 
 
 def _package(package: str, locked: set[str], mend: str, lacking: str) -> dict[str, str]:
@@ -113,15 +115,15 @@ def _called(name: str) -> str:
 
 
 def _kept() -> list[dict[str, str]]:
-    told = []
+    findings = []
     for folder, what in KEPT.items():
         files = _sizes(kept() / folder)
         size = sum(files.values()) / 2**20
         damaged = sum(path.suffix == ".damaged" for path in files)
         detail = f"{len(files)} files, {size:.1f} MiB: {what}"
         detail += f"; {damaged} damaged, set aside" if damaged else ""
-        told.append(finding("kept", str(kept() / folder), GOOD if files else NOTE, detail))
-    return told
+        findings.append(finding("kept", str(kept() / folder), GOOD if files else NOTE, detail))
+    return findings
 
 
 def _sizes(folder: Path) -> dict[Path, int]:
@@ -135,7 +137,7 @@ def _sizes(folder: Path) -> dict[Path, int]:
 
 
 def _data() -> list[dict[str, str]]:
-    told = []
+    findings = []
     for name in data_fetchers.names():
         one = data_fetchers.data_set(name)
         if not one.FILES:
@@ -151,8 +153,8 @@ def _data() -> list[dict[str, str]]:
         detail = f"{len(one.FILES)} files, {size:.1f} MiB"
         if lacking:
             detail = f"{len(lacking)} of {detail} to fetch: omtl fetch {name}"
-        told.append(finding("data", name, NOTE if lacking else GOOD, detail))
-    return told
+        findings.append(finding("data", name, NOTE if lacking else GOOD, detail))
+    return findings
 
 
 def _own() -> list[dict[str, str]]:

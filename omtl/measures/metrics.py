@@ -43,6 +43,11 @@ class Metric:
     timing: bool = False
     ranked: bool = True
 
+    @property
+    def sign(self) -> float:
+        """1 or −1: lower is better for the numbers times this."""
+        return 1.0 if self.lower_is_better else -1.0
+
 
 def ace(arrays: Arrays, point: int, task: int | None) -> float:
     """Return the average cumulative error: the mean of the tasks' error rates (AKLO paper)."""

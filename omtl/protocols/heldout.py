@@ -209,9 +209,9 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         trace, state = play(learner, whole.examples, whole.stream, whole.shape)
         seconds.append(time.thread_time() - started)
         scores, wild = scores_of(learner, state, whole)
-        told = findings(learner, state)
-        traces.append(trace._replace(updates=told.pop("updates", trace.updates)))
-        found.append(told)
+        learnt = findings(learner, state)
+        traces.append(trace._replace(updates=learnt.pop("updates", trace.updates)))
+        found.append(learnt)
         area.append(tests(scores, whole))
         validated = []
         for part in rest:

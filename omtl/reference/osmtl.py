@@ -25,12 +25,12 @@ def _shared_loss(
     for given in rounds:
         present = [(x, y, k) for x, y, k, _ in given if x.any()]
         losses = np.array([max(0.0, 1.0 - y * float(W[k] @ x)) for x, y, k in present])
-        told = [hinge_step(W[k] @ x, x, y) for x, y, k, _ in given]
+        outcomes = [hinge_step(W[k] @ x, x, y) for x, y, k, _ in given]
         if np.any(losses > 0.0):
             tau = steps(losses, np.array([float(x @ x) for x, _, _ in present]))
             for (x, y, k), size in zip(present, tau, strict=True):
                 W[k] = W[k] + size * y * x
-        yield from told
+        yield from outcomes
     return W
 
 
@@ -90,7 +90,7 @@ def _osmtl(
             margins[:, j] = y * (W @ x)
         losses = np.where(margins < 1.0, 1.0 - margins, 0.0)
         near = np.abs(margins - 1.0).min()
-        told = []
+        outcomes = []
         learns = np.zeros(n_tasks, dtype=bool)
         for x, y, k, _ in given:
             own = y * float(W[k] @ x)
@@ -99,7 +99,7 @@ def _osmtl(
             else:
                 fired, gap = own <= 0.0, min(near, abs(own))
             learns[k] = fired and k in present
-            told.append(Step(float(W[k] @ x), bool(learns[k]), gap))
+            outcomes.append(Step(float(W[k] @ x), bool(learns[k]), gap))
         learning = losses.any(axis=1) if any_task else learns
         new_W, new_P = W.copy(), P.copy()
         for k in map(int, np.flatnonzero(learning)):
@@ -109,7 +109,7 @@ def _osmtl(
                     new_W[k] += C * eta[j] * y * x  # eq. 9
             new_P[k] = attend(P[k], losses[k], C * (1.0 - alpha))
         W, P = new_W, new_P
-        yield from told
+        yield from outcomes
     return W, alpha * np.eye(n_tasks) + (1.0 - alpha) * P
 
 

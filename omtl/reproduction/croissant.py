@@ -142,12 +142,12 @@ def _raw(file: RemoteFile) -> dict[str, Any]:
 
 
 def _field(column: str) -> dict[str, Any]:
-    kind, told = COLUMNS[column]
+    kind, description = COLUMNS[column]
     described: dict[str, Any] = {
         "@type": "cr:Field",
         "@id": f"examples/{column}",
         "name": column,
-        "description": told,
+        "description": description,
         "dataType": kind,
         "source": {"fileObject": {"@id": "parquet"}, "extract": {"column": column}},
     }

@@ -69,9 +69,9 @@ def export(name: str, request: Request, folder: Path) -> Exported:
     makers |= dict.fromkeys(plan.descriptions("figure"), _figure)
     makers |= dict.fromkeys(data_sets.names(), _data_set)
     maker = makers[choose("table, figure or data set", name, list(makers))]
-    contents, stem, told, source = maker(name, request)
+    contents, stem, summary, source = maker(name, request)
     paths = write_all(folder, {f"{stem}.{ending}": each for ending, each in contents.items()})
-    return Exported(paths, f"{name}: {told}", source)
+    return Exported(paths, f"{name}: {summary}", source)
 
 
 Parts = tuple[Contents, str, str, str]
@@ -114,8 +114,8 @@ def _figure(name: str, request: Request) -> Parts:
     lacking = request.is_full(description) and not all(map(request.store.has, units))
     if lacking and all(path.exists() for path in kept.values()):
         files: Contents = {form: path.read_bytes() for form, path in kept.items()}
-        told = f"no pdf and png, which need `omtl figure {name}` first"
-        return {**files, "bib": bib}, stem, told, shown_path(folder)
+        summary = f"no pdf and png, which need `omtl figure {name}` first"
+        return {**files, "bib": bib}, stem, summary, shown_path(folder)
     shown = numbers.show_figure(figure, request)
     if not any(panel.parts for panel in shown):
         raise _nothing(f"omtl figure {name}", request, description)
@@ -125,8 +125,8 @@ def _figure(name: str, request: Request) -> Parts:
         "bib": bib,
     }
     missing = sum(bool(panel.missing) for panel in shown)
-    told = plural(len(shown), "panel") + (f", {missing} with missing lines" if missing else "")
-    return contents, stem, told, source(None)
+    summary = plural(len(shown), "panel") + (f", {missing} with missing lines" if missing else "")
+    return contents, stem, summary, source(None)
 
 
 def _data_set(name: str, request: Request) -> Parts:  # noqa: ARG001 - as for tables

@@ -105,7 +105,7 @@ def explain(table: str, name: str, request: Request, full: bool = False) -> dict
     selection = request.rule(alone.description)
     [scored], run = stored_or_kept(alone, request)
     reading = scored.cell.reading
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "cell": f"{table}: {name}",
         "verdict": scored.verdict,
         "why": reason_of(alone, scored, selection).removeprefix(f"{scored.verdict}: "),
@@ -121,8 +121,8 @@ def explain(table: str, name: str, request: Request, full: bool = False) -> dict
         "selection": scored.cell.rule(selection),
         "chosen": scored.params,
     }
-    told = {key: value for key, value in told.items() if value != ""}
-    return told | _of_units(alone, scored, request, run) if full else told
+    facts = {key: value for key, value in facts.items() if value != ""}
+    return facts | _of_units(alone, scored, request, run) if full else facts
 
 
 def _of_units(table: Table, scored: Scored, request: Request, run: Run | None) -> dict[str, Any]:

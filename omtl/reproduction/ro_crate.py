@@ -51,7 +51,7 @@ def write_crate(folder: Path, exported: Mapping[str, Sequence[Path]], command: s
     Path
         The file that was written.
     """
-    files = [_file(path, told) for told, paths in exported.items() for path in paths]
+    files = [_file(path, description) for description, paths in exported.items() for path in paths]
     parts = [{"@id": file["@id"]} for file in files]
     graph: list[dict[str, Any]] = [
         {
@@ -86,13 +86,13 @@ def write_crate(folder: Path, exported: Mapping[str, Sequence[Path]], command: s
     return path
 
 
-def _file(path: Path, told: str) -> dict[str, Any]:
+def _file(path: Path, description: str) -> dict[str, Any]:
     content = path.read_bytes()
     return {
         "@id": path.name,
         "@type": "File",
         "name": path.name,
-        "description": told,
+        "description": description,
         "encodingFormat": FORMATS[path.suffix.removeprefix(".")],
         "contentSize": str(len(content)),
         "sha256": hashlib.sha256(content).hexdigest(),

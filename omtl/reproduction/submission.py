@@ -59,8 +59,8 @@ def submit(board: Board, parallel: Mapping[str, Any], store: Store | None = None
         "cells": json.loads(found.to_json(orient="records", double_precision=10)),
         "environment": host(),
     }
-    told, _ = replayed(content, board)
-    content["verification"] = told
+    sentences, _ = replayed(content, board)
+    content["verification"] = sentences
     return {**content, "sha256": digest(content)}
 
 
@@ -117,7 +117,7 @@ def replayed(content: Mapping[str, Any], board: Board) -> tuple[list[str], bool]
 
     Returns
     -------
-    told : list of str
+    sentences : list of str
         A line for each cell that was tried: the same, different, or outdated, as its data changed.
     sound : bool
         Whether all are the same, and any was tried.
@@ -125,7 +125,7 @@ def replayed(content: Mapping[str, Any], board: Board) -> tuple[list[str], bool]
     [name] = board.entrants
     rows = [row for row in content["cells"] if row["dataset"] in board.data and row["values"]]
     rng = generator(board.asked.seed, of="replayed submission", learner=name)
-    told = []
+    sentences = []
     for number in sorted(rng.permutation(len(rows))[:SAMPLE].tolist()):
         row = rows[number]
         kept = row["values"].split()
@@ -135,15 +135,15 @@ def replayed(content: Mapping[str, Any], board: Board) -> tuple[list[str], bool]
         if row["stream"] != stream_of(
             first, load_prepared(first.dataset, first.seed, first.draw).sha256
         ):
-            told.append(f"outdated: {row['dataset']}: its data or options changed since")
+            sentences.append(f"outdated: {row['dataset']}: its data or options changed since")
             continue
         value = f"{scored(board, row['dataset'], experiment, [compute(unit)])[0][0]:.10g}"
         word = "same" if value == kept[repeat] else "different"
         code = "" if row["learner"] == code_of_learner(unit) else ", whose code changed since"
-        told.append(
+        sentences.append(
             f"{word}: {row['dataset']}, repeat {repeat}: {value}, submitted {kept[repeat]}{code}"
         )
-    return told, bool(told) and all(line.startswith("same") for line in told)
+    return sentences, bool(sentences) and all(line.startswith("same") for line in sentences)
 
 
 def verify(path: Path) -> tuple[list[str], bool]:

@@ -95,9 +95,9 @@ class Check:
 
     def __str__(self) -> str:
         """Return the check as text."""
-        told = ", ".join(_place(self.row).values())
+        place = ", ".join(_place(self.row).values())
         played = f"{plural(self.units, 'repeat')}, {plural(self.points, 'point')} each"
-        return f"{told} ({played}){f': {self.detail}' if self.detail else ''}"
+        return f"{place} ({played}){f': {self.detail}' if self.detail else ''}"
 
 
 def drawn(

@@ -192,9 +192,9 @@ def _of_reading(table: Table, selection: str) -> list[str]:
     there = (LITERAL, *options("reading"))  # a new paper has no other yet
     others = [one for one in READINGS if one != name and {one, f"{paper}/{one}"} & set(there)]
     same = [o for o in others if answers(named_reading(paper, o)) == answers(table.reading)]
-    told = [f"reading — the answers for this table are also those of {' and '.join(same)}"]
+    same_as = [f"reading — the answers for this table are also those of {' and '.join(same)}"]
     own = selection == table.description.selection
-    return [*(told if same else []), *(luck.sentences(table.id, name) if own else [])]
+    return [*(same_as if same else []), *(luck.sentences(table.id, name) if own else [])]
 
 
 def _before_all(table: Table, scored: Sequence[Scored]) -> list[str]:
@@ -204,12 +204,12 @@ def _before_all(table: Table, scored: Sequence[Scored]) -> list[str]:
     Only the table's main metric counts, if it is not a time, and only complete columns.
     """
     metric = METRICS[table.description.metric]
-    sign = 1.0 if metric.lower_is_better else -1.0
+    sign = metric.sign
     columns: dict[tuple[str, str], list[Scored]] = {}
     for s in scored:
         if s.cell.metric == metric.name and metric.ranked and not metric.timing:
             columns.setdefault((s.cell.dataset, s.cell.task), []).append(s)
-    told = []
+    advantages = []
     for (dataset, task), column in columns.items():
         theirs = [s for s in column if not s.cell.is_ours]
         if not theirs or any(s.mean is None for s in theirs):
@@ -226,9 +226,9 @@ def _before_all(table: Table, scored: Sequence[Scored]) -> list[str]:
         if better:
             place = dataset if task == "all" else f"{dataset} {task}"
             against = f"{best.cell.algorithm} {_short(table, best)}, best as printed {printed}"
-            told.append(f"{place}: {', '.join(better)} ({against})")
+            advantages.append(f"{place}: {', '.join(better)} ({against})")
     line = "baselines of ours that are better than every algorithm of the paper as we ran it"
-    return [f"{line} — {'; '.join(told)}"] if told else []
+    return [f"{line} — {'; '.join(advantages)}"] if advantages else []
 
 
 def _conditional(scored: Sequence[Scored]) -> list[str]:
@@ -256,9 +256,9 @@ def _findings(table: Table, scored: Sequence[Scored]) -> list[str]:
             if name in s.found:
                 share = s.found[name]
                 tasks = [f"{k} ({x:.0%})" for k, x in enumerate(share, start=1) if x > 0]
-                told = "all" if share.min() >= 1.0 else ", ".join(tasks) or "none"
+                shown = "all" if share.min() >= 1.0 else ", ".join(tasks) or "none"
                 place = f"{s.cell.algorithm} on {s.cell.dataset}"
-                lines[name, place] = f"{place}: {phrase}: {told}"
+                lines[name, place] = f"{place}: {phrase}: {shown}"
     return list(lines.values())
 
 

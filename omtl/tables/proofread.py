@@ -216,7 +216,7 @@ def wrong_marks(table: str, asked: TableDescription) -> Outcome:
     bold = asked.print.bold
     if not bold:
         return Outcome("0 columns", "", [])
-    sign = 1.0 if METRICS[asked.metric].lower_is_better else -1.0
+    sign = METRICS[asked.metric].sign
     columns: dict[str, list[Printed]] = {}
     for cell in published(table):
         columns.setdefault(cell["dataset"], []).append(cell)

@@ -139,9 +139,9 @@ def page(
     best = []
     for column in parts.columns:
         for row in ranked(record, column).head(RANKED).to_dict("records"):
-            told = ", ".join(f"{q}: {a}" for q, a in json.loads(row["answers"]).items())
+            answers = ", ".join(f"{q}: {a}" for q, a in json.loads(row["answers"]).items())
             distance = f"{row['distance']:.4f} ± {float(row['standard_error']):.4f}"
-            best.append([column, *(str(row[word]) for word in words), distance, told or "–"])
+            best.append([column, *(str(row[word]) for word in words), distance, answers or "–"])
     lines += markdown_table(["column", *words, "distance", "answers that are not literal"], best)
     return "\n".join(lines) + "\n"
 

@@ -183,7 +183,7 @@ def score_cell(
             return not_run(cell, why_lacking(part.repeats(seed, repeats), 0, failed, known))
         return score_cell(table, found, loaded, request, failed)
     if cell.rivals and not is_honest(rule) and not cell.experiment.drawn:
-        sign = 1.0 if METRICS[cell.metric].lower_is_better else -1.0
+        sign = METRICS[cell.metric].sign
 
         def rank(rival: Cell) -> float:
             whole = replace(rival, task="all")

@@ -153,16 +153,16 @@ def trends(scored: Sequence[Scored]) -> list[Trend]:
 def sentences(scored: Sequence[Scored]) -> list[str]:
     """Return what rows and columns tell, a sentence for each that lies off print, and the ±'s."""
     found = trends(scored)
-    told = [f"{trend.part} {trend}" for trend in found if trend.verdict != LEVEL]
+    sentences = [f"{trend.part} {trend}" for trend in found if trend.verdict != LEVEL]
     spreads = np.array([s.spread for s in filter(_is_judged, scored) if s.spread])
     if len(spreads):
         ratios, p = spreads.T
-        told.append(
+        sentences.append(
             "our deviation over shuffles of the same data is, in the median, "
             f"{np.median(ratios):.2f} times the printed ±; in {np.sum(p < F_LEVEL)} of {p.size} "
             f"cells it is not what the ± stands for (F test at {100 * F_LEVEL:g} %)"
         )
-    return told
+    return sentences
 
 
 def frame(table: str, reading: str, selection: str, scored: Sequence[Scored]) -> pd.DataFrame:

@@ -65,8 +65,8 @@ def computed_by(meta: Mapping[str, Any], path: Path) -> Mapping[str, Any] | None
         return last
     if earlier.get("units_sha256") != meta["units_sha256"] or not earlier["computed_by"]:
         return last
-    told = earlier["computed_by"]
-    return last if last and last["units_computed"] >= told["units_computed"] else told
+    computed = earlier["computed_by"]
+    return last if last and last["units_computed"] >= computed["units_computed"] else computed
 
 
 GROUPS = ("algorithm", "dataset", "protocol", "network")
