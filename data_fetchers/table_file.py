@@ -25,7 +25,7 @@ from data_fetchers.fetch import RemoteFile
 from omtl.data.streams import Tasks, in_given_order
 from omtl.util.archives import read_arrays
 from omtl.util.errors import UserError
-from omtl.util.user_folder import own
+from omtl.util.user_folder import own_folder
 
 NAME = "table_file"
 FILES: tuple[RemoteFile, ...] = ()
@@ -61,7 +61,7 @@ class Parsed:
 
 def place(path: str) -> Path:
     """Return a file's path; relative paths start in the user's own folder, or the current one."""
-    return (own() or Path.cwd()) / Path(path).expanduser()
+    return (own_folder() or Path.cwd()) / Path(path).expanduser()
 
 
 @lru_cache(maxsize=16)

@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     from omtl.compute.dry_run import Planned
     from omtl.reproduction.board import from_results, make, write
     from omtl.util.paths import CHECKOUT, RESULTS
-    from omtl.util.user_folder import own
+    from omtl.util.user_folder import own_folder
 
     _refuse_ignored(options)
     if options.verify is not None:
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         say(plan.summary())
         return DONE
     _print(made)
-    is_kept = board.asked.is_whole and (CHECKOUT is None or own() is None)
+    is_kept = board.asked.is_whole and (CHECKOUT is None or own_folder() is None)
     folder = options.to or (RESULTS / "board" if is_kept else None)
     if folder is not None and not options.from_results:
         tell_written(write(made, folder, options.times))

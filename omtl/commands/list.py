@@ -45,11 +45,11 @@ def rows_of(kind: str) -> list[dict[str, Any]]:
     """Return the entries of a kind: each name with values from its config."""
     from omtl.experiment.config import TARGET, option_files, read_yaml
     from omtl.tables.plan import descriptions
-    from omtl.util.user_folder import own
+    from omtl.util.user_folder import own_folder
 
     group = KINDS[kind]
     found = descriptions(group) if kind in ("tables", "figures") else option_files(group)
-    rows, folder = [], own()
+    rows, folder = [], own_folder()
     for name, path in found.items():
         config = read_yaml(path)
         if TARGET in config:

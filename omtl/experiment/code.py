@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from omtl.util.paths import PACKAGE
-from omtl.util.user_folder import module_in, own, own_module
+from omtl.util.user_folder import module_in, own_folder, own_module
 
 UNHASHED = {
     "omtl.util.compile_cache": "where compiled code is kept",
@@ -66,7 +66,7 @@ def code_of(module: str) -> Code:
     SyntaxError
         If it is not valid Python.
     """
-    return _code_of(module, own())
+    return _code_of(module, own_folder())
 
 
 @lru_cache
@@ -104,7 +104,7 @@ def package_versions(modules: Iterable[str]) -> str:
 
     They provide random generators, sums and compilers: another version may give different bits.
     """
-    folder = own()
+    folder = own_folder()
     return _versions(frozenset().union(*(_code_of(name, folder).packages for name in modules)))
 
 

@@ -15,7 +15,7 @@ from omtl.experiment.naming import SUPPORT
 from omtl.experiment.papers import paper_file
 from omtl.util.errors import UserError
 from omtl.util.paths import CONF
-from omtl.util.user_folder import own
+from omtl.util.user_folder import own_folder
 
 
 def text_of(path: Path) -> str:
@@ -92,7 +92,7 @@ def option_files(group: str) -> dict[str, Path]:
         If one of the user's files has the same name as one of ours.
     """
     found: dict[str, Path] = {}
-    mine = own()
+    mine = own_folder()
     for home in (CONF,) if mine is None or mine.resolve() == CONF else (CONF, mine):
         folder = home / group
         for path in folder.rglob("*.yaml"):

@@ -12,7 +12,7 @@ from omtl.experiment.config import grid_points, load_option, option_files
 from omtl.experiment.unit import import_fault, new_learner
 from omtl.util.errors import UserError
 from omtl.util.paths import CONF, PACKAGE
-from omtl.util.user_folder import own, own_module
+from omtl.util.user_folder import own_folder, own_module
 
 STAND_IN = 0.5
 """Value of a hyper-parameter without a config or a default."""
@@ -91,7 +91,7 @@ def _in_package(file: Path) -> bool:
 
 def _configs_of(file: Path) -> list[dict[str, Any]]:
     """Return the configs of a file's folder, or the package's."""
-    folder = CONF if _in_package(file) else own()
+    folder = CONF if _in_package(file) else own_folder()
     assert folder is not None
     names = [n for n, p in option_files("algorithm").items() if p.is_relative_to(folder)]
     return [load_option("algorithm", name) for name in names]

@@ -158,7 +158,7 @@ def _data() -> list[dict[str, str]]:
 
 
 def _own() -> list[dict[str, str]]:
-    folder = user_folder.own()
+    folder = user_folder.own_folder()
     if folder is None:
         return [finding("own", "folder", NOTE, "none: see docs/own_learner.md")]
     if not folder.is_dir():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from omtl.util.errors import UserError
 from omtl.util.paths import EXPERIMENTS, PUBLISHED
-from omtl.util.user_folder import own
+from omtl.util.user_folder import own_folder
 
 
 def paper_files(pattern: str) -> list[Path]:
@@ -18,7 +18,7 @@ def paper_files(pattern: str) -> list[Path]:
         If a user's paper has the same name as one of ours.
     """
     found = list(EXPERIMENTS.glob(f"*/{pattern}"))
-    folder = own()
+    folder = own_folder()
     if folder is not None and (folder / "experiments").resolve() != EXPERIMENTS.resolve():
         mine = list((folder / "experiments").glob(f"*/{pattern}"))
         for path in mine:
@@ -32,7 +32,7 @@ def paper_files(pattern: str) -> list[Path]:
 
 def paper_file(paper: str, name: str) -> Path:
     """Return the path of a paper's file, which need not exist."""
-    folder = own()
+    folder = own_folder()
     if folder is not None and (mine := folder / "experiments" / paper).is_dir():
         return mine / name
     return EXPERIMENTS / paper / name
@@ -40,7 +40,7 @@ def paper_file(paper: str, name: str) -> Path:
 
 def published_file(table: str) -> Path:
     """Return the path of a table's published numbers."""
-    folder = own()
+    folder = own_folder()
     if folder is not None:
         mine = folder / "results" / "published" / f"{table}.csv"
         if mine.is_file():

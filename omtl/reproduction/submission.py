@@ -72,7 +72,7 @@ def digest(content: Mapping[str, Any]) -> str:
 
 def _files_of(name: str) -> dict[str, str]:
     """Return the files of a learner of one's own: its config and its modules; none for others."""
-    folder = user_folder.own()
+    folder = user_folder.own_folder()
     path = option_files("algorithm")[name]
     if folder is None or not path.is_relative_to(folder):
         return {}
@@ -157,7 +157,7 @@ def verify(path: Path) -> tuple[list[str], bool]:
         If the file cannot be read, was changed, or names a file outside its folder.
     """
     content = read(path)
-    folder = user_folder.own()
+    folder = user_folder.own_folder()
     if all(folder and _is_there(folder / name, text) for name, text in content["files"].items()):
         learners, data = (content["learner"],), tuple(content["data"])
         asked = Asked(content["board"], learners, data, content["repeats"], content["seed"])

@@ -68,7 +68,7 @@ def keep_compiled() -> None:
 
         def __init__(self, function: Any, file: str) -> None:
             self._py_file, self._lineno = file, function.__code__.co_firstlineno
-            home = _folder_of(user_folder.own())
+            home = _folder_of(user_folder.own_folder())
             if home is None:
                 raise OSError("there is no folder")
             self._cache_path = str(home / self.get_suitable_cache_subpath(file))
@@ -76,7 +76,7 @@ def keep_compiled() -> None:
         @classmethod
         def from_function(cls, function: Any, file: str) -> Any:
             """Return a function's cache location; None for other packages."""
-            homes = [home for home in (PACKAGE, user_folder.own()) if home is not None]
+            homes = [home for home in (PACKAGE, user_folder.own_folder()) if home is not None]
             if config.CACHE_DIR or not any(Path(file).is_relative_to(home) for home in homes):
                 return None
             try:

@@ -6,7 +6,7 @@ import os
 import traceback
 from pathlib import Path
 
-from omtl.util.user_folder import own
+from omtl.util.user_folder import own_folder
 
 VARIABLE = "OMTL_DEBUG"
 """The environment variable that turns on tracebacks; worker processes inherit it."""
@@ -34,7 +34,7 @@ def place_of(fault: BaseException, folder: Path) -> str:
 
 def place_in_own(fault: BaseException) -> str:
     """Return the innermost line in the user's own folder that led to an error, or nothing."""
-    folder = own()
+    folder = own_folder()
     return "" if folder is None else place_of(fault, folder)
 
 

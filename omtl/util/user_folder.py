@@ -20,7 +20,7 @@ GROUPS = ("algorithm", "dataset", "experiments")
 """Folders, at least one of which a user's own folder has."""
 
 
-def own() -> Path | None:
+def own_folder() -> Path | None:
     """Return the absolute path of the user's own folder, or None."""
     named = os.environ.get(VARIABLE)
     return Path(named).expanduser().absolute() if named else None
@@ -38,7 +38,7 @@ def refuse_missing() -> None:
         Path.cwd()
     except OSError as fault:
         raise UserError("the current folder no longer exists; change to another one") from fault
-    folder = own()
+    folder = own_folder()
     if folder is not None and not folder.is_dir():
         raise UserError(f"{VARIABLE}: there is no folder {folder}; name yours, or unset {VARIABLE}")
 
@@ -54,7 +54,7 @@ def find() -> None:
 
     Commands and their Python equivalents start with this.
     """
-    folder = own()
+    folder = own_folder()
     if folder is None:
         try:
             here = Path.cwd()
@@ -70,7 +70,7 @@ def find() -> None:
 
 def own_module(name: str) -> Path | None:
     """Return the file of a module or package in the user's own folder, or None."""
-    folder = own()
+    folder = own_folder()
     return module_in(folder, name) if folder is not None and name else None
 
 
@@ -83,13 +83,13 @@ def module_in(folder: Path, name: str) -> Path | None:
 
 def sources() -> list[Path]:
     """Return the files of modules at the top of the user's own folder, sorted."""
-    folder = own()
+    folder = own_folder()
     found = () if folder is None else folder.glob("*.py")
     return sorted(path for path in found if path.stem.isidentifier() and path.is_file())
 
 
 def make_importable() -> None:
     """Let modules be imported from the user's own folder, after all other places."""
-    folder = own()
+    folder = own_folder()
     if folder is not None and str(folder) not in sys.path:
         sys.path.append(str(folder))
