@@ -72,9 +72,11 @@ def regret_beside(
             tightest: np.min(certified, axis=0) - losses[0],
         }
 
-    found = curves_of(one, curves)
+    found, rounds = curves_of(one, curves), setting_of(one.units[0]).stream.checkpoint
     return axes_beside(
-        *(one, setting_of(one.units[0]).stream.checkpoint, found),
+        one,
+        rounds,
+        found,
         ("rounds T", "regret (hinge loss)"),
         title=one.line.description.title,
         warning=warning,
