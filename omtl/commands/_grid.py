@@ -40,8 +40,9 @@ def print_rows(
         for head in kept:
             side: Literal["left", "right"] = "right" if head in right else "left"
             made.add_column(head, justify=side, no_wrap=not wraps, overflow="fold")
+        places = [heads.index(head) for head in kept]
         for row, colour in zip(rows, colours or [""] * len(rows), strict=True):
-            made.add_row(*(Text(row[heads.index(head)]) for head in kept), style=colour)
+            made.add_row(*(Text(row[place]) for place in places), style=colour)
         return made
 
     def wide(made: Table) -> int:

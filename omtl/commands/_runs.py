@@ -30,10 +30,8 @@ def print_runs(table: pd.DataFrame) -> None:
         cells = [_short(row[head]) for head in heads]
         for name in metrics:
             std = row.get(f"{name}_std")
-            value = (
-                "" if pd.isna(row[name]) else shown(name, row[name], "" if pd.isna(std) else std)
-            )
-            cells.append("diverged" if (row.get("diverged") or 0) > 0 else value)
+            text = "" if pd.isna(row[name]) else shown(name, row[name], "" if pd.isna(std) else std)
+            cells.append("diverged" if (row.get("diverged") or 0) > 0 else text)
         rows.append([*cells, *(_short(row[column]) for column in ends)])
     titles = [f"{name} {METRICS[name].unit}".strip() for name in metrics]
     print_rows([*heads, *titles, *ends], rows, right=titles)

@@ -22,11 +22,6 @@ NEGLIGIBLE = 1e-15
 # Relations between the tasks
 
 
-def relation_inverse(n_tasks: int, b: float) -> np.ndarray:
-    """Return B⁻¹ of eq. 10, shape (n_tasks, n_tasks): (b + m δ_jk) / ((b + 1) m)."""
-    return (b + n_tasks * np.eye(n_tasks)) / ((b + 1.0) * n_tasks)
-
-
 def square_norm_B(U: np.ndarray, b: float) -> float:  # noqa: N802 - the norm's own name
     """Return ‖u‖²_B = Σ_k ‖u_k‖² + b Σ_k ‖u_k − ū‖² (remark 2 after theorem 4).
 

@@ -20,6 +20,7 @@ from omtl.data.streams import Stream, Tasks, rounds
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
 from omtl.learners.dom import DOM1
+from omtl.reference.vocabulary import inverse_relation
 from omtl.theory import comparators, dom
 from omtl.util.errors import UserError
 
@@ -53,12 +54,12 @@ def random_tasks(rng: np.random.Generator, m: int, n: int, d: int, noise: float)
 def test_norm_is_that_of_the_kronecker_product(seed: int, m: int, b: float) -> None:
     """‖u‖²_B is uᵀ (B ⊗ I) u, B the inverse of eq. 10, and C of eq. 17 is 1."""
     U = random_weights(seed, m, 1.0)
-    B = np.linalg.inv(dom.relation_inverse(m, b))
+    B = np.linalg.inv(inverse_relation(m, b))
     u = U.ravel()
     assert dom.square_norm_B(U, b) == pytest.approx(u @ np.kron(B, np.eye(3)) @ u, rel=1e-8)
-    ratios = np.linalg.eigvalsh(dom.relation_inverse(m, b)) / np.linalg.eigvalsh(B)[::-1]
+    ratios = np.linalg.eigvalsh(inverse_relation(m, b)) / np.linalg.eigvalsh(B)[::-1]
     assert dom.norm_ratio(b) == pytest.approx(math.sqrt(ratios.max()))
-    diagonal = dom.relation_inverse(m, b)[0, 0]
+    diagonal = inverse_relation(m, b)[0, 0]
     assert dom.gradient_bound(2.0, b, m) == pytest.approx(2.0 * math.sqrt(diagonal))
 
 
@@ -165,7 +166,7 @@ class Losses(NamedTuple):
 def plain_dom1(tasks: Tasks, stream: Stream, mixing: np.ndarray, eta: float, b: float) -> Losses:
     """Play algorithm 1 as it is written, round by round."""
     m = mixing.shape[0]
-    inverse = dom.relation_inverse(m, b)
+    inverse = inverse_relation(m, b)
     u = np.zeros((m, m, tasks.X.shape[1]))
     totals = np.zeros((stream.start.size - 1, 2))
     for t in range(stream.start.size - 1):
