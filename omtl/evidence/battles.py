@@ -29,7 +29,7 @@ def won(values: np.ndarray, region: float = 0.0) -> np.ndarray:
     Parameters
     ----------
     values : ndarray of shape (n_learners, n_repeats)
-        Numbers, lower is better; NaN if a learner has none.
+        Numbers, lower is better, of either sign; NaN if a learner has none.
     region : float
         Numbers within this share of each other are equal.
 
@@ -39,10 +39,11 @@ def won(values: np.ndarray, region: float = 0.0) -> np.ndarray:
         1 if the row's learner beat the column's, ½ for a tie, 0 if it lost, and NaN without a
         battle.
     """
-    mine, other = values.T[:, :, None], values.T[:, None, :]
-    border = 1.0 + region
-    found = np.where(mine * border < other, 1.0, np.where(other * border < mine, 0.0, 0.5))
-    none = np.isnan(mine) | np.isnan(other) | np.eye(values.shape[0], dtype=bool)
+    worse = values * (1.0 + region) ** np.sign(values)
+    wins = worse.T[:, :, None] < values.T[:, None, :]
+    found = np.where(wins, 1.0, np.where(wins.swapaxes(1, 2), 0.0, 0.5))
+    lacking = np.isnan(values.T)
+    none = lacking[:, :, None] | lacking[:, None, :] | np.eye(values.shape[0], dtype=bool)
     return np.where(none, np.nan, found)
 
 

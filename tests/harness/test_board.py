@@ -41,6 +41,13 @@ def test_battles() -> None:
     assert total([won(values), won(values)])[0, 1] == 1.0  # a half on each of two data sets
 
 
+def test_battles_of_numbers_of_which_the_higher_is_better() -> None:
+    """They come with a minus: 0.85 and 0.89 are within 5 % of each other, 0.85 and 0.90 not."""
+    areas = -np.array([[0.85, 0.85, np.nan], [0.89, 0.90, 1.0]])
+    assert won(areas, 0.05)[:2, 0, 1].tolist() == [0.5, 0.0]
+    assert won(areas, 0.05)[:2, 1, 0].tolist() == [0.5, 1.0]
+
+
 def likeliest(wins: np.ndarray) -> np.ndarray:
     """Return Elo ratings by maximising the likelihood as it is written down."""
 
