@@ -133,11 +133,13 @@ def pick(means: np.ndarray, sign: float) -> np.ndarray:
     Parameters
     ----------
     means : ndarray of shape (n_rows, ..., n_places)
-        Means of each row. In each place they count relative to their average there.
+        Means of each row; infinite where one diverged. In each place they count relative to the
+        average there of those that did not.
     sign : float
         1 where lower is better, else -1.
     """
-    return np.argmin(sign * (means / means.mean(axis=0)).mean(axis=-1), axis=0)
+    average = means.mean(axis=0, where=np.isfinite(means))
+    return np.argmin(sign * (means / average).mean(axis=-1), axis=0)
 
 
 def drawn(rows: Rows, places: Sequence[Place], seed: int) -> list[np.ndarray]:

@@ -31,6 +31,12 @@ def test_one_rival_for_all_places() -> None:
     assert better.tolist() == [1]  # 0.9 / 0.7 + 0.6 / 0.75 against 0.5 / 0.7 + 0.9 / 0.75
 
 
+def test_a_row_that_diverged_is_not_the_best() -> None:
+    """Its mean is infinite; the others count relative to the average of those that did not."""
+    means = np.array([[1.0, 2.0], [np.inf, 3.0], [0.5, 1.0]])
+    assert hindsight_gap.pick(means, sign=1.0) == 2
+
+
 def test_rows_that_stand_for_several() -> None:
     """COML of the first block is COML-1 and COML-2; rows that lack a place are left out."""
     places = [("one", "all"), ("two", "all")]
