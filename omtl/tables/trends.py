@@ -6,6 +6,7 @@ verdict on a single cell shows. The printed ± is compared too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -128,7 +129,9 @@ class Trend:
 
 
 def _is_judged(s: Scored) -> bool:
-    return s.verdict in JUDGED and s.difference is not None and not s.diverged
+    if s.verdict not in JUDGED or s.difference is None or s.diverged:
+        return False
+    return math.isfinite(s.difference.share)
 
 
 def trends(scored: Sequence[Scored]) -> list[Trend]:

@@ -110,7 +110,9 @@ class Difference:
 
     @property
     def share(self) -> float:
-        """The difference as a share of the published number."""
+        """The difference as a share of the published number; infinite if only that is 0."""
+        if self.published == 0.0:
+            return math.copysign(math.inf, self.delta) if self.delta else 0.0
         return self.delta / abs(self.published)
 
     @property

@@ -51,8 +51,9 @@ def test_a_row_of_near_cells_lies_below_print() -> None:
 
 
 def test_only_judged_cells_count() -> None:
-    """Not those of ours, nor those that were not run or diverged; and two cells are too few."""
+    """Not those of ours, that were not run, diverged, or are printed as 0; two are too few."""
     cells = [scored("A", "D0", 0.1), scored("A", "D1", 0.1)]
+    cells += [scored("A", "D6", 0.1, difference=Difference(0.1, 0.1, 0.1, 20.0, 0.0))]
     cells += [scored("A", "D2", 0.1, verdict=OURS), scored("A", "D3", 0.1, verdict=MISSING)]
     cells += [scored("A", "D4", 0.1, diverged=1)]
     assert trends(cells) == []

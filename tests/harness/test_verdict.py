@@ -41,6 +41,13 @@ differences = st.builds(
 )
 
 
+def test_a_printed_zero_has_no_share() -> None:
+    """A difference from it is infinitely many of it, and within 10 % only if there is none."""
+    zero = replace(SURE, published=0.0)
+    assert [replace(zero, delta=d).share for d in (-1.0, 0.0, 1.0)] == [-math.inf, 0.0, math.inf]
+    assert [replace(zero, delta=d).word for d in (0.0, 1.0)] == [MATCH, OFF]
+
+
 @pytest.mark.parametrize(
     ("delta", "error", "word"),
     [
