@@ -204,14 +204,15 @@ def build(
             f"{output} contains other files than a site; name a new folder with --output"
         )
     done, copied = pages(Sources(results or results_to_read()), store, documentation)
+    place = output.resolve()  # beside which, not in which, a site is written before it takes it
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".writing-", dir=output.parent) as folder:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".writing-", dir=place.parent) as folder:
             fresh = Path(folder) / "site"
             _write(fresh, done, copied)
-            if output.exists():
-                shutil.rmtree(output)
-            fresh.replace(output)
+            if place.exists():
+                place.replace(Path(folder) / "earlier")
+            fresh.replace(place)
     except OSError as fault:
         raise UserError(f"{output}: the site cannot be written ({fault.strerror})") from fault
     return output / "index.html"

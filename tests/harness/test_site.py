@@ -312,6 +312,21 @@ def test_the_folder_is_replaced_only_if_it_is_a_site(tmp_path: Path) -> None:
         build(other / "thesis.tex", results=tmp_path / "results")
 
 
+def test_the_folder_may_be_the_current_one_or_a_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An earlier site there is replaced, and nothing is left beside it."""
+    (tmp_path / "results").mkdir()
+    (tmp_path / "site").mkdir()
+    (tmp_path / "link").symlink_to("site")
+    for _ in range(2):
+        monkeypatch.chdir(tmp_path / "site")
+        build(Path(), results=tmp_path / "results")
+        build(tmp_path / "link", results=tmp_path / "results")
+        assert (tmp_path / "site" / "index.html").is_file()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "results", "site"]
+
+
 def test_the_command_refuses_a_folder_of_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
