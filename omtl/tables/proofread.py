@@ -208,10 +208,11 @@ def small_spreads(table: str, asked: TableDescription) -> Outcome:
 
 
 def wrong_marks(table: str, asked: TableDescription) -> Outcome:
-    """Find numbers set in bold that are not the best of their column, and columns without any.
+    """Find numbers set in bold that are not the best of their column, and best ones that are not.
 
-    The marks are as the paper's text has them (``print.bold`` of the description: the bold rows by
-    column); a table of which the text keeps none is not looked at.
+    Of several best ones one in bold is enough. The marks are as the paper's text has them
+    (``print.bold`` of the description: the bold rows by column), of the table's own metric; a table
+    of which the text keeps none is not looked at.
     """
     bold = asked.print.bold
     if not bold:
@@ -219,18 +220,16 @@ def wrong_marks(table: str, asked: TableDescription) -> Outcome:
     sign = METRICS[asked.metric].sign
     columns: dict[str, list[Printed]] = {}
     for cell in published(table):
-        columns.setdefault(cell["dataset"], []).append(cell)
+        if cell["metric"] == asked.metric:
+            columns.setdefault(cell["dataset"], []).append(cell)
     found = []
     for dataset, cells in columns.items():
         best = min(cells, key=lambda cell: sign * float(cell["mean"]))
         marked = [cell for cell in cells if cell["algorithm"] in bold.get(dataset, [])]
         better = f"{best['algorithm']} has {best['mean']}"
-        found += [
-            Odd(MARK, cell, None, f"bold, but {better}")
-            for cell in marked
-            if sign * float(cell["mean"]) > sign * float(best["mean"])
-        ]
-        if best not in marked:
+        wrong = [cell for cell in marked if float(cell["mean"]) != float(best["mean"])]
+        found += [Odd(MARK, cell, None, f"bold, but {better}") for cell in wrong]
+        if len(wrong) == len(marked):
             says = "the best of its column and not bold, though other columns have bold numbers"
             found.append(Odd(MARK, best, None, says))
     return Outcome(f"{len(columns)} columns", "", found)

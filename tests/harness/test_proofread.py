@@ -147,6 +147,15 @@ def test_marks(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = {("row 0", "data 1"), ("row 1", "data 1")}
     assert found_in("bold", cells, monkeypatch, print=bold) == expected
     assert found_in("bold", cells, monkeypatch) == set()
+    cells += [cell | {"metric": "seconds", "mean": "0.01"} for cell in cells]
+    assert found_in("bold", cells, monkeypatch, print=bold) == expected
+
+
+def test_one_mark_is_enough_where_several_are_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the paper's unrounded numbers may differ."""
+    cells = cells_of(np.array([[4.0, 4.0, 4.0], [4.0, 4.0, 4.0], [5.0, 5.0, 5.0]]))
+    bold = {"data 0": ["row 0"], "data 1": ["row 1"], "data 2": ["row 0", "row 1"]}
+    assert found_in("bold", cells, monkeypatch, print={"bold": bold}) == set()
 
 
 def test_a_search_of_readings_leaves_out_suspect_means(monkeypatch: pytest.MonkeyPatch) -> None:
