@@ -119,8 +119,8 @@ def ranking_of(
 
 
 def rankings(scored: Sequence[Scored]) -> list[Ranking]:
-    """Return the rankings of a table by each of its metrics that is not a time."""
-    metrics = dict.fromkeys(s.cell.metric for s in scored if not METRICS[s.cell.metric].timing)
+    """Return the rankings of a table by each of its metrics that tells which learner is better."""
+    metrics = dict.fromkeys(s.cell.metric for s in scored if METRICS[s.cell.metric].compares)
     return [found for metric in metrics if (found := rank(scored, metric)) is not None]
 
 

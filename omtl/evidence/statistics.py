@@ -43,9 +43,9 @@ def equivalence_rows(
 ) -> pd.DataFrame:
     """Return a row for each of the paper's own algorithms beside each other one, in each place.
 
-    Times are left out, and what was not run.
+    Metrics that do not tell which learner is better are left out, and what was not run.
     """
-    run = [s for s in scored if s.values.size and not METRICS[s.cell.metric].timing]
+    run = [s for s in scored if s.values.size and METRICS[s.cell.metric].compares]
     rows = []
     for own in (s for s in run if s.cell.algorithm in proposed):
         cell = own.cell
@@ -115,10 +115,12 @@ def make_statistics(
         )
     tests = judged(description.paper, name, numbers)
     files["claims.csv"] = as_family(description.paper, reading["name"], tests, request.seed)
-    written = {folder / f"{name}.{form}": rows for form, rows in sorted(files.items()) if len(rows)}
-    for path, rows in written.items():
-        write_rows(path, rows)
-    paths = [*written]
+    paths = []
+    for form, rows in sorted(files.items()):
+        path = folder / f"{name}.{form}"
+        if len(rows) or path.exists():  # rows of an earlier run go
+            write_rows(path, rows, reading["name"])
+            paths.append(path)
     if drawn := [one for one in ranked if one.tells]:
         rule, stem = request.rule(description), by_reading(name, reading["name"])
         subtitle = f"{name}, reading {reading['name']}, selection {rule}, repeats {n_repeats}"

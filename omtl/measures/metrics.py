@@ -48,6 +48,11 @@ class Metric:
         """1 or −1: lower is better for the numbers times this."""
         return 1.0 if self.lower_is_better else -1.0
 
+    @property
+    def compares(self) -> bool:
+        """Whether it tells which learner is better, on any machine."""
+        return self.ranked and not self.timing
+
 
 def ace(arrays: Arrays, point: int, task: int | None) -> float:
     """Return the average cumulative error: the mean of the tasks' error rates (AKLO paper)."""

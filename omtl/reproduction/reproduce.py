@@ -166,9 +166,10 @@ def make_figure(
     stem = by_reading(by_rule(figure.id, selection, description.selection), reading["name"])
     paths = write_all(folder, {f"{stem}.{form}": each for form, each in contents.items()})
     claims = outcomes(description.paper, figure.id, reading["name"], shown)
-    if len(claims):
-        paths.append(folder / f"{figure.id}.claims.csv")
-        write_rows(paths[-1], claims)
+    of_claims = folder / f"{figure.id}.claims.csv"
+    if len(claims) or of_claims.exists():  # rows of an earlier run go
+        write_rows(of_claims, claims, reading["name"])
+        paths.append(of_claims)
     return Reproduced(claims, paths, outcome.is_broken)
 
 

@@ -207,7 +207,7 @@ def _before_all(table: Table, scored: Sequence[Scored]) -> list[str]:
     sign = metric.sign
     columns: dict[tuple[str, str], list[Scored]] = {}
     for s in scored:
-        if s.cell.metric == metric.name and metric.ranked and not metric.timing:
+        if s.cell.metric == metric.name and metric.compares:
             columns.setdefault((s.cell.dataset, s.cell.task), []).append(s)
     advantages = []
     for (dataset, task), column in columns.items():

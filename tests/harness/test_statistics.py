@@ -20,7 +20,7 @@ from omtl.evidence import claims, statistics
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED, Comparison, standing
 from omtl.evidence.paired_tests import as_family, bootstrap_interval, holm, p_signed_rank
 from omtl.evidence.rank_diagrams import write_diagrams
-from omtl.evidence.ranks import Ranking, cliques, critical_difference, rank, rank_rows
+from omtl.evidence.ranks import Ranking, cliques, critical_difference, rank, rank_rows, rankings
 from omtl.evidence.statistics import equivalence_rows, make_statistics
 from omtl.figures import plan
 from omtl.figures.numbers import show_figure
@@ -199,6 +199,14 @@ def test_ranks_by_hand() -> None:
     assert rank_rows("t", "r", [one])["algorithm"].tolist() == ["A", "B", "C", "D"]
 
 
+def test_no_learner_is_better_by_a_correlation_or_a_time() -> None:
+    """There are no ranks by them, and no practical equivalence."""
+    for metric in ("correlation", "seconds"):
+        numbers = grid_of(NUMBERS, metric)
+        assert rankings(numbers) == []
+        assert equivalence_rows("t", "r", ["A"], numbers).empty
+
+
 def test_who_is_ranked() -> None:
     """A data set that nobody was run on does not count, nor a learner that lacks one."""
     lacking = {**NUMBERS, "B": [2.0, None, 1.0, 2.0]}
@@ -271,6 +279,12 @@ def test_statistics_of_a_table(
     ]
     found = claims.outcomes("dom", "dom-table1", "as_written", numbers)
     assert found["outcome"].tolist() == [HOLDS]
+    # A claim that is withdrawn leaves no rows of its own, and takes none of another reading.
+    make_statistics("dom-table1", reading | {"name": "as_read"}, asked, tmp_path)
+    monkeypatch.setattr(claims, "claims_of", lambda _paper: [])
+    make_statistics("dom-table1", reading, asked, tmp_path)
+    with paths[0].open(encoding="utf-8", newline="") as file:
+        assert {row["reading"] for row in csv.DictReader(file)} == {"as_read"}
 
 
 def test_statistics_of_a_figure(
