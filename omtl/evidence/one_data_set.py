@@ -121,16 +121,16 @@ class Compared:
             *([CONDITIONAL] if self.repeats_are_of == ONE_DATA_SET else []),
         ]
         ranked = [row for row in self.rows if row.values.size]
-        names = [row.algorithm for row in ranked]
-        if self.metric.name in ("error", "ace") and "majority" in names:
-            behind = [row.label for row in ranked[names.index("majority") + 1 :]]
-            if behind:
-                whom = "all others" if names[0] == "majority" else f"{len(behind)} of the others"
-                notes.append(
-                    f"warning: {whom} make more errors than Majority, which ignores the features "
-                    f"({'among them ' if self.mine.label in behind else 'not '}{self.mine.label}); "
-                    "where one label is rare, compare by --metric auc protocol=heldout"
-                )
+        blind = next((row.mean for row in ranked if row.algorithm == "majority"), np.inf)
+        behind = [row for row in ranked if row.mean > blind]
+        if self.metric.name in ("error", "ace") and behind:
+            all_others = len(behind) == len(ranked) - 1
+            whom = "all others" if all_others else f"{len(behind)} of the others"
+            notes.append(
+                f"warning: {whom} make more errors than Majority, which ignores the features "
+                f"({'among them' if self.mine in behind else 'not'} {self.mine.label}); "
+                "where one label is rare, compare by --metric auc protocol=heldout"
+            )
         return notes
 
     def outcome(self, row: Row) -> str:

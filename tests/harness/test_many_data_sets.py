@@ -67,6 +67,14 @@ def test_the_best_is_bold_and_ties_are_underlined() -> None:
     assert "Bold: the best mean" in latex(STUDY)
 
 
+def test_a_learner_as_good_as_majority_is_not_behind_it() -> None:
+    """Of equal means none makes more errors, whichever comes first."""
+    values = np.array([20.0, 21.0])
+    mine, majority = Row("pa", "PA", values), Row("majority", "Majority", values)
+    found = Compared(mine, [majority, mine], METRICS["error"], "")
+    assert not any(note.startswith("warning") for note in found.notes())
+
+
 def test_data_sets_that_share_a_label_are_told_apart() -> None:
     """None takes the place of another."""
     labels = {"one": "Synthetic", "two": "Synthetic", "three": "Text"}
