@@ -61,13 +61,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refuse_ignored(options: argparse.Namespace) -> None:
-    """Report options that have no effect together with ``--from-results``."""
-    for name in ("to", "verify", "repeats", "dry_run", "times"):
-        if options.from_results and getattr(options, name):
-            raise UserError(
-                "--from-results only ranks and prints what results/board holds; "
-                f"leave --{name.replace('_', '-')} out"
-            )
+    """Report options that have no effect together with ``--from-results`` or ``--verify``."""
+    if options.from_results:
+        does, ignored = "--from-results only ranks and prints what results/board holds", ["verify"]
+    elif options.verify is not None:
+        does, ignored = "--verify only replays a submission", ["learners", "data"]
+    else:
+        return
+    for name in (*ignored, "to", "board", "repeats", "dry_run", "times"):
+        if getattr(options, name) not in (None, False, "default"):
+            raise UserError(f"{does}; leave --{name.replace('_', '-')} out")
 
 
 def _print(made: Made) -> None:

@@ -77,8 +77,8 @@ class Asked:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is the whole board of its config."""
-        return self == Asked(self.board)
+        """Whether it is the whole default board, which ``results/board`` has."""
+        return self == Asked()
 
 
 @dataclass(frozen=True)

@@ -266,8 +266,19 @@ def test_mistakes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no algorithm 'paa'" in capsys.readouterr().err
     assert main(["board", "--data", "landmines"]) == 2
     assert "did you mean 'landmine'" in capsys.readouterr().err
-    assert main(["board", "--from-results", "--to", "elsewhere"]) == 2
-    assert "leave --to out" in capsys.readouterr().err
+    for alone in (["--from-results"], ["--verify", "mine.json"]):
+        for more in (["--to", "elsewhere"], ["--board", "mine"], ["--repeats", "3"], ["--times"]):
+            assert main(["board", *alone, *more]) == 2
+            assert f"leave {more[0]} out" in capsys.readouterr().err
+    assert main(["board", "--verify", "mine.json", "--learners", "pa"]) == 2
+    assert "leave --learners out" in capsys.readouterr().err
+
+
+def test_only_the_default_board_is_kept() -> None:
+    """Results of another one do not take its place."""
+    assert Asked().is_whole
+    assert not Asked("mine").is_whole
+    assert not Asked(repeats=3).is_whole
 
 
 KEPT = ROOT / "results" / "board"
