@@ -9,8 +9,8 @@ INSTALL := $(PYTHON) -m pip --disable-pip-version-check --quiet install --requir
 
 READING ?= as_published
 SEED ?= 0
-OPTIONS = --reading '$(READING)' --seed '$(SEED)' $(if $(REPEATS),--repeats '$(REPEATS)') $(if $(JOBS),--jobs '$(JOBS)') \
-	$(if $(SELECTION),--selection '$(SELECTION)')
+REPEATED = --seed '$(SEED)' $(if $(REPEATS),--repeats '$(REPEATS)') $(if $(JOBS),--jobs '$(JOBS)')
+OPTIONS = --reading '$(READING)' $(REPEATED) $(if $(SELECTION),--selection '$(SELECTION)')
 
 .DEFAULT_GOAL := help
 .PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics hindsight verify report data bench test lint faults elastic simulation slurm mutants fuzz engines audit docs lock clean distclean
@@ -31,7 +31,7 @@ reproduce: $(VENV)/run ## reproduce every table and figure
 	@$(OMTL) reproduce $(OPTIONS)
 
 readings: $(VENV)/run ## search the readings of a table (TABLE=dom-table1)
-	@$(OMTL) readings '$(TABLE)' $(OPTIONS)
+	@$(OMTL) readings '$(TABLE)' $(REPEATED)
 
 claims: $(VENV)/run ## write the ledger of all claims and the audit of the theorems
 	@$(OMTL) claims

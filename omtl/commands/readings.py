@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_flags, add_run_options, natural, parallel_of, tell_written
+from omtl.commands._options import (
+    add_flags,
+    add_parallel_options,
+    natural,
+    parallel_of,
+    positive,
+    tell_written,
+)
 from omtl.experiment.naming import LITERAL, READINGS
 
 HELP = "search a paper's open questions; write the readings as_read and as_published"
@@ -43,7 +50,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
         page="only rewrite the page of the recorded search",
         luck="only measure how much of the recorded search is luck",
     )
-    add_run_options(command)
+    command.add_argument("--repeats", type=positive, help="per trial; default: 5")
+    command.add_argument("--seed", type=natural, default=0, help="default: 0")
+    add_parallel_options(command)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -108,6 +108,16 @@ def asked(*words: str) -> argparse.Namespace:
     return parser.parse_args([TABLE, *words])
 
 
+def test_options_without_an_effect_are_refused() -> None:
+    """The search begins from --begin, by the table's own rule; and the help tells its repeats."""
+    for words in (["--reading", "as_read"], ["--selection", "prefix"]):
+        with pytest.raises(SystemExit):
+            asked(*words)
+    parser = argparse.ArgumentParser()
+    command.add_options(parser)
+    assert f"per trial; default: {search_readings.REPEATS}\n" in parser.format_help()
+
+
 @pytest.mark.usefixtures("tried")
 def test_only_a_full_search_writes_the_readings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
