@@ -23,8 +23,8 @@ CLOSE = 0.10
 """A difference of at most this share of the published number is small."""
 
 CONFIDENCE = 0.999
-"""Level of the interval of the difference: with about 250 judged cells, fewer than one with a true
-difference of 0 is then called off by chance. At 95 % it would be a dozen."""
+"""Level of the interval of the difference: with about 350 judged cells, fewer than one with a true
+difference of 0 is then called off by chance. At 95 % it would be 17."""
 
 STD, STANDARD_ERROR = "std", "standard_error"
 """Meanings of a printed ±: the standard deviation of single runs, or the error of their mean."""
