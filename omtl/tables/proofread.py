@@ -179,7 +179,7 @@ def impossible(table: str, asked: TableDescription) -> Outcome:
 
 
 def small_spreads(table: str, asked: TableDescription) -> Outcome:
-    """Find spreads of error rates that are far below those of the other rows of their column.
+    """Find spreads of percentages that are far below those of the other rows of their column.
 
     Spreads are taken relative to that of a coin with the same mean, and compared with the median of
     the others by an F test; Holm's correction is over the cells of the table.
