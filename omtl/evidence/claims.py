@@ -15,15 +15,13 @@ import pandas as pd
 import yaml
 
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED, Comparison
-from omtl.experiment.config import choose
 from omtl.experiment.descriptions import Claim, Part
 from omtl.experiment.papers import paper_file
-from omtl.experiment.schema import typed
+from omtl.experiment.schema import check_names, typed
 from omtl.figures.numbers import Shown
 from omtl.measures.metrics import METRICS
-from omtl.tables.plan import describe, published
+from omtl.tables.plan import describe, descriptions, labels_of, published
 from omtl.tables.scoring import Scored
-from omtl.util.errors import UserError
 
 TRUE, FALSE, NO_NUMBERS = "true", "false", "no numbers"
 """Whether a claim is true of the paper's printed numbers; figures have none."""
@@ -57,35 +55,43 @@ def claims_of(paper: str) -> tuple[Claim, ...]:
     found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
     claims: tuple[Claim, ...] = typed(tuple[Claim, ...], found, str(path))
     for claim in claims:
-        if claim.table:
-            check_names(claim, f"{path}, {claim.id}")
+        check_claim(claim, f"{path}, {claim.id}")
     return claims
 
 
-def check_names(claim: Claim, where: str) -> None:
-    """Refuse a claim that names an algorithm or a data set which its table lacks.
+def check_claim(claim: Claim, where: str) -> None:
+    """Refuse a claim that names what its table or figure lacks.
 
     Raises
     ------
     UserError
         With the claim's place, `where`, and the closest known name.
     """
-    table, either = describe("table", claim.table), claim.either
-    rows = [row.label for row in table.rows if not row.group]
-    columns = [column.published for column in table.columns]
-    named = [name for forms in either.values() for name in forms]
+    if claim.figure:
+        check_names(where, ("figure", [claim.figure], descriptions("figure")))
+        panels = [panel.label for panel in describe("figure", claim.figure).panels]
+        check_names(where, ("panel", [part.panel for part in claim.all], panels))
+        return
+    check_names(where, ("table", [claim.table], descriptions("table")))
+    table, printed = describe("table", claim.table), published(claim.table)
+    named = [name for forms in claim.either.values() for name in forms]
     datasets = [part.dataset for part in claim.all]
     for name in (name for part in claim.all for name in (*part.compared, *part.than)):
         row, _, elsewhere = name.partition(" on ")
-        named += [one for one in row.split(" / ") if one not in either]
+        named += [one for one in row.split(" / ") if one not in claim.either]
         datasets += [elsewhere] if elsewhere else []
-    try:
-        for name in named:
-            choose("algorithm", name, rows)
-        for name in datasets:
-            choose("data set", name, columns)
-    except UserError as fault:
-        raise UserError(f"{where}: {fault}") from fault
+    metrics = [part.metric or claim.metric for part in claim.all]
+    check_names(
+        where,
+        ("algorithm", named, labels_of(table)),
+        ("data set", datasets, [column.published for column in table.columns]),
+        ("task", [task for part in claim.all for task in part.tasks], _of("task", printed)),
+        ("metric of the table", metrics, _of("metric", printed)),
+    )
+
+
+def _of(key: str, rows: Iterable[Mapping[str, str]]) -> list[str]:
+    return list(dict.fromkeys(row[key] for row in rows))
 
 
 def judge_claim(claim: Claim, numbers: Sequence[Scored] | Sequence[Shown]) -> list[Comparison]:

@@ -6,7 +6,7 @@ A type is a dataclass, ``Literal``, ``tuple[X, ...]``, ``Mapping[str, X]``, a un
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -132,5 +132,21 @@ def _described(kind: Any, content: Mapping[str, Any], where: str) -> Any:
     values = {key: typed(hints[key], value, where, key) for key, value in content.items()}
     try:
         return kind(**values)
+    except UserError as fault:
+        raise UserError(f"{where}: {fault}") from fault
+
+
+def check_names(where: str, *named: tuple[str, Iterable[str], Iterable[str]]) -> None:
+    """Refuse names that are not known, each kind with what it is called and the known ones.
+
+    Raises
+    ------
+    UserError
+        With the place, `where`, and the closest known name.
+    """
+    try:
+        for what, names, known in named:
+            for name in names:
+                choose(what, name, list(known))
     except UserError as fault:
         raise UserError(f"{where}: {fault}") from fault

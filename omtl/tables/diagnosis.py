@@ -11,8 +11,9 @@ import yaml
 
 from omtl.experiment.descriptions import Diagnosis
 from omtl.experiment.papers import paper_file
-from omtl.experiment.schema import typed
-from omtl.tables.plan import Cell, Table
+from omtl.experiment.schema import check_names, typed
+from omtl.measures.metrics import METRICS
+from omtl.tables.plan import Cell, Table, describe, known_readings, labels_of
 
 
 def diagnoses(paper: str) -> tuple[Diagnosis, ...]:
@@ -23,7 +24,17 @@ def diagnoses(paper: str) -> tuple[Diagnosis, ...]:
 
 @lru_cache  # each cell that is off asks for them
 def _read(text: str, where: str) -> tuple[Diagnosis, ...]:
-    return typed(tuple[Diagnosis, ...], yaml.safe_load(text), where)
+    entries: tuple[Diagnosis, ...] = typed(tuple[Diagnosis, ...], yaml.safe_load(text), where)
+    for entry in entries:
+        table = describe("table", entry.table)
+        check_names(
+            where,
+            ("reading", entry.readings, known_readings()),
+            ("data set", [entry.dataset], [column.published for column in table.columns]),
+            ("algorithm", entry.algorithms, labels_of(table)),
+            ("metric", entry.metrics, METRICS),
+        )
+    return entries
 
 
 def diagnosis_of(table: Table, cell: Cell) -> str | None:

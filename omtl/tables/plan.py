@@ -6,6 +6,7 @@ import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -14,6 +15,7 @@ from omtl.experiment.config import (
     choose,
     for_column,
     load_option,
+    options,
     questions,
     read_yaml,
 )
@@ -26,8 +28,9 @@ from omtl.experiment.descriptions import (
 )
 from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.loading import is_synthetic
+from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_file, paper_files, published_file
-from omtl.experiment.schema import typed
+from omtl.experiment.schema import check_names, typed
 from omtl.experiment.unit import Unit
 from omtl.measures.metrics import METRICS
 from omtl.tables.verdict import OURS, TIMING
@@ -154,12 +157,41 @@ def describe(kind: str, name: str) -> TableDescription | FigureDescription:
     known = descriptions(kind)
     path = known[choose(kind, name, list(known))]
     description = typed(FILES[kind], read_yaml(path), str(path))
-    if kind == "figure" or description.baselines == "none":
+    if kind == "figure":
         return description
-    listed = any(row.ours for row in description.rows)
-    ours = [] if listed else load_option("comparison", "beside_papers")["rows"]
-    more = typed(tuple[Row, ...], ours, "comparison beside_papers", "rows")
-    return replace(description, rows=description.rows + more)
+    if description.baselines == "ours" and not any(row.ours for row in description.rows):
+        ours = load_option("comparison", "beside_papers")["rows"]
+        more = typed(tuple[Row, ...], ours, "comparison beside_papers", "rows")
+        description = replace(description, rows=description.rows + more)
+    _check_table(description, str(path))
+    return description
+
+
+def labels_of(table: TableDescription) -> list[str]:
+    """Return what the rows of a table are called, without the headings of groups."""
+    return [row.label for row in table.rows if not row.group]
+
+
+def _check_table(table: TableDescription, where: str) -> None:
+    """Refuse a description that names a metric, row, column or reading which there is not."""
+    bold, slow = table.print.bold, table.too_slow
+    rows = chain(
+        *(table.proposed, table.searched_without, table.same_row, *table.same_row.values()),
+        *(*bold.values(), *(cells.rows for cells in slow)),
+    )
+    columns = chain(table.print.examples, bold, *(cells.columns for cells in slow))
+    check_names(
+        where,
+        ("metric", [table.metric], METRICS),
+        ("row", rows, labels_of(table)),
+        ("column", columns, [column.published for column in table.columns]),
+        ("reading", chain(*(cells.readings for cells in slow)), known_readings()),
+    )
+
+
+def known_readings() -> list[str]:
+    """Return the names of the readings: the standard ones, and those of any paper."""
+    return list(dict.fromkeys([*READINGS, *(n.rpartition("/")[2] for n in options("reading"))]))
 
 
 def columns_of(paper: str) -> set[str]:
@@ -235,8 +267,12 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
         experiment = Experiment.compose(names, read[place], column.patch)
         return experiment.with_plays(description.plays)
 
+    numbers = published(name)
+    check_names(
+        f"{name}: the published numbers", ("metric", (n["metric"] for n in numbers), METRICS)
+    )
     cells = []
-    for number in [*published(name), *places_of_ours(name, description)]:
+    for number in [*numbers, *places_of_ours(name, description)]:
         dataset, label = number["dataset"], number["algorithm"]
         row, column = rows.get(label), columns.get(dataset)
         if row is None or column is None:

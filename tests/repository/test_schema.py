@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from omtl.evidence.claims import check_names, claims_of
+from omtl.evidence.claims import check_claim, claims_of
 from omtl.experiment.config import questions, read_yaml
 from omtl.experiment.descriptions import (
     FILES,
@@ -23,6 +23,7 @@ from omtl.experiment.descriptions import (
 )
 from omtl.experiment.papers import paper_file
 from omtl.experiment.schema import typed
+from omtl.tables import diagnosis, plan
 from omtl.tables.diagnosis import diagnoses
 from omtl.tables.plan import columns_of
 from omtl.util.errors import UserError
@@ -66,6 +67,57 @@ def test_a_wrong_table(change: Any, what: str) -> None:
     assert str(fault.value).startswith("here.yaml")
 
 
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"metric": "eror"}, "no metric 'eror' (did you mean 'error'?)"),
+        ({"proposed": ["DOM-III (Full)"]}, "no row 'DOM-III (Full)' (did you mean"),
+        ({"same_row": {"COML": ["COML-1"]}}, "no row 'COML-1' (did you mean 'COML'?)"),
+        ({"searched_without": ["COMLL"]}, "no row 'COMLL' (did you mean 'COML'?)"),
+        ({"print": {"bold": {"Synthetic": ["COMLL"]}}}, "no row 'COMLL'"),
+        ({"print": {"examples": {"Sythetic": 9}}}, "no column 'Sythetic' (did you mean"),
+        ({"too_slow": [{"readings": ["as_writen"], "why": ""}]}, "no reading 'as_writen'"),
+        ({"too_slow": [{"readings": [], "why": "", "rows": ["OGDD"]}]}, "no row 'OGDD'"),
+    ],
+)
+def test_a_table_that_names_what_there_is_not(
+    change: dict[str, Any], what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be ignored without a word."""
+    path = tmp_path / "table1.yaml"
+    path.write_text(yaml.safe_dump(read_yaml(paper_file("dom", "table1.yaml")) | change))
+    monkeypatch.setattr(plan, "descriptions", lambda _kind: {"dom-table1": path})
+    with pytest.raises(UserError) as fault:
+        plan.describe("table", "dom-table1")
+    assert f"{path}: {what}" in str(fault.value)
+
+
+def test_published_numbers_of_no_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A typo in the column is told instead of failing with a KeyError."""
+    numbers = [number | {"metric": "eror"} for number in plan.published("dom-table1")]
+    monkeypatch.setattr(plan, "published", lambda _name: numbers)
+    with pytest.raises(UserError, match="dom-table1: the published numbers: no metric 'eror'"):
+        plan.plan_table("dom-table1", {"name": "as_written", "paper": "dom", "answers": {}})
+
+
+def test_a_diagnosis_of_what_there_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told with its place, instead of never being shown."""
+    path = tmp_path / "diagnoses.yaml"
+    entry = {"table": "dom-table1", "readings": ["as_read"], "text": "so"}
+    entry |= {"dataset": "Synthetic", "algorithms": ["COML"]}
+    monkeypatch.setattr(diagnosis, "paper_file", lambda *_: path)
+    for change, what in (
+        ({"table": "dom-table9"}, "no table 'dom-table9'"),
+        ({"readings": ["as_red"]}, "no reading 'as_red' .did you mean 'as_read'"),
+        ({"dataset": "Sythetic"}, "no data set 'Sythetic'"),
+        ({"algorithms": ["COMLL"]}, "no algorithm 'COMLL'"),
+        ({"metrics": ["eror"]}, "no metric 'eror'"),
+    ):
+        path.write_text(yaml.safe_dump([entry | change]))
+        with pytest.raises(UserError, match=what):
+            diagnoses("dom")
+
+
 def test_a_wrong_figure_claim_or_diagnosis() -> None:
     """Each is told with its place."""
     figure = read_yaml(paper_file("dom", "fig2.yaml"))
@@ -87,13 +139,22 @@ def test_a_wrong_figure_claim_or_diagnosis() -> None:
         ({"than": ["PA-ONE / OSGLL"]}, "no algorithm 'OSGLL' (did you mean 'OSGL'?)"),
         ({"than": ["OSGL on Spam Detect"]}, "no data set 'Spam Detect' (did you mean"),
         ({"dataset": "Spam Detect"}, "no data set 'Spam Detect' (did you mean"),
+        ({"tasks": ("task1",)}, "no task 'task1'; choose from all"),
+        ({"metric": "error"}, "no metric of the table 'error'"),
     ):
         wrong = replace(claim, all=(replace(claim.all[0], **change),))
         with pytest.raises(UserError) as fault:
-            check_names(wrong, "here")
+            check_claim(wrong, "here")
         assert what in str(fault.value)
     with pytest.raises(UserError, match="no algorithm 'OSMTL-x'"):
-        check_names(replace(claim, either={"OSMTL*": ("OSMTL-x",)}), "here")
+        check_claim(replace(claim, either={"OSMTL*": ("OSMTL-x",)}), "here")
+    for change, what in (
+        ({"table": ""}, "no table ''"),
+        ({"table": "", "figure": "osmtl-fig9"}, "no figure 'osmtl-fig9'"),
+        ({"table": "", "figure": "osmtl-fig1"}, "no panel ''"),
+    ):
+        with pytest.raises(UserError, match=what):
+            check_claim(replace(claim, **change), "here")
     short = asdict(diagnoses("dom")[0])
     del short["text"]
     with pytest.raises(UserError, match="diagnosis 1: it lacks text"):
