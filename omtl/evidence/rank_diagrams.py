@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,8 +34,9 @@ def draw_ranking(one: Ranking, on: Drawn) -> None:
     n, half = len(one.average), (len(one.average) + 1) // 2
     bars = cliques(list(one.average.values()), one.critical_difference)
     top, depth = 0.35 * (len(bars) + 1), 0.6
+    test = "" if math.isnan(one.p) else f"; Friedman p = {one.p:.2g}"
     on.set_title(
-        f"{one.metric}, {len(one.ranks)} data sets; Friedman p = {one.p:.2g}",
+        f"{one.metric}, {len(one.ranks)} data sets{test}",
         fontsize=LOOK["axes.labelsize"],
         pad=16.0,
     )

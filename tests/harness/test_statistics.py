@@ -245,6 +245,15 @@ def test_diagrams_have_the_same_bytes(tmp_path: Path) -> None:
     assert first[0] != write_diagrams([other], tmp_path / "t", "told")[0].read_bytes()
 
 
+def test_two_algorithms_have_no_test_of_friedman(tmp_path: Path) -> None:
+    """Nor does their diagram name one."""
+    for names, is_told in (("AB", False), ("ABC", True)):
+        (one,) = rankings(grid_of({name: NUMBERS[name] for name in names}))
+        (path,) = write_diagrams([one], tmp_path / names, "")
+        drawn = path.read_text(encoding="utf-8")
+        assert ("Friedman" in drawn, "nan" in drawn) == (is_told, False)
+
+
 def test_statistics_of_a_table(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
