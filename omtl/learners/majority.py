@@ -39,14 +39,7 @@ class Majority(NamedTuple):
         """Return the surplus of the task's positive examples, plus ½."""
         return state.surplus[event.task] + 0.5
 
-    def update(
-        self,
-        state: Surplus,
-        rows: Any,  # noqa: ARG002
-        event: Event,
-        y: float,
-        score: float,  # noqa: ARG002
-    ) -> bool:
+    def update(self, state: Surplus, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
         """Count the label."""
         state.surplus[event.task] += y
         return False
