@@ -13,6 +13,7 @@
 `pulled`            Pulled: vectors pulled towards a common one
 `by_feature`        steps with a rate or a variance for each feature
 `losses`            hinge, absolute and square loss, and their slopes
+`distributions`     distributions over tasks or experts: found from losses, normalised
 `random_numbers`    random numbers within rules
 `task_vectors`      the vectors of all tasks, read in one pass over a row
 `relationships`     task vectors, and the relation of tasks learnt from them

@@ -13,10 +13,16 @@ HINGE, ABSOLUTE, SQUARE = range(3)
 
 
 @inlined
+def hinge(y, z):
+    """Return the hinge loss."""
+    return max(0.0, 1.0 - y * z)
+
+
+@inlined
 def loss_of(which, y, z):
     """Return the loss."""
     if which == HINGE:
-        return max(0.0, 1.0 - y * z)
+        return hinge(y, z)
     return abs(z - y) if which == ABSOLUTE else 0.5 * (z - y) * (z - y)
 
 
@@ -39,10 +45,10 @@ def softmax_of_losses(out, scores, y, share):
     """
     least = np.inf
     for j in range(scores.size):
-        least = min(least, max(0.0, 1.0 - y * scores[j]))
+        least = min(least, hinge(y, scores[j]))
     total = 0.0
     for j in range(scores.size):
-        out[j] = math.exp(least - max(0.0, 1.0 - y * scores[j]))
+        out[j] = math.exp(least - hinge(y, scores[j]))
         total += out[j]
     for j in range(scores.size):
         out[j] *= share / total

@@ -10,7 +10,7 @@ import numpy as np
 from omtl.kernel.eigenvalues import inverse_power
 from omtl.kernel.inlining import inlined
 from omtl.kernel.network import Network, axpy_slots, dot_slots, network
-from omtl.kernel.random_numbers import uniform
+from omtl.kernel.random_numbers import seeded, uniform
 from omtl.kernel.rules import Shape
 
 
@@ -63,7 +63,6 @@ def unrelated(
     """Return zero weights of tasks that learn alone; A⁻¹ is K I, or I if normalised."""
     m, width = learnt.shape
     alone = 1.0 if normalise else float(m)
-    rng = np.random.default_rng(shape.seed)
     return Relationships(
         net=network(shape._replace(mixing=np.ones((1, 1))), n_slots=m),
         inverse=alone * np.eye(m, width),
@@ -75,7 +74,7 @@ def unrelated(
         together_from=np.array([max(1, math.ceil(epoch * shape.n_rounds))]),
         similarity=np.full(m, 1.0 / alone),
         asked=np.zeros(m, dtype=np.int64),
-        random=rng.integers(1, 2**64, size=1, dtype=np.uint64),
+        random=seeded(shape.seed),
     )
 
 

@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from omtl.kernel.distributions import exponential_weights
 from omtl.kernel.inlining import inlined
 from omtl.kernel.layout import at_line, zero_vectors
+from omtl.kernel.losses import hinge
 from omtl.kernel.many_vectors import axpy_one, dot_first
 from omtl.kernel.products import axpy, dot
-from omtl.kernel.random_numbers import uniform
+from omtl.kernel.random_numbers import drawn, seeded
 from omtl.kernel.rules import Event, Shape
 from omtl.util.errors import UserError
 
@@ -146,14 +148,14 @@ class Knowledge(NamedTuple):
 
 
 @inlined
-def alpha(fading, last, t, horizon):
+def alpha(learner, t, horizon):
     """Return the base's share α_t on example t of a task; 1 / √t if its length is unknown."""
     if horizon == 0:
         return 1.0 / math.sqrt(t)
     gone = min(1.0, (t - 1.0) / horizon)
-    if fading == HYPERBOLIC:
+    if learner.fading == HYPERBOLIC:
         return 1.0 / (1.0 + gone)
-    return 1.0 - (1.0 - last) * gone
+    return 1.0 - (1.0 - learner.alpha_last) * gone
 
 
 @inlined
@@ -163,37 +165,42 @@ def begin(learner, state, k):
     state.column[k] = c
     state.n_begun[0] = c + 1
     for t in range(1, max(1, state.horizon[k]) + 1):
-        state.alpha_sum[c] += alpha(learner.fading, learner.alpha_last, t, state.horizon[k])
+        state.alpha_sum[c] += alpha(learner, t, state.horizon[k])
 
 
 @inlined
 def weigh(learner, state, c):
-    """Write the weights exp(−ε L) of the base (algorithm 2, line 5), or equal ones; return Σ."""
+    """Find the weights p of the base: algorithm 2, line 5, or equal ones."""
+    share = state.share[:c]
     if learner.uniform:
-        for j in range(c):
-            state.share[j] = 1.0
-        return float(c)
-    epsilon = learner.epsilon_factor * math.sqrt(math.log(c) / (8.0 * state.alpha_sum[c]))
-    least = state.losses[c, 0]
-    for j in range(1, c):
-        least = min(least, state.losses[c, j])
-    total = 0.0
-    for j in range(c):
-        more = state.losses[c, j] - least
-        state.share[j] = math.exp(-epsilon * more) if more != 0.0 else 1.0
-        total += state.share[j]
-    return total
+        share[:] = 1.0 / c
+    else:
+        epsilon = learner.epsilon_factor * math.sqrt(math.log(c) / (8.0 * state.alpha_sum[c]))
+        exponential_weights(share, state.losses[c], epsilon)
 
 
 @inlined
-def drawn(state, c):
-    """Return the column of a past classifier, drawn with probabilities p."""
-    left = uniform(state)
+def vote(learner, state, c):
+    """Return O(x), the base's vote: eq. 3, or eq. 2 and its variants."""
+    if learner.sample:
+        j = drawn(state, state.share[:c])
+        return clipped(state.scale[j] * state.product[j], learner.clip)
+    each = CLIP_NONE if learner.clip == CLIP_SUM else learner.clip
+    total = 0.0
     for j in range(c):
-        left -= state.share[j]
-        if left < 0.0:
-            return j
-    return c - 1
+        total += state.share[j] * clipped(state.scale[j] * state.product[j], each)
+    return clipped(total, CLIP_SUM) if learner.clip == CLIP_SUM else total
+
+
+@inlined
+def error(loss, y, value):
+    """Return e_t of a past classifier (algorithm 2, line 3, or a variant)."""
+    if loss == ZERO_ONE:
+        return 0.0 if y * value > 0.0 else 1.0
+    if loss == HINGE:
+        return hinge(y, value)
+    gap = clipped(value, CLIP_EACH) - y
+    return gap * gap
 
 
 class AKLO(NamedTuple):
@@ -271,27 +278,20 @@ class AKLO(NamedTuple):
         """Return an empty base; raise UserError if a parameter is invalid."""
         codes = {"clip": CLIP_SIGN, "own_clip": CLIP_SIGN, "fading": HYPERBOLIC, "loss": HINGE}
         check(self.lam, {name: (getattr(self, name), most) for name, most in codes.items()})
-        n = shape.n_tasks
-        known = np.zeros(n, dtype=np.int64)
-        if shape.n_examples and not self.doubling:
-            known[:] = shape.n_examples
-        rng = np.random.default_rng(shape.seed)
+        n, d = shape.n_tasks, shape.n_features
+        known = shape.n_examples if shape.n_examples and not self.doubling else n * (0,)
         return Knowledge(
-            total=(
-                zero_vectors(n, shape.n_features, sparse=True)
-                if shape.sparse
-                else at_line(n, shape.n_features)
-            ),
+            total=zero_vectors(n, d, sparse=True) if shape.sparse else at_line(n, d),
             scale=np.zeros(n),
             seen=np.zeros(n, dtype=np.int64),
             losses=np.zeros((n, n)),
             alpha_sum=np.zeros(n),
             column=np.full(n, -1, dtype=np.int64),
-            horizon=known,
+            horizon=np.array(known, dtype=np.int64),
             n_begun=np.zeros(1, dtype=np.int64),
             product=np.zeros(n),
             share=np.zeros(n),
-            random=rng.integers(1, 2**64, size=1, dtype=np.uint64),
+            random=seeded(shape.seed),
         )
 
     def score(self, state: Knowledge, rows: Any, event: Event) -> float:
@@ -304,33 +304,16 @@ class AKLO(NamedTuple):
         own = clipped(state.scale[c] * state.product[c], self.own_clip)
         if c == 0:
             return own
-        total = weigh(self, state, c)
-        each = CLIP_NONE if self.clip == CLIP_SUM else self.clip
-        base = 0.0
-        for j in range(c):
-            state.share[j] /= total
-            base += state.share[j] * clipped(state.scale[j] * state.product[j], each)
-        if self.sample:
-            j = drawn(state, c)
-            base = clipped(state.scale[j] * state.product[j], self.clip)
-        elif self.clip == CLIP_SUM:
-            base = clipped(base, CLIP_SUM)
-        a = alpha(self.fading, self.alpha_last, state.seen[c] + 1, state.horizon[k])
-        return (1.0 - a) * own + a * base
+        weigh(self, state, c)
+        a = alpha(self, state.seen[c] + 1, state.horizon[k])
+        return (1.0 - a) * own + a * vote(self, state, c)
 
     def update(self, state: Knowledge, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
         """Reweight the past classifiers, then take the own classifier's gradient step."""
         k = np.uint32(event.task)
         c = np.uint32(state.column[k])
         for j in range(c):
-            value = state.scale[j] * state.product[j]
-            if self.loss == ZERO_ONE:
-                state.losses[c, j] += 0.0 if y * value > 0.0 else 1.0
-            elif self.loss == HINGE:
-                state.losses[c, j] += max(0.0, 1.0 - y * value)
-            else:
-                gap = clipped(value, CLIP_EACH) - y
-                state.losses[c, j] += gap * gap
+            state.losses[c, j] += error(self.loss, y, state.scale[j] * state.product[j])
         fired = learns(self.margin, y, state.scale[c] * state.product[c])
         if fired:
             axpy_one(y, rows, event.example, state.column[k], state.total)
@@ -338,8 +321,7 @@ class AKLO(NamedTuple):
         t = state.seen[c]
         state.scale[c] = 1.0 / (self.lam * (t + self.shift))
         if state.horizon[k] == 0 and (t & (t + 1)) == 0:  # the next example starts an interval
-            for j in range(c):
-                state.losses[c, j] = 0.0
+            state.losses[c, :c] = 0.0
             for s in range((t + 1) // 2 + 1, t + 2):
-                state.alpha_sum[c] += alpha(self.fading, self.alpha_last, s, 0)
+                state.alpha_sum[c] += alpha(self, s, 0)
         return fired

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from omtl.kernel.distributions import normalise
 from omtl.kernel.inlining import inlined
-from omtl.kernel.products import axpy, dot
-from omtl.kernel.random_numbers import uniform
+from omtl.kernel.losses import hinge
+from omtl.kernel.products import axpy, dot, rescale
+from omtl.kernel.random_numbers import seeded, uniform
 from omtl.kernel.rules import Event, Shape
 
 
@@ -45,16 +47,10 @@ class Trusted(NamedTuple):
 
 def trusted(shape: Shape, tau: np.ndarray) -> Trusted:
     """Return zero weights."""
-    K, rng = shape.n_tasks, np.random.default_rng(shape.seed)
-    return Trusted(
-        w=np.zeros((K, shape.n_features)),
-        tau=tau,
-        p=np.zeros(K),
-        asked=np.zeros(K, dtype=np.int64),
-        peers=np.zeros(K, dtype=np.int64),
-        wrong=np.zeros(K, dtype=np.int64),
-        random=rng.integers(1, 2**64, size=1, dtype=np.uint64),
-    )
+    K = shape.n_tasks
+    w, p = np.zeros((K, shape.n_features)), np.zeros(K)
+    asked, peers, wrong = np.zeros((3, K), dtype=np.int64)
+    return Trusted(w, tau, p, asked, peers, wrong, seeded(shape.seed))
 
 
 @inlined
@@ -67,16 +63,7 @@ def ask_all(state, rows, event):
 @inlined
 def is_spent(state, budget):
     """Whether as many labels were asked for as may be."""
-    asked = 0
-    for k in range(state.asked.size):
-        asked += state.asked[k]
-    return asked >= budget
-
-
-@inlined
-def hinge(y, p):
-    """Return the hinge loss."""
-    return max(0.0, 1.0 - y * p)
+    return state.asked.sum() >= budget
 
 
 class Peer(NamedTuple):
@@ -166,20 +153,15 @@ class Peer(NamedTuple):
 
 @inlined
 def trust(self, state, k, y):
-    """Make τ_km proportional to τ_km exp(−ℓ_km / λ), m ≠ k."""
-    K, lam, total = state.p.size, self.lam, 0.0
+    """Make τ_km proportional to τ_km exp(−ℓ_km / λ), m ≠ k; τ_kk is 0."""
+    lam = self.lam
     if lam == 0.0:
-        for m in range(K):
+        for m in range(state.p.size):
             lam += hinge(y, state.p[m]) if m != k else 0.0
-    if lam == 0.0:
-        return
-    for m in range(K):
-        if m != k:
+    if lam > 0.0:
+        for m in range(state.p.size):
             state.tau[k, m] *= math.exp(-hinge(y, state.p[m]) / lam)
-            total += state.tau[k, m]
-    if total > 0.0:
-        for m in range(K):
-            state.tau[k, m] /= total
+        normalise(state.tau[k])
 
 
 class Humble(NamedTuple):
@@ -236,20 +218,17 @@ class Humble(NamedTuple):
         state.asked[k] += 1
         if mistaken:
             axpy(y, rows, event.example, state.w[k])
-        unit, total = 1.0, 0.0
+        most, in_all = (2.0, float(K)) if self.scaled else (math.inf, 1.0)
+        unit, total = 0.0, 0.0
         if self.scaled:
-            unit = 0.0
             for m in range(K):
-                unit += min(2.0, hinge(y, state.p[m]))
+                unit += min(most, hinge(y, state.p[m]))
         for m in range(K):
-            loss = hinge(y, state.p[m])
-            if self.scaled:
-                loss = min(2.0, loss) / unit if unit > 0.0 else 0.0
+            loss = min(most, hinge(y, state.p[m])) / (unit or 1.0)
             state.tau[k, m] *= math.exp(-self.C * loss)
             total += state.tau[k, m]
         if total > 0.0:
-            for m in range(K):
-                state.tau[k, m] *= (K if self.scaled else 1.0) / total
+            rescale(state.tau[k], in_all / total)
         return mistaken
 
     def findings(self, state: Trusted) -> dict[str, np.ndarray]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.kernel import rules
-from omtl.kernel.random_numbers import uniform
+from omtl.kernel.random_numbers import seeded, uniform
 from omtl.kernel.rules import Event, Shape
 from omtl.learners.cavallanti import MultiPerceptron
 
@@ -52,12 +52,11 @@ class SelectivePerceptron(NamedTuple):
 
     def new_state(self, shape: Shape) -> Selected:
         """Return zero weights."""
-        rng = np.random.default_rng(shape.seed)
         return Selected(
             own=np.zeros((shape.n_tasks, shape.n_features)),
             shared=np.zeros(shape.n_features),
             asked=np.zeros(shape.n_tasks, dtype=np.int64),
-            random=rng.integers(1, 2**64, size=1, dtype=np.uint64),
+            random=seeded(shape.seed),
         )
 
     def score(self, state: Selected, rows: Any, event: Event) -> float:

@@ -69,7 +69,7 @@ class Accumulated(NamedTuple):
             self.diverged[0] += 1
         if not y * score > 0.0:
             self.mistakes[k] += 1
-        share = alpha(learner.fading, learner.alpha_last, state.seen[c] + 1, state.horizon[k])
+        share = alpha(learner, state.seen[c] + 1, state.horizon[k])
         self.shares[k, state.seen[c]] = share
         self.n_past[k] = c
         for j in range(c):

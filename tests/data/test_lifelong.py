@@ -201,7 +201,8 @@ def test_alpha_falls_as_it_says() -> None:
     from omtl.learners.lifelong import alpha
 
     def all_of(fading: int, last: float, horizon: int) -> list[float]:
-        return [alpha(fading, last, t, horizon) for t in range(1, 5)]
+        learner = AKLO(1.0, fading=fading, alpha_last=last)
+        return [alpha(learner, t, horizon) for t in range(1, 5)]
 
     assert all_of(0, 0.0, 4) == [1.0, 0.75, 0.5, 0.25]
     assert all_of(0, 0.5, 4) == [1.0, 0.875, 0.75, 0.625]
