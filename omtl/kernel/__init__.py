@@ -10,6 +10,8 @@
 `norms`             squared norms, updated step by step
 `vectors`           Scaled, GroupSparse, RoundSum, NormedSum
 `network`           Network: the vectors of nodes that combine, then adapt
+`deferred`          the steps of a round until its end; products of rows, kept
+`nodes`             products of rows with the slots of nodes, and the steps of nodes
 `pulled`            Pulled: vectors pulled towards a common one
 `by_feature`        steps with a rate or a variance for each feature
 `losses`            hinge, absolute and square loss, and their slopes

@@ -36,6 +36,25 @@ def defer_step(steps, weight, event):
     steps.node[event.task] = event.node
 
 
+@inlined
+def defer_hinge_step(steps, eta, event, y, score):
+    """Keep the step η y x if the hinge loss is not 0; return whether it is not."""
+    if y * score >= 1.0:
+        return False
+    defer_step(steps, eta * y, event)
+    return True
+
+
+@inlined
+def move_steps(steps, to):
+    """Replace all steps in `to` by those in `steps`, where none are left."""
+    for k in range(steps.weight.size):
+        to.weight[k] = steps.weight[k]
+        to.example[k] = steps.example[k]
+        to.node[k] = steps.node[k]
+        steps.weight[k] = 0.0
+
+
 class Pairs(NamedTuple):
     """Products of examples with an earlier one, shape (n_examples,) each, or (0,) for none.
 
@@ -45,6 +64,11 @@ class Pairs(NamedTuple):
 
     before: np.ndarray
     product: np.ndarray
+
+
+def no_pairs(n_examples: int) -> Pairs:
+    """Return storage for products of this many examples."""
+    return Pairs(np.full(n_examples, -1, np.int64), np.zeros(n_examples))
 
 
 @inlined

@@ -176,35 +176,6 @@ def set_step(a, net, node, slot):
         net.settled[0] = False
 
 
-@inlined
-def node_dot(net, node, slot, rows, x):
-    """Return the inner product of a node's slot and row `x`."""
-    dot_slots(net, rows, x, slot, slot + 1)
-    return slot_dot(net, node, slot)
-
-
-@inlined
-def node_dots(net, node, slot, other, rows, x):
-    """Return the sum of the inner products of two of a node's slots and row `x`."""
-    dot_pair(net, rows, x, slot, other)
-    return slot_dot(net, node, slot) + slot_dot(net, node, other)
-
-
-@inlined
-def node_axpy(a, rows, x, net, node, slot):
-    """Add `a` times row `x` to a node's slot."""
-    set_step(a, net, node, slot)
-    axpy_slots(net, rows, x, slot, slot + 1)
-
-
-@inlined
-def node_axpys(a, b, rows, x, net, node, slot, other):
-    """Add `a` times row `x` to a node's slot, and `b` times it to another."""
-    set_step(a, net, node, slot)
-    set_step(b, net, node, other)
-    axpy_pair(net, rows, x, slot, other)
-
-
 def place(net: Network, rows: Rows, p: int) -> np.ndarray:
     """Return the vector in a place."""
     if isinstance(rows, DenseRows):
@@ -366,8 +337,7 @@ def _dot_node_by_mode(net, node, rows, x, first, last):  # noqa: ARG001
 
 @by_rows(dense=_dot_node_by_either, sparse=_dot_node_by_mode)
 def dot_node(net: Network, node: int, rows: Rows, x: int, first: int, last: int) -> None:
-    """Compute products of row `x` with this node's slots `first` to `last` − 1 marked in
-    `heard`."""
+    """Write the products of row `x` with a node's slots `first` to `last` − 1 to `products`."""
     if len(net.mixed):
         n_slots = net.known.shape[1]
         for p in range(node * n_slots + first, node * n_slots + last):

@@ -11,50 +11,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.deferred import Pairs, Steps, defer_step, no_steps, pair_dot
+from omtl.kernel.deferred import (
+    Pairs,
+    Steps,
+    defer_hinge_step,
+    defer_step,
+    move_steps,
+    no_pairs,
+    no_steps,
+    pair_dot,
+)
 from omtl.kernel.inlining import inlined
 from omtl.kernel.losses import softmax_of_losses
-from omtl.kernel.network import (
-    Network,
-    axpy_node,
-    combine,
-    dot_node,
-    dot_slots,
-    network,
-    node_axpy,
-    node_axpys,
+from omtl.kernel.network import Network, combine, network
+from omtl.kernel.nodes import (
+    Nodes,
+    add_step,
+    all_nodes_dot,
+    all_slots_axpy,
+    all_slots_dot,
+    neighbours_mean,
     node_dot,
     node_dots,
-    set_step,
-    slot_dot,
+    nodes,
+    require_a_node_a_task,
+    share_step,
 )
 from omtl.kernel.rules import Event, Shape, rules_of
-from omtl.util.errors import UserError
-
-
-def require_a_node_a_task(learner: str, shape: Shape) -> None:
-    """Raise UserError unless the network has as many nodes as there are tasks."""
-    if shape.mixing.shape[0] != shape.n_tasks:
-        raise UserError(
-            f"{learner}: one node a task is needed, but the network has {shape.mixing.shape[0]} "
-            f"nodes for {shape.n_tasks} tasks; set network.n_nodes={shape.n_tasks}"
-        )
-
-
-class Nodes(NamedTuple):
-    """The nodes' weight vectors, and their updates of this round."""
-
-    net: Network
-    steps: Steps
-
-
-@inlined
-def hinge_step(steps, eta, event, y, score):
-    """Keep the step η y x if the hinge loss is not 0 (eq. 15); return whether it is not."""
-    if y * score >= 1.0:
-        return False
-    defer_step(steps, eta * y, event)
-    return True
 
 
 class NS(NamedTuple):
@@ -85,9 +68,8 @@ class NS(NamedTuple):
     def new_state(self, shape: Shape) -> Nodes:
         """Return zero weights, one slot per node."""
         require_a_node_a_task("NS", shape)
-        kept = (1.0 - self.strength) * np.eye(shape.n_tasks)
-        partly = shape._replace(mixing=kept + self.strength * shape.mixing)
-        return Nodes(network(partly, n_slots=1), no_steps(shape.n_tasks))
+        mixing = (1.0 - self.strength) * np.eye(shape.n_tasks) + self.strength * shape.mixing
+        return nodes(shape._replace(mixing=mixing), n_slots=1)
 
     def open_round(self, state: Nodes, rows: Any) -> None:
         """Let each node combine its neighbours' vectors (eq. 14)."""
@@ -98,15 +80,13 @@ class NS(NamedTuple):
         return node_dot(state.net, event.task, 0, rows, event.example)
 
     def update(self, state: Nodes, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
-        """Take a hinge step."""
-        return hinge_step(state.steps, self.eta, event, y, score)
+        """Keep a hinge step until the end of the round."""
+        return defer_hinge_step(state.steps, self.eta, event, y, score)
 
     def close_round(self, state: Nodes, rows: Any) -> None:
-        """Add the steps, at the node of each task."""
+        """Add the steps, at the node of each task (eq. 15)."""
         for k in range(state.steps.weight.size):
-            if state.steps.weight[k] != 0.0:
-                node_axpy(state.steps.weight[k], rows, state.steps.example[k], state.net, k, 0)
-                state.steps.weight[k] = 0.0
+            add_step(state.steps, k, rows, state.net, k, 0)
 
 
 @rules_of(NS)
@@ -130,29 +110,25 @@ class DST(NamedTuple):
 
     def new_state(self, shape: Shape) -> Nodes:
         """Return zero weights, one slot per task at every node."""
-        return Nodes(network(shape, n_slots=shape.n_tasks), no_steps(shape.n_tasks))
+        return nodes(shape, n_slots=shape.n_tasks)
 
     def score(self, state: Nodes, rows: Any, event: Event) -> float:
         """Return v_i^k·x."""
         return node_dot(state.net, event.node, event.task, rows, event.example)
 
     def close_round(self, state: Nodes, rows: Any) -> None:
-        """Add the steps to the task's own slot."""
-        steps = state.steps
-        for k in range(steps.weight.size):
-            if steps.weight[k] != 0.0:
-                node_axpy(steps.weight[k], rows, steps.example[k], state.net, steps.node[k], k)
-                steps.weight[k] = 0.0
+        """Add the steps to the task's own slot (eq. 15)."""
+        for k in range(state.steps.weight.size):
+            add_step(state.steps, k, rows, state.net, state.steps.node[k], k)
 
 
 @inlined
 def add_related(net, rows, steps, b):
-    """Add B⁻¹ times each step: to its task's slot and to the last one, which all tasks share."""
+    """Add B⁻¹ times each step (eq. 10): to its task's slot, and to the one that all tasks share."""
     m = steps.weight.size
     for k in range(m):
-        if steps.weight[k] != 0.0:
-            part = steps.weight[k] / (1.0 + b)
-            node_axpys(part, part * b / m, rows, steps.example[k], net, steps.node[k], k, m)
+        part = steps.weight[k] / (1.0 + b)
+        share_step(steps, k, part, part * b / m, rows, net)
 
 
 @rules_of(NS)
@@ -183,7 +159,7 @@ class DOM1(NamedTuple):
 
     def new_state(self, shape: Shape) -> Nodes:
         """Return zero weights: one slot per task and a shared one at every node."""
-        return Nodes(network(shape, n_slots=shape.n_tasks + 1), no_steps(shape.n_tasks))
+        return nodes(shape, n_slots=shape.n_tasks + 1)
 
     def score(self, state: Nodes, rows: Any, event: Event) -> float:
         """Return v_i^k·x (line 9)."""
@@ -193,16 +169,14 @@ class DOM1(NamedTuple):
     def close_round(self, state: Nodes, rows: Any) -> None:
         """Add η y B⁻¹ φ (line 13)."""
         add_related(state.net, rows, state.steps, self.b)
-        for k in range(state.steps.weight.size):
-            state.steps.weight[k] = 0.0
 
 
 class Relations(NamedTuple):
     """The nodes' weight vectors, and each node's estimate of the tasks' relations.
 
-    `believed[i]` is B̂_i. For task k of this round's examples, `learnt[k]` is the new row k of the
-    node that met it, and `passed_on[k, j]` the weight with which task j learns from it. `scores`
-    are the current example's scores that eq. 13 compares.
+    `believed[i]` is B̂_i. `learnt[k]` is the new row k of the node that met task k's last example.
+    `scores` are the current example's scores that eq. 13 compares, and `passed_on[j]` is the weight
+    with which task j learns from an example.
     """
 
     net: Network
@@ -213,18 +187,6 @@ class Relations(NamedTuple):
     scores: np.ndarray
 
 
-@inlined
-def mix_relations(out, mixing, believed, k, by_row):
-    """Fill in column or row `k` of the weighted mean B_i = Σ_n a_in B̂_n (line 6)."""
-    for j in range(out.size):
-        out[j] = 0.0
-    for n in range(mixing.size):
-        if mixing[n] != 0.0:
-            for j in range(out.size):
-                out[j] += mixing[n] * (believed[n, k, j] if by_row else believed[n, j, k])
-
-
-@rules_of(NS)
 class DOM2(NamedTuple):
     """DOM-II (DOM paper, algorithm 2): each node learns the relation between the tasks.
 
@@ -263,54 +225,50 @@ class DOM2(NamedTuple):
         m, n_nodes = shape.n_tasks, shape.mixing.shape[0]
         if self.by_node:
             require_a_node_a_task("DOM-II by node", shape)
+        fixed = self.alpha * np.eye(m)
         return Relations(
             net=network(shape, n_slots=m, by_node=True),
-            steps=no_steps(m)._replace(example=np.full(m, -1)),
-            believed=np.repeat(self.alpha * np.eye(m)[None], n_nodes, axis=0),
-            learnt=np.zeros((m, m)),
-            passed_on=np.zeros((m, m)),
+            steps=no_steps(m),
+            believed=np.repeat(fixed[None], n_nodes, axis=0),
+            learnt=fixed,
+            passed_on=np.zeros(m),
             scores=np.zeros(m),
         )
 
+    def open_round(self, state: Relations, rows: Any) -> None:
+        """Let each node combine its neighbours' vectors (eq. 14)."""
+        combine(state.net, rows)
+
     def score(self, state: Relations, rows: Any, event: Event) -> float:
         """Return v_i^k·x (line 11), and keep the scores that eq. 13 compares."""
-        m, i, k = state.scores.size, event.node, event.task
         if self.by_node:
-            dot_slots(state.net, rows, event.example, k, k + 1)
-            for j in range(m):
-                state.scores[j] = slot_dot(state.net, j, k)
-            return state.scores[i]
-        dot_node(state.net, i, rows, event.example, 0, m)
-        for j in range(m):
-            state.scores[j] = slot_dot(state.net, i, j)
-        return state.scores[k]
+            all_nodes_dot(state.net, event.task, rows, event.example, state.scores)
+            return state.scores[event.node]
+        all_slots_dot(state.net, event.node, rows, event.example, state.scores)
+        return state.scores[event.task]
 
     def update(self, state: Relations, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
-        """Take a hinge step (line 14), and learn row k of P (lines 19 and 20)."""
-        i, k = event.node, event.task
+        """Keep a hinge step (line 14) until the end of the round, and learn row k of P."""
+        k = event.task
         softmax_of_losses(state.learnt[k], state.scores, y, 1.0 - self.alpha)  # eq. 13
         state.learnt[k, k] += self.alpha  # line 20
         learns = y * score < 1.0
         defer_step(state.steps, self.eta * y if learns else 0.0, event)
-        if learns:  # row or column k of B_i (line 6)
-            passed_on = state.passed_on[k]
-            mix_relations(passed_on, state.net.mixing[i], state.believed, k, self.by_row)
         return learns
 
     def close_round(self, state: Relations, rows: Any) -> None:
-        """Add η y B φ (line 15), and make the learnt rows visible."""
-        m = state.scores.size
+        """Add η y B φ (line 15), and only then make the learnt rows visible."""
+        steps, passed_on, m = state.steps, state.passed_on, state.scores.size
         for k in range(m):
-            if state.steps.example[k] < 0:
-                continue
-            i = state.steps.node[k]
-            if state.steps.weight[k] != 0.0:
-                for j in range(m):
-                    set_step(state.steps.weight[k] * state.passed_on[k, j], state.net, i, j)
-                axpy_node(state.net, i, rows, state.steps.example[k], 0, m)
+            if steps.weight[k] != 0.0:
+                i = steps.node[k]
+                B_hat = state.believed[:, k] if self.by_row else state.believed[:, :, k]
+                neighbours_mean(passed_on, state.net, i, B_hat)  # row or column k of B_i (line 6)
+                all_slots_axpy(steps.weight[k], passed_on, rows, steps.example[k], state.net, i)
+                steps.weight[k] = 0.0
+        for k in range(m):
             for j in range(m):
-                state.believed[i, k, j] = state.learnt[k, j]
-            state.steps.example[k] = -1
+                state.believed[steps.node[k], k, j] = state.learnt[k, j]
 
 
 class DualSum(NamedTuple):
@@ -355,46 +313,31 @@ class DA(NamedTuple):
 
     def in_common(self, shape: Shape) -> Pairs:
         """Return storage for products of rows, which depend only on the stream."""
-        n = sum(shape.n_examples)
-        return Pairs(np.full(n, -1, np.int64), np.zeros(n))
+        return no_pairs(sum(shape.n_examples))
 
     def new_state(self, shape: Shape, in_common: Pairs | None = None) -> DualSum:
         """Return zero sums: one slot per task and a shared one at every node."""
-        m = shape.n_tasks
-        return DualSum(
-            net=network(shape, n_slots=m + 1),
-            rounds=np.zeros(1),
-            last=no_steps(m),
-            fresh=no_steps(m),
-            pairs=in_common or Pairs(np.zeros(0, np.int64), np.zeros(0)),
-        )
+        m, pairs = shape.n_tasks, in_common or no_pairs(0)
+        return DualSum(network(shape, m + 1), np.zeros(1), no_steps(m), no_steps(m), pairs)
 
     def score(self, state: DualSum, rows: Any, event: Event) -> float:
         """Return w_i^k·x."""
-        i, k, x = event.node, event.task, event.example
-        m = state.last.weight.size
-        total = node_dots(state.net, i, k, m, rows, x)
+        i, k, m = event.node, event.task, state.last.weight.size
+        z = node_dots(state.net, i, k, m, rows, event.example)
         for j in range(m):
             if state.last.weight[j] != 0.0 and state.last.node[j] == i:  # g_i of eq. 22, in full
-                product = pair_dot(state.pairs, rows, state.last.example[j], x)
                 related = (self.b + (m if j == k else 0.0)) / ((1.0 + self.b) * m)  # eq. 25
-                total += state.last.weight[j] * related * product
-        return self.eta / math.sqrt(max(1.0, state.rounds[0])) * total  # eq. 23
+                product = pair_dot(state.pairs, rows, state.last.example[j], event.example)
+                z += state.last.weight[j] * related * product
+        return self.eta / math.sqrt(max(1.0, state.rounds[0])) * z  # eq. 23
 
     def update(self, state: DualSum, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
         """Keep the gradient until the end of the round."""
-        if y * score >= 1.0:
-            return False
-        defer_step(state.fresh, y, event)
-        return True
+        return defer_hinge_step(state.fresh, 1.0, event, y, score)
 
     def close_round(self, state: DualSum, rows: Any) -> None:
         """Combine all but this round's gradients (eq. 22)."""
         add_related(state.net, rows, state.last, self.b)
-        for k in range(state.last.weight.size):
-            state.last.weight[k] = state.fresh.weight[k]
-            state.last.example[k] = state.fresh.example[k]
-            state.last.node[k] = state.fresh.node[k]
-            state.fresh.weight[k] = 0.0
+        move_steps(state.fresh, state.last)
         combine(state.net, rows)
         state.rounds[0] += 1.0

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from omtl.kernel.nodes import require_a_node_a_task
 from omtl.kernel.rules import Event, Shape
 from omtl.kernel.task_vectors import (
     TaskVectors,
@@ -20,7 +21,6 @@ from omtl.kernel.task_vectors import (
     product,
     task_vectors,
 )
-from omtl.util.errors import UserError
 
 
 class Neighbourhoods(NamedTuple):
@@ -73,11 +73,7 @@ class NeighbourhoodMT(NamedTuple):
     def new_state(self, shape: Shape) -> Neighbourhoods:
         """Return zero weights."""
         K = shape.n_tasks
-        if shape.mixing.shape[0] != K:
-            raise UserError(
-                f"the agents of NeighbourhoodMT are tasks: {shape.mixing.shape[0]} nodes for {K} "
-                f"tasks do not fit; set network.n_nodes={K}"
-            )
+        require_a_node_a_task("NeighbourhoodMT", shape)
         M = worth(shape.mixing, self.b)
         return Neighbourhoods(task_vectors(shape), M / M.diagonal().mean(), np.zeros(K))
 

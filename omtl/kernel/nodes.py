@@ -1,0 +1,117 @@
+"""The nodes of a network at work: products of a row with their slots, and steps after a round."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from omtl.kernel.deferred import Steps, no_steps
+from omtl.kernel.inlining import inlined
+from omtl.kernel.network import (
+    Network,
+    axpy_node,
+    axpy_pair,
+    axpy_slots,
+    dot_node,
+    dot_pair,
+    dot_slots,
+    network,
+    set_step,
+    slot_dot,
+)
+from omtl.kernel.rules import Shape
+from omtl.util.errors import UserError
+
+
+class Nodes(NamedTuple):
+    """The nodes' weight vectors, and the steps that they take at the end of the round."""
+
+    net: Network
+    steps: Steps
+
+
+def nodes(shape: Shape, n_slots: int) -> Nodes:
+    """Return zero vectors in this many slots of each node, and no steps."""
+    return Nodes(network(shape, n_slots), no_steps(shape.n_tasks))
+
+
+def require_a_node_a_task(learner: str, shape: Shape) -> None:
+    """Raise UserError unless the network has as many nodes as there are tasks."""
+    if shape.mixing.shape[0] != shape.n_tasks:
+        raise UserError(
+            f"{learner}: one node a task is needed, but the network has {shape.mixing.shape[0]} "
+            f"nodes for {shape.n_tasks} tasks; set network.n_nodes={shape.n_tasks}"
+        )
+
+
+@inlined
+def node_dot(net, node, slot, rows, x):
+    """Return the inner product of a node's slot and row `x`."""
+    dot_slots(net, rows, x, slot, slot + 1)
+    return slot_dot(net, node, slot)
+
+
+@inlined
+def node_dots(net, node, slot, other, rows, x):
+    """Return the sum of the inner products of two of a node's slots and row `x`."""
+    dot_pair(net, rows, x, slot, other)
+    return slot_dot(net, node, slot) + slot_dot(net, node, other)
+
+
+@inlined
+def all_slots_dot(net, node, rows, x, out):
+    """Write the inner products of all of a node's slots and row `x` to `out`."""
+    dot_node(net, node, rows, x, 0, out.size)
+    for s in range(out.size):
+        out[s] = slot_dot(net, node, s)
+
+
+@inlined
+def all_nodes_dot(net, slot, rows, x, out):
+    """Write the inner products of a slot of all nodes and row `x` to `out`."""
+    dot_slots(net, rows, x, slot, slot + 1)
+    for i in range(out.size):
+        out[i] = slot_dot(net, i, slot)
+
+
+@inlined
+def all_slots_axpy(a, shares, rows, x, net, node):
+    """Add ``a * shares[s]`` times row `x` to each slot s of a node."""
+    for s in range(shares.size):
+        set_step(a * shares[s], net, node, s)
+    axpy_node(net, node, rows, x, 0, shares.size)
+
+
+@inlined
+def add_step(steps, k, rows, net, node, slot):
+    """Add the step from task k's example, if there is one, to a node's slot, and forget it."""
+    if steps.weight[k] != 0.0:
+        set_step(steps.weight[k], net, node, slot)
+        axpy_slots(net, rows, steps.example[k], slot, slot + 1)
+        steps.weight[k] = 0.0
+
+
+@inlined
+def share_step(steps, k, own, shared, rows, net):
+    """Add task k's example to two slots, if there is a step from it, and forget the step.
+
+    It is added `own` times to the task's slot at the node that met it, and `shared` times to the
+    slot after those of all tasks, which they share.
+    """
+    if steps.weight[k] != 0.0:
+        m = steps.weight.size
+        set_step(own, net, steps.node[k], k)
+        set_step(shared, net, steps.node[k], m)
+        axpy_pair(net, rows, steps.example[k], k, m)
+        steps.weight[k] = 0.0
+
+
+@inlined
+def neighbours_mean(out, net, node, values):
+    """Fill in Σ_j a_ij ``values[j]``, the weighted mean of what a node's neighbours hold."""
+    for e in range(out.size):
+        out[e] = 0.0
+    for j in range(net.mixing.shape[0]):
+        a = net.mixing[node, j]
+        if a != 0.0:
+            for e in range(out.size):
+                out[e] += a * values[j, e]
