@@ -46,13 +46,20 @@ def defer_hinge_step(steps, eta, event, y, score):
 
 
 @inlined
+def forget_steps(steps):
+    """Prepare for a round, without steps so far."""
+    for k in range(steps.weight.size):
+        steps.weight[k] = 0.0
+
+
+@inlined
 def move_steps(steps, to):
     """Replace all steps in `to` by those in `steps`, where none are left."""
     for k in range(steps.weight.size):
         to.weight[k] = steps.weight[k]
         to.example[k] = steps.example[k]
         to.node[k] = steps.node[k]
-        steps.weight[k] = 0.0
+    forget_steps(steps)
 
 
 class Pairs(NamedTuple):

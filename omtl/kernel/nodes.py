@@ -83,16 +83,15 @@ def all_slots_axpy(a, shares, rows, x, net, node):
 
 @inlined
 def add_step(steps, k, rows, net, node, slot):
-    """Add the step from task k's example, if there is one, to a node's slot, and forget it."""
+    """Add the step from task k's example, if there is one, to a node's slot."""
     if steps.weight[k] != 0.0:
         set_step(steps.weight[k], net, node, slot)
         axpy_slots(net, rows, steps.example[k], slot, slot + 1)
-        steps.weight[k] = 0.0
 
 
 @inlined
 def share_step(steps, k, own, shared, rows, net):
-    """Add task k's example to two slots, if there is a step from it, and forget the step.
+    """Add task k's example to two slots, if there is a step from it.
 
     It is added `own` times to the task's slot at the node that met it, and `shared` times to the
     slot after those of all tasks, which they share.
@@ -102,7 +101,6 @@ def share_step(steps, k, own, shared, rows, net):
         set_step(own, net, steps.node[k], k)
         set_step(shared, net, steps.node[k], m)
         axpy_pair(net, rows, steps.example[k], k, m)
-        steps.weight[k] = 0.0
 
 
 @inlined

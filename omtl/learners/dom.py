@@ -16,6 +16,7 @@ from omtl.kernel.deferred import (
     Steps,
     defer_hinge_step,
     defer_step,
+    forget_steps,
     move_steps,
     no_pairs,
     no_steps,
@@ -87,6 +88,7 @@ class NS(NamedTuple):
         """Add the steps, at the node of each task (eq. 15)."""
         for k in range(state.steps.weight.size):
             add_step(state.steps, k, rows, state.net, k, 0)
+        forget_steps(state.steps)
 
 
 @rules_of(NS)
@@ -120,6 +122,7 @@ class DST(NamedTuple):
         """Add the steps to the task's own slot (eq. 15)."""
         for k in range(state.steps.weight.size):
             add_step(state.steps, k, rows, state.net, state.steps.node[k], k)
+        forget_steps(state.steps)
 
 
 @inlined
@@ -169,6 +172,7 @@ class DOM1(NamedTuple):
     def close_round(self, state: Nodes, rows: Any) -> None:
         """Add η y B⁻¹ φ (line 13)."""
         add_related(state.net, rows, state.steps, self.b)
+        forget_steps(state.steps)
 
 
 class Relations(NamedTuple):
@@ -265,9 +269,9 @@ class DOM2(NamedTuple):
                 B_hat = state.believed[:, k] if self.by_row else state.believed[:, :, k]
                 neighbours_mean(passed_on, state.net, i, B_hat)  # row or column k of B_i (line 6)
                 all_slots_axpy(steps.weight[k], passed_on, rows, steps.example[k], state.net, i)
-                steps.weight[k] = 0.0
+        forget_steps(steps)
         for k in range(m):
-            for j in range(m):
+            for j in range(m):  # as before where task k had no example
                 state.believed[steps.node[k], k, j] = state.learnt[k, j]
 
 
