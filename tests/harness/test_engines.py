@@ -6,13 +6,14 @@ import os
 import signal
 import subprocess
 import sys
-from concurrent.futures import Future
+from concurrent.futures import BrokenExecutor, Future
 from contextlib import closing
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from threading import Timer
+from threading import Lock, Timer
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from miniature import small
@@ -123,20 +124,64 @@ def test_a_fault_comes_after_what_others_returned() -> None:
 def test_processes_are_not_killed_while_a_task_is_on_its_way_to_them() -> None:
     """A thread of loky would look for it in vain, and print a traceback (found by SIGTERM)."""
 
-    class Executor:
-        def shutdown(self, kill_workers: bool) -> None:
-            assert kill_workers
-            states.append(future.running())
+    def shutdown(kill_workers: bool) -> None:
+        assert kill_workers
+        states.append(future.running())
 
     states: list[bool] = []
     future: Future[Any] = Future()
     pool = engines.Processes.__new__(engines.Processes)
-    pool._executor, pool._under_way = Executor(), {future}
+    pool._executor, pool._under_way = Mock(_processes={}, shutdown=shutdown), {future}
+    pool._executor._shutdown_lock = Lock()
     later = Timer(0.1, future.set_running_or_notify_cancel)
     later.start()
     pool.close()
     later.join()
     assert states == [True]
+
+
+def test_a_process_killed_while_it_sends_its_result_is_noticed() -> None:
+    """Though loky waits for the rest of the result, and looks at no process meanwhile."""
+
+    def work(is_last: bool) -> int:
+        if is_last:
+            frame = sys._getframe()
+            while "result_queue" not in frame.f_locals:
+                assert frame.f_back is not None
+                frame = frame.f_back
+            queue = frame.f_locals["result_queue"]
+            with queue._wlock:
+                os.write(queue._writer.fileno(), b"\0\0\x40\0")  # how long the result is
+                os.kill(os.getpid(), signal.SIGKILL)
+        return os.getpid()
+
+    given, returned = iter([False, True]), []
+    with pytest.raises(BrokenExecutor, match="ended before all of its result had come"):
+        for ended in results(work, lambda _: next(given, None), parallel("processes"), WORKERS):
+            returned += ended
+    given = iter([False])
+    for ended in results(work, lambda _: next(given, None), parallel("processes"), WORKERS):
+        returned += ended
+    assert len(set(returned)) == 2
+
+
+def test_the_end_waits_for_no_process() -> None:
+    """One may want a lock for ever that a killed one held; here, processes no longer answer."""
+    script = """
+import os, signal
+from omtl.compute.engines import results
+given = iter(range(2))
+how = {"backend": "loky", "jobs": 2}
+for ended in results(abs, lambda _: next(given, None), how, 2):
+    print(*ended, end="")
+from joblib.externals.loky.reusable_executor import _executor
+for worker in _executor._processes:
+    os.kill(worker, signal.SIGSTOP)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, timeout=60, capture_output=True, text=True
+    )
+    assert (sorted(done.stdout), done.stderr, done.returncode) == (["0", "1"], "", 0)
 
 
 def test_ray_is_never_asked_to_cancel(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from concurrent.futures import Future
+from concurrent.futures import BrokenExecutor, Future
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
@@ -116,7 +116,12 @@ class Threads(_Local):
 
 class Processes(_Local):
     """Processes on this machine, through loky; they also serve the next pool, and end with this
-    one."""
+    one.
+
+    Where loky (3.6.0) would wait for ever after a process was killed, this takes its part, by names
+    that loky keeps to itself: at the end for the others, one of which may want a lock that the
+    killed one held, and in between for the rest of a result that it had begun to send.
+    """
 
     def __init__(self, function: Function, jobs: int) -> None:
         from joblib.externals.loky import get_reusable_executor
@@ -129,10 +134,12 @@ class Processes(_Local):
             jobs,
             context=get_context("loky"),  # which does not run the user's script again
             timeout=IDLE,
+            kill_workers=True,
             initializer=end_with,
             initargs=(os.getpid(),),
             env=ONE_THREAD | {VARIABLE: os.environ.get(VARIABLE, "")},  # a new folder: new workers
         )
+        self._executor._flags.kill_workers = True  # at the end, when all of them are idle
 
     def submit(self, task: Any) -> None:
         """Accept a task."""
@@ -144,17 +151,37 @@ class Processes(_Local):
         self._under_way.discard(end)
         return end.result()
 
+    def ended(self) -> Ends:
+        """Return finished results; a fault if none came and a worker is dead."""
+        returned, fault = super().ended()
+        if not returned and fault is None and not all(each.is_alive() for each in self._workers()):
+            fault = BrokenExecutor("a worker process ended before all of its result had come")
+        return returned, fault
+
+    def _workers(self) -> list[Any]:
+        """Return the processes that loky takes for alive."""
+        return list(self._executor._processes.values())
+
     def close(self) -> None:
         """End the workers if they are busy.
 
         Not before what was submitted last is on its way to them: a thread of loky (3.6.0) that
         still looks for it then would print a `KeyError`.
         """
+        from joblib.externals.loky.backend.utils import kill_process_tree
+
         until = time.monotonic() + LOOK
         while self._waiting() and time.monotonic() < until:
             time.sleep(0.001)
-        if self._under_way:
-            self._executor.shutdown(kill_workers=True)
+        if not self._under_way:
+            return
+        with self._executor._shutdown_lock:  # under which loky marks a pool as broken
+            if not self._executor._flags.broken:
+                # Then a result ends with its senders, and nothing waits for its rest.
+                self._executor._result_queue._writer.close()
+        for worker in self._workers():
+            kill_process_tree(worker)
+        self._executor.shutdown(kill_workers=True)
 
     def _waiting(self) -> bool:
         """Whether a task has neither been handed to a worker nor finished."""
