@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from itertools import combinations
-from math import factorial
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -24,29 +23,49 @@ from omtl.util.result_files import markdown_table
 REST = "(choices acting together)"
 """The row of what an additive model leaves unexplained."""
 
+DEPENDENT = 1e-9
+"""What others leave of an indicator, of 1, up to which it is their linear combination."""
+
 RANKED = 5
 """How many readings of a column the page names, best first."""
 
 
-def _explained(indicators: Sequence[np.ndarray], distances: np.ndarray) -> float:
-    """Return the share of the variance that an additive model of some answers explains."""
-    centred = distances - distances.mean()
-    total = float(centred @ centred)
-    if not indicators or total == 0.0:
-        return 0.0
-    design = np.hstack([np.ones((centred.size, 1)), *indicators])
-    fitted = design @ np.linalg.lstsq(design, centred, rcond=None)[0]
-    return float(1.0 - np.sum((centred - fitted) ** 2) / total)
+def _explained(indicators: Sequence[np.ndarray], distances: np.ndarray) -> np.ndarray:
+    """Return the share of the variance that an additive model of each set of answers explains.
+
+    Set number k, of 2^n, consists of the indicators i whose bit i of k is set. The sets share
+    their work: each doubling takes one more question out of all Gram matrices so far.
+    """
+    columns = np.hstack([*indicators, distances[:, np.newaxis]])
+    columns = columns - columns.mean(axis=0)
+    columns /= np.linalg.norm(columns, axis=0)
+    left = (columns.T @ columns)[np.newaxis]
+    for indicator in indicators:
+        without = left
+        for _ in range(indicator.shape[1]):
+            left = _eliminated(left)
+        left = np.concatenate([without[:, indicator.shape[1] :, indicator.shape[1] :], left])
+    return 1.0 - left[:, 0, 0]
+
+
+def _eliminated(gram: np.ndarray) -> np.ndarray:
+    """Return Gram matrices (sets, c, c) of what the first column leaves of the others."""
+    pivot, row = gram[:, :1, :1], gram[:, :1, 1:]
+    independent = pivot > DEPENDENT
+    slope = np.divide(row, pivot, out=np.zeros_like(row), where=independent)
+    return gram[:, 1:, 1:] - row.transpose(0, 2, 1) * slope
 
 
 def shares(record: pd.DataFrame, column: str, asked: Mapping[str, Any]) -> dict[str, float]:
     """Return each question's share of the variance of a column's distances, and what is left over.
 
-    The Shapley values of the share that is explained, so they add up to it. Cost: a least-squares
-    fit for each set of questions that the trials answer differently.
+    The Shapley values of the share that is explained, so they add up to it. Cost: a model for each
+    set of questions that the trials answer differently.
     """
     trials = record[record["column"] == column]
     distances = trials["distance"].astype(float).to_numpy()
+    if distances.std() == 0.0:
+        return {}
     given = [json.loads(text) for text in trials["answers"]]
     answers = {
         name: [str(each.get(name, question["literal"])) for each in given]
@@ -58,25 +77,17 @@ def shares(record: pd.DataFrame, column: str, asked: Mapping[str, Any]) -> dict[
         for name, each in answers.items()
         if len(set(each)) > 1
     }
-    names = tuple(indicators)
-    n = len(names)
-    explained = {
-        subset: _explained([indicators[name] for name in subset], distances)
-        for size in range(n + 1)
-        for subset in combinations(names, size)
-    }
-    found = {
-        name: sum(
-            factorial(len(subset))
-            * factorial(n - len(subset) - 1)
-            / factorial(n)
-            * (explained[tuple(o for o in names if o in subset or o == name)] - explained[subset])
-            for subset in explained
-            if name not in subset
-        )
-        for name in names
-    }
-    return {**found, REST: 1.0 - explained[names]} if distances.std() > 0.0 else {}
+    n = len(indicators)
+    explained = _explained(list(indicators.values()), distances)
+    sets = np.arange(2**n)
+    sizes = np.sum([sets >> bit & 1 for bit in range(n)], axis=0, dtype=int)
+    weights = np.array([1.0 / (n * comb(n - 1, size)) for size in range(n)])
+    found = {}
+    for bit, name in enumerate(indicators):
+        others = sets[sets >> bit & 1 == 0]
+        gains = explained[others | 1 << bit] - explained[others]
+        found[name] = float(weights[sizes[others]] @ gains)
+    return {**found, REST: float(1.0 - explained[-1])}
 
 
 def shares_of_variance(record: pd.DataFrame, asked: Mapping[str, Any]) -> pd.DataFrame:
@@ -165,4 +176,4 @@ def _choice(name: str, question: Mapping[str, Any], chosen: Mapping[str, Mapping
 
 
 def _percent(share: float) -> str:
-    return "" if np.isnan(share) else f"{100.0 * share:.0f} %"
+    return "" if np.isnan(share) else f"{round(100.0 * share)} %"

@@ -125,7 +125,6 @@ def test_the_page_tells_each_choice() -> None:
     assert "first: b, second: a |" in text
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*/table*.yaml")), ids=str)
 def test_the_pages_kept_are_of_the_records_kept(path: Any, tmp_path: Any, monkeypatch: Any) -> None:
     """A page in git is what its record gives; a table without a record says how to get one."""
