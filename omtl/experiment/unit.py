@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import import_module
 from typing import Any, get_type_hints
 
@@ -204,12 +204,24 @@ def learner_class(path: str) -> type:
         raise import_fault(f"algorithm.learner: {path!r}", fault) from fault
 
 
+@lru_cache(maxsize=256)
+def _types_of(learner: type) -> dict[str, Any]:
+    """Return the types of a learner's hyper-parameters: a grid makes the same class at each point.
+
+    Raises
+    ------
+    NameError
+        If one is not known in its module.
+    """
+    return get_type_hints(learner)
+
+
 def hyper_parameters(algorithm: Mapping[str, Any]) -> list[str]:
     """Return the names that a learner accepts; none if it accepts any name."""
     learner = learner_class(algorithm["learner"])
     if algorithm["learner"] == FOREIGN:
         return learner.names_in(algorithm["fixed"])  # type: ignore[attr-defined]
-    return list(get_type_hints(learner))
+    return list(_types_of(learner))
 
 
 def new_learner(algorithm: dict[str, Any], point: dict[str, Any]) -> Any:
@@ -227,7 +239,7 @@ def new_learner(algorithm: dict[str, Any], point: dict[str, Any]) -> Any:
         except UserError as fault:
             raise UserError(f"algorithm {algorithm['name']}: {fault}") from fault
     try:
-        kinds = get_type_hints(learner)
+        kinds = _types_of(learner)
     except NameError as fault:
         raise UserError(
             f"algorithm {algorithm['name']}: a type in its class is not known ({fault}); import it"
