@@ -109,8 +109,11 @@ def _stacked(places: Sequence[float]) -> list[int]:
     """Return how high to stack each dot so that none covers another."""
     heights = [0] * len(places)
     order = sorted(range(len(places)), key=lambda i: places[i])
+    first = 0  # of those so far that are near
     for rank, i in enumerate(order):
-        near = {heights[j] for j in order[:rank] if places[i] - places[j] < 2 * DOT}
+        while places[i] - places[order[first]] >= 2 * DOT:
+            first += 1
+        near = {heights[j] for j in order[first:rank]}
         heights[i] = next(height for height in count() if height not in near)
     return heights
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -11,7 +11,7 @@ from omtl.compute.store import Loaded, Store
 from omtl.experiment.config import named_reading
 from omtl.site.charts import Curve
 from omtl.tables.committed import Place, Run
-from omtl.tables.plan import plan_table
+from omtl.tables.plan import Cell, plan_table
 from omtl.tables.request import Request
 from omtl.tables.scoring import Scored, score_table
 
@@ -42,14 +42,26 @@ def stored_repeats(run: Run, paper: str, store: Store) -> dict[Place, Repeats]:
         return {}
     plan = plan_table(run.table, named_reading(paper, run.reading))
     request = Request(run.reading, meta["repeats"], meta["seed"], meta["selection"], store=store)
-    scored = [s for s in score_table(plan, request) if s.values.size]
+    asked = meta["seed"], meta["repeats"]
+    begun = [cell for cell in plan.cells if _may_be_complete(cell, *asked, store)]
+    scored = [s for s in score_table(replace(plan, cells=begun), request) if s.values.size]
     found = {}
     for experiment, cells in groupby(scored, key=lambda s: s.cell.experiment):
-        units = experiment.repeats(meta["seed"], meta["repeats"])
+        units = experiment.repeats(*asked)
         arrays = [result.arrays for result in Loaded(store)(units)]
         for s in cells:
             found[s.cell.place] = Repeats(s.values, curve_of(s, arrays))
     return found
+
+
+def _may_be_complete(cell: Cell, seed: int, n_repeats: int, store: Store) -> bool:
+    """Whether the last repeat of the cell or of a rival is stored; a search has to be read.
+
+    Most stores have little of most tables, and to name all units of a table takes seconds.
+    """
+    return cell.is_searched or any(
+        store.has(rival.experiment.repeats(seed, n_repeats)[-1]) for rival in cell.each_rival()
+    )
 
 
 def curve_of(scored: Scored, repeats: list[dict[str, np.ndarray]]) -> Curve | None:
