@@ -55,7 +55,7 @@ bench: $(VENV)/test ## time kernels and tables beside other libraries, in one ru
 	@$(PYTHON) -m scripts.bench $(PART)
 
 test: $(VENV)/test ## run the tests; those in a browser where chromium and chromedriver are installed
-	@$(PYTHON) -m pytest -n auto --maxprocesses 4 $(if $(and $(shell command -v chromium),$(shell command -v chromedriver)),,-m 'not browser')
+	@$(PYTHON) -m pytest -n auto --maxprocesses 4 --dist worksteal $(if $(and $(shell command -v chromium),$(shell command -v chromedriver)),,-m 'not browser')
 
 lint: $(VENV)/test ## check style and types
 	@$(PYTHON) -m ruff check .
