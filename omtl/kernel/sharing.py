@@ -7,13 +7,14 @@ points. The declaration names each part with its step function:
 
     @shareable(u=step_of_u, p=step_of_p, q=step_of_q)
 
-A step function of the learner and the number of tasks returns the factor with which y x is added to
-the part, and the number by which the part is then divided or shortened. It depends on the
-hyper-parameters that the function reads, so two points that agree in these share the part. The
-first part is a `RoundSum` of all tasks, the others are vectors of one task each. A score is the sum
-of the parts' products with a row. If two functions `weights` are given, they provide weights for
-the two parts: the first returns four numbers, of any meaning, from the learner and the rounds so
-far; the second returns the weights from these and the norm of the second part.
+A step function of the learner returns the factor with which y x is added to the part, and the
+number by which the part is then divided or shortened (`unscaled`: 1 and 1, for a plain sum). It
+depends on the hyper-parameters that the function reads, so two points that agree in these share the
+part. The first part is a `RoundSum` of all tasks, and its step function also takes their number;
+the others are vectors of one task each. A score is the sum of the parts' products with a row. If
+two functions `weights` are given, they provide weights for the two parts: the first returns four
+numbers, of any meaning, from the learner and the rounds so far; the second returns, from these and
+the norm of the second part, the weight of the first part and two of the second, to be added.
 
 This works for learners whose steps depend on the example, the label and the hyper-parameters, but
 not on the size of the loss.
@@ -48,7 +49,7 @@ from omtl.kernel.vectors import (
     scaled,
 )
 
-Step = Callable[[Any, int], tuple[float, float]]
+Step = Callable[..., tuple[float, float]]
 
 
 def shareable(
@@ -71,6 +72,12 @@ def shareable(
         return kind
 
     return declare
+
+
+@inlined
+def unscaled(learner, n_tasks=0):  # noqa: ARG001
+    """Return 1 and 1, the step of a part that is the sum of all y x."""
+    return 1.0, 1.0
 
 
 def can_share(learner: Any) -> bool:
@@ -239,13 +246,23 @@ def _at(points: Any, p: Any) -> Callable:  # noqa: ARG001
 chosen(at, _at)
 
 
+def _steps_of(kind: Any) -> list[Step]:
+    """Return the step functions of a learner and the number of tasks, which only the first uses."""
+    first, *others = kind.shared_parts.values()
+
+    def of_one_task(step: Step) -> Step:
+        return lambda learner, m: step(learner)  # noqa: ARG005
+
+    return [first, *map(of_one_task, others)]
+
+
 def step_of(points: Any, part: int, p: int, m: int) -> tuple[float, float]:
     """Return the step of a part with the hyper-parameters of point `p`."""
-    return list(points.shared_parts.values())[part](at(points, p), m)
+    return _steps_of(points)[part](at(points, p), m)
 
 
 def _step_of(points: Any, *_: Any) -> Callable:
-    steps = list(points.instance_class.shared_parts.values())
+    steps = [inlined(step) for step in _steps_of(points.instance_class)]
 
     def form(n: int) -> Callable:
         step = steps[n]
@@ -335,8 +352,8 @@ def _scores(kind: Any) -> Callable:
         for p in range(out.size):
             c = of[1, k, p]
             of_round = (factors[0, p], factors[1, p], factors[2, p], factors[3, p])
-            common, own = weigh(of_round, norms[c])
-            out[p] = common * products[0, of[0, 0, p]] + own * products[1, c]
+            common, own, more = weigh(of_round, norms[c])
+            out[p] = common * products[0, of[0, 0, p]] + (own + more) * products[1, c]
 
     return weighed_sums
 

@@ -135,9 +135,9 @@ def dot_normed(w, k, rows, x):
 
 
 @inlined
-def add_and_shrink(w, k, y, step, rows, event):
-    """Set w_k to (w_k + a y x) / divisor, where `step` is a and the divisor."""
-    a, divisor = step
+def add_and_shrink(w, y, step, rows, event):
+    """Set the task's w_k to (w_k + a y x) / divisor, where `step` is a and the divisor."""
+    k, (a, divisor) = event.task, step
     axpy(a * y / w.scale[k], rows, event.example, w.vectors[k])
     shrink(w, k, divisor)
 
@@ -168,12 +168,12 @@ def stays_zero(w, k, a, event, threshold):
 
 
 @inlined
-def add_and_threshold(w, k, y, step, rows, event):
-    """Set w_k to max(0, 1 − threshold / ‖v‖) v, v = w_k + a y x; `step` is a and the threshold.
+def add_and_threshold(w, y, step, rows, event):
+    """Set the task's w_k to max(0, 1 − b / ‖v‖) v, v = w_k + a y x; `step` is a and b.
 
     This costs O(1) if w_k stays zero.
     """
-    k, (a, threshold) = np.uint32(k), step
+    k, (a, threshold) = np.uint32(event.task), step
     if not stays_zero(w, k, a * y, event, threshold):
         axpy(a * y / w.scale[k], rows, event.example, w.vectors[k])
         threshold_sum(w, k, a * y, rows, event, threshold, w.product[0])
@@ -186,12 +186,19 @@ def threshold_sum(w, k, a, rows, event, threshold, product):
         w.rows[k, w.n_rows[k]] = event.example
     w.n_rows[k] += 1
     follow_norm(w, k, w.scale[k], a, rows, event, product)
-    shorten(w, k, rows, threshold)
+    cut_norm(w, k, threshold, rows)
 
 
 @inlined
-def shorten(w, k, rows, threshold):
-    """Set a nonzero w_k to max(0, 1 − threshold / ‖w_k‖) w_k."""
+def shorten(w, k, threshold, rows):
+    """Set w_k to max(0, 1 − threshold / ‖w_k‖) w_k, unless it is zero."""
+    if w.norms.square[k] != 0.0:
+        cut_norm(w, k, threshold, rows)
+
+
+@inlined
+def cut_norm(w, k, threshold, rows):
+    """Set w_k, whose norm is known, to max(0, 1 − threshold / ‖w_k‖) w_k."""
     norms = w.norms
     norm = math.sqrt(max(0.0, norms.square[k]))
     if norm <= threshold:
@@ -241,9 +248,9 @@ def forget(w: np.ndarray, rows: Rows, added: np.ndarray, n_added: int) -> None: 
 
 
 @inlined
-def add_normed(w, k, a, rows, event):
-    """Add `a` times an example to sum k, and update its norm."""
-    k = np.uint32(k)
+def add_normed(w, a, rows, event):
+    """Add `a` times an example to its task's sum, and update the norm."""
+    k = np.uint32(event.task)
     axpy(a, rows, event.example, w.vectors[k])
     follow_norm(w, k, 1.0, a, rows, event, w.product[0])
 
@@ -252,6 +259,13 @@ def add_normed(w, k, a, rows, event):
 def note_norm(w, k):
     """Store the norm of sum k at the end of a round."""
     w.norm[k] = math.sqrt(max(0.0, w.norms.square[k]))
+
+
+@inlined
+def note_norms(w):
+    """Store the norms of all sums at the end of a round."""
+    for k in range(w.norm.size):
+        note_norm(w, k)
 
 
 # RoundSum
@@ -289,7 +303,7 @@ def add_round(u, a, rows):
         u.label[k] = 0.0
 
 
-# Squared norms
+# Norms
 
 
 @inlined
@@ -308,3 +322,14 @@ def square_of_scaled(a, w, k):
 def square_of_normed(w, k):
     """Return the squared norm of a vector with a tracked norm, in O(1)."""
     return max(0.0, w.norms.square[k])
+
+
+@inlined
+def penalty_of_sum(weights, u, p, q):
+    """Return α/2 ‖u‖² + β/2 Σ‖p_k‖² + γ Σ‖q_k‖, with u, p and q as in `dot_sum`."""
+    alpha, beta, gamma = weights
+    total = square_of_sum(0.5 * alpha, u)
+    for k in range(u.label.size):
+        total += square_of_scaled(0.5 * beta, p, k)
+        total += gamma * math.sqrt(square_of_normed(q, k))
+    return total

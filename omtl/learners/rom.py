@@ -15,7 +15,7 @@ import numpy as np
 from omtl.kernel.inlining import inlined
 from omtl.kernel.products import dot
 from omtl.kernel.rules import Event, Shape
-from omtl.kernel.sharing import shareable
+from omtl.kernel.sharing import shareable, unscaled
 from omtl.kernel.vectors import (
     GroupSparse,
     NormedSum,
@@ -31,13 +31,13 @@ from omtl.kernel.vectors import (
     dot_sum,
     group_sparse,
     normed_sum,
-    note_norm,
+    note_norms,
+    penalty_of_sum,
     round_sum,
     scaled,
     shorten,
     shrink,
     square_of_normed,
-    square_of_scaled,
     square_of_sum,
 )
 
@@ -57,13 +57,13 @@ def step_of_u(rom, m):
 
 
 @inlined
-def step_of_p(rom, m):  # noqa: ARG001
+def step_of_p(rom):
     """Return η and 1 + β η: p^i ← (p^i + η y x) / (1 + β η) (eq. 7)."""
     return rom.eta, 1.0 + rom.beta * rom.eta
 
 
 @inlined
-def step_of_q(rom, m):  # noqa: ARG001
+def step_of_q(rom):
     """Return η and η γ: q̂ = q^i + η y x, q^i ← max(0, 1 − η γ / ‖q̂‖) q̂ (eqs. 8 and 10)."""
     return rom.eta, rom.eta * rom.gamma
 
@@ -116,22 +116,18 @@ class ROMPGD(NamedTuple):
         """Take the steps of p^i and q^i; keep that of u until the end of the round."""
         if not y * score < 1.0:
             return False
-        i, m = event.task, state.u.label.size
-        add_and_shrink(state.p, i, y, step_of_p(self, m), rows, event)  # eq. 7
-        add_and_threshold(state.q, i, y, step_of_q(self, m), rows, event)  # eqs. 8 and 10
+        add_and_shrink(state.p, y, step_of_p(self), rows, event)  # eq. 7
+        add_and_threshold(state.q, y, step_of_q(self), rows, event)  # eqs. 8 and 10
         add_later(state.u, y, event)
         return True
 
     def close_round(self, state: Weights, rows: Any) -> None:
         """Take the step of u."""
-        m = state.u.label.size
-        if self.every_round:
-            for i in range(m):
-                if state.u.label[i] == 0.0:
-                    shrink(state.p, i, step_of_p(self, m)[1])  # eq. 7, with gradient 0
-                    if state.q.norms.square[i] != 0.0:
-                        shorten(state.q, i, rows, step_of_q(self, m)[1])  # eq. 10
-        close_sum(state.u, step_of_u(self, m), rows)  # eq. 6
+        for i in range(state.u.label.size):
+            if self.every_round and state.u.label[i] == 0.0:  # gradient 0
+                shrink(state.p, i, step_of_p(self)[1])  # eq. 7
+                shorten(state.q, i, step_of_q(self)[1], rows)  # eq. 10
+        close_sum(state.u, step_of_u(self, state.u.label.size), rows)  # eq. 6
 
     def findings(self, state: Weights) -> dict[str, np.ndarray]:
         """Return the outlier tasks, those whose q is not zero, as a mask of shape (n_tasks,)."""
@@ -139,59 +135,33 @@ class ROMPGD(NamedTuple):
 
     def penalty(self, state: Weights) -> float:
         """Return r_1(W) = α/2 ‖u‖² + β/2 Σ‖p^i‖² + γ Σ‖q^i‖, in O(n_tasks · n_features)."""
-        total = square_of_sum(0.5 * self.alpha, state.u)
-        for i in range(state.u.label.size):
-            total += square_of_scaled(0.5 * self.beta, state.p, i)
-            total += self.gamma * math.sqrt(square_of_normed(state.q, i))
-        return total
+        return penalty_of_sum((self.alpha, self.beta, self.gamma), state.u, state.p, state.q)
 
 
 class DualSums(NamedTuple):
-    """Sums of the negative gradients y x, and their current factors.
-
-    u = ``S.scale[0]`` · `S`, p^i = ``p[i]`` · S^i, q^i = ``q[i]`` · S^i, where S^i is `own`.
-    """
+    """The sums of the negative gradients y x of all tasks and of each, and the number of rounds."""
 
     S: RoundSum
     own: NormedSum
-    p: np.ndarray
-    q: np.ndarray
     rounds: np.ndarray
-
-
-@inlined
-def mean_over(weight, kappa, t):
-    """Return 1 / (weight t + κ √t), the factor of a sum of negative gradients over t rounds."""
-    return 1.0 / (weight * t + kappa * math.sqrt(t)) if t > 0.0 else 0.0
-
-
-@inlined
-def outlier_over(threshold, theta, norm):
-    """Return max(0, 1 − γ t / ‖S^i‖) / θ, from eq. 22, with the threshold γ t and θ = κ √t."""
-    return (1.0 - threshold / norm) / theta if norm > threshold else 0.0
-
-
-@inlined
-def sum_up(rda, m):  # noqa: ARG001
-    """Return 1 and 1: y x is added to the sums unscaled (eqs. 14 to 16)."""
-    return 1.0, 1.0
 
 
 @inlined
 def factors_of_round(rda, t):
     """Return the factors of S in u and of S^i in p^i after t rounds (eqs. 20, 21), γ t and θ."""
-    u, p = mean_over(rda.alpha, rda.kappa, t), mean_over(rda.beta, rda.kappa, t)
-    return u, p, rda.gamma * t, rda.kappa * math.sqrt(t)
+    t = max(1.0, t)  # before the first round the sums are 0, whatever their factors
+    theta = rda.kappa * math.sqrt(t)
+    return 1.0 / (rda.alpha * t + theta), 1.0 / (rda.beta * t + theta), rda.gamma * t, theta
 
 
 @inlined
 def weights_of_sums(factors, norm):
-    """Return the factors of S and S^i in a score, given ‖S^i‖ (eqs. 20 to 22)."""
+    """Return the factors of S in u and of S^i in p^i and q^i, given ‖S^i‖ (eqs. 20 to 22)."""
     u, p, threshold, theta = factors
-    return u, p + outlier_over(threshold, theta, norm)
+    return u, p, (1.0 - threshold / norm) / theta if norm > threshold else 0.0
 
 
-@shareable(S=sum_up, own=sum_up, weights=(factors_of_round, weights_of_sums))
+@shareable(S=unscaled, own=unscaled, weights=(factors_of_round, weights_of_sums))
 class ROMRDA(NamedTuple):
     """ROM-RDA (ROM paper, section II.D, algorithm 2): regularised dual averaging.
 
@@ -224,55 +194,48 @@ class ROMRDA(NamedTuple):
 
     def new_state(self, shape: Shape) -> DualSums:
         """Return empty sums."""
-        m = shape.n_tasks
-        return DualSums(round_sum(shape), normed_sum(shape), np.zeros(m), np.zeros(m), np.zeros(1))
+        return DualSums(round_sum(shape), normed_sum(shape), np.zeros(1))
 
     def score(self, state: DualSums, rows: Any, event: Event) -> float:
         """Return (u + p^i + q^i)·x."""
         i, x = np.uint32(event.task), event.example
         own = dot_normed(state.own, i, rows, x)
-        common = state.S.scale[0] * dot(state.S.vector, rows, x)
-        return common + (state.p[i] + state.q[i]) * own
+        u, p, q = weights_of_sums(factors_of_round(self, state.rounds[0]), state.own.norm[i])
+        return u * dot(state.S.vector, rows, x) + (p + q) * own
 
     def update(self, state: DualSums, rows: Any, event: Event, y: float, score: float) -> bool:
         """Add the negative gradient to S^i; keep it for S."""
         if not y * score < 1.0:
             return False
-        add_normed(state.own, event.task, y, rows, event)  # eqs. 15 and 16
+        add_normed(state.own, y, rows, event)  # eqs. 15 and 16
         add_later(state.S, y, event)
         return True
 
     def close_round(self, state: DualSums, rows: Any) -> None:
-        """Add the round's gradients, and update the factors of the sums."""
-        state.rounds[0] += 1.0
-        t = state.rounds[0]
-        state.S.scale[0] = 1.0
+        """Add the round's gradients to S."""
         add_round(state.S, 1.0, rows)  # eq. 14
-        u, p, threshold, theta = factors_of_round(self, t)
-        state.S.scale[0] = u  # eq. 20
-        for i in range(state.p.size):
-            note_norm(state.own, i)
-            state.p[i] = p  # eq. 21
-            state.q[i] = outlier_over(threshold, theta, state.own.norm[i])  # eq. 22
+        note_norms(state.own)
+        state.rounds[0] += 1.0
 
     def findings(self, state: DualSums) -> dict[str, np.ndarray]:
         """Return the outlier tasks, those whose q is not zero, as a mask of shape (n_tasks,)."""
-        _, _, threshold, theta = factors_of_round(self, state.rounds[0])
-        q = [outlier_over(threshold, theta, norm) for norm in state.own.norm]
-        return {"outlier": np.array(q) > 0.0}
+        return {"outlier": state.own.norm > self.gamma * state.rounds[0]}  # eq. 22
 
     def penalty(self, state: DualSums) -> float:
         """Return r_1(W) = α/2 ‖u‖² + β/2 Σ‖p^i‖² + γ Σ‖q^i‖, in O(n_tasks + n_features)."""
-        total = square_of_sum(0.5 * self.alpha, state.S)
-        for i in range(state.p.size):
-            square = square_of_normed(state.own, i)
-            total += 0.5 * self.beta * state.p[i] ** 2 * square
-            total += self.gamma * state.q[i] * math.sqrt(square)
+        factors = factors_of_round(self, state.rounds[0])
+        total = square_of_sum(0.5 * self.alpha * factors[0] ** 2, state.S)
+        for i in range(state.own.norm.size):
+            _, p, q = weights_of_sums(factors, state.own.norm[i])
+            total += 0.5 * self.beta * p**2 * square_of_normed(state.own, i)
+            total += self.gamma * q * state.own.norm[i]
         return total
 
     def proximity(self, state: DualSums) -> float:
         """Return θ_t/(2t) ‖W‖² from eq. 12, where t is the current round."""
-        square = square_of_sum(1.0, state.S)
-        for i in range(state.p.size):
-            square += (state.p[i] ** 2 + state.q[i] ** 2) * square_of_normed(state.own, i)
+        factors = factors_of_round(self, state.rounds[0])
+        square = square_of_sum(factors[0] ** 2, state.S)
+        for i in range(state.own.norm.size):
+            _, p, q = weights_of_sums(factors, state.own.norm[i])
+            square += (p**2 + q**2) * square_of_normed(state.own, i)
         return 0.5 * self.kappa / math.sqrt(state.rounds[0] + 1.0) * square

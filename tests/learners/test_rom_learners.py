@@ -32,7 +32,7 @@ from omtl.kernel.rules import Shape, findings
 from omtl.kernel.vectors import SMALLEST_SCALE
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
-from omtl.learners.rom import ROMPGD, ROMRDA
+from omtl.learners.rom import ROMPGD, ROMRDA, factors_of_round, weights_of_sums
 from omtl.reference.problems import recorded
 
 GROWN = 1e60
@@ -169,8 +169,11 @@ def test_outliers_are_the_tasks_whose_q_is_not_zero(gamma: float, sparse_rows: b
     rda = ROMRDA(1.0, 0.1, 0.1, 0.1 * gamma)
     Q = compare(rda, case, plain=False)
     state = recorded(rda, this).state
-    np.testing.assert_array_equal(state.q != 0.0, Q.any(axis=1))
-    np.testing.assert_allclose(state.q[:, None] * state.own.vectors, Q, rtol=1e-8, atol=1e-12)
+    of_round = factors_of_round(rda, state.rounds[0])
+    q = np.array([weights_of_sums(of_round, norm)[2] for norm in state.own.norm])
+    np.testing.assert_array_equal(q != 0.0, Q.any(axis=1))
+    np.testing.assert_array_equal(q != 0.0, findings(rda, state)["outlier"])
+    np.testing.assert_allclose(q[:, None] * state.own.vectors, Q, rtol=1e-8, atol=1e-12)
 
 
 def test_a_q_that_dies_and_is_born_again_forgets_all() -> None:
