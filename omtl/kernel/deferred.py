@@ -1,4 +1,4 @@
-"""Deferred work of learners: the steps of a round until its end, and products of rows."""
+"""Deferred work of learners: examples and steps of a round until its end, and products of rows."""
 
 from __future__ import annotations
 
@@ -60,6 +60,38 @@ def move_steps(steps, to):
         to.example[k] = steps.example[k]
         to.node[k] = steps.node[k]
     forget_steps(steps)
+
+
+class Given(NamedTuple):
+    """The round's example of each task, its label, and whether the task learns from the round.
+
+    Shape (n_tasks,) each. A label of 0 means no example.
+    """
+
+    label: np.ndarray
+    example: np.ndarray
+    learns: np.ndarray
+
+
+def nothing_given(n_tasks: int) -> Given:
+    """Return a round without examples."""
+    example, learns = np.zeros(n_tasks, dtype=np.int64), np.zeros(n_tasks, dtype=np.bool_)
+    return Given(np.zeros(n_tasks), example, learns)
+
+
+@inlined
+def keep_example(given, event, y, learns):
+    """Keep an example until the end of the round."""
+    given.label[event.task], given.example[event.task] = y, event.example
+    given.learns[event.task] = learns
+
+
+@inlined
+def forget_examples(given):
+    """Prepare for the next round."""
+    for k in range(given.label.size):
+        given.label[k] = 0.0
+        given.learns[k] = False
 
 
 class Pairs(NamedTuple):

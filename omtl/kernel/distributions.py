@@ -1,4 +1,4 @@
-"""Distributions over tasks, experts or classifiers, in place: found from losses, normalised."""
+"""Distributions over tasks, experts or classifiers: found from losses or logarithms, normalised."""
 
 from __future__ import annotations
 
@@ -25,11 +25,28 @@ def exponential_weights(p, losses, rate):
 
 
 @inlined
-def normalise(p):
-    """Divide nonnegative numbers by their sum, unless it is 0."""
+def softmax(logit, p):
+    """Set p_j ∝ exp(logit_j), and subtract the largest logit from all, so that none overflows."""
+    top = -math.inf
+    for j in range(p.size):
+        top = max(top, logit[j])
     total = 0.0
     for j in range(p.size):
+        logit[j] -= top
+        p[j] = math.exp(logit[j])
         total += p[j]
-    if total > 0.0:
-        for j in range(p.size):
-            p[j] /= total
+    for j in range(p.size):
+        p[j] /= total
+
+
+@inlined
+def normalise(shares, p):
+    """Set p_j ∝ shares_j ≥ 0, and return True; if all are 0, keep p, and return False."""
+    total = 0.0
+    for j in range(p.size):
+        total += shares[j]
+    if not total > 0.0:
+        return False
+    for j in range(p.size):
+        p[j] = shares[j] / total
+    return True

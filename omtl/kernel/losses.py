@@ -37,6 +37,15 @@ def slope(which, y, z):
 
 
 @inlined
+def any_loss(losses):
+    """Return whether one of some losses is positive."""
+    found = False
+    for j in range(losses.size):
+        found |= losses[j] > 0.0
+    return found
+
+
+@inlined
 def softmax_of_losses(out, scores, y, share):
     """Fill in the softmax of the negative hinge losses of scores, times a share.
 

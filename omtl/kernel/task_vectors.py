@@ -61,6 +61,21 @@ def product(W, k):
 
 
 @inlined
+def hinge_losses(W, rows, given, loss):
+    """Write (1 − y_j w_k·x_j)_+ to ``loss[k, j]``, and 0 for a task j without an example."""
+    m = W.taken.size
+    for j in range(m):
+        y = given.label[j]
+        if y != 0.0:
+            dot_tasks(W, rows, given.example[j])
+            for k in range(m):
+                loss[k, j] = max(0.0, 1.0 - y * product(W, k))
+        else:
+            for k in range(m):
+                loss[k, j] = 0.0
+
+
+@inlined
 def _add_by_example(W, A, rows, examples):
     m = W.taken.size
     for j in range(m):

@@ -16,14 +16,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.inlining import inlined
+from omtl.kernel.deferred import Given, forget_examples, keep_example, nothing_given
+from omtl.kernel.distributions import normalise, softmax
+from omtl.kernel.inlining import method
+from omtl.kernel.losses import any_loss
 from omtl.kernel.rules import Event, Shape, rules_of
 from omtl.kernel.task_vectors import (
     TaskVectors,
     add_combinations,
     dot_task,
-    dot_tasks,
-    product,
+    hinge_losses,
     task_vectors,
 )
 
@@ -38,13 +40,12 @@ class Attentions(NamedTuple):
     P : ndarray of shape (n_tasks, n_tasks)
         Row p_k, a distribution, is task k's attention to all tasks.
     logit : ndarray of shape (n_tasks, n_tasks)
-        The logarithm of P up to a constant per row, which does not underflow.
+        OSMTL-e: the logarithm of P up to a constant per row, which does not underflow. OSMTL-t: P
+        before it is normalised.
+    given : Given
+        The round's examples, and which tasks learn at its end.
     loss, taken : ndarray of shape (n_tasks, n_tasks)
-        ℓ_kj of the round, and how often w_k uses the example of task j.
-    label, example : ndarray of shape (n_tasks,)
-        The round's example of each task and its label; the label is 0 if there is none.
-    learns : ndarray of shape (n_tasks,), bool
-        Which tasks learn at the end of the round.
+        ℓ_kj of the round, and the multiple of x_j that is added to w_k.
     steps : ndarray of shape (n_tasks,), int64
         How often each task has learnt.
     rates : ndarray of shape (2,)
@@ -54,82 +55,15 @@ class Attentions(NamedTuple):
     W: TaskVectors
     P: np.ndarray
     logit: np.ndarray
+    given: Given
     loss: np.ndarray
     taken: np.ndarray
-    label: np.ndarray
-    example: np.ndarray
-    learns: np.ndarray
     steps: np.ndarray
     rates: np.ndarray
 
 
-def equal_attentions(learner: Any, shape: Shape) -> Attentions:
-    """Return zero weights and equal attention to all tasks."""
-    m, T = shape.n_tasks, max(1, shape.n_rounds)
-    C, alpha, root = learner.C, learner.alpha, math.sqrt(T)
-    if learner.by_horizon:  # footnote 2
-        C, alpha = C * (1.0 + root) / root**2, alpha * root / (1.0 + root)
-    return Attentions(
-        W=task_vectors(shape),
-        P=np.full((m, m), 1.0 / m),
-        logit=np.zeros((m, m)),
-        loss=np.zeros((m, m)),
-        taken=np.zeros((m, m)),
-        label=np.zeros(m),
-        example=np.zeros(m, dtype=np.int64),
-        learns=np.zeros(m, dtype=np.bool_),
-        steps=np.zeros(m, dtype=np.int64),
-        rates=np.array([C, alpha]),
-    )
-
-
-@inlined
-def find_losses(state, rows):
-    """Set ℓ_kj = (1 − y_j w_k·x_j)_+ for the round's examples; 0 for a task without one."""
-    m = state.label.size
-    for j in range(m):
-        y = state.label[j]
-        if y != 0.0:
-            dot_tasks(state.W, rows, state.example[j])
-            for k in range(m):
-                state.loss[k, j] = max(0.0, 1.0 - y * product(state.W, k))
-        else:
-            for k in range(m):
-                state.loss[k, j] = 0.0
-
-
-@inlined
-def find_learners(state, any_task):
-    """Mark tasks with a loss on any task's example as learning, if so configured; count them."""
-    for k in range(state.label.size):
-        if any_task:
-            state.learns[k] = False
-            for j in range(state.label.size):
-                state.learns[k] |= state.loss[k, j] > 0.0
-        state.steps[k] += state.learns[k]
-
-
-@inlined
-def step_weights(state, rows):
-    """Add C Σ_j η_kj 1[ℓ_kj > 0] y_j x_j to w_k for the tasks that learn (eq. 9)."""
-    C, alpha = state.rates[0], state.rates[1]
-    for k in range(state.label.size):
-        for j in range(state.label.size):
-            state.taken[k, j] = 0.0
-            if state.learns[k] and state.loss[k, j] > 0.0:
-                eta = (1.0 - alpha) * state.P[k, j]  # eq. 3
-                if k == j:
-                    eta += alpha
-                state.taken[k, j] = C * eta * state.label[j]
-    add_combinations(state.W, state.taken, rows, state.example)
-
-
-@inlined
-def forget_round(state):
-    """Prepare for the next round."""
-    for k in range(state.label.size):
-        state.label[k] = 0.0
-        state.learns[k] = False
+attend = method("attend")
+"""Update task k's attention with a learner's own rule: ``attend(learner, state, k)``."""
 
 
 class OSMTLExponential(NamedTuple):
@@ -170,8 +104,21 @@ class OSMTLExponential(NamedTuple):
     by_horizon: bool = False
 
     def new_state(self, shape: Shape) -> Attentions:
-        """Return zero weights and equal attention."""
-        return equal_attentions(self, shape)
+        """Return zero weights and equal attention to all tasks."""
+        m, root = shape.n_tasks, math.sqrt(max(1, shape.n_rounds))
+        C, alpha = self.C, self.alpha
+        if self.by_horizon:  # footnote 2
+            C, alpha = C * (1.0 + root) / root**2, alpha * root / (1.0 + root)
+        return Attentions(
+            W=task_vectors(shape),
+            P=np.full((m, m), 1.0 / m),
+            logit=np.zeros((m, m)),
+            given=nothing_given(m),
+            loss=np.zeros((m, m)),
+            taken=np.zeros((m, m)),
+            steps=np.zeros(m, dtype=np.int64),
+            rates=np.array([C, alpha]),
+        )
 
     def score(self, state: Attentions, rows: Any, event: Event) -> float:
         """Return w_k·x."""
@@ -179,40 +126,41 @@ class OSMTLExponential(NamedTuple):
 
     def update(self, state: Attentions, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
         """Keep the example for the end of the round."""
-        k = event.task
-        state.label[k], state.example[k] = y, event.example
         margin = 1.0 if self.any_task else self.margin
-        state.learns[k] = not y * score > margin if margin == 0.0 else y * score < margin
-        return state.learns[k]
+        learns = not y * score > margin if margin == 0.0 else y * score < margin
+        keep_example(state.given, event, y, learns)
+        return learns
 
     def close_round(self, state: Attentions, rows: Any) -> None:
-        """Take the steps of the weights, then of the attentions (eq. 11)."""
-        find_losses(state, rows)
-        find_learners(state, self.any_task)
-        step_weights(state, rows)  # eq. 9
+        """Take the steps of the weights and of the attentions."""
+        label, learns = state.given.label, state.given.learns
         C, alpha = state.rates[0], state.rates[1]
-        m, rate = state.label.size, C * (1.0 - alpha) / self.lam
-        for k in range(m):
-            if not state.learns[k]:
-                continue
-            p, logit = state.P[k], state.logit[k]
-            top = -math.inf
-            for j in range(m):
-                logit[j] -= rate * state.loss[k, j]
-                top = max(top, logit[j])
-            total = 0.0
-            for j in range(m):
-                logit[j] -= top
-                p[j] = math.exp(logit[j])
-                total += p[j]
-            for j in range(m):
-                p[j] /= total
-        forget_round(state)
+        hinge_losses(state.W, rows, state.given, state.loss)
+        for k in range(label.size):
+            if self.any_task:
+                learns[k] = any_loss(state.loss[k])
+            for j in range(label.size):
+                state.taken[k, j] = 0.0
+                if learns[k] and state.loss[k, j] > 0.0:
+                    eta = alpha * (k == j) + (1.0 - alpha) * state.P[k, j]  # eq. 3
+                    state.taken[k, j] = C * eta * label[j]
+            if learns[k]:
+                attend(self, state, k)
+                state.steps[k] += 1
+        add_combinations(state.W, state.taken, rows, state.given.example)  # eq. 9
+        forget_examples(state.given)
+
+    def attend(self, state: Attentions, k: int) -> None:
+        """Multiply p_kj by exp(−C (1 − α) ℓ_kj / λ), and normalise (eq. 11)."""
+        rate = state.rates[0] * (1.0 - state.rates[1]) / self.lam
+        for j in range(state.steps.size):
+            state.logit[k, j] -= rate * state.loss[k, j]
+        softmax(state.logit[k], state.P[k])
 
     def findings(self, state: Attentions) -> dict[str, np.ndarray]:
         """Return η (eq. 3), shape (n_tasks, n_tasks), and how often each task has learnt."""
         alpha = state.rates[1]
-        eta = alpha * np.eye(state.label.size) + (1.0 - alpha) * state.P
+        eta = alpha * np.eye(state.steps.size) + (1.0 - alpha) * state.P
         return {"relation": eta, "updates": state.steps.copy()}
 
 
@@ -253,25 +201,10 @@ class OSMTLThreshold(NamedTuple):
     multiplied: bool = False
     uniform: bool = False
 
-    def close_round(self, state: Attentions, rows: Any) -> None:
-        """Take the steps of the weights, then of the attentions."""
-        find_losses(state, rows)
-        find_learners(state, self.any_task)
-        step_weights(state, rows)  # eq. 9
-        m = state.label.size
-        for k in range(m):
-            if not state.learns[k]:
-                continue
-            p, left = state.P[k], state.logit[k]
-            total = 0.0
-            for j in range(m):
-                left[j] = max(0.0, self.lam - state.loss[k, j])
-                if self.multiplied:
-                    left[j] *= p[j]
-                total += left[j]
-            for j in range(m):
-                if total > 0.0:
-                    p[j] = left[j] / total
-                elif self.uniform:
-                    p[j] = 1.0 / m
-        forget_round(state)
+    def attend(self, state: Attentions, k: int) -> None:
+        """Set p_kj ∝ (λ − ℓ_kj)_+ (section 3.2)."""
+        p, share = state.P[k], state.logit[k]
+        for j in range(p.size):
+            share[j] = max(0.0, self.lam - state.loss[k, j]) * (p[j] if self.multiplied else 1.0)
+        if not normalise(share, p) and self.uniform:
+            p[:] = 1.0 / p.size

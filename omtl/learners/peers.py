@@ -161,7 +161,7 @@ def trust(self, state, k, y):
     if lam > 0.0:
         for m in range(state.p.size):
             state.tau[k, m] *= math.exp(-hinge(y, state.p[m]) / lam)
-        normalise(state.tau[k])
+        normalise(state.tau[k], state.tau[k])
 
 
 class Humble(NamedTuple):
