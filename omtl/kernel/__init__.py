@@ -16,6 +16,9 @@
 `by_feature`        steps with a rate or a variance for each feature
 `losses`            hinge, absolute and square loss, and their slopes
 `distributions`     distributions over tasks or experts: found from losses, normalised
+`p_norms`           powers and p-norms
+`secular`           the multiplier of a quadratic maximised within a ball
+`deferred`          the steps of a round until its end, and products of rows
 `random_numbers`    random numbers within rules
 `task_vectors`      the vectors of all tasks, read in one pass over a row
 `relationships`     task vectors, and the relation of tasks learnt from them

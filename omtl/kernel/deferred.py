@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from omtl.kernel.inlining import inlined
-from omtl.kernel.products import row_dot
+from omtl.kernel.products import axpy, row_dot
 
 
 class Steps(NamedTuple):
@@ -92,6 +92,37 @@ def forget_examples(given):
     for k in range(given.label.size):
         given.label[k] = 0.0
         given.learns[k] = False
+
+
+class TaskSteps(NamedTuple):
+    """The tasks' updates in a round, without nodes: `weight` times an example, (n_tasks,) each.
+
+    A weight of 0 means no update.
+    """
+
+    weight: np.ndarray
+    example: np.ndarray
+
+
+def no_task_steps(n_tasks: int) -> TaskSteps:
+    """Return a round without updates."""
+    return TaskSteps(np.zeros(n_tasks), np.zeros(n_tasks, dtype=np.int64))
+
+
+@inlined
+def defer_task_step(steps, weight, event):
+    """Keep the update of the example's task until the end of the round."""
+    steps.weight[event.task] = weight
+    steps.example[event.task] = event.example
+
+
+@inlined
+def take_task_steps(steps, rows, w):
+    """Add each task's update to its vector w_k, and forget it."""
+    for k in range(steps.weight.size):
+        if steps.weight[k] != 0.0:
+            axpy(steps.weight[k], rows, steps.example[k], w[k])
+            steps.weight[k] = 0.0
 
 
 class Pairs(NamedTuple):
