@@ -23,6 +23,7 @@
 `task_vectors`      the vectors of all tasks, read in one pass over a row
 `relationships`     task vectors, and the relation of tasks learnt from them
 `eigenvalues`       eigenvalues of small matrices (Jacobi), inverses, roots
+`proximal`          singular values, or norms of rows, shrunk
 `exponential`       the exponential of a small matrix
 `triplet_steps`     learning from triplets, one by one
 `similarities`      matrices of tasks that learn from triplets, in blocks
