@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.kernel.inlining import inlined
+from omtl.kernel.losses import exponential_weights
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.rules import Event, Shape
 from omtl.util.errors import UserError
@@ -43,23 +44,15 @@ class Experts(NamedTuple):
 @inlined
 def weigh(state, y):
     """Charge the experts −y times their answers, and reweight them."""
-    E = state.p.size
     least = most = -y * state.scores[0]
-    best = np.inf
-    for j in range(E):
+    for j in range(state.p.size):
         loss = -y * state.scores[j]
         state.loss[j] += loss
-        least, most, best = min(least, loss), max(most, loss), min(best, state.loss[j])
+        least, most = min(least, loss), max(most, loss)
     state.spread[0] += (most - least) * (most - least)
-    if state.spread[0] == 0.0:
-        return
-    gamma = math.sqrt(math.log(E) / state.spread[0])
-    total = 0.0
-    for j in range(E):
-        state.p[j] = math.exp(gamma * (best - state.loss[j]))
-        total += state.p[j]
-    for j in range(E):
-        state.p[j] /= total
+    if state.spread[0] != 0.0:
+        gamma = math.sqrt(math.log(state.p.size) / state.spread[0])
+        exponential_weights(state.p, state.loss, gamma)
 
 
 class HedgedMultiTask(NamedTuple):
