@@ -9,8 +9,9 @@
 `lanes`             one sparse row, many vectors, in the processor's vector registers
 `norms`             squared norms, updated step by step
 `vectors`           Scaled, GroupSparse, RoundSum, NormedSum
+`unit_ball`         InBall: vectors projected onto the unit ball
 `network`           Network: the vectors of nodes that combine, then adapt
-`deferred`          the steps of a round until its end; products of rows, kept
+`deferred`          the examples and steps of a round until its end; products of rows, kept
 `nodes`             products of rows with the slots of nodes, and the steps of nodes
 `pulled`            Pulled: vectors pulled towards a common one
 `by_feature`        steps with a rate or a variance for each feature
@@ -18,7 +19,7 @@
 `distributions`     distributions over tasks or experts: found from losses, normalised
 `p_norms`           powers and p-norms
 `secular`           the multiplier of a quadratic maximised within a ball
-`deferred`          the steps of a round until its end, and products of rows
+`current_task`      the gradients of the current task until its end
 `random_numbers`    random numbers within rules
 `task_vectors`      the vectors of all tasks, read in one pass over a row
 `relationships`     task vectors, and the relation of tasks learnt from them

@@ -61,17 +61,3 @@ def softmax_of_losses(out, scores, y, share):
         total += out[j]
     for j in range(scores.size):
         out[j] *= share / total
-
-
-@inlined
-def exponential_weights(p, losses, rate):
-    """Set p to the distribution p_j ∝ exp(−rate · losses_j), with the largest term divided out."""
-    least = np.inf
-    for j in range(p.size):
-        least = min(least, losses[j])
-    total = 0.0
-    for j in range(p.size):
-        p[j] = math.exp(rate * (least - losses[j]))
-        total += p[j]
-    for j in range(p.size):
-        p[j] /= total

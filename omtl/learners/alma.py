@@ -7,20 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.products import axpy, dot, rescale
+from omtl.kernel.products import axpy
 from omtl.kernel.rules import Event, Shape
-from omtl.kernel.vectors import SMALLEST_SCALE
+from omtl.kernel.unit_ball import InBall, dot_in_ball, in_ball, project
 
 
-class InBall(NamedTuple):
-    """Vectors w_k = ``scale[k]`` · ``w[k]`` in the unit ball, and the number of steps behind each.
+class Weights(NamedTuple):
+    """Vectors w in the unit ball, and the number of steps behind each."""
 
-    ``square[k]`` is ‖w_k‖².
-    """
-
-    w: np.ndarray
-    scale: np.ndarray
-    square: np.ndarray
+    w: InBall
     steps: np.ndarray
 
 
@@ -47,19 +42,19 @@ class ALMA(NamedTuple):
     alpha: float
     pooled: bool = False
 
-    def new_state(self, shape: Shape) -> InBall:
+    def new_state(self, shape: Shape) -> Weights:
         """Return zero weights."""
         m = 1 if self.pooled else shape.n_tasks
-        return InBall(np.zeros((m, shape.n_features)), np.ones(m), np.zeros(m), np.zeros(m))
+        return Weights(in_ball(shape._replace(n_tasks=m)), np.zeros(m))
 
-    def score(self, state: InBall, rows: Any, event: Event) -> float:
+    def score(self, state: Weights, rows: Any, event: Event) -> float:
         """Return w·x."""
         k = 0 if self.pooled else event.task
-        return state.scale[k] * dot(state.w[k], rows, event.example)
+        return dot_in_ball(state.w, k, rows, event.example)
 
-    def update(self, state: InBall, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Weights, rows: Any, event: Event, y: float, score: float) -> bool:
         """Take a step if the margin is too small, and project onto the ball."""
-        k = 0 if self.pooled else event.task
+        w, k = state.w, 0 if self.pooled else event.task
         length = math.sqrt(event.square_norm)
         margin = y * score / length
         root = math.sqrt(state.steps[k] + 1.0)
@@ -67,12 +62,6 @@ class ALMA(NamedTuple):
             return False
         state.steps[k] += 1.0
         step = math.sqrt(2.0) / root
-        axpy(y * step / (length * state.scale[k]), rows, event.example, state.w[k])
-        state.square[k] += step * (step + 2.0 * margin)
-        if state.square[k] > 1.0:
-            state.scale[k] /= math.sqrt(state.square[k])
-            state.square[k] = 1.0
-        if state.scale[k] < SMALLEST_SCALE:
-            rescale(state.w[k], state.scale[k])
-            state.scale[k] = 1.0
+        axpy(y * step / (length * w.scale[k]), rows, event.example, w.vectors[k])
+        project(w, k, w.square[k] + step * (step + 2.0 * margin))
         return True

@@ -9,9 +9,8 @@ import numpy as np
 
 from omtl.kernel.inlining import inlined
 from omtl.kernel.losses import HINGE, slope
-from omtl.kernel.products import axpy, dot
 from omtl.kernel.rules import Event, Shape
-from omtl.kernel.vectors import Scaled, scaled, shrink
+from omtl.kernel.unit_ball import InBall, dot_in_ball, in_ball, projected_step
 
 NEWTON = 2.0 / (2.0 - math.log(3.0))
 """Step of the refined estimator, whose bets are at most 1/2 (Cutkosky and Orabona 2018, alg. 1)."""
@@ -22,10 +21,8 @@ class Bets(NamedTuple):
 
     Parameters
     ----------
-    v : Scaled
+    v : InBall
         Directions.
-    square, product : ndarray of shape (n,)
-        ‖v‖², and v·x of the last example.
     b, u : ndarray of shape (n,)
         Betting fractions and wealths.
     seen : ndarray of shape (n,)
@@ -34,9 +31,7 @@ class Bets(NamedTuple):
         1 + Σ h², of the refined estimator.
     """
 
-    v: Scaled
-    square: np.ndarray
-    product: np.ndarray
+    v: InBall
     b: np.ndarray
     u: np.ndarray
     seen: np.ndarray
@@ -53,28 +48,20 @@ class Biased(NamedTuple):
 def bets(shape: Shape, wealth: float) -> Bets:
     """Return zero vectors."""
     n = shape.n_tasks
-    return Bets(
-        v=scaled(shape),
-        square=np.zeros(n),
-        product=np.zeros(n),
-        b=np.zeros(n),
-        u=np.full(n, wealth),
-        seen=np.zeros(n),
-        squares=np.ones(n),
-    )
+    return Bets(in_ball(shape), np.zeros(n), np.full(n, wealth), np.zeros(n), np.ones(n))
 
 
 @inlined
 def ask(bet, k, rows, x):
     """Return p v·x."""
-    bet.product[k] = bet.v.scale[k] * dot(bet.v.vectors[k], rows, x)
-    return bet.b[k] * bet.u[k] * bet.product[k]
+    return bet.b[k] * bet.u[k] * dot_in_ball(bet.v, k, rows, x)
 
 
 @inlined
-def next_fraction(bet, k, i, gain, refined):
-    """Return the betting fraction after i gains (step 4b)."""
+def next_fraction(bet, k, gain, refined):
+    """Return the betting fraction after another gain (step 4b)."""
     if not refined:
+        i = bet.seen[k] + 1.0
         return ((i - 1.0) * bet.b[k] + gain) / i
     h = gain / (1.0 + gain * bet.b[k])
     return min(0.5, max(-0.5, bet.b[k] + NEWTON * h / (bet.squares[k] + h * h)))
@@ -83,30 +70,22 @@ def next_fraction(bet, k, i, gain, refined):
 @inlined
 def wager(bet, k, gain, refined):
     """Update a direction's magnitude by its gain −⟨g, v⟩ / (L R) (steps 4a to 4c)."""
-    b = next_fraction(bet, k, bet.seen[k], gain, refined)
+    b = next_fraction(bet, k, gain, refined)
     if refined:
         h = gain / (1.0 + gain * bet.b[k])
         bet.squares[k] += h * h
     bet.u[k] += gain * bet.b[k] * bet.u[k]
     bet.b[k] = b
-
-
-@inlined
-def stride(bet, k):
-    """Return √(2/i) of the next example."""
-    return math.sqrt(2.0 / (bet.seen[k] + 1.0))
-
-
-@inlined
-def turn(bet, k, step, rows, event):
-    """Move a direction by −step x and project it onto the unit ball (step 3b)."""
     bet.seen[k] += 1.0
-    if step != 0.0:
-        length = step * step * event.square_norm - 2.0 * step * bet.product[k] + bet.square[k]
-        axpy(-step / bet.v.scale[k], rows, event.example, bet.v.vectors[k])
-        if length > 1.0:
-            shrink(bet.v, k, math.sqrt(length))
-        bet.square[k] = min(1.0, max(0.0, length))
+
+
+@inlined
+def pay(self, bet, k, s, rows, event):
+    """Learn from the gradient g = s x of the loss."""
+    gain = -s * bet.v.product[k] / self.lipschitz
+    step = s * math.sqrt(2.0 / (bet.seen[k] + 1.0)) / self.lipschitz
+    projected_step(bet.v, k, step, rows, event)  # step 3b
+    wager(bet, k, gain, self.refined)
 
 
 class ParameterFree(NamedTuple):
@@ -165,11 +144,8 @@ class ParameterFree(NamedTuple):
 
     def update(self, state: Biased, rows: Any, event: Event, y: float, score: float) -> bool:
         """Update the task's own vector and the bias."""
-        own, bias, k = state.own, state.bias, event.task
         s = slope(self.loss, y, score)
-        turn(own, k, s * stride(own, k) / self.lipschitz, rows, event)
-        wager(own, k, -s * own.product[k] / self.lipschitz, self.refined)
+        pay(self, state.own, event.task, s, rows, event)
         if self.shared:
-            turn(bias, 0, s * stride(bias, 0) / self.lipschitz, rows, event)
-            wager(bias, 0, -s * bias.product[0] / self.lipschitz, self.refined)
+            pay(self, state.bias, 0, s, rows, event)
         return s != 0.0

@@ -5,63 +5,47 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from omtl.kernel.current_task import (
+    CurrentTask,
+    add_gradient,
+    forget_gradients,
+    has_ended,
+    no_task,
+)
 from omtl.kernel.inlining import inlined
 from omtl.kernel.losses import HINGE, slope
-from omtl.kernel.products import axpy, dot
+from omtl.kernel.products import dot
 from omtl.kernel.rules import Event, Shape
-from omtl.kernel.vectors import shrink
-from omtl.learners.parameter_free import Bets, ask, bets, next_fraction, stride, turn, wager
+from omtl.kernel.unit_ball import dot_and_square, dot_in_ball, project, subtract_dense
+from omtl.learners.parameter_free import Bets, ask, bets, next_fraction, pay, wager
 
 
 class Lazy(NamedTuple):
-    """The tasks' vectors and the bias, with the current task's gradients so far.
-
-    Parameters
-    ----------
-    own, bias : Bets
-    G : ndarray of shape (n_features,)
-        The sum of the task's gradients.
-    current : ndarray of shape (2,), int64
-        The current task, and the number of its examples since the previous task.
-    """
+    """The tasks' vectors w_k − θ, the bias θ, and the current task's gradients."""
 
     own: Bets
     bias: Bets
-    G: np.ndarray
-    current: np.ndarray
+    current: CurrentTask
 
 
 @inlined
-def step_of(state, lipschitz):
-    """Return step, length and gain of the bias at the end of the task (steps 3A to 4A)."""
-    V, scale, G = state.bias.v.vectors[0], state.bias.v.scale[0], state.G
-    along, square = 0.0, 0.0
-    for j in range(G.size):
-        along += V[j] * G[j]
-        square += G[j] * G[j]
-    along *= scale
-    each = lipschitz * state.current[1]
-    step = math.sqrt(2.0 / (state.bias.seen[0] + 1.0)) / each
-    length = state.bias.square[0] - 2.0 * step * along + step * step * square
-    return step, max(0.0, length), -along / each
+def step_of_bias(self, state):
+    """Return step, squared length and gain of the bias at the end of the task (steps 3A to 4A)."""
+    bias, C = state.bias, self.lipschitz * state.current.n[0]
+    along, square = dot_and_square(bias.v, 0, state.current.G)
+    step = math.sqrt(2.0 / (bias.seen[0] + 1.0)) / C
+    length = bias.v.square[0] - 2.0 * step * along + step * step * square
+    return step, max(0.0, length), -along / C
 
 
 @inlined
-def end_task(state, lipschitz, refined):
+def end_task(self, state):
     """Update the bias by the task's gradients."""
-    step, length, gain = step_of(state, lipschitz)
-    V, scale = state.bias.v.vectors[0], state.bias.v.scale[0]
-    for j in range(V.size):
-        V[j] -= step / scale * state.G[j]
-        state.G[j] = 0.0
-    if length > 1.0:
-        shrink(state.bias.v, 0, math.sqrt(length))
-    state.bias.square[0] = min(1.0, length)
-    state.bias.seen[0] += 1.0
-    wager(state.bias, 0, gain, refined)
-    state.current[1] = 0
+    step, length, gain = step_of_bias(self, state)
+    subtract_dense(state.bias.v, 0, step, state.current.G)
+    project(state.bias.v, 0, length)
+    wager(state.bias, 0, gain, self.refined)
+    forget_gradients(state.current)
 
 
 class LazyParameterFree(NamedTuple):
@@ -105,31 +89,27 @@ class LazyParameterFree(NamedTuple):
         return Lazy(
             bets(shape, self.wealth),
             bets(shape._replace(n_tasks=1), self.bias_wealth),
-            np.zeros(shape.n_features),
-            np.zeros(2, dtype=np.int64),
+            no_task(shape.n_features),
         )
 
     def score(self, state: Lazy, rows: Any, event: Event) -> float:
         """Return w_k·x, after a finished task has updated the bias."""
+        bias, current = state.bias, state.current
         own = ask(state.own, event.task, rows, event.example)
-        if state.current[1] == 0 or state.current[0] == event.task:
-            return own + ask(state.bias, 0, rows, event.example)
-        step, length, gain = step_of(state, self.lipschitz)
-        product = state.bias.v.scale[0] * dot(state.bias.v.vectors[0], rows, event.example)
-        product -= step * dot(state.G, rows, event.example)
-        u = state.bias.u[0] * (1.0 + gain * state.bias.b[0])
-        b = next_fraction(state.bias, 0, state.bias.seen[0] + 1.0, gain, self.refined)
+        if not has_ended(current, event):
+            return own + ask(bias, 0, rows, event.example)
+        step, length, gain = step_of_bias(self, state)
+        product = dot_in_ball(bias.v, 0, rows, event.example)
+        product -= step * dot(current.G, rows, event.example)
+        u = bias.u[0] * (1.0 + gain * bias.b[0])
+        b = next_fraction(bias, 0, gain, self.refined)
         return own + b * u * product / max(1.0, math.sqrt(length))
 
     def update(self, state: Lazy, rows: Any, event: Event, y: float, score: float) -> bool:
         """Update the task's own vector, and add the gradient to the task's sum."""
-        if state.current[1] > 0 and state.current[0] != event.task:
-            end_task(state, self.lipschitz, self.refined)
-        own, k = state.own, event.task
+        if has_ended(state.current, event):
+            end_task(self, state)
         s = slope(self.loss, y, score)
-        turn(own, k, s * stride(own, k) / self.lipschitz, rows, event)
-        wager(own, k, -s * own.product[k] / self.lipschitz, self.refined)
-        axpy(s, rows, event.example, state.G)
-        state.current[0] = k
-        state.current[1] += 1
+        pay(self, state.own, event.task, s, rows, event)
+        add_gradient(state.current, s, rows, event)
         return s != 0.0

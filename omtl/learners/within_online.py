@@ -12,13 +12,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from omtl.kernel.current_task import (
+    CurrentTask,
+    add_gradient,
+    forget_gradients,
+    has_ended,
+    no_task,
+)
 from omtl.kernel.losses import HINGE, slope
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.rules import Event, Shape
 
 
 class Within(NamedTuple):
-    """Sums of gradients by task, the bias, and the current task's gradients so far.
+    """Sums of gradients by task, the bias, and the current task.
 
     Parameters
     ----------
@@ -26,17 +33,15 @@ class Within(NamedTuple):
         Sums of all gradients of a task.
     seen : ndarray of shape (n_tasks,)
         Numbers of examples.
-    theta, G : ndarray of shape (n_features,)
-        The bias, and the sum of gradients since the previous task.
-    current : ndarray of shape (2,), int64
-        The current task, and the number of its examples since the previous task.
+    theta : ndarray of shape (n_features,)
+        The bias.
+    current : CurrentTask
     """
 
     S: np.ndarray
     seen: np.ndarray
     theta: np.ndarray
-    G: np.ndarray
-    current: np.ndarray
+    current: CurrentTask
 
 
 class OnlineWithinOnline(NamedTuple):
@@ -73,36 +78,28 @@ class OnlineWithinOnline(NamedTuple):
 
     def new_state(self, shape: Shape) -> Within:
         """Return zero weights."""
-        d = shape.n_features
-        return Within(
-            np.zeros((shape.n_tasks, d)),
-            np.zeros(shape.n_tasks),
-            np.zeros(d),
-            np.zeros(d),
-            np.zeros(2, dtype=np.int64),
-        )
+        K, d = shape.n_tasks, shape.n_features
+        return Within(np.zeros((K, d)), np.zeros(K), np.zeros(d), no_task(d))
 
     def score(self, state: Within, rows: Any, event: Event) -> float:
         """Return w_k·x, after a finished task has updated the bias."""
-        k, x = event.task, event.example
+        k, x, current = event.task, event.example, state.current
         own = dot(state.S[k], rows, x) / (self.lam * (state.seen[k] + 1.0))
         shared = dot(state.theta, rows, x)
-        if state.current[1] > 0 and state.current[0] != k:
-            shared -= self.eta / state.current[1] * dot(state.G, rows, x)
+        if has_ended(current, event):
+            shared -= self.eta / current.n[0] * dot(current.G, rows, x)
         return shared - own
 
     def update(self, state: Within, rows: Any, event: Event, y: float, score: float) -> bool:
         """Add the gradient to the task's sum, after a finished task has updated the bias."""
-        k = event.task
-        if state.current[1] > 0 and state.current[0] != k:
-            for j in range(state.G.size):
-                state.theta[j] -= self.eta / state.current[1] * state.G[j]
-                state.G[j] = 0.0
-            state.current[1] = 0
+        k, current = event.task, state.current
+        if has_ended(current, event):
+            step = self.eta / current.n[0]
+            for j in range(state.theta.size):
+                state.theta[j] -= step * current.G[j]
+            forget_gradients(current)
         s = slope(self.loss, y, score)
         axpy(s, rows, event.example, state.S[k])
-        axpy(s, rows, event.example, state.G)
+        add_gradient(current, s, rows, event)
         state.seen[k] += 1.0
-        state.current[0] = k
-        state.current[1] += 1
         return s != 0.0
