@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.inlining import inlined
 from omtl.kernel.distributions import exponential_weights
+from omtl.kernel.inlining import inlined
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.rules import Event, Shape
 from omtl.util.errors import UserError
