@@ -21,7 +21,7 @@ from omtl.util.archives import read_sealed, write_sealed
 from omtl.util.errors import UserError
 
 FORMAT = "omtl model"
-VERSION = 2
+VERSION = 3
 
 PLAIN = (str, bool, int, float, type(None))
 """Types that JSON preserves."""

@@ -190,7 +190,7 @@ def entry_of(module: str, doc: str) -> Entry:
 
 
 RULES = ("score", "update", "close_round")
-"""What only a learner of rounds defines; twins may share some of these."""
+"""What only a learner of rounds defines."""
 
 
 class Declared(Mapping[str, Entry]):
@@ -220,9 +220,12 @@ class Declared(Mapping[str, Entry]):
 
 
 def _is_learner(each: ast.ClassDef) -> bool:
+    """Whether a class is a tuple that has such rules, or that is given those of another."""
     rules = {part.name for part in each.body if isinstance(part, ast.FunctionDef)}
     bases = {base.id for base in each.bases if isinstance(base, ast.Name)}
-    return "NamedTuple" in bases and not rules.isdisjoint(RULES)
+    called = {one.func for one in each.decorator_list if isinstance(one, ast.Call)}
+    is_twin = "rules_of" in {one.id for one in called if isinstance(one, ast.Name)}
+    return "NamedTuple" in bases and (is_twin or not rules.isdisjoint(RULES))
 
 
 TABLE = Declared()
