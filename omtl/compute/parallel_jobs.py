@@ -109,7 +109,7 @@ def why_lacking(
     units: Sequence[Unit], n_stored: int, failed: Mapping[str, Failure], known: str = ""
 ) -> str:
     """Return why not all of these units are stored: a failure, a known reason, or the number."""
-    reasons = [failed[unit.key].reason for unit in units if unit.key in failed]
+    reasons = [failed[unit.key].reason for unit in units if unit.key in failed] if failed else []
     return next(iter(reasons), known) or f"{n_stored} of {len(units)} repeats are stored"
 
 

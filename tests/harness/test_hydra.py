@@ -65,7 +65,8 @@ def test_a_reading_is_composed_and_what_is_typed_wins(reading: str) -> None:
     for chosen in combinations(reading):
         written = {group: load_option(group, option) for group, option in chosen.items()}
         words = [f"reading={reading}", *(f"{g}={o}" for g, o in chosen.items())]
-        read = {group: composed(words)[group] for group in chosen}
+        whole = composed(words)
+        read = {group: whole[group] for group in chosen}
         assert read == apply_reading(written, for_dataset(answers, chosen["dataset"]))
         typed = [leaf for group in chosen for leaf in leaves(read[group], written[group], group)]
         n_typed += len(typed)

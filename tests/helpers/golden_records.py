@@ -41,6 +41,10 @@ class Records:
 
     arrays: dict[str, np.ndarray]
 
+    def is_empty(self) -> bool:
+        """Whether there is no record."""
+        return not self.arrays
+
     def load(self, unit: Unit) -> Result | None:
         """Return a unit's record, or None."""
         prefix = name_of(unit) + "/"
