@@ -126,12 +126,6 @@ def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("omtl.sklearn.stream.COMPILED", False)
 
 
-@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
-def pytest_xdist_auto_num_workers() -> int:
-    """Return one worker more than cores: tests of clusters and browsers mostly wait."""
-    return (os.cpu_count() or 1) + 1
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of the repository's own files by their folder."""
     for item in items:

@@ -23,7 +23,7 @@ from scripts.elastic.clusters import cluster_of
 from scripts.elastic.moments import moment
 
 # clusters start slowly where other tests run beside
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 AFTER = 20
 """Tasks that are handed out after a worker has been killed."""
 
