@@ -21,7 +21,21 @@ STOPPED = "omtl: stopped; finished units are kept, the same command goes on from
 
 @dataclass(frozen=True)
 class Calm:
-    """An undisturbed run: what it made, how long it took, and what room."""
+    """An undisturbed run: what it made, how long it took, and what room.
+
+    Parameters
+    ----------
+    results : dict of str to bytes
+        The files of the table.
+    seconds : float
+        Until the table was written; later, a fault changes nothing.
+    seconds_processes : float
+        Of a run on processes, to its very end: one of them may die there too.
+    peak_mib, peak_mib_processes : float
+        The memory that they held.
+    pages, largest : int
+        Room for all files, in pages, and for the largest one of the store, in bytes.
+    """
 
     results: dict[str, bytes]
     seconds: float

@@ -125,6 +125,12 @@ class Run:
         alarm.cancel()
         self.seconds = time.monotonic() - self.started
 
+    def seconds_to_write(self) -> float:
+        """Return how long it took from the start until the table was written, or the run ended."""
+        while self.is_alive() and not self.has_written:
+            time.sleep(0.005)
+        return time.monotonic() - self.started
+
     @property
     def errors(self) -> str:
         """What the run has said on standard error."""
