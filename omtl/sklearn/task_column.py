@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -102,14 +103,14 @@ class TaskColumn(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _split(self, X: Any) -> tuple[Any, Any]:
         """Return the other columns, and the task column."""
         if hasattr(X, "columns") and hasattr(X, "drop"):
-            if isinstance(self.column, int):
+            if isinstance(self.column, Integral):
                 name = X.columns[self._place(len(X.columns))]
             elif self.column in list(X.columns):
                 name = self.column
             else:
                 raise ValueError(f"X has no column {self.column!r}, which should name the task")
             return X.drop(columns=[name]) if hasattr(X, "iloc") else X.drop(name), X[name].to_list()
-        if not isinstance(self.column, int):
+        if not isinstance(self.column, Integral):
             raise ValueError(f"column={self.column!r} is a name, but X is not a data frame")
         if sparse.issparse(X):
             by_column = sparse.csc_array(X)

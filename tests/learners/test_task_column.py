@@ -49,6 +49,8 @@ def test_it_is_the_estimator_with_the_task() -> None:
     np.testing.assert_array_equal(parts.decision_function(X), expected)
     rows = sparse.csr_array(X)
     np.testing.assert_allclose(model().fit(rows, y).decision_function(rows), expected, rtol=1e-9)
+    numbered = TaskColumn(model().estimator, np.int64(-1)).fit(X, y)
+    np.testing.assert_array_equal(numbered.decision_function(X), expected)
     assert set(model().fit(X, y).weights()) == {0, 1, 2}
     assert not hasattr(TaskColumn(Majority()), "weights")
 
