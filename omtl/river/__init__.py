@@ -204,10 +204,11 @@ class MultiTask(base.MiniBatchClassifier):
     def _give_columns(self, features: Iterable[Hashable]) -> None:
         """Assign columns to features without one, in an order independent of the dict."""
         column, model = self._column, self._begun()
-        for name in sorted((name for name in features if name not in column), key=repr):
-            column[name] = len(column)
-        if len(column) > model.n_features_in_:
-            model._widen(2 * len(column))
+        new = sorted(dict.fromkeys(name for name in features if name not in column), key=repr)
+        n_columns = len(column) + len(new)
+        if n_columns > model.n_features_in_:
+            model._widen(2 * n_columns)  # before any is assigned, as this may fail
+        column.update(zip(new, range(len(column), n_columns), strict=True))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for copying or pickling: everything except addresses of compiled

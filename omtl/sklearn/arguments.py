@@ -40,9 +40,11 @@ def labels_of(task: Any, what: str) -> list[Hashable]:
         raise ValueError(f"{what}={task!r} must be a sequence of labels, such as a list")
     listed = list(plain)
     try:
-        set(listed)
+        missing = any(label != label for label in set(listed))  # NaN
     except TypeError as fault:
         raise ValueError(f"{what}: a label must be hashable, such as a string: {fault}") from None
+    if missing:
+        raise ValueError(f"{what}: a label is NaN, which names no task")
     return listed
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
+from contextlib import nullcontext
 from numbers import Integral
 from os import PathLike
 from typing import Any, Self
@@ -23,7 +24,7 @@ from omtl.data.validation import sound_rows
 from omtl.kernel.rules import findings
 from omtl.sklearn.arguments import names_of, two_classes
 from omtl.sklearn.coefficients import coefficients
-from omtl.sklearn.states import each_array
+from omtl.sklearn.states import each_array, undone_on_error
 from omtl.sklearn.stream import COMPILED_PARTS, TaskStream
 
 TAKEN: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
@@ -87,12 +88,13 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         ValueError
             If an argument does not fit.
         """
-        if node is None and self._fit_quickly(X, y, task, tasks):
-            return self
-        X, y = validate_data(self, sound_rows(X), y, **TAKEN)
-        check_classification_targets(y)
-        self._begin(X, np.unique(y), task, tasks, whole=True)
-        self._learn(X, y, task, node, ends=True)
+        with undone_on_error(self):
+            if node is None and self._fit_quickly(X, y, task, tasks):
+                return self
+            X, y = validate_data(self, sound_rows(X), y, **TAKEN)
+            check_classification_targets(y)
+            self._begin(X, np.unique(y), task, tasks, whole=True)
+            self._learn(X, y, task, node, ends=True)
         return self
 
     def partial_fit(
@@ -126,14 +128,16 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         again = first or classes is not None or tasks is not None or node is not None
         if not again and self._learn_quickly(X, y, task, ends=False):
             return self
-        X, y = validate_data(self, sound_rows(X), y, **TAKEN, reset=first)
-        if first:
-            if classes is None:
-                check_classification_targets(y)
-            self._begin(X, np.unique(y if classes is None else classes), task, tasks, whole=False)
-        else:
-            self._check_again(classes, tasks)
-        self._learn(X, y, task, node, ends=False)
+        with undone_on_error(self) if first else nullcontext():
+            X, y = validate_data(self, sound_rows(X), y, **TAKEN, reset=first)
+            if first:
+                if classes is None:
+                    check_classification_targets(y)
+                known = np.unique(y if classes is None else classes)
+                self._begin(X, known, task, tasks, whole=False)
+            else:
+                self._check_again(classes, tasks)
+            self._learn(X, y, task, node, ends=False)
         return self
 
     def begin(
@@ -161,11 +165,11 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         """
         if not isinstance(n_features, Integral) or n_features < 1:
             raise ValueError(f"n_features={n_features!r} must be a positive whole number")
-        self.n_features_in_ = int(n_features)
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        names = (0,) if tasks is None else names_of(tasks)
-        self._start(self._shape_of(names, sparse), two_classes(np.unique(classes)), names)
+        with undone_on_error(self):
+            self.n_features_in_ = int(n_features)
+            self.__dict__.pop("feature_names_in_", None)
+            names = (0,) if tasks is None else names_of(tasks)
+            self._start(self._shape_of(names, sparse), two_classes(np.unique(classes)), names)
         return self
 
     def learn_one(self, x: Any, y: Any, task: Hashable = None, node: int | None = None) -> float:

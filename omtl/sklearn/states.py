@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,26 @@ def one_of(batch: Batch, i: int) -> Batch:
     else:
         rows = DenseRows(rows.X[i : i + 1])
     return Batch(rows, *(each[i : i + 1] for each in batch[1:]))
+
+
+def restore(estimator: object, attributes: dict[str, Any]) -> None:
+    """Give an estimator back the attributes that it had."""
+    vars(estimator).clear()
+    vars(estimator).update(attributes)
+
+
+@contextmanager
+def undone_on_error(estimator: object) -> Iterator[None]:
+    """Restore an estimator if its new stream does not begin.
+
+    Its number of features would not be that of its old state, which compiled code would leave.
+    """
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        restore(estimator, before)
+        raise
 
 
 # Tuples of arrays, possibly nested

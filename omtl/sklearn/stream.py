@@ -44,7 +44,7 @@ from omtl.sklearn.arguments import (
     unknown_task,
 )
 from omtl.sklearn.parameters import Entry
-from omtl.sklearn.states import arrays_of, each_array, norms_of, one_of, rows_in
+from omtl.sklearn.states import arrays_of, each_array, norms_of, one_of, restore, rows_in
 from omtl.util.errors import UserError
 
 COMPILED = True
@@ -183,14 +183,13 @@ class TaskStream(BaseEstimator):
         drawn = not isinstance(getattr(self, "random_state", None), Integral | None)
         if classes is None or drawn or arrays.plain_rows(X) is None:
             return False
-        before = dict(self.__dict__)
+        before = dict(vars(self))
         self.__dict__.pop("feature_names_in_", None)
         self.n_features_in_ = X.shape[1]
         self._begin(X, classes, task, tasks, whole=True)
         if self._learn_quickly(X, y, task, ends=True):
             return True
-        self.__dict__.clear()
-        self.__dict__.update(before)
+        restore(self, before)
         return False
 
     def _learn_quickly(self, X: Any, y: Any, task: Any, ends: bool) -> bool:
@@ -381,11 +380,11 @@ class TaskStream(BaseEstimator):
 
     def _widen(self, n_features: int) -> None:
         """Add features that no example has had yet; for sparse rows only."""
-        self._shape = self._shape._replace(n_features=n_features)
+        shape = self._shape._replace(n_features=n_features)
         try:
-            state = self._learner.new_state(self._shape)
+            state = self._learner.new_state(shape)
         except (MemoryError, OverflowError) as fault:
-            raise ValueError(too_large(self, self._shape)) from fault
+            raise ValueError(too_large(self, shape)) from fault
         wider = iter(arrays_of(state).values())
 
         def grown(name: str, array: np.ndarray) -> np.ndarray:
@@ -397,4 +396,4 @@ class TaskStream(BaseEstimator):
 
         self._state = each_array(self._state, grown)
         self._forget_engine()
-        self.n_features_in_ = n_features
+        self._shape, self.n_features_in_ = shape, n_features

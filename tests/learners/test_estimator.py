@@ -165,3 +165,43 @@ def test_norms_are_those_of_rows_alone(n_features: int) -> None:
         alone = np.concatenate([norms_of(rows[i : i + 1]) for i in range(5)])
         np.testing.assert_array_equal(norms_of(rows), alone)
         np.testing.assert_allclose(alone, np.sum(X * X, axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("as_lists", [False, True])
+def test_a_stream_that_does_not_begin_leaves_the_last_one(as_lists: bool) -> None:
+    """Rows of other lengths would leave the old weights' memory, in compiled code unnoticed."""
+    rng = np.random.default_rng(0)
+    X, wide, y = rng.normal(size=(6, 3)), rng.normal(size=(6, 50)), np.array([0, 1] * 3)
+    task = np.array([0, 1, 2] * 2)
+    model = ROMPGD().fit(X, y, task)
+    before = model.decision_function(X, task)
+    more = wide.tolist() if as_lists else wide
+    with pytest.raises(ValueError, match="one class or none"):
+        model.begin(50, [1])
+    with pytest.raises(ValueError, match="task 2 was not declared"):
+        model.fit(more, y, task, tasks=[0, 1])
+    with pytest.raises(ValueError, match="eta=-1 must be"):
+        model.set_params(eta=-1).fit(more, y, task)
+    with pytest.raises(ValueError, match="50 features"):
+        model.decision_function(wide, task)
+    np.testing.assert_array_equal(model.decision_function(X, task), before)
+
+
+def test_a_first_part_that_does_not_fit_begins_no_stream() -> None:
+    """What was wrong in it can be mended in the next call."""
+    X, y = np.ones((2, 3)), np.array([0, 1])
+    model = ROMPGD()
+    with pytest.raises(ValueError, match="has the labels"):
+        model.partial_fit(X, y, ["a", "b"], classes=[1, 2])
+    with pytest.raises(ValueError, match="entries for 2 examples"):
+        model.partial_fit(X[:, :2], y, ["a", "b", "c"])
+    assert not model.__sklearn_is_fitted__()
+    assert model.partial_fit(X, y, ["a", "b"]).tasks_ == ("a", "b")
+
+
+def test_nan_is_no_task() -> None:
+    """A missing label would be a task of its own."""
+    X, y = np.ones((2, 3)), np.array([0, 1])
+    for task in (np.array([1.0, np.nan]), ["a", float("nan")]):
+        with pytest.raises(ValueError, match="a label is NaN"):
+            ROMPGD().fit(X, y, task)

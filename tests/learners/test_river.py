@@ -241,3 +241,23 @@ def test_tools_that_ask_for_probabilities() -> None:
     ]
     assert accuracy[0] == accuracy[1] > 0.3
     assert checks(MultiTask(PassiveAggressive(), tasks=("a", "b"), default_task="a"))
+
+
+def test_features_for_which_there_is_no_memory_get_no_columns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Scoring them later would read memory that is not the learner's."""
+    model = MultiTask(PassiveAggressive())
+    model.learn_one({"f": 1.0}, True)
+    many = {f"f{i}": 1.0 for i in range(100)}
+
+    def full(*_: Any) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(model._begun()._learner), "new_state", full)
+        with pytest.raises(ValueError, match="do not fit into the memory"):
+            model.learn_one(many, True)
+    assert model.decision_one(many) == 0.0
+    model.learn_one(many, True)
+    assert model.predict_one(many) is True
