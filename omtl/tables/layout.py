@@ -263,7 +263,7 @@ def _findings(table: Table, scored: Sequence[Scored]) -> list[str]:
 
 
 def _places(group: Sequence[Scored], scored: Sequence[Scored]) -> str:
-    """Return the place of a group of cells: by data set, its algorithms, or all of the paper's."""
+    """Return the place of a group of cells: by data set, its algorithms, or all of several."""
     everywhere = Counter(s.cell.dataset for s in scored if not s.cell.is_ours)
     here = Counter(s.cell.dataset for s in group if not s.cell.is_ours)
     by_dataset: dict[str, list[str]] = {}
@@ -273,7 +273,7 @@ def _places(group: Sequence[Scored], scored: Sequence[Scored]) -> str:
         metric = f" {s.cell.metric}" if several else ""
         by_dataset.setdefault(s.cell.dataset, []).append(f"{s.cell.algorithm}{task}{metric}")
     return "; ".join(
-        f"{data}: {'all' if here[data] == everywhere[data] else ', '.join(names)}"
+        f"{data}: {'all' if here[data] == everywhere[data] > 1 else ', '.join(names)}"
         for data, names in by_dataset.items()
     )
 

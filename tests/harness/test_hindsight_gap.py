@@ -105,6 +105,20 @@ def test_where_ours_are_better_than_all_is_said(filled: Store) -> None:
     )
 
 
+def test_what_is_missing_is_named_unless_it_is_a_whole_column(filled: Store) -> None:
+    """Where one cell alone is asked for, it is that cell, not all of its column."""
+    table, request = small_table(), Request(repeats=2, selection="oracle", store=filled)
+    lacking = [
+        replace(s, values=np.empty(0), verdict="missing", why="it is not there")
+        for s in score_table(table, request)
+        if not s.cell.is_ours
+    ]
+    for cells, place in ((lacking[:1], "PM"), (lacking, "all")):
+        assert (
+            f"Synthetic: {place} — missing: it is not there" in lay_out(table, cells, request).notes
+        )
+
+
 def result_of(**arrays: Any) -> Result:
     """Return a result of two points, two tasks and two checkpoints."""
     shared = {
