@@ -113,6 +113,11 @@ def judge_claim(claim: Claim, numbers: Sequence[Scored] | Sequence[Shown]) -> li
     claim : Claim
     numbers : sequence of Scored or of Shown
         The cells of the table, or the panels of the figure, that decides the claim.
+
+    Raises
+    ------
+    UserError
+        If a panel that misses nothing has no axes or line that the claim names.
     """
     values: dict[tuple[Any, ...], np.ndarray] = {}
     over = {}
@@ -121,6 +126,8 @@ def judge_claim(claim: Claim, numbers: Sequence[Scored] | Sequence[Shown]) -> li
             values[one.cell.place] = one.values
             over[one.cell.dataset] = one.cell.experiment.repeats_are_of
             continue
+        if not one.missing:
+            _check_lines(claim, one)
         over[one.label] = one.repeats_are_of
         values |= {
             (one.label, axes.title, float(x), line.label): line.values[:, i]
@@ -130,6 +137,17 @@ def judge_claim(claim: Claim, numbers: Sequence[Scored] | Sequence[Shown]) -> li
             for i, x in enumerate(line.x)
         }
     return _comparisons(claim, values, over)
+
+
+def _check_lines(claim: Claim, shown: Shown) -> None:
+    """Refuse a claim that names axes or a line that a panel has not."""
+    parts = [part for part in claim.all if part.panel == shown.label]
+    lines = [name.partition(" at ")[0] for part in parts for name in (*part.compared, *part.than)]
+    check_names(
+        f"claim {claim.id}, panel {shown.label}",
+        ("part", [title for part in parts for title in part.parts], [a.title for a in shown.axes]),
+        ("line", lines, [line.label for axes in shown.axes for line in axes.lines]),
+    )
 
 
 def _comparisons(claim: Claim, values: Values, over: Mapping[str, str]) -> list[Comparison]:

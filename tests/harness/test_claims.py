@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
@@ -26,9 +27,11 @@ from omtl.evidence.claims import (
 )
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.descriptions import Claim
-from omtl.figures.numbers import drawn_rows
+from omtl.figures.numbers import Shown, drawn_rows
+from omtl.figures.panels.axes import Axes, line_of
 from omtl.tables.plan import Cell, describe, published
 from omtl.tables.scoring import Scored
+from omtl.util.errors import UserError
 from omtl.util.paths import EXPERIMENTS, RESULTS
 
 EXPERIMENT = small("pm")
@@ -217,9 +220,24 @@ def test_the_same_line_elsewhere() -> None:
         SimpleNamespace(title="left", lines=[line]),
         SimpleNamespace(title="right", lines=[other]),
     ]
-    shown: Any = [SimpleNamespace(label="a", axes=axes, repeats_are_of="one data set")]
+    shown: Any = [SimpleNamespace(label="a", axes=axes, repeats_are_of="one data set", missing=())]
     part = {"panel": "a", "parts": ["left"], "lower": ["A"], "at": [2]}
     (fewer,) = judge_claim(a_claim({**part, "than": ["A at 1"]}), shown)
     assert (fewer.outcome, fewer.relation) == (HOLDS, "left at 2: A < A at 1")
     (apart,) = judge_claim(a_claim({**part, "than": ["B at 2"]}), shown)
     assert apart.outcome == UNDECIDED
+
+
+def test_lines_that_a_figure_has_not() -> None:
+    """They and axes are refused with the closest name, unless something of the panel is missing."""
+    drawn = line_of("DOM-I", [1.0], np.array([[5.0], [6.0]]))
+    panel = Shown("a", "", (Axes("x", "y", (drawn,), title="left"),))
+    part = {"panel": "a", "lower": ["DOM-I"], "than": ["DOM-1 at 2"], "at": [1]}
+    for wrong, told in (
+        (part, "claim c, panel a: no line 'DOM-1' (did you mean 'DOM-I'?)"),
+        ({**part, "than": ["DOM-I"], "parts": ["lift"]}, "no part 'lift' (did you mean 'left'?)"),
+    ):
+        with pytest.raises(UserError, match=re.escape(told)):
+            judge_claim(a_claim(wrong), [panel])
+        (found,) = judge_claim(a_claim(wrong), [replace(panel, missing=("DOM-1: no data",))])
+        assert found.outcome == UNDECIDED
