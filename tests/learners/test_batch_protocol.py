@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,11 +18,12 @@ from omtl.experiment.config import load_option
 from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.selection import select
-from omtl.experiment.unit import compute, setting_of
+from omtl.experiment.unit import Result, compute, setting_of
 from omtl.figures import plan
 from omtl.figures.drawing import draw_heat_map
 from omtl.figures.numbers import drawn_rows, show_figure
-from omtl.figures.panels.axes import HeatMap
+from omtl.figures.panels.axes import HeatMap, Played
+from omtl.figures.panels.relationship import map_of
 from omtl.figures.plan import plan_figure
 from omtl.learners.batch import ITL, STL
 from omtl.measures.clusters import contrast, two_clusters
@@ -217,6 +219,17 @@ def test_heat_map_of_wrong_groups_or_nothing(
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: replace(TINY, panels=(panel,)))
     with pytest.raises(UserError, match="groups of 3 tasks, but there are 4"):
         make_figure("tiny", READING, Request(repeats=1, parallel=SERIAL, store=store), tmp_path)
+
+
+def test_one_task_has_no_relations() -> None:
+    """This is said, where drawing the weights between different tasks would fail."""
+    one = SimpleNamespace(
+        line=SimpleNamespace(label="T"),
+        results=[Result({"found_eta": np.ones((1, 1, 1))}, {})],
+        over_repeats=lambda of: np.array([of(one.results[0], 0)]),
+    )
+    with pytest.raises(UserError, match="one task has no relations"):
+        map_of(cast(Played, one), {"all": 1})
 
 
 def test_heat_map_is_drawn_with_its_groups() -> None:

@@ -23,7 +23,8 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[HeatMap]:
     Raises
     ------
     UserError
-        If the groups do not add up to the tasks, or a method tells of no relations.
+        If the groups do not add up to the tasks, there is only one task, or a method tells of no
+        relations.
     """
     return [map_of(one, dict(panel.description.groups)) for one in played]
 
@@ -39,6 +40,8 @@ def map_of(one: Played, groups: dict[str, int]) -> HeatMap:
         raise UserError(
             f"relationship: groups of {sum(groups.values())} tasks, but there are {n_tasks}"
         )
+    if n_tasks == 1:
+        raise UserError("relationship: one task has no relations; choose data of two or more")
     group = np.repeat(np.arange(len(groups)), list(groups.values()))
     seen = {"contrast": np.array([contrast(each, group) for each in eta])}
     if len(groups) == 2:
