@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -218,8 +219,14 @@ def curves(study: Study) -> list[Shown]:
         lines = tuple(line_of(r.label, r.seen, r.curves) for r in rows if r.curves.size)
         if lines:
             axes = Axes("examples", "cumulative error rate (%)", lines)
-            panels.append(Shown(chr(ord("a") + len(panels)), dataset, (axes,)))
+            panels.append(Shown(letters(len(panels)), dataset, (axes,)))
     return panels
+
+
+def letters(number: int) -> str:
+    """Return the label of a panel by its number from 0: a to z, then aa, ab and so on."""
+    before, last = divmod(number, len(ascii_lowercase))
+    return (letters(before - 1) if before else "") + ascii_lowercase[last]
 
 
 def write(study: Study, folder: Path) -> list[Path]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from omtl.commands._main import main
-from omtl.evidence.many_data_sets import Study, latex, rank_frame, repeats, study_of
+from omtl.evidence.many_data_sets import Study, latex, letters, rank_frame, repeats, study_of
 from omtl.evidence.one_data_set import Compared, Row, judge
 from omtl.measures.metrics import METRICS
 
@@ -42,6 +42,11 @@ def test_wins_ties_and_losses_are_by_practical_equivalence() -> None:
     """Within 5 % is a tie, whatever a test of significance says."""
     assert STUDY.outcomes("near") == {"win": 1, "tie": 2, "loss": 0, "undecided": 0}
     assert STUDY.outcomes("far") == {"win": 2, "tie": 0, "loss": 1, "undecided": 0}
+
+
+def test_panels_beyond_the_alphabet_have_labels() -> None:
+    """A study may have more than 26 data sets."""
+    assert [letters(number) for number in (0, 25, 26, 51, 52)] == ["a", "z", "aa", "az", "ba"]
 
 
 def test_ranks() -> None:
