@@ -312,7 +312,9 @@ def test_statistics_of_a_figure(
     asked = Request(repeats=3, parallel=parallel, store=store)
     with pytest.raises(UserError, match="omtl figure tiny"):
         make_statistics("tiny", reading, asked, tmp_path)
-    make_figure("tiny", reading, asked, tmp_path)
+    *_, of_claims = make_figure("tiny", reading, asked, tmp_path).paths
+    with of_claims.open(encoding="utf-8", newline="") as file:
+        assert [row["claim"] for row in csv.DictReader(file)] == ["c"]
     (path,) = make_statistics("tiny", reading, asked, tmp_path)
     with path.open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)
@@ -321,6 +323,11 @@ def test_statistics_of_a_figure(
     last = {name: line.values[:, -1] for name, line in lines.items()}
     difference = (last["DOM-I"] - last["PM"]).mean()
     assert float(row["mean"]) == pytest.approx(difference, rel=1e-3)
+    # A claim that is withdrawn leaves no row.
+    monkeypatch.setattr(claims, "claims_of", lambda _paper: [])
+    make_figure("tiny", reading, asked, tmp_path)
+    with of_claims.open(encoding="utf-8", newline="") as file:
+        assert not list(csv.DictReader(file))
 
 
 @pytest.mark.parametrize(
