@@ -12,7 +12,7 @@ import pandas as pd
 
 from data_fetchers.fetch import DataMissing
 from omtl.compute.parallel_jobs import Failure, why_lacking
-from omtl.figures.panels import kind_of
+from omtl.figures.panels import check_measured, kind_of
 from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedPanel, Played
 from omtl.figures.plan import Figure
 from omtl.tables.committed import rows
@@ -73,6 +73,8 @@ def show_panel(
         units = line.experiment.repeats(request.seed, n_repeats)
         results = [result for unit in units if (result := request.store.load(unit)) is not None]
         if len(results) == n_repeats:
+            protocol = line.experiment.protocol["name"]
+            check_measured(panel.description, protocol, results[0].arrays)
             played.append(Played(line, units, results, rule))
             continue
         why = why_lacking(units, len(results), failed)

@@ -10,6 +10,7 @@ from omtl.experiment.config import for_column
 from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.relevant_answers import for_dataset
+from omtl.experiment.schema import check_names
 from omtl.experiment.unit import Unit
 from omtl.figures.panels import kind_of
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel
@@ -70,6 +71,10 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
             for protocol in panel.protocols or [description.protocol]
             for column, (read, patch) in columns.items()
         )
+        for line in lines:
+            said, grid = line.description, line.experiment.algorithm["grid"]
+            named = [name for name in (said.parameter, said.by) if name]
+            check_names(f"panel {panel.label}", (f"parameter of {line.label}", named, grid))
         finals = {
             number["algorithm"]: float(number["mean"])
             for number in numbers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from described import a_line
+from described import a_figure, a_line
 from small_tables import TINY, Small
 
 from data_fetchers.fetch import DataMissing
@@ -235,6 +236,42 @@ def test_some_points_of_a_grid_have_their_own_numbers() -> None:
     assert part.over_repeats(partial(axes.number, METRICS["auc"])).tolist() == [0.9]
     assert part.results[0].arrays["validation"].tolist() == [0.8]
     assert part.results[0].arrays["examples"].tolist() == [3, 4]
+
+
+LINE = {"algorithm": "dom1", "network": "ring"}
+
+
+@pytest.mark.parametrize(
+    ("says", "told"),
+    [
+        (
+            {"kind": "parameter_effect", "lines": [{**LINE, "parameter": "etta"}]},
+            "panel a: no parameter of DOM-I 'etta' (did you mean 'eta'?)",
+        ),
+        (
+            {"kind": "sensitivity", "metric": "error", "lines": [{**LINE, "parameter": "eta"}]},
+            "sensitivity: the grid of DOM-I also has b",
+        ),
+        ({"kind": "absolute_error", "metric": "error", "lines": [LINE]}, "no metric 'error'"),
+        (
+            {"kind": "precision_at_k", "lines": [LINE]},
+            "kind precision_at_k needs precision, which protocol rounds does not measure",
+        ),
+        (
+            {"kind": "parameter_effect", "metric": "auc", "lines": [{**LINE, "parameter": "b"}]},
+            "kind parameter_effect with metric auc needs auc, which protocol rounds does not",
+        ),
+    ],
+)
+def test_panels_of_what_there_is_not_are_refused(
+    says: dict[str, Any], told: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A parameter outside the grid, and what the protocol does not measure."""
+    panel = {"label": "a", "title": "", "dataset": "random_walk", **says}
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: a_figure(panels=[panel]))
+    monkeypatch.setattr(plan, "Experiment", Small)
+    with pytest.raises(UserError, match=re.escape(told)):
+        make(store, tmp_path)
 
 
 def test_band_and_limits() -> None:

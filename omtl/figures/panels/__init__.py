@@ -7,7 +7,7 @@ are written. How they look is not decided here (`omtl.figures.drawing`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -36,6 +36,15 @@ NEEDS = {
 }
 """Keys that a kind needs, of the panel or of its lines."""
 
+SHOWS = {
+    "learning_curves": "checkpoint_mistakes seen",
+    "precision_at_k": "precision average_precision",
+    "query_ratio": "queries precision average_precision",
+    "task_curves": "checkpoint_by_task seen_by_task",
+    "training_size": "auc",
+}
+"""What a kind shows of what a protocol measures, besides the panel's metric."""
+
 
 def kind_of(panel: Panel) -> Callable:
     """Return ``axes_of`` of a panel's kind.
@@ -51,5 +60,27 @@ def kind_of(panel: Panel) -> Callable:
         if not all(getattr(one, key) for one in ([panel] if hasattr(panel, key) else panel.lines)):
             raise UserError(f"panel {panel.label}: kind {kind} needs {key}")
     if panel.metric:
-        choose("metric", panel.metric, list(METRICS))
+        known = ["absolute_error", "test_absolute_error"] if kind == "absolute_error" else METRICS
+        choose("metric", panel.metric, list(known))
     return import_module(f"{__name__}.{kind}").axes_of
+
+
+def check_measured(panel: Panel, protocol: str, measured: Collection[str]) -> None:
+    """Refuse a panel whose kind or metric is of what a line's protocol does not measure.
+
+    Raises
+    ------
+    UserError
+        With what is lacking.
+    """
+    needed = SHOWS.get(panel.kind, "").split()
+    needed += METRICS[panel.metric].needs if panel.metric else ()
+    if panel.kind == "sensitivity" and not panel.metric:
+        needed.append("validation")
+    for name in needed:
+        if name not in measured:
+            metric = f" with metric {panel.metric}" if panel.metric else ""
+            raise UserError(
+                f"panel {panel.label}: kind {panel.kind}{metric} needs {name}, which protocol "
+                f"{protocol} does not measure"
+            )

@@ -17,6 +17,7 @@ from omtl.figures.panels.axes import (
     points_with,
 )
 from omtl.measures.metrics import METRICS
+from omtl.util.errors import UserError
 
 
 def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
@@ -25,6 +26,11 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     A line's `parameter` is on the x axis; where it names one more hyper-parameter `by`, there is a
     line for each value of that, and otherwise the grid has no other. The number is the panel's
     metric; by default, the precision on the validation part.
+
+    Raises
+    ------
+    UserError
+        If the grid has another hyper-parameter, so that there would be several numbers at each x.
     """
     name_of_metric = panel.description.metric
     metric = METRICS[name_of_metric] if name_of_metric else None
@@ -40,6 +46,12 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
         asked = one.line.description
         name, by = asked.parameter, asked.by
         grid, points = one.line.experiment.algorithm["grid"], one.line.experiment.points
+        more = [other for other in grid if other not in (name, by) and len(grid[other]) > 1]
+        if more:
+            raise UserError(
+                f"sensitivity: the grid of {one.line.label} also has {', '.join(more)}; name it by "
+                "the line's key by, or fix it in the panel's patch"
+            )
         lines = []
         for value in grid[by] if by else [None]:
             mine = points_with(one, by, value) if by else list(range(len(points)))
