@@ -203,3 +203,17 @@ def test_other_learners_have_no_bound() -> None:
     small.algorithm["grid"] = {"lam": [0.001]}
     with pytest.raises(UserError, match="no λ"):
         axes_of(task_bound, [small], 1, delta=0.05)
+
+
+def test_weights_in_hindsight_are_of_the_examples_that_were_played() -> None:
+    """Where a stream is cut, a repeat has other examples of a task than another."""
+    one = experiment("aklo_sum", "accumulation")
+    one.protocol["share"] = 0.9
+    units = one.repeats(0, 2)
+    last = setting_of(units[0])
+    k = int(last.tasks.task[last.stream.example[-1]])
+    for unit in units:
+        tasks, stream = setting_of(unit).tasks, setting_of(unit).stream
+        mine = stream.example[tasks.task[stream.example] == k]
+        best = aklo.best_within(tasks.X[mine], tasks.y[mine], 2.0)[0]
+        np.testing.assert_allclose(task_bound.best_of(unit, k, 2.0)[0], best, rtol=1e-3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -144,6 +145,18 @@ def test_panel_of_both_algorithms() -> None:
         assert all(line.n_repeats == 2 for line in part.lines)
         assert any("0 of 8 horizons" in n and rom_regret.PROVED in n for n in part.notes)
     assert [any("r₂" in note for note in part.notes) for part in parts] == [False, True]
+
+
+def test_weights_in_hindsight_are_of_the_stream_that_was_played() -> None:
+    """Of the same data and rounds, another protocol may play other examples."""
+    experiment = Experiment.compose(Names("rom_pgd", "joining_tasks", "objective"), READING)
+    experiment.dataset["options"].update(n_tasks=3, n_examples=12, n_features=4, fewest=0.25)
+    found = []
+    for run_out in ("sit_out", "again"):
+        unit = experiment.unit(0, 0)
+        unit = replace(unit, protocol={**unit.protocol, "run_out": run_out})
+        found.append(rom_regret.best_of(unit, 12, Regulariser(1.0, 1.0, 1.0)).objective)
+    assert found[1] > 1.01 * found[0]
 
 
 def test_panel_is_of_rom_alone() -> None:

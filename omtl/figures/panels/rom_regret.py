@@ -230,10 +230,10 @@ _SOLVED: dict[tuple[Any, ...], Best] = {}
 def best_of(unit: Unit, n_rounds: int, r: Regulariser) -> Best:
     """Return the best fixed weights for the first rounds of a unit's stream, once a process."""
     setting = setting_of(unit)
-    name = (setting.source.sha256, unit.seed, unit.draw, unit.repeat, n_rounds, r)
+    stream = setting.stream
+    seen = stream.example[: stream.start[n_rounds]]
+    name = (setting.source.sha256, seen.tobytes(), n_rounds, r)
     if name not in _SOLVED:
-        stream = setting.stream
-        seen = stream.example[: stream.start[n_rounds]]
         whole = setting.tasks
         part = Tasks(whole.X[seen], whole.y[seen], whole.task[seen], whole.names)
         _SOLVED[name] = best_fixed(part, n_rounds, r)

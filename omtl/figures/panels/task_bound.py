@@ -172,7 +172,7 @@ def faced(one: Played, repeat: int, p: int, k: int, delta: float) -> Faced:
     )
 
 
-_SOLVED: dict[tuple[str, int, float], np.ndarray] = {}
+_SOLVED: dict[tuple[str, bytes, float], np.ndarray] = {}
 
 
 def best_of(unit: Unit, k: int, radius: float) -> tuple[np.ndarray, np.ndarray]:
@@ -180,7 +180,7 @@ def best_of(unit: Unit, k: int, radius: float) -> tuple[np.ndarray, np.ndarray]:
     setting = setting_of(unit)
     tasks, stream = setting.tasks, setting.stream
     mine = stream.example[tasks.task[stream.example] == k]
-    name = (setting.source.sha256, k, radius)
+    name = (setting.source.sha256, np.sort(mine).tobytes(), radius)
     if name not in _SOLVED:
         _SOLVED[name] = aklo.best_within(tasks.X[mine], tasks.y[mine], radius)[0]
     w = _SOLVED[name]
