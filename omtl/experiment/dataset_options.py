@@ -48,7 +48,7 @@ def check_options(takes: Callable[..., Any], options: Mapping[str, Any], name: s
         known = [KINDS[one] for one in several if one in KINDS]
         listed = len(known) < len(several)
         if any(fits(value) for fits, _ in known) or (listed and isinstance(value, list | tuple)):
-            if option in SIZES and value < 1:
+            if option in SIZES and value is not None and value < 1:
                 raise UserError(f"dataset {name}: options.{option}={value!r} must be at least 1")
             continue
         words = " or ".join([*(words for _, words in known), *["a list"] * listed])

@@ -55,9 +55,14 @@ class Metric:
 
 
 def ace(arrays: Arrays, point: int, task: int | None) -> float:
-    """Return the average cumulative error: the mean of the tasks' error rates (AKLO paper)."""
-    rates = 100.0 * arrays["mistakes"][point] / arrays["examples"]
-    return float(np.mean(rates if task is None else rates[task]))
+    """Return the average cumulative error: the mean of the tasks' error rates (AKLO paper).
+
+    A task without examples, as in the first part of a stream, is left out.
+    """
+    if task is not None:
+        return error(arrays, point, task)
+    had = arrays["examples"] > 0
+    return float(np.mean(100.0 * arrays["mistakes"][point, had] / arrays["examples"][had]))
 
 
 def auc(arrays: Arrays, point: int, task: int | None) -> float:

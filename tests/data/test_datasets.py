@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from miniature import SMALL_WALK, small
 
+from data_fetchers import options_of
 from omtl.datasets import load, names
-from omtl.experiment.config import options
-from omtl.experiment.loading import load_prepared
+from omtl.experiment.config import load_option, options
+from omtl.experiment.dataset_options import check_options
+from omtl.experiment.loading import load_prepared, module_of
 from omtl.experiment.unit import compute
 from omtl.sklearn import Perceptron
 from omtl.util.errors import UserError
@@ -58,3 +60,9 @@ def test_names_and_mistakes() -> None:
         load("landmin")
     with pytest.raises(UserError, match="did you mean 'n_examples'"):
         load("random_walk", n_example=3)
+
+
+@pytest.mark.parametrize("name", names())
+def test_configs_have_options_that_their_data_sets_take(name: str) -> None:
+    config = load_option("dataset", name)
+    check_options(options_of(module_of(config)), config["options"], name)

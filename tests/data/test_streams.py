@@ -199,6 +199,15 @@ def test_lifelong() -> None:
     assert len(orders) == 6
 
 
+def test_a_task_without_examples_ends_at_no_checkpoint() -> None:
+    """The loop would wait for it, and record no later one."""
+    tasks = tasks_of([3, 0, 4])
+    for seed in range(20):
+        stream = lifelong(tasks, np.random.default_rng(seed))
+        first = 3 if tasks.task[stream.example[0]] == 0 else 4
+        np.testing.assert_array_equal(stream.checkpoint, [first, *range(first + 1, 8)])
+
+
 @given(st.integers(1, 40), st.integers(1, 12), st.floats(0.001, 1.0))
 def test_first_part(n_rounds: int, n_checkpoints: int, share: float) -> None:
     """The first part of a stream is its beginning, and ends with a checkpoint."""
