@@ -78,7 +78,9 @@ def counts(scored: Sequence[Scored]) -> str:
     """Return the number of the paper's cells with each verdict, as text."""
     tally = Counter(s.verdict for s in scored if not s.cell.is_ours)
     parts = [f"{verdict} {tally[verdict]}" for verdict in VERDICTS if tally[verdict]]
-    return f"{tally.total()} cells: {', '.join(parts)}"
+    if not parts:
+        return "no cell of the paper"
+    return f"{plural(tally.total(), 'cell')}: {', '.join(parts)}"
 
 
 def lay_out(table: Table, scored: Sequence[Scored], request: Request) -> Layout:
@@ -131,13 +133,13 @@ def _lines(
     lines = []
     for block in dict.fromkeys(block for block, *_ in place):
         part = [Line(block)] if block else []
+        group = ""
         for row in table.description.rows:
             cells = tuple(place.get((block, row.label, head)) for head in heads)
-            if row.group:
-                part.append(Line(row.group))
-            elif any(cells):
-                if row.ours and Line(GROUP_OF_OURS) not in part:
-                    part.append(Line(GROUP_OF_OURS))
+            group = row.group or (GROUP_OF_OURS if row.ours else group)
+            if any(cells):
+                if group and Line(group) not in part:
+                    part.append(Line(group))
                 part.append(Line(row.label, cells))
         lines += part
     return lines

@@ -119,6 +119,18 @@ def test_what_is_missing_is_named_unless_it_is_a_whole_column(filled: Store) -> 
         )
 
 
+def test_a_cell_alone_is_under_its_own_heading(filled: Store) -> None:
+    """Headings of groups without a row are left out, and one cell is counted as one."""
+    table, request = small_table(), Request(repeats=2, selection="oracle", store=filled)
+    by_name = {s.cell.algorithm: s for s in score_table(table, request)}
+    layout = lay_out(table, [by_name["DOM-I (Ring)"]], request)
+    assert [line.label for line in layout.lines] == ["Decentralized", "DOM-I (Ring)"]
+    assert "; 1 cell: " in layout.subtitle
+    layout = lay_out(table, [by_name["Majority"]], request)
+    assert [line.label for line in layout.lines] == [GROUP_OF_OURS, "Majority"]
+    assert layout.subtitle.endswith("; no cell of the paper")
+
+
 def result_of(**arrays: Any) -> Result:
     """Return a result of two points, two tasks and two checkpoints."""
     shared = {
