@@ -60,8 +60,8 @@ def kind_of(panel: Panel) -> Callable:
         if not all(getattr(one, key) for one in ([panel] if hasattr(panel, key) else panel.lines)):
             raise UserError(f"panel {panel.label}: kind {kind} needs {key}")
     if panel.metric:
-        known = ["absolute_error", "test_absolute_error"] if kind == "absolute_error" else METRICS
-        choose("metric", panel.metric, list(known))
+        absolute = ["absolute_error", "test_absolute_error"]
+        choose("metric", panel.metric, absolute if kind == "absolute_error" else list(METRICS))
     return import_module(f"{__name__}.{kind}").axes_of
 
 
