@@ -12,7 +12,7 @@ from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.relevant_answers import for_dataset
 from omtl.experiment.schema import check_names
 from omtl.experiment.unit import Unit
-from omtl.figures.panels import kind_of
+from omtl.figures.panels import MARKED, kind_of
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel
 from omtl.tables.plan import describe, published
 
@@ -79,7 +79,8 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
             number["algorithm"]: float(number["mean"])
             for number in numbers
             if number["dataset"] == panel.published
-            and number["metric"] == (panel.metric or number["metric"])
+            and number["task"] == "all"
+            and number["metric"] == (panel.metric or MARKED.get(panel.kind))
         }
         at = {(n["algorithm"], n["dataset"]): float(n["mean"]) for n in numbers if panel.across}
         panels.append(PlannedPanel(panel, lines, finals, at))

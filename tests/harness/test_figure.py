@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -25,7 +26,7 @@ from omtl.experiment.loading import load_prepared
 from omtl.experiment.unit import Result, compute
 from omtl.figures import drawing, plan
 from omtl.figures.numbers import drawn_rows, frame, show_figure
-from omtl.figures.panels import axes, hindsight, regret_bound
+from omtl.figures.panels import axes, hindsight, learning_curves, lifelong_error, regret_bound
 from omtl.figures.panels.axes import Axes, Line
 from omtl.figures.plan import plan_figure
 from omtl.measures.metrics import METRICS
@@ -236,6 +237,24 @@ def test_some_points_of_a_grid_have_their_own_numbers() -> None:
     assert part.over_repeats(partial(axes.number, METRICS["auc"])).tolist() == [0.9]
     assert part.results[0].arrays["validation"].tolist() == [0.8]
     assert part.results[0].arrays["examples"].tolist() == [3, 4]
+
+
+def test_marks_are_of_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a table of other metrics, no number stands beside an error rate."""
+    line = {"algorithm": "pa", "published": "PA-ITL"}
+    panel = {"kind": "learning_curves", "label": "a", "title": "", "dataset": "random_walk"}
+    panel |= {"published": "Landmine Detection", "lines": [line]}
+    drawn = a_figure(published="osmtl-table1", panels=[panel])
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: drawn)
+    assert plan_figure("tiny", READING).panels[0].published == {}
+
+
+@pytest.mark.parametrize("kind", [learning_curves.error_rates, lifelong_error.average_errors])
+def test_a_play_that_diverged_is_wrong_throughout(kind: Callable) -> None:
+    """As in the tables."""
+    arrays = {"seen": np.array([10, 15, 20]), "examples": np.array([10, 10])}
+    arrays |= {"checkpoint_mistakes": np.array([[5, 7, 9]]), "diverged": np.array([3])}
+    assert set(kind(Result(arrays, {}), 0)) == {100.0}
 
 
 LINE = {"algorithm": "dom1", "network": "ring"}

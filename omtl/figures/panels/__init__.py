@@ -45,6 +45,9 @@ SHOWS = {
 }
 """What a kind shows of what a protocol measures, besides the panel's metric."""
 
+MARKED = {"learning_curves": "error", "lifelong_error": "ace"}
+"""The metric of the published numbers that a kind marks, where the panel names none."""
+
 
 def kind_of(panel: Panel) -> Callable:
     """Return ``axes_of`` of a panel's kind.

@@ -8,6 +8,7 @@ import numpy as np
 
 from omtl.experiment.unit import Result
 from omtl.figures.panels.axes import Axes, PlannedPanel, Played
+from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError
 
 
@@ -44,8 +45,13 @@ def task_ends(result: Result) -> np.ndarray:
 
 
 def average_errors(result: Result, point: int) -> np.ndarray:
-    """Return the mean of the tasks' error rates (%) after each task, shape (n_tasks,)."""
+    """Return the mean of the tasks' error rates (%) after each task, shape (n_tasks,).
+
+    A play that diverged counts as wrong throughout, as in the tables.
+    """
     ends = task_ends(result)
+    if result.arrays["diverged"][point] > 0:
+        return np.full(ends.size, METRICS["ace"].worst)
     wrong = np.diff(result.arrays["checkpoint_mistakes"][point, ends], prepend=0)
     met = np.diff(result.arrays["seen"][ends], prepend=0)
     return np.cumsum(100.0 * wrong / met) / np.arange(1, ends.size + 1)

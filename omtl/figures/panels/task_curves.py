@@ -8,6 +8,7 @@ import numpy as np
 
 from omtl.experiment.unit import Result
 from omtl.figures.panels.axes import Axes, Line, PlannedPanel, Played
+from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError
 
 
@@ -35,6 +36,8 @@ def _of_task(one: Played, k: int) -> Line:
     moving = np.flatnonzero(np.diff(seen, prepend=0))  # until its examples run out
 
     def rates(result: Result, point: int) -> np.ndarray:
+        if result.arrays["diverged"][point] > 0:  # wrong throughout, as in the tables
+            return np.full(moving.size, METRICS["error"].worst)
         return 100.0 * result.arrays["checkpoint_by_task"][point, moving, k] / seen[moving]
 
     return one.drawn(seen[moving], rates)
