@@ -108,7 +108,7 @@ def load(options: Options, *, rng: np.random.Generator) -> Tasks:
     Raises
     ------
     UserError
-        If it is neither.
+        If `increment_is` is neither of the two.
     """
     std = step_std(options.increment, options.increment_is)
     weights = walk(rng, options.n_tasks, options.n_features, std)
