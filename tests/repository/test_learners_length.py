@@ -19,7 +19,7 @@ MOST = 1.5
 LONGER = {"ROMRDA"}
 """ROM-RDA has the two terms of its objective, which take 15 of its lines."""
 
-PAIRS = [(kind, plain) for kind, plain in transcriptions().items() if kind.__module__.startswith("omtl.")]
+PAIRS = [pair for pair in transcriptions().items() if pair[0].__module__.startswith("omtl.")]
 
 
 @cache
