@@ -9,8 +9,10 @@ INSTALL := $(PYTHON) -m pip --disable-pip-version-check --quiet install --requir
 
 READING ?= as_published
 SEED ?= 0
-REPEATED = --seed '$(SEED)' $(if $(REPEATS),--repeats '$(REPEATS)') $(if $(JOBS),--jobs '$(JOBS)')
-OPTIONS = --reading '$(READING)' $(REPEATED) $(if $(SELECTION),--selection '$(SELECTION)')
+REPEATED = --seed '$(SEED)' $(if $(REPEATS),--repeats '$(REPEATS)')
+PARALLEL = $(if $(JOBS),--jobs '$(JOBS)')
+REQUEST = --reading '$(READING)' $(REPEATED) $(if $(SELECTION),--selection '$(SELECTION)')
+OPTIONS = $(REQUEST) $(PARALLEL)
 
 .DEFAULT_GOAL := help
 .PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics hindsight verify report data bench test lint faults elastic simulation slurm mutants fuzz engines audit docs lock clean distclean
@@ -31,13 +33,13 @@ reproduce: $(VENV)/run ## reproduce every table and figure
 	@$(OMTL) reproduce $(OPTIONS)
 
 readings: $(VENV)/run ## search the readings of a table (TABLE=dom-table1)
-	@$(OMTL) readings '$(TABLE)' $(REPEATED)
+	@$(OMTL) readings '$(TABLE)' $(REPEATED) $(PARALLEL)
 
 claims: $(VENV)/run ## write the ledger of all claims and the audit of the theorems
 	@$(OMTL) claims
 
 statistics: $(VENV)/run ## test a table's claims, rank its algorithms (TABLE=dom-table1)
-	@$(OMTL) statistics '$(TABLE)' $(OPTIONS)
+	@$(OMTL) statistics '$(TABLE)' $(REQUEST)
 
 hindsight: $(VENV)/run ## measure how much of each margin comes from tuning in hindsight
 	@$(OMTL) hindsight

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from omtl.commands._options import names_in, natural, positive
@@ -22,13 +23,13 @@ def add_board_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--address", help="address of a cluster's scheduler; see docs/cluster.md")
 
 
-def board_of(options: argparse.Namespace, learners: str | None) -> Board:
-    """Return the board chosen by the options."""
+def board_of(options: argparse.Namespace, learners: Sequence[str]) -> Board:
+    """Return the board that the options choose, of these learners or, where there are none, all."""
     from omtl.evidence.board import Asked, Board
 
     asked = Asked(
         board=options.board,
-        learners=names_in(learners),
+        learners=learners,
         data=names_in(options.data),
         repeats=options.repeats,
         seed=options.seed,

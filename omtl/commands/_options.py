@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from omtl.experiment.naming import CLOSEST, READINGS
@@ -16,6 +16,10 @@ FLAGS = {
     "json": "print JSON, for scripts",
 }
 """Options without a value that several commands have, with their help."""
+
+REQUEST = ("reading", "repeats", "seed", "selection")
+PARALLEL = ("jobs", "parallel", "address")
+"""The names of the options of `add_request_options` and `add_parallel_options`."""
 
 MOST = 100_000
 """The largest count that an option takes; of more repeats, planning alone takes minutes."""
@@ -55,7 +59,13 @@ def names_in(given: str | None) -> tuple[str, ...]:
 
 
 def add_run_options(command: argparse.ArgumentParser) -> None:
-    """Add the options that say how to run something."""
+    """Add the options that say what to run, and how."""
+    add_request_options(command)
+    add_parallel_options(command)
+
+
+def add_request_options(command: argparse.ArgumentParser) -> None:
+    """Add the options that say which numbers of a table or figure are wanted."""
     command.add_argument(
         "--reading",
         default=CLOSEST,
@@ -64,7 +74,6 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--repeats", type=positive, help="default: as many as published")
     command.add_argument("--seed", type=natural, default=0, help="default: 0")
     command.add_argument("--selection", help="default: the table's own")
-    add_parallel_options(command)
 
 
 def add_parallel_options(command: argparse.ArgumentParser) -> None:
@@ -85,6 +94,28 @@ def add_flags(command: argparse.ArgumentParser, *names: str, **own: str) -> None
     """Add options without a value: some of the `FLAGS`, and the command's own with their help."""
     for name, help_text in [*((name, FLAGS[name]) for name in names), *own.items()]:
         command.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=help_text)
+
+
+def refuse_ignored(
+    options: argparse.Namespace,
+    add_options: Callable[[argparse.ArgumentParser], None],
+    why: str,
+    *names: str,
+) -> None:
+    """Report options, added by a command's `add_options`, that would have no effect.
+
+    Raises
+    ------
+    UserError
+        If one of these names has another value than its default.
+    """
+    from omtl.util.errors import UserError
+
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    for name in names:
+        if getattr(options, name) != parser.get_default(name):
+            raise UserError(f"{why}; leave --{name.replace('_', '-')} out")
 
 
 def parallel_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -115,7 +146,7 @@ def request_of(options: argparse.Namespace) -> Any:
         repeats=options.repeats,
         seed=options.seed,
         selection=options.selection,
-        parallel=parallel_of(options),
+        parallel=parallel_of(options) if hasattr(options, "parallel") else {},
         one_draw=getattr(options, "one_draw", False),
         times=getattr(options, "times", False),
         slow=getattr(options, "all", False),

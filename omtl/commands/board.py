@@ -7,8 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omtl.commands._board import add_board_options, board_of
-from omtl.commands._options import add_flags, parallel_of, tell_written
-from omtl.util.errors import UserError
+from omtl.commands._options import (
+    PARALLEL,
+    add_flags,
+    names_in,
+    parallel_of,
+    refuse_ignored,
+    tell_written,
+)
 from omtl.util.screen import say
 from omtl.util.status import DONE, FAILED
 
@@ -46,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     _refuse_ignored(options)
     if options.verify is not None:
         return _verify(options.verify)
-    board = board_of(options, options.learners)
+    board = board_of(options, names_in(options.learners))
     try:
         made = from_results(board) if options.from_results else make(board, parallel_of(options))
     except Planned as plan:
@@ -63,14 +69,13 @@ def run(options: argparse.Namespace) -> int:
 def _refuse_ignored(options: argparse.Namespace) -> None:
     """Report options that have no effect together with ``--from-results`` or ``--verify``."""
     if options.from_results:
-        does, ignored = "--from-results only ranks and prints what results/board holds", ["verify"]
+        why, ignored = "--from-results only ranks and prints what results/board holds", ["verify"]
     elif options.verify is not None:
-        does, ignored = "--verify only replays a submission", ["learners", "data"]
+        why, ignored = "--verify only replays a submission", ["learners", "data", "seed"]
     else:
         return
-    for name in (*ignored, "to", "board", "repeats", "dry_run", "times"):
-        if getattr(options, name) not in (None, False, "default"):
-            raise UserError(f"{does}; leave --{name.replace('_', '-')} out")
+    ignored += ["to", "board", "repeats", "dry_run", "times", *PARALLEL]
+    refuse_ignored(options, add_options, why, *ignored)
 
 
 def _print(made: Made) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from omtl.commands._options import add_flags, add_run_options, print_json, request_of
+from omtl.commands._options import add_flags, add_request_options, print_json, request_of
 
 HELP = "show a cell's verdict and diagnosis, and where our number comes from"
 EXAMPLES = (
@@ -17,11 +17,11 @@ EXAMPLES = (
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the cell and how to compute it."""
+    """Add the cell and the run of its table."""
     command.add_argument("table", metavar="TABLE")
     command.add_argument("cell", metavar="CELL", nargs="?", help="default: list the cells' names")
     add_flags(command, full="add configs, seeds, hashes of data and code, and machines")
-    add_run_options(command)
+    add_request_options(command)
     add_flags(command, "one-draw", "json")
 
 

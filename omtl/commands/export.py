@@ -7,7 +7,14 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from omtl.commands._options import add_flags, add_run_options, request_of, tell_written
+from omtl.commands._options import (
+    REQUEST,
+    add_flags,
+    add_request_options,
+    refuse_ignored,
+    request_of,
+    tell_written,
+)
 
 if TYPE_CHECKING:
     from omtl.tables.request import Request
@@ -38,13 +45,15 @@ def add_options(command: argparse.ArgumentParser) -> None:
         bibtex="only print the citations for a run with these overrides (as for omtl run)",
         ro_crate="also write ro-crate-metadata.json, which describes each file",
     )
-    add_run_options(command)
+    add_request_options(command)
     add_flags(command, "one-draw")
 
 
 def run(options: argparse.Namespace) -> None:
     """Write files from the store or the kept results, or print a run's citations."""
     if options.bibtex:
+        why = "--bibtex only prints citations"
+        refuse_ignored(options, add_options, why, "to", "ro_crate", *REQUEST, "one_draw")
         from omtl.experiment.citations import bibtex
         from omtl.experiment.composition import composed
 
@@ -53,9 +62,13 @@ def run(options: argparse.Namespace) -> None:
         papers = [paper] if paper else []
         print(bibtex([config["algorithm"]], [config["dataset"]], papers), end="")
         return
+    from omtl.datasets import names
     from omtl.reproduction.export import export
     from omtl.reproduction.ro_crate import write_crate
 
+    if set(options.what) <= {*names()}:
+        why = "a data set is exported as its config has it"
+        refuse_ignored(options, add_options, why, *REQUEST, "one_draw")
     request = request_of(options)
     exported = {}
     for name in options.what:
@@ -64,10 +77,10 @@ def run(options: argparse.Namespace) -> None:
         tell_written(done.paths)
         exported[str(done)] = done.paths
     if options.ro_crate:
-        tell_written([write_crate(options.to, exported, _command_of(options.what, request))])
+        tell_written([write_crate(options.to, exported, command_of(options.what, request))])
 
 
-def _command_of(what: list[str], request: Request) -> str:
+def command_of(what: list[str], request: Request) -> str:
     """Return the command line that exports the same again."""
     given = {"repeats": request.repeats, "seed": request.seed, "selection": request.selection}
     words = ["omtl", "export", *what, "--reading", request.reading]

@@ -5,7 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from omtl.commands._options import add_flags, add_run_options, request_of
+from omtl.commands._options import (
+    REQUEST,
+    add_flags,
+    add_request_options,
+    refuse_ignored,
+    request_of,
+)
 
 HELP = "write finished units to an archive that others can pull"
 EXAMPLES = ("push units.omtl", "push dom.omtl dom-table1 --reading as_written")
@@ -20,7 +26,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         metavar="TABLE",
         help="tables whose units to write; default: all units of the current code",
     )
-    add_run_options(command)
+    add_request_options(command)
     add_flags(command, "one-draw")
 
 
@@ -31,7 +37,10 @@ def run(options: argparse.Namespace) -> None:
     from omtl.tables.plan import describe
 
     units = None
-    if options.tables:
+    if not options.tables:
+        why = "without a table, all units are written"
+        refuse_ignored(options, add_options, why, *REQUEST, "one_draw")
+    else:
         request = request_of(options)
         units = [
             unit

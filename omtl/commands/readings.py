@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 
 from omtl.commands._options import (
+    PARALLEL,
     add_flags,
     add_parallel_options,
     natural,
     parallel_of,
     positive,
+    refuse_ignored,
     tell_written,
 )
 from omtl.experiment.naming import LITERAL, READINGS
@@ -62,6 +64,9 @@ def run(options: argparse.Namespace) -> None:
     from omtl.tables.request import Request
 
     if options.page or options.luck:
+        ignored = ["draws", "begin", "only", "keep", "repeats", *PARALLEL]
+        ignored += [] if options.luck else ["seed"]
+        refuse_ignored(options, add_options, "--page and --luck search nothing", *ignored)
         pages = search_readings.write_page(options.table) if options.page else []
         tell_written([*pages, *([write_luck(options.table, options.seed)] if options.luck else [])])
         return

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from omtl.commands._options import add_flags
+from omtl.util.errors import UserError
 
 HELP = "run one experiment, or a sweep"
 EXAMPLES = (
@@ -53,8 +55,19 @@ def run(options: argparse.Namespace) -> int:
     if options.config_dir is not None:
         user_folder.use(options.config_dir)
     given = vars(options)
+    _refuse(given)
     flags = ("multirun", "resolve", "hydra_help", "shell_completion")
     words = [f"--{name.replace('_', '-')}" for name in flags if given[name]]
     for name in ("cfg", "package", "info"):
         words += [f"--{name}", given[name]] if given[name] is not None else []
     return main([*words, *options.overrides])
+
+
+def _refuse(given: dict[str, Any]) -> None:
+    """Report options that do not go together, which Hydra ignores or fails at."""
+    does = [name for name in ("multirun", "cfg", "info", "shell_completion") if given[name]]
+    if len(does) > 1:
+        raise UserError(f"--{does[0]} and --{does[1].replace('_', '-')} exclude each other")
+    for name in ("resolve", "package"):
+        if given[name] and not given["cfg"]:
+            raise UserError(f"--{name} is about what --cfg prints; add --cfg job")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_run_options, request_of, tell_written
+from omtl.commands._options import add_request_options, request_of, tell_written
 
 HELP = "test a table's claims with correction for multiple comparisons, and rank its algorithms"
 EXAMPLES = ("statistics aklo-table1",)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the table or figure and how to run it."""
+    """Add the table or figure and its run."""
     command.add_argument("table", metavar="TABLE")
-    add_run_options(command)
+    add_request_options(command)
 
 
 def run(options: argparse.Namespace) -> None:

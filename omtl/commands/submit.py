@@ -26,6 +26,6 @@ def run(options: argparse.Namespace) -> None:
     from omtl.reproduction.submission import submit, write
     from omtl.util.paths import RESULTS
 
-    content = submit(board_of(options, options.learner), parallel_of(options))
+    content = submit(board_of(options, (options.learner,)), parallel_of(options))
     print("\n".join(content["verification"]))
     tell_written([write(content, options.to or RESULTS / "board" / "submissions")])

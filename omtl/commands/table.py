@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_flags, add_run_options, request_of, tell_written
+from omtl.commands._options import (
+    add_flags,
+    add_run_options,
+    refuse_ignored,
+    request_of,
+    tell_written,
+)
 from omtl.util.screen import say
 from omtl.util.status import DONE, FAILED
 
@@ -36,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
     from omtl.reproduction.reproduce import reproduce_table
     from omtl.tables.committed import seconds_a_unit
 
+    if options.cell is not None:
+        refuse_ignored(options, add_options, "--cell writes no files", "times")
     request, console = request_of(options), Console()
     try:
         if options.cell is not None:

@@ -81,6 +81,36 @@ def test_unknown_arguments_name_their_command(capsys: pytest.CaptureFixture[str]
         assert told in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "ignored"),
+    [
+        ("board --from-results --jobs 2", "--jobs"),
+        ("board --verify mine.json --seed 3", "--seed"),
+        ("export landmine --seed 3", "--seed"),
+        ("export --bibtex algorithm=coml --to paper", "--to"),
+        ("push units.omtl --reading as_written", "--reading"),
+        ("readings dom-table1 --page --draws 4", "--draws"),
+        ("table dom-table1 --cell 'PA on MHC-I' --times", "--times"),
+        ("run --package algorithm algorithm=coml", "--package"),
+        ("run --resolve algorithm=coml", "--resolve"),
+        ("run --multirun --cfg job algorithm=coml", "--multirun"),
+        ("statistics dom-table1 --jobs 2", "--jobs"),
+        ("explain dom-table1 --parallel dask", "--parallel"),
+    ],
+)
+def test_options_without_an_effect_are_refused(
+    words: str, ignored: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line, before anything is done."""
+    try:
+        status = _main.main(shlex.split(words))
+    except SystemExit as left:
+        status = left.code
+    assert status == WRONG_USE
+    (line,) = capsys.readouterr().err.splitlines()
+    assert ignored in line
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_completion_knows_commands_and_names(shell: str, told) -> None:
     """Commands, tables and options of groups are in what the shell is given."""

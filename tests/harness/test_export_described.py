@@ -14,6 +14,8 @@ import pytest
 from scipy import sparse
 
 from omtl.commands import _main
+from omtl.commands._options import request_of
+from omtl.commands.export import command_of
 from omtl.datasets import DataSet
 from omtl.reproduction import croissant as croissant_module
 from omtl.reproduction.croissant import croissant
@@ -80,12 +82,9 @@ def test_a_crate_has_all_files_with_their_hashes(tmp_path: Path) -> None:
         assert by_id[name]["sha256"] == hashlib.sha256(content).hexdigest()
 
 
-@pytest.mark.usefixtures("made")
-def test_a_crate_has_the_command_that_exports_the_same(tmp_path: Path) -> None:
+def test_a_crate_has_the_command_that_exports_the_same() -> None:
     """With all options that decide what is exported."""
     more = ["--reading", "as_written", "--repeats", "2", "--seed", "1", "--selection", "prefix"]
-    words = ["export", "landmine", *more, "--one-draw"]
-    assert _main.main([*words, "--to", str(tmp_path), "--ro-crate"]) == 0
-    crate = json.loads((tmp_path / "ro-crate-metadata.json").read_text(encoding="utf-8"))
-    (action,) = (one for one in crate["@graph"] if one["@type"] == "CreateAction")
-    assert action["name"] == " ".join(["omtl", *words])
+    words = ["export", "dom-table1", *more, "--one-draw"]
+    options = _main.parse(words)
+    assert command_of(options.what, request_of(options)) == " ".join(["omtl", *words])
