@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from concurrent.futures import BrokenExecutor, Future
+from functools import lru_cache
 from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import Any
 
 from omtl.compute.engines.pool import LOOK, Ends, Function
@@ -15,6 +16,9 @@ from omtl.util.user_folder import VARIABLE
 
 IDLE = 300
 """Seconds after which idle worker processes end."""
+
+LEAVE = 10.0
+"""Seconds that idle worker processes have to end at exit."""
 
 ONE_THREAD = {
     f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
@@ -88,7 +92,7 @@ class Threads(_Local):
         super().__init__(jobs)
         self._tasks: SimpleQueue[Any] = SimpleQueue()
         for _ in range(jobs):
-            Thread(target=self._work, args=(function,), daemon=True).start()
+            threading.Thread(target=self._work, args=(function,), daemon=True).start()
 
     def _work(self, function: Function) -> None:
         while (given := self._tasks.get()) is not None:
@@ -114,13 +118,43 @@ class Threads(_Local):
             self._tasks.put(None)
 
 
+def _leave(this_process: int) -> None:
+    """Ask idle worker processes to end, and kill those that do not.
+
+    One may want a lock for ever that another one held when it was killed.
+    """
+    from joblib.externals.loky import reusable_executor
+    from joblib.externals.loky.backend.utils import kill_process_tree
+
+    executor = reusable_executor._executor
+    if executor is None or os.getpid() != this_process:  # a fork has no workers
+        return
+    workers = list(executor._processes.values())
+    executor.shutdown(wait=False)
+    until = time.monotonic() + LEAVE
+    while time.monotonic() < until:
+        statuses = {worker.exitcode for worker in workers}
+        if None not in statuses or statuses - {None, 0}:  # all have ended, or one was killed
+            break
+        time.sleep(0.01)
+    for worker in workers:
+        if worker.is_alive():
+            kill_process_tree(worker)
+
+
+@lru_cache
+def _leave_at_exit(this_process: int) -> None:
+    """Call `_leave` at exit, before loky waits for its processes: after its own registration."""
+    threading._register_atexit(_leave, this_process)  # type: ignore[attr-defined]
+
+
 class Processes(_Local):
     """Processes on this machine, through loky; they also serve the next pool, and end with this
     one.
 
     Where loky (3.6.0) would wait for ever after a process was killed, this takes its part, by names
-    that loky keeps to itself: at the end for the others, one of which may want a lock that the
-    killed one held, and in between for the rest of a result that it had begun to send.
+    that loky keeps to itself: here for the rest of a result that the process had begun to send, and
+    at exit for the other processes.
     """
 
     def __init__(self, function: Function, jobs: int) -> None:
@@ -134,16 +168,15 @@ class Processes(_Local):
             jobs,
             context=get_context("loky"),  # which does not run the user's script again
             timeout=IDLE,
-            kill_workers=True,
             initializer=end_with,
             initargs=(os.getpid(),),
             env=ONE_THREAD | {VARIABLE: os.environ.get(VARIABLE, "")},  # a new folder: new workers
         )
-        self._executor._flags.kill_workers = True  # at the end, when all of them are idle
 
     def submit(self, task: Any) -> None:
         """Accept a task."""
         future = self._executor.submit(self._function, task)
+        _leave_at_exit(os.getpid())
         self._under_way.add(future)
         future.add_done_callback(self._ended.put)
 
