@@ -41,12 +41,14 @@ class DataSet:
         The name in ``conf/dataset/``, and the display name.
     X : ndarray or csr_array of shape (n_examples, n_features)
     y : ndarray of shape (n_examples,)
-        Labels, -1 or +1.
+        Labels, -1 or +1; or targets, any numbers.
     task : ndarray of shape (n_examples,)
         The name of each example's task.
     task_names : tuple of str
     citation, licence : str
         What to cite (BibTeX), and the terms of use.
+    real : bool
+        Whether `y` are targets (regression).
     """
 
     name: str

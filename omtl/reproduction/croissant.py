@@ -55,6 +55,9 @@ COLUMNS = {
 }
 """The columns of the Parquet file: their types and descriptions."""
 
+TARGETS = ("sc:Float", "The target.")
+"""The column ``y`` of a data set of regression."""
+
 
 def croissant(name: str) -> dict[str, str | bytes]:
     """Return a data set's files by suffix: its examples, and their description.
@@ -103,7 +106,7 @@ def croissant(name: str) -> dict[str, str | bytes]:
                 "@type": "cr:RecordSet",
                 "@id": "examples",
                 "name": "examples",
-                "field": [_field(column) for column in table.column_names],
+                "field": [_field(column, data.real) for column in table.column_names],
             }
         ],
     }
@@ -112,7 +115,8 @@ def croissant(name: str) -> dict[str, str | bytes]:
 
 
 def _table(data: DataSet) -> pa.Table:
-    columns = {"task": pa.array(data.task.astype(str)), "y": pa.array(data.y.astype(np.int8))}
+    y = data.y if data.real else data.y.astype(np.int8)
+    columns = {"task": pa.array(data.task.astype(str)), "y": pa.array(y)}
     if isinstance(data.X, sparse.csr_array):
         starts = pa.array(data.X.indptr.astype(np.int32))
         columns["indices"] = pa.ListArray.from_arrays(starts, data.X.indices.astype(np.int32))
@@ -141,8 +145,8 @@ def _raw(file: RemoteFile) -> dict[str, Any]:
     }
 
 
-def _field(column: str) -> dict[str, Any]:
-    kind, description = COLUMNS[column]
+def _field(column: str, real: bool) -> dict[str, Any]:
+    kind, description = TARGETS if real and column == "y" else COLUMNS[column]
     described: dict[str, Any] = {
         "@type": "cr:Field",
         "@id": f"examples/{column}",

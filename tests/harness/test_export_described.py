@@ -57,6 +57,19 @@ def test_examples_and_their_description_agree(made: bool) -> None:
     assert [field["name"] for field in records["field"]] == table.column_names
 
 
+def test_real_targets_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were cut to whole numbers of one byte."""
+    y, task = np.array([0.25, -300.5]), np.array(["a", "b"])
+    data = DataSet("lenk", "Lenk", MADE[:2], y, task, ("a", "b"), real=True)
+    monkeypatch.setattr(croissant_module, "load", lambda _: data)
+    files = croissant("lenk")
+    assert isinstance(files["parquet"], bytes)
+    assert pq.read_table(io.BytesIO(files["parquet"]))["y"].to_pylist() == y.tolist()
+    (records,) = json.loads(files["croissant.json"])["recordSet"]
+    types = {field["name"]: field["dataType"] for field in records["field"]}
+    assert types == {"task": "sc:Text", "y": "sc:Float", "values": "sc:Float"}
+
+
 @pytest.mark.usefixtures("made")
 def test_mlcroissant_reads_the_examples(tmp_path: Path) -> None:
     mlcroissant = pytest.importorskip("mlcroissant")
