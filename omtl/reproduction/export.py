@@ -113,9 +113,10 @@ def _figure(name: str, request: Request) -> Parts:
     kept = {form: folder / f"{stem}.{form}" for form in ("svg", "csv")}
     lacking = request.is_full(description) and not all(map(request.store.has, units))
     if lacking and all(path.exists() for path in kept.values()):
-        files: Contents = {form: path.read_bytes() for form, path in kept.items()}
+        points = pd.DataFrame(numbers.drawn_rows(kept["csv"]), columns=numbers.COLUMNS)
+        files: Contents = {"svg": kept["svg"].read_bytes(), "csv": as_csv(points), "bib": bib}
         summary = f"no pdf and png, which need `omtl figure {name}` first"
-        return {**files, "bib": bib}, stem, summary, shown_path(folder)
+        return files, stem, summary, shown_path(folder)
     shown = numbers.show_figure(figure, request)
     if not any(panel.parts for panel in shown):
         raise _nothing(f"omtl figure {name}", request, description)

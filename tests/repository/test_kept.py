@@ -98,6 +98,8 @@ def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
     assert {path.suffix for path in done.paths} == {".svg", ".csv", ".bib"}
     drawn = (RESULTS / "figures" / "dom-fig2.svg").read_bytes()
     assert (tmp_path / "dom-fig2.svg").read_bytes() == drawn
+    points = pd.read_csv(tmp_path / "dom-fig2.csv")  # a row for each, as of what is computed here
+    assert {points[name].dtype.kind for name in ("x", "y", "y_std")} <= {"i", "f"}
 
 
 def test_an_installed_package_exports_the_figures_that_it_brings(
