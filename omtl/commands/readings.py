@@ -72,6 +72,8 @@ def run(options: argparse.Namespace) -> None:
         return
     n_repeats = options.repeats or search_readings.REPEATS
     full = options.keep or (n_repeats >= search_readings.REPEATS and options.seed == 0)
+    if full:
+        search_readings.readings_folder(options.table)  # refused before anything is played
     found = search_readings.search(
         options.table,
         Request(options.begin, n_repeats, options.seed, None, parallel_of(options)),
@@ -86,7 +88,7 @@ def run(options: argparse.Namespace) -> None:
         paths += search_readings.write_answers(options.table, found, options.seed)
     else:
         print(
-            "the readings in conf/ stay unchanged: "
+            "the paper's readings stay unchanged: "
             f"only a search with {search_readings.REPEATS} repeats and seed 0 changes them"
         )
     tell_written(paths)

@@ -22,7 +22,7 @@ import yaml
 
 from omtl.experiment.config import load_option, named_reading, options, questions, support_of
 from omtl.experiment.naming import READINGS
-from omtl.experiment.papers import paper_files
+from omtl.experiment.papers import paper_file, paper_files
 from omtl.tables.luck import FARTHEST, write_luck
 from omtl.tables.plan import Cell, Table, describe, plan_table
 from omtl.tables.play import play
@@ -34,9 +34,10 @@ from omtl.tables.verdict import JUDGED, TIMING
 from omtl.tables.writing import folder_for
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
-from omtl.util.paths import CONF, RESULTS
+from omtl.util.paths import CHECKOUT, CONF, EXPERIMENTS, RESULTS
 from omtl.util.result_files import as_csv, read_csv, write_all
 from omtl.util.seeds import generator
+from omtl.util.user_folder import own_folder
 
 SEARCHES = {reading: taken for reading, taken in READINGS.items() if taken}
 """The readings that are searched for, with the support of the answers that they may take."""
@@ -234,12 +235,31 @@ def write_record(table: str, found: Searched, full: bool) -> list[Path]:
     return write_all(folder, parts)
 
 
+def readings_folder(table: str) -> Path:
+    """Return the folder of a paper's readings: in ``conf/``, or in your own folder for your paper.
+
+    Raises
+    ------
+    UserError
+        If it is in the installed package, whose results are of its readings.
+    """
+    paper, mine = describe("table", table).paper, own_folder()
+    if mine is not None and not paper_file(paper, "").resolve().is_relative_to(EXPERIMENTS):
+        return mine / "reading" / paper
+    if CHECKOUT is None:
+        raise UserError(
+            f"the readings of {paper} are part of the installed package; search with fewer than "
+            f"{REPEATS} repeats, which changes no reading, or in a checkout"
+        )
+    return CONF / "reading" / paper
+
+
 def write_answers(table: str, found: Searched, seed: int) -> list[Path]:
     """Write a search's answers as the paper's readings, and what is told of its record."""
-    paper = describe("table", table).paper
+    paper, folder = describe("table", table).paper, readings_folder(table)
     paths = []
     for reading, answers in found.answers.items():
-        path = CONF / "reading" / paper / f"{reading}.yaml"
+        path = folder / f"{reading}.yaml"
         every = {**answers, **answers_of_other_tables(paper, table, reading)}
         config = {"name": reading, "paper": paper, "answers": every}
         head = (

@@ -14,13 +14,16 @@ import pytest
 import yaml
 
 from omtl.commands import readings as command
+from omtl.experiment import new_files
 from omtl.experiment.config import named_reading
 from omtl.reproduction import search_readings
 from omtl.reproduction.search_readings import Trial
 from omtl.tables import luck, writing
 from omtl.tables.plan import plan_table
 from omtl.tables.request import Request
+from omtl.util import user_folder
 from omtl.util.errors import UserError
+from omtl.util.paths import CONF
 
 TABLE = "dom-table1"
 
@@ -128,7 +131,7 @@ def test_only_a_full_search_writes_the_readings(
     )
     for words in (["--repeats", "2"], ["--seed", "1"]):
         command.run(asked(*words))
-        assert "the readings in conf/ stay unchanged" in capsys.readouterr().out
+        assert "the paper's readings stay unchanged" in capsys.readouterr().out
         assert not conf.exists()
         assert not (tmp_path / "results" / "readings").exists()
         assert (tmp_path / "results" / "partial" / "readings" / f"{TABLE}.cells.csv").exists()
@@ -136,6 +139,20 @@ def test_only_a_full_search_writes_the_readings(
     kept = {path.stem: yaml.safe_load(path.read_text())["answers"] for path in conf.iterdir()}
     assert kept == searched().answers
     assert (tmp_path / "results" / "readings" / f"{TABLE}.luck.csv").exists()
+
+
+def test_readings_are_written_where_their_paper_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not in conf/ those of one's own, which would then be there twice; none in a package."""
+    monkeypatch.setenv(user_folder.VARIABLE, str(tmp_path))
+    new_files.make("paper", "toy", tmp_path)
+    assert search_readings.readings_folder("toy-table1") == tmp_path / "reading" / "toy"
+    assert search_readings.readings_folder(TABLE) == CONF / "reading" / "dom"
+    monkeypatch.setattr(search_readings, "CHECKOUT", None)
+    assert search_readings.readings_folder("toy-table1") == tmp_path / "reading" / "toy"
+    with pytest.raises(UserError, match="readings of dom are part of the installed package"):
+        search_readings.readings_folder(TABLE)
 
 
 ROWS = [f"row {number}" for number in range(8)]
