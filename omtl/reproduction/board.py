@@ -89,8 +89,12 @@ def _submitted(board: Board) -> list[dict[str, Any]]:
     """Return the submissions to the board, where all learners compete."""
     if board.asked.learners:
         return []
-    found = submissions(results_to_read() / "board" / "submissions")
-    return [one for one in found if one["board"] == board.asked.board]
+    part = "board/submissions"
+    return _of_board(board, results_to_read(part) / part)
+
+
+def _of_board(board: Board, folder: Path) -> list[dict[str, Any]]:
+    return [one for one in submissions(folder) if one["board"] == board.asked.board]
 
 
 def _ranked(found: pd.DataFrame, board: Board) -> pd.DataFrame:
@@ -115,10 +119,10 @@ def from_results(board: Board, results: Path | None = None) -> Made:
     UserError
         If there is no board, or it has none of these.
     """
-    folder = (results or results_to_read()) / "board"
+    folder = (results or results_to_read("board/cells.csv")) / "board"
     if not (folder / "cells.csv").is_file():
         raise UserError(f"{folder} has no board; run `omtl board` first")
-    found, notes = joined(read(folder / "cells.csv"), submissions(folder / "submissions"))
+    found, notes = joined(read(folder / "cells.csv"), _of_board(board, folder / "submissions"))
     tables = [found, *(pd.read_csv(folder / name) for name in ("times.csv", "data.csv"))]
     for column, asked in (("algorithm", board.asked.learners), ("dataset", board.asked.data)):
         for name in asked:

@@ -109,7 +109,7 @@ def _figure(name: str, request: Request) -> Parts:
     units = figure.units(request.seed, request.n_repeats(description))
     experiments = [Experiment(u.algorithm, u.dataset, u.protocol, u.network) for u in units]
     bib = _bib(description.paper, experiments)
-    folder = results_to_read() / "figures"
+    folder = results_to_read("figures") / "figures"
     kept = {form: folder / f"{stem}.{form}" for form in ("svg", "csv")}
     lacking = request.is_full(description) and not all(map(request.store.has, units))
     if lacking and all(path.exists() for path in kept.values()):

@@ -21,6 +21,7 @@ from omtl.experiment.config import load_option, option_files, text_of
 from omtl.experiment.host import host
 from omtl.experiment.loading import load_prepared
 from omtl.experiment.unit import compute
+from omtl.tables.layout import plural
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
@@ -195,10 +196,12 @@ def joined(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return cells with those of submissions that are comparable, and a note on each other one.
 
-    An entry counts if all its cells were played on the very streams of the board.
+    An entry counts if all its cells were played on the very streams of the board, and in as many
+    repeats: battles are of the repeats that all have.
     """
     there = found[found["stream"] != ""]
     streams = dict(zip(there["dataset"], there["stream"], strict=True))
+    n_repeats = max(map(_n_repeats, there["values"]), default=0)
     parts, notes = [found], []
     for content in handed_in:
         rows = as_cells(content["cells"])
@@ -213,6 +216,15 @@ def joined(
                 f"{content['learner']} (submitted) is left out: {len(stale)} of its {len(rows)} "
                 "streams have changed since"
             )
+        elif any(0 < _n_repeats(values) < n_repeats for values in rows["values"]):
+            notes.append(
+                f"{content['learner']} (submitted) is left out: it has fewer than the board's "
+                f"{plural(n_repeats, 'repeat')}"
+            )
         else:
             parts.append(rows.assign(label=rows["label"] + " (submitted)"))
     return pd.concat(parts, ignore_index=True), notes
+
+
+def _n_repeats(values: str) -> int:
+    return len(values.split())

@@ -39,12 +39,12 @@ RESULTS = ROOT / "results"
 """The folder to which results are written."""
 
 
-def results_to_read() -> Path:
+def results_to_read(part: str = "reproduced") -> Path:
     """Return the folder from which commands read results.
 
-    These are the results written here or, if there are none, those of the package.
+    These are the results written here or, if they have no such part, those of the package.
     """
-    return RESULTS if (RESULTS / "reproduced").is_dir() else SHIPPED / "results"
+    return RESULTS if (RESULTS / part).exists() else SHIPPED / "results"
 
 
 def kept() -> Path:

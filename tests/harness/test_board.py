@@ -22,8 +22,10 @@ from omtl.evidence.board_text import decided
 from omtl.evidence.comparisons import LEVEL, Comparison
 from omtl.experiment.config import load_option, options
 from omtl.measures.correction import holm
-from omtl.reproduction.board import make, write
-from omtl.reproduction.submission import joined, replayed, submissions, submit, verify
+from omtl.reproduction.board import from_results, make, write
+from omtl.reproduction.submission import digest, joined, replayed, submissions, submit, verify
+from omtl.reproduction.submission import write as write_entry
+from omtl.util import paths
 from omtl.util.paths import ROOT
 
 RNG = np.random.default_rng(0)
@@ -222,7 +224,11 @@ def test_what_is_outdated_is_not_mixed(played: tuple[Board, Store]) -> None:
     both, notes = joined(cells, [content])
     assert "Mine (submitted)" in set(both["label"])
     assert not notes
-    content["cells"][0]["stream"] = "other"
+    whole = content["cells"][0]["values"]
+    content["cells"][0]["values"] = whole.split()[0]
+    both, notes = joined(cells, [content])
+    assert notes == ["mine (submitted) is left out: it has fewer than the board's 2 repeats"]
+    content["cells"][0] |= {"values": whole, "stream": "other"}
     both, notes = joined(cells, [content])
     assert "mine" not in set(both["algorithm"])
     assert notes == ["mine (submitted) is left out: 1 of its 2 streams have changed since"]
@@ -274,6 +280,23 @@ def test_mistakes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
             assert f"leave {more[0]} out" in capsys.readouterr().err
     assert main(["board", "--verify", "mine.json", "--learners", "pa"]) == 2
     assert "leave --learners out" in capsys.readouterr().err
+
+
+def test_a_board_is_read_where_it_was_written(
+    played: tuple[Board, Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here, also where no table was; and an entry counts on the board for which it was written."""
+    board, store = played
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    write(make(board, SERIAL, store), tmp_path / "board")
+    content = submit(Board(Asked(learners=("coml",), data=SMALL.data, repeats=2)), SERIAL, store)
+    for name, on in (("one", "default"), ("two", "other")):
+        entry = {**content, "learner": name, "board": on}
+        for cell in entry["cells"]:
+            cell["algorithm"] = name
+        write_entry({**entry, "sha256": digest(entry)}, tmp_path / "board" / "submissions")
+    ranked = from_results(Board(Asked())).ranking
+    assert {*ranked["algorithm"]} == {*SMALL.learners, "one"}
 
 
 def test_only_the_default_board_is_kept() -> None:
