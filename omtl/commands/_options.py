@@ -71,7 +71,12 @@ def add_request_options(command: argparse.ArgumentParser) -> None:
         default=CLOSEST,
         help=f"{', '.join(READINGS)}, or a name in conf/reading; default: {CLOSEST}",
     )
-    command.add_argument("--repeats", type=positive, help="default: as many as published")
+    command.add_argument(
+        "--repeats",
+        type=positive,
+        help="the paper's repeats, for each of which some tables play several; "
+        "default: as many as published",
+    )
     command.add_argument("--seed", type=natural, default=0, help="default: 0")
     command.add_argument("--selection", help="default: the table's own")
 

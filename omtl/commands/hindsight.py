@@ -12,7 +12,12 @@ EXAMPLES = ("hindsight", "hindsight --repeats 5")
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the number of repeats."""
-    command.add_argument("--repeats", type=positive, help="default: as many as published")
+    command.add_argument(
+        "--repeats",
+        type=positive,
+        help="the papers' repeats, for each of which some tables play several; "
+        "default: as many as published",
+    )
 
 
 def run(options: argparse.Namespace) -> None:

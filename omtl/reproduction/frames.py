@@ -84,7 +84,8 @@ def table(
         A standard one (`omtl.experiment.naming.READINGS`), by default the one closest to the
         published numbers, or another reading of the paper.
     repeats : int, optional
-        The number of repeats; as many as published by default.
+        The number of the paper's repeats, for each of which some tables play several; as many as
+        published by default.
     seed : int
     selection : str, optional
         A selection rule; the table's own by default.

@@ -102,12 +102,9 @@ def lay_out(table: Table, scored: Sequence[Scored], request: Request) -> Layout:
         for data, task, metric in heads
     )
     selection = request.rule(table.description)
-    plays = request.n_repeats(table.description) * max(s.cell.experiment.plays for s in scored)
-    drawn = any(s.cell.experiment.drawn for s in scored)
     subtitle = (
         f"reading {table.reading['name']}, selection {selection}, "
-        f"{plural(plays, 'repeat')}{' (synthetic data: one draw each)' if drawn else ''}, "
-        f"seed {request.seed}; {counts(scored)}"
+        f"{_repeats(table, scored, request)}, seed {request.seed}; {counts(scored)}"
     )
     here = {s.cell.place for s in scored}
     odd = {place: found for place, found in suspects(table.id).items() if place in here}
@@ -122,6 +119,18 @@ def lay_out(table: Table, scored: Sequence[Scored], request: Request) -> Layout:
     ]
     lines = tuple(_lines(table, scored, heads))
     return Layout(table.description, subtitle, shown, lines, tuple(notes), odd)
+
+
+def _repeats(table: Table, scored: Sequence[Scored], request: Request) -> str:
+    """Return how many repeats were played, and how they differ from the paper's, as text."""
+    plays = max(s.cell.experiment.plays for s in scored)
+    drawn = any(s.cell.experiment.drawn for s in scored)
+    apart = [
+        *([f"{plays} for each of the paper's"] if plays > 1 else []),
+        *(["synthetic data: one draw each"] if drawn else []),
+    ]
+    text = plural(plays * request.n_repeats(table.description), "repeat")
+    return f"{text} ({'; '.join(apart)})" if apart else text
 
 
 def _lines(

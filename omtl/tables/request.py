@@ -30,7 +30,8 @@ class Request:
     reading : str
         The reading's name.
     repeats : int or None
-        Number of repeats; None for as many as published.
+        Number of the paper's repeats, for each of which some tables play several; None for as
+        many as published.
     seed : int
     selection : str or None
         The selection rule's name; None for the table's own.

@@ -131,6 +131,17 @@ def test_a_cell_alone_is_under_its_own_heading(filled: Store) -> None:
     assert layout.subtitle.endswith("; no cell of the paper")
 
 
+def test_the_header_says_how_many_plays_the_papers_repeats_have(filled: Store) -> None:
+    """Where a table plays several for each, both counts are named."""
+    table, request = small_table(), Request(repeats=2, selection="oracle", store=filled)
+    scored = score_table(table, request)
+    assert ", 2 repeats (synthetic data" in lay_out(table, scored, request).subtitle
+    cells = [replace(s.cell, experiment=replace(s.cell.experiment, plays=3)) for s in scored]
+    many = [replace(s, cell=cell) for s, cell in zip(scored, cells, strict=True)]
+    said = ", 6 repeats (3 for each of the paper's; synthetic data"
+    assert said in lay_out(table, many, request).subtitle
+
+
 def result_of(**arrays: Any) -> Result:
     """Return a result of two points, two tasks and two checkpoints."""
     shared = {
