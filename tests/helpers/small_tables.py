@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from described import a_figure, a_table
 from miniature import SMALL_WALK, changed, small
 
+from omtl.compute import parallel_jobs
+from omtl.compute.store import Store
 from omtl.experiment.experiment import Experiment
 from omtl.tables.plan import Cell, Table, plan_table
 
@@ -21,6 +24,18 @@ def small_table() -> Table:
     for cell in cells:
         cell.experiment.dataset["options"].update(SMALL_WALK)
     return Table(table.description, table.reading, cells)
+
+
+SERIAL = {"backend": "sequential", "jobs": 1}
+"""One play after another, in this process."""
+
+
+def filled_store(table: Table, folder: Path, repeats: int) -> Store:
+    """Return a store in a folder with all units of a table's first repeats."""
+    store = Store(folder)
+    outcome = parallel_jobs.run(table.units(0, repeats), store, SERIAL, quiet=True)
+    assert not outcome.failed
+    return store
 
 
 SEARCH: dict[str, Any] = {
