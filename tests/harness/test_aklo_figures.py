@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from described import a_line, a_panel
+from miniature import SERIAL
 
 from omtl.compute.store import Store
 from omtl.data.examples import examples_of
@@ -28,7 +29,6 @@ from omtl.util.errors import UserError
 
 READING = named_reading("aklo", "as_written")
 RULE = {"rule": "oracle"}
-SERIAL = {"backend": "sequential", "jobs": 1}
 GRID: dict[str, list[float]] = {"lam": [0.001, 1.0, 30.0]}
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from miniature import small
+from miniature import SERIAL, small
 
 from omtl.compute import parallel_jobs
 from omtl.compute.store import Store
@@ -121,7 +121,7 @@ def test_what_misbehaves_ends_in_a_sentence_and_leaves_the_others_alone(
 def test_learners_of_ones_own_are_played_apart_without_limits(mine: Path, store: Store) -> None:
     """One that dies does not take the run with it; nothing that it changes is seen by others."""
     units = [unit_of(mine.stem, "dies"), unit_of(mine.stem, "well")]
-    outcome = parallel_jobs.run(units, store, {"backend": "sequential", "jobs": 1}, quiet=True)
+    outcome = parallel_jobs.run(units, store, SERIAL, quiet=True)
     assert SAYS["dies"] in outcome.failed[units[0].key].reason
     assert outcome.computed == 1
     assert all(not name.startswith(f"{os.getpid()}:") for name in outcome.loads)
@@ -158,7 +158,7 @@ def test_a_learner_that_diverges_in_one_repeat_is_told(mine: Path, store: Store)
 
     _code_of.cache_clear()
     units = [unit_of(mine.stem, "turns", repeat) for repeat in range(5)]
-    parallel_jobs.run(units, store, {"backend": "sequential", "jobs": 1}, quiet=True)
+    parallel_jobs.run(units, store, SERIAL, quiet=True)
     diverged = [int(result.arrays["diverged"].sum()) for u in units if (result := store.load(u))]
     assert len(diverged) == 5
     assert diverged[3] > 0

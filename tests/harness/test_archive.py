@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from miniature import small
+from miniature import SERIAL, small
 
 from omtl.commands._main import main
 from omtl.compute import parallel_jobs, worker
@@ -18,8 +18,6 @@ from omtl.experiment.unit import Unit
 from omtl.reproduction.verify import SIGNED, Check, append, refuse_name, signature
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
-
-SERIAL = {"backend": "sequential", "jobs": 1}
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from miniature import SERIAL
 from scipy.optimize import minimize
 
 from omtl.commands._main import main
@@ -29,7 +30,6 @@ from omtl.util import paths
 from omtl.util.paths import ROOT
 
 RNG = np.random.default_rng(0)
-SERIAL = {"backend": "sequential", "jobs": 1}
 SMALL = Asked(learners=("pa", "pm", "dom1"), data=("opposed_tasks", "joining_tasks"), repeats=2)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from described import a_figure, a_line
+from miniature import SERIAL
 from small_tables import TINY, Small
 
 from data_fetchers.fetch import DataMissing
@@ -36,7 +37,6 @@ from omtl.tables.request import Request
 from omtl.theory import comparators, dom
 from omtl.util.errors import UserError
 
-SERIAL = {"backend": "sequential", "jobs": 1}
 READING: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
 
 

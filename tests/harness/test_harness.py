@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from miniature import small
-from small_tables import small_table
+from miniature import SERIAL, small
+from small_tables import filled_store, small_table
 
 from omtl.compute import parallel_jobs, worker
 from omtl.compute.store import Store
@@ -26,7 +26,7 @@ from omtl.tables.scoring import frame, score_table, values_of
 from omtl.util.errors import UserError
 
 BACKENDS = [
-    {"backend": "sequential", "jobs": 1},
+    SERIAL,
     {"backend": "threading", "jobs": 2},
     {"backend": "loky", "jobs": 2},
 ]
@@ -34,9 +34,7 @@ BACKENDS = [
 
 def rows_of(table: Table, folder: Path, parallel: dict, n_repeats: int = 3) -> str:
     """Return a table's csv, computed into a store of its own."""
-    store = Store(folder)
-    outcome = parallel_jobs.run(table.units(0, n_repeats), store, parallel, quiet=True)
-    assert not outcome.failed
+    store = filled_store(table, folder, n_repeats, parallel)
     return frame(
         table, score_table(table, Request(repeats=n_repeats, store=store)), "oracle"
     ).to_csv()

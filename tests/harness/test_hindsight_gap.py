@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from described import a_table
+from miniature import SERIAL
 from rich.console import Console
-from small_tables import SEARCH, SERIAL, filled_store, small_table, table_of
+from small_tables import SEARCH, filled_store, small_table, table_of
 
 from omtl.compute.store import Loaded, Store
 from omtl.evidence import hindsight_gap

@@ -1,4 +1,4 @@
-"""The lines, headings and notes of a table, and ours in it, which are compared with nothing."""
+"""How a table is laid out: its lines, headings and notes, with our baselines set apart."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from miniature import small
+from miniature import SERIAL, small
 
 from omtl.compute import memory
 from omtl.compute.memory import peak_mib
@@ -18,7 +18,6 @@ from omtl.compute.store import Store
 from omtl.experiment.unit import Unit, compute
 from omtl.tables.writing import computed_by
 
-SERIAL = {"backend": "sequential", "jobs": 1}
 SIZES = {"n_tasks": 10, "n_examples": 200, "n_features": 300}
 DATA_BYTES = 8 * 10 * 200 * 300
 

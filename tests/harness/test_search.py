@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from miniature import SERIAL
 from small_tables import SEARCH, table_of
 
 from omtl.compute import worker
@@ -19,7 +20,6 @@ from omtl.tables.scoring import score_table
 from omtl.tables.search_cost import COST, cost_of
 from omtl.util.errors import UserError
 
-SERIAL = {"backend": "sequential", "jobs": 1}
 RULE = {"rule": "oracle"}
 
 

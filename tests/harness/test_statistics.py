@@ -11,7 +11,7 @@ import pytest
 from described import a_claim
 from hypothesis import given
 from hypothesis import strategies as st
-from miniature import small
+from miniature import SERIAL, small
 from scipy import stats
 from small_tables import TINY, Small
 
@@ -308,8 +308,7 @@ def test_statistics_of_a_figure(
     claim = a_claim(part, figure="tiny")
     monkeypatch.setattr(claims, "claims_of", lambda _paper: [claim])
     reading = {"name": "as_written", "paper": None, "answers": {}}
-    parallel = {"backend": "sequential", "jobs": 1}
-    asked = Request(repeats=3, parallel=parallel, store=store)
+    asked = Request(repeats=3, parallel=SERIAL, store=store)
     with pytest.raises(UserError, match="omtl figure tiny"):
         make_statistics("tiny", reading, asked, tmp_path)
     *_, of_claims = make_figure("tiny", reading, asked, tmp_path).paths

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from miniature import small
+from miniature import SERIAL, small
 
 from omtl.compute import parallel_jobs
 from omtl.compute.segments import HEADER, scan
@@ -24,8 +24,6 @@ from omtl.compute.store import Store
 from omtl.experiment.unit import Result, compute
 from omtl.util.errors import WriteError
 from omtl.util.paths import ROOT
-
-SERIAL = {"backend": "sequential", "jobs": 1}
 
 
 def test_a_result_comes_back_as_it_was(store: Store) -> None:

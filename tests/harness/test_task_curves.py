@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from described import a_figure, a_line, a_panel, a_table
-from miniature import SMALL_WALK, small
+from miniature import SERIAL, SMALL_WALK, small
 
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option
@@ -24,7 +24,6 @@ from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
 RULE = {"rule": "oracle"}
-SERIAL = {"backend": "sequential", "jobs": 1}
 
 
 def by_task(algorithm: str) -> Experiment:

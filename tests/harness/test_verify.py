@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from miniature import SERIAL
 from small_tables import small_table
 
 from data_fetchers.fetch import DataMissing
@@ -33,7 +34,6 @@ from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
 from omtl.util.status import WRONG_USE
 
-SERIAL = {"backend": "sequential", "jobs": 1}
 DOM = ["dom-table1"]
 
 

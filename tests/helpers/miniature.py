@@ -8,6 +8,9 @@ from typing import Any
 from omtl.experiment.config import load_option, named_reading
 from omtl.experiment.experiment import Experiment, Names
 
+SERIAL = {"backend": "sequential", "jobs": 1}
+"""One play after another, in this process."""
+
 SMALL_WALK = {"n_tasks": 4, "n_examples": 30, "n_features": 12}
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from described import a_figure, a_table
-from miniature import SMALL_WALK, changed, small
+from miniature import SERIAL, SMALL_WALK, changed, small
 
 from omtl.compute import parallel_jobs
 from omtl.compute.store import Store
@@ -26,14 +27,12 @@ def small_table() -> Table:
     return Table(table.description, table.reading, cells)
 
 
-SERIAL = {"backend": "sequential", "jobs": 1}
-"""One play after another, in this process."""
-
-
-def filled_store(table: Table, folder: Path, repeats: int) -> Store:
+def filled_store(
+    table: Table, folder: Path, repeats: int, parallel: Mapping[str, Any] = SERIAL
+) -> Store:
     """Return a store in a folder with all units of a table's first repeats."""
     store = Store(folder)
-    outcome = parallel_jobs.run(table.units(0, repeats), store, SERIAL, quiet=True)
+    outcome = parallel_jobs.run(table.units(0, repeats), store, parallel, quiet=True)
     assert not outcome.failed
     return store
 

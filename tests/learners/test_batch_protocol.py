@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from described import a_figure
-from miniature import changed
+from miniature import SERIAL, changed
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
 from omtl.compute.store import Store
@@ -34,7 +34,6 @@ from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
 READING: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
-SERIAL = {"backend": "sequential", "jobs": 1}
 BATCH = ("itl", "stl", "shamo", "smtl_t", "smtl_e")
 
 

@@ -12,7 +12,7 @@ import pytest
 from described import a_figure, a_line
 from hypothesis import given
 from hypothesis import strategies as st
-from miniature import SMALL_WALK, changed
+from miniature import SERIAL, SMALL_WALK, changed
 from profiles import thorough
 
 from omtl.compute.parallel_jobs import run
@@ -241,7 +241,7 @@ def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.M
     small = changed(lambda experiment: experiment.dataset["options"].update(SMALL_WALK))
     monkeypatch.setattr(plan, "Experiment", small)
     planned = plan.plan_figure("tiny", {"name": "as_written", "paper": None, "answers": {}})
-    run(planned.units(0, 2), store, {"backend": "sequential", "jobs": 1}, quiet=True)
+    run(planned.units(0, 2), store, SERIAL, quiet=True)
     proved, unproved = show_figure(planned, Request(repeats=2, store=store))[0].axes
     assert (proved.warning, unproved.warning) == ("", "nothing is proved")
     by_label = {line.label: line.mean for line in proved.lines}
@@ -254,6 +254,6 @@ def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.M
     alone = replace(DRAWN.panels[0], lines=(a_line(algorithm="pa"),))
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: replace(DRAWN, panels=(alone,)))
     wrong = plan.plan_figure("tiny", {"name": "as_written", "paper": None, "answers": {}})
-    run(wrong.units(0, 1), store, {"backend": "sequential", "jobs": 1}, quiet=True)
+    run(wrong.units(0, 1), store, SERIAL, quiet=True)
     with pytest.raises(UserError, match="has no C, alpha and margin"):
         show_figure(wrong, Request(repeats=1, store=store))

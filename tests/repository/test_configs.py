@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 from hydra import compose, initialize_config_dir
-from miniature import SMALL_WALK, small
+from miniature import SERIAL, SMALL_WALK, small
 
 from omtl.compute.parallel_jobs import run
 from omtl.compute.store import Store
@@ -212,5 +212,5 @@ def test_a_run_of_wrong_units_says_why(store: Store) -> None:
     experiment = small("ns")
     assert experiment.network is not None
     experiment.network["n_nodes"] = 3
-    outcome = run(experiment.repeats(0, 1), store, {"backend": "sequential", "jobs": 1}, quiet=True)
+    outcome = run(experiment.repeats(0, 1), store, SERIAL, quiet=True)
     assert "3 nodes for 4 tasks" in next(iter(outcome.failed.values())).reason

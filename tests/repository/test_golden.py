@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from golden_records import GOLDEN, RECORDS, Records, forms, golden_table
+from miniature import SERIAL
 
 from omtl.compute import parallel_jobs
 from omtl.compute.store import Store
@@ -43,7 +44,6 @@ TABLES = [
     for path in sorted((RESULTS / "reproduced").glob("*.csv"))
     if not path.stem.endswith((".claims", ".repeats", ".trends"))
 ]
-SERIAL = {"backend": "sequential", "jobs": 1}
 PLACE = ["dataset", "algorithm", "task", "metric"]
 QUANTITIES = ("delta", "published_se", "ours_se", "df", "low", "high", "share")
 REPRODUCED = [path for path in TABLES if not path.stem.endswith(f".{HONEST}")]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from archive_server import Reply, Server, member, remote, tar
-from miniature import small
+from miniature import SERIAL, small
 
 from data_fetchers.fetch import (
     Archive,
@@ -28,8 +28,6 @@ from omtl.learners.perceptron import Perceptron
 from omtl.util import files
 from omtl.util.errors import UserError, WriteError
 from omtl.util.files import write_whole
-
-SERIAL = {"backend": "sequential", "jobs": 1}
 
 
 def test_a_file_is_never_written_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
