@@ -35,7 +35,7 @@ TARGETS = {
     "data_fetchers/fetch.py": "test_fetch.py test_fetch_servers.py test_survivors.py",
     "omtl/util/archives.py": "test_archives.py",
     "omtl/util/files.py": "test_survivors.py test_faults.py -k 'survivors or file or lock or left'",
-    "omtl/experiment/code.py": "test_keys.py test_harness.py test_code_versions.py -k 'not loads'",
+    "omtl/util/code.py": "test_keys.py test_harness.py test_code_versions.py -k 'not loads'",
     **dict.fromkeys(
         ("omtl/compute/parallel_jobs.py", "omtl/compute/worker.py"),
         "test_store.py test_survivors.py test_faults.py "

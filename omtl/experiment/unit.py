@@ -18,13 +18,13 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from omtl.data.preparation import read_only
-from omtl.experiment.code import code_version, package_versions
 from omtl.experiment.config import FOREIGN, TARGET, grid_points
 from omtl.experiment.host import host
 from omtl.experiment.loading import files_of, load_prepared, module_of
 from omtl.kernel.not_compiled import REFUSALS, why
 from omtl.protocols.setting import Setting
 from omtl.sklearn.parameters import ANY, TABLE
+from omtl.util.code import code_version, package_versions
 from omtl.util.errors import UserError
 from omtl.util.raised import place_in_own
 from omtl.util.seeds import generator

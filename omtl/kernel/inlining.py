@@ -9,7 +9,9 @@ inlined into a loop that Python calls.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from functools import lru_cache
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -96,7 +98,7 @@ class KeptCode(FunctionCache):
 
     def _file_for(self, kinds: Any) -> IndexDataCacheFile:
         modules = sorted(_modules_of(kinds))
-        name = ".".join([self._impl.filename_base, *modules])
+        name = ".".join([self._impl.filename_base, *modules, _sources_of(kinds)])
         return IndexDataCacheFile(self._cache_path, name, self._impl.locator.get_source_stamp())
 
 
@@ -109,6 +111,31 @@ def _modules_of(kinds: Any) -> set[str]:
         if (of := _tuple_of(kind)) is not None and of.__module__.split(".")[0] != "omtl":
             modules.add(of.__module__)
     return modules
+
+
+def _ours(kinds: Any) -> set[str]:
+    """Return the modules of this package whose classes are among the types."""
+    found: set[str] = set()
+    for kind in kinds:
+        if isinstance(kind, types.BaseTuple):
+            found |= _ours(kind.types)
+        if (of := _tuple_of(kind)) is not None and of.__module__.startswith("omtl."):
+            found.add(of.__module__)
+    return found
+
+
+@lru_cache
+def _version_of(module: str) -> str:
+    """Return a hash of a module and of all that it imports from the package."""
+    from omtl.util.code import code_version
+
+    return code_version(module)
+
+
+def _sources_of(kinds: Any) -> str:
+    """Return a hash of the sources that the classes among the types are made of."""
+    versions = "".join(_version_of(module) for module in sorted(_ours(kinds)))
+    return hashlib.sha256(versions.encode()).hexdigest()[:12]
 
 
 def loop(function: Callable) -> Any:

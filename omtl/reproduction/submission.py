@@ -16,13 +16,13 @@ import pandas as pd
 
 from omtl.compute.store import Store
 from omtl.evidence.board import Asked, Board, as_cells, cells, code_of_learner, scored, stream_of
-from omtl.experiment.code import code_of
 from omtl.experiment.config import load_option, option_files, text_of
 from omtl.experiment.host import host
 from omtl.experiment.loading import load_prepared
 from omtl.experiment.unit import compute
 from omtl.tables.layout import plural
 from omtl.util import user_folder
+from omtl.util.code import code_of
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.seeds import generator

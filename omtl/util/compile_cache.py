@@ -1,8 +1,8 @@
 """The place of this package's compiled code in numba's cache.
 
 Numba checks only the file of the cached function itself: it would not notice an edited update rule
-in another file, and stale code would run. The folder is therefore named by a hash of all of the
-package's sources. Code compiled with learners from a user's own folder is stored separately,
+in another file, and stale code would run. The folder is therefore named by a hash of the sources
+that all loops share, and each file by one of the modules whose classes it was compiled for. Code compiled with learners from a user's own folder is stored separately,
 because other processes could not import those. Functions of other packages stay in numba's usual
 place.
 """
@@ -21,11 +21,20 @@ from omtl.util.paths import PACKAGE, kept
 
 KEPT_VERSIONS = 4
 
+SHARED_FOLDERS = ("data", "kernel", "util")
+"""What every loop is made of. The other sources of a loop, its learner's and its recorder's, are in
+the name of its file (`omtl.kernel.inlining.KeptCode`)."""
+
 
 def source_hash() -> str:
-    """Hash of every source file of the package and the user's own folder, by name and content."""
+    """Hash of the sources that all loops share and of the user's own folder, by name and content."""
     digest = hashlib.sha256()
-    for path in (*sorted(PACKAGE.rglob("*.py")), *user_folder.sources()):
+    inner = (
+        path
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path.relative_to(PACKAGE).parts[0] in SHARED_FOLDERS
+    )
+    for path in (*inner, *user_folder.sources()):
         name = path.relative_to(PACKAGE) if path.is_relative_to(PACKAGE) else path
         digest.update(name.as_posix().encode())
         digest.update(path.read_bytes())

@@ -154,7 +154,7 @@ def test_a_learner_that_diverges_in_one_repeat_is_told(mine: Path, store: Store)
     setting = setting_of(units[3])
     first = float(in_order(setting.source, setting.stream)[0].rows.X[0, 0])
     mine.write_text(text + f"FIRST = {first!r}\n" + late, encoding="utf-8")
-    from omtl.experiment.code import _code_of
+    from omtl.util.code import _code_of
 
     _code_of.cache_clear()
     units = [unit_of(mine.stem, "turns", repeat) for repeat in range(5)]

@@ -11,7 +11,12 @@ import pytest
 from miniature import small
 
 from omtl.compute import worker
-from omtl.experiment.code import (
+from omtl.experiment.config import FOREIGN, TARGET
+from omtl.experiment.unit import Unit, compute, new_learner, setting_of
+from omtl.kernel.not_compiled import REFUSALS
+from omtl.learners.perceptron import Perceptron
+from omtl.util import compile_cache
+from omtl.util.code import (
     PACKAGES,
     _code_of,
     _versions,
@@ -19,11 +24,6 @@ from omtl.experiment.code import (
     code_of,
     code_version,
 )
-from omtl.experiment.config import FOREIGN, TARGET
-from omtl.experiment.unit import Unit, compute, new_learner, setting_of
-from omtl.kernel.not_compiled import REFUSALS
-from omtl.learners.perceptron import Perceptron
-from omtl.util import compile_cache
 from omtl.util.errors import UserError
 
 
@@ -178,11 +178,11 @@ def test_compiled_code_is_kept_by_all_sources(
 ) -> None:
     """Those of the package and those of one's own."""
     package = tmp_path / "package"
-    package.mkdir()
+    (package / "kernel").mkdir(parents=True)
     monkeypatch.setattr(compile_cache, "PACKAGE", package)
     monkeypatch.setenv("OMTL_OWN", str(tmp_path))
     seen = {compile_cache.source_hash()}
-    for path in (package / "rules.py", tmp_path / "mine.py"):
+    for path in (package / "kernel" / "rules.py", tmp_path / "mine.py"):
         for text in ("x = 1", "x = 2"):
             path.write_text(text)
             seen.add(compile_cache.source_hash())

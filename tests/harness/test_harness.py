@@ -13,7 +13,6 @@ from small_tables import filled_store, small_table
 
 from omtl.compute import parallel_jobs, worker
 from omtl.compute.store import Store
-from omtl.experiment.code import _code_of, code_version
 from omtl.experiment.descriptions import TooSlow
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.selection import select
@@ -23,6 +22,7 @@ from omtl.tables.plan import Table
 from omtl.tables.play import play
 from omtl.tables.request import Request
 from omtl.tables.scoring import frame, score_table, values_of
+from omtl.util.code import _code_of, code_version
 from omtl.util.errors import UserError
 
 BACKENDS = [
@@ -210,7 +210,7 @@ def test_the_best_of_rivals_is_taken(store: Store) -> None:
 
 def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> None:
     """A comment or docstring keeps stored units valid; a changed line does not."""
-    monkeypatch.setattr("omtl.experiment.code.PACKAGE", tmp_path / "omtl")
+    monkeypatch.setattr("omtl.util.code.PACKAGE", tmp_path / "omtl")
     package = tmp_path / "omtl"
     package.mkdir()
 
@@ -232,7 +232,7 @@ def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> No
 def test_code_version_knows_packages(name: str, tmp_path: Path, monkeypatch) -> None:
     """A package, one's own or the project's, counts with all that it imports, however it does."""
     monkeypatch.setenv("OMTL_OWN", str(tmp_path / "own"))
-    monkeypatch.setattr("omtl.experiment.code.PACKAGE", tmp_path / "omtl")
+    monkeypatch.setattr("omtl.util.code.PACKAGE", tmp_path / "omtl")
     package = tmp_path / ("own" if name == "mine" else "") / Path(*name.split("."))
     package.mkdir(parents=True)
     seen = set()

@@ -12,7 +12,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from omtl.compute.one_thread import one_thread
-from omtl.experiment.code import code_of
+from omtl.util.code import code_of
 from omtl.util.paths import ROOT
 
 SEEN = """

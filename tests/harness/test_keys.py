@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from miniature import small
 
-from omtl.experiment import code
-from omtl.experiment.code import UNHASHED, _code_of, code_of
 from omtl.experiment.config import named_reading
 from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.unit import Unit
+from omtl.util import code
+from omtl.util.code import UNHASHED, _code_of, code_of
 from omtl.util.paths import ROOT
 
 PLAY = """

@@ -115,4 +115,4 @@ def test_code_kept_for_a_class_that_others_lack_keeps_nobody_from_theirs(tmp_pat
         assert done.returncode == 0, done.stderr
         answers.append(done.stdout)
     assert answers[0] == answers[1]
-    assert list((tmp_path / "kept").rglob("*.my_rules.nbi"))
+    assert list((tmp_path / "kept").rglob("*.my_rules.*.nbi"))

@@ -15,6 +15,7 @@ from omtl.util.paths import PACKAGE
 from omtl.util.user_folder import module_in, own_folder, own_module
 
 UNHASHED = {
+    "omtl.util.code": "how versions of code are told apart",
     "omtl.util.compile_cache": "where compiled code is kept",
     "omtl.util.errors": "how mistakes are named",
     "omtl.sklearn": "estimators, which units do not use",
