@@ -15,7 +15,7 @@ REQUEST = --reading '$(READING)' $(REPEATED) $(if $(SELECTION),--selection '$(SE
 OPTIONS = $(REQUEST) $(PARALLEL)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics hindsight verify report data bench test lint faults elastic simulation slurm mutants fuzz engines audit docs lock clean distclean
+.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics hindsight verify report data bench test lint size acceptance faults elastic simulation slurm mutants fuzz engines audit docs lock clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -63,6 +63,12 @@ lint: $(VENV)/test ## check style and types
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy
+
+size: $(VENV)/base ## print lines of code by folder beside their budgets
+	@$(PYTHON) -m scripts.size
+
+acceptance: $(VENV)/run ## hash every table and figure at two repeats, compare with scripts/acceptance.csv
+	@$(PYTHON) -m scripts.acceptance
 
 faults: $(VENV)/test ## kill runs at 200 random moments, resume them, compare the bytes
 	@$(PYTHON) -m scripts.faults

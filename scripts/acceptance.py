@@ -35,8 +35,8 @@ def asked(papers: list[str]) -> list[tuple[str, str, str]]:
         kind = "figure" if name.startswith("fig") else "table" if name.startswith("table") else ""
         if not kind or (papers and paper not in papers):
             continue
-        for reading in READINGS if kind == "table" else READINGS[:1]:
-            found.append((kind, f"{paper}-{name}", reading))
+        readings = READINGS if kind == "table" else READINGS[:1]
+        found += [(kind, f"{paper}-{name}", reading) for reading in readings]
     return found
 
 

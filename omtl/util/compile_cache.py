@@ -2,8 +2,9 @@
 
 Numba checks only the file of the cached function itself: it would not notice an edited update rule
 in another file, and stale code would run. The folder is therefore named by a hash of the sources
-that all loops share, and each file by one of the modules whose classes it was compiled for. Code compiled with learners from a user's own folder is stored separately,
-because other processes could not import those. Functions of other packages stay in numba's usual
+that all loops share, and each file by one of the modules whose classes it was compiled for. Code
+compiled with learners from a user's own folder is stored separately, because other processes could
+not import those. Functions of other packages stay in numba's usual
 place.
 """
 
@@ -27,7 +28,7 @@ the name of its file (`omtl.kernel.inlining.KeptCode`)."""
 
 
 def source_hash() -> str:
-    """Hash of the sources that all loops share and of the user's own folder, by name and content."""
+    """Hash of the sources that all loops share, and of the user's own folder."""
     digest = hashlib.sha256()
     inner = (
         path
