@@ -40,9 +40,11 @@ def asked(papers: list[str]) -> list[tuple[str, str, str]]:
     return found
 
 
-def digest(path: Path) -> str:
-    """Return the hash of a CSV file without its rows of times."""
+def digest(path: Path, reading: str) -> str:
+    """Return the hash of a CSV file's rows of a reading, without those of times."""
     rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if "reading" in rows:
+        rows = rows[rows["reading"] == reading]
     if "metric" in rows:
         rows = rows[~rows["metric"].str.contains("|".join(TIMES))]
     return hashlib.sha256(rows.to_csv(index=False).encode()).hexdigest()[:16]
@@ -58,7 +60,8 @@ def compute(kind: str, name: str, reading: str) -> list[dict[str, str]]:
         return [{"id": name, "reading": reading, "file": "", "hash": f"failed: {lines[-1]}"}]
     paths = [ROOT / path for path in written[-1].split() if path.endswith(".csv")]
     return [
-        {"id": name, "reading": reading, "file": path.name, "hash": digest(path)} for path in paths
+        {"id": name, "reading": reading, "file": path.name, "hash": digest(path, reading)}
+        for path in paths
     ]
 
 
