@@ -1,7 +1,8 @@
 """Every mistake ends with status 2 and one sentence: what is wrong, where, and what to do.
 
 The mistakes are data: ``golden/bad_input.yaml`` has for each what files of the user's own folder
-are wrong, the command or call that meets them, and the very words that are told.
+are wrong, the command or call that meets them, and a sentence. What is printed may be worded
+otherwise, but must name the same files, options and values.
 """
 
 from __future__ import annotations
@@ -226,8 +227,19 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
 
 
 def _expected(says: str) -> str:
-    """Return the words that are told, with the names that there are at present."""
+    """Return the sentence, with the names that there are at present."""
     return re.sub(r"<every (\w+)>", lambda found: ", ".join(NAMES[found[1]]()), says.strip())
+
+
+NAMED = r"'[^'\s]+'|--[a-z-]+|[\w/<>]+\.(?:csv|json|npz|parquet|py|svmlight|txt|yaml)\b"
+"""What a sentence must name: quoted values, options and files."""
+
+
+def _names_the_same(printed: str, says: str) -> None:
+    """Check that a message is one sentence that names all that the expected one names."""
+    assert "\n" not in printed
+    lacking = [each for each in re.findall(NAMED, _expected(says)) if each not in printed]
+    assert not lacking, f"{printed!r} does not name {lacking}"
 
 
 def test_there_are_many() -> None:
@@ -243,7 +255,7 @@ def test_a_command_tells_a_mistake(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """In these words, with status 2 and no result."""
+    """In one sentence, with status 2 and no result."""
     case = CASES[name]
     for variable, value in case.get("environment", {}).items():
         monkeypatch.setenv(variable, value)
@@ -255,32 +267,30 @@ def test_a_command_tells_a_mistake(
         status = int(end.code or 0)
     out, err = capsys.readouterr()
     told = err.replace(str(folder), "<own>").rstrip("\n")
-    assert told == _expected(case["says"])
-    assert "\n" not in told
+    _names_the_same(told, case["says"])
     assert status == WRONG_USE
     assert not out
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "load" in CASES[name]])
 def test_a_table_that_is_wrong_is_told(name: str, folder: Path) -> None:
-    """As a `UserError` with these words, whatever its kind."""
+    """As a `UserError`, whatever its kind."""
     case = CASES[name]
     for path, text in case.get("files", {}).items():
         _write(folder / path, text)
     with pytest.raises(UserError) as fault:
         data_fetchers.load("table_file", **case["load"])
-    assert str(fault.value).replace(str(folder), "<own>") == case["says"]
+    _names_the_same(str(fault.value).replace(str(folder), "<own>"), case["says"])
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "call" in CASES[name]])
 def test_a_call_tells_a_mistake(name: str, folder: Path) -> None:
-    """As a `UserError` with these words."""
+    """As a `UserError`."""
     case = CASES[name]
     with pytest.raises(UserError) as fault:
         CALLS[case["call"]](folder)
     told = str(fault.value).replace(str(folder.parent), "<home>")
-    assert told == _expected(case["says"])
-    assert "\n" not in told
+    _names_the_same(told, case["says"])
 
 
 def test_a_member_that_leaves_its_archive_is_not_read(folder: Path) -> None:

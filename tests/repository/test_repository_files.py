@@ -34,16 +34,6 @@ def test_it_can_be_read(path: Path) -> None:
     assert yaml.safe_load(path.read_text())
 
 
-def test_the_workflows_try_every_python_that_is_stated() -> None:
-    """On three systems."""
-    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text())["jobs"]
-    tried = jobs["tests"]["strategy"]["matrix"]
-    stated = [name.rpartition(" ")[2] for name in PROJECT["classifiers"] if ":: 3." in name]
-    assert tried["python"] == stated
-    assert len(tried["system"]) == 3
-    assert set(jobs) == {"lint", "tests", "wheel", "docs"}
-
-
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_a_workflow_runs_what_there_is(path: Path) -> None:
     """Targets of make, tests and locks; extras of the package."""

@@ -17,15 +17,6 @@ from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 
-MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-
-
-def recipe(target: str) -> str:
-    """Return what a target of the Makefile does."""
-    found = re.search(rf"^{target}:[^\n]*\n((?:\t[^\n]*\n)+)", MAKEFILE, re.MULTILINE)
-    assert found is not None
-    return found[1]
-
 
 def test_suggestions_heed_no_case() -> None:
     """A name in other letters is the name that was meant."""
@@ -57,18 +48,6 @@ def test_the_report_knows_learners_of_an_own_folder(
     monkeypatch.setenv(user_folder.VARIABLE, str(tmp_path))
     assert Sources(ROOT / "results").algorithms["mine"]["label"] == "Mine"
     assert comment_of("algorithm", "mine") == "Mine."
-
-
-def test_browser_tests_need_both_programs() -> None:
-    """Chromium without its driver, two packages of Debian, leaves them out."""
-    assert "$(and $(shell command -v chromium),$(shell command -v chromedriver))" in recipe("test")
-
-
-def test_clean_keeps_downloads_and_results() -> None:
-    """Only `distclean` removes all that is kept."""
-    assert ".omtl/compiled" in recipe("clean")
-    assert re.search(r"\.omtl(\s|$)", recipe("clean")) is None
-    assert re.search(r"\.omtl(\s|$)", recipe("distclean"))
 
 
 def test_every_metric_is_explained() -> None:
