@@ -34,6 +34,7 @@
 `copies`            operations on copies of a part of the weights
 `seen_features`     the features seen so far
 `grid_loop`         the same loop for all points of a grid at once
+`points`            all points of a grid, sharing what they can
 `resumed_loop`      the loop for streams that arrive piece by piece
 `compiled_stream`   the compiled code of such a stream, and the calls that continue it
 `boxes`             values that compiled code reads at an address

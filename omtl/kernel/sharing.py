@@ -7,14 +7,19 @@ points. The declaration names each part with its step function:
 
     @shareable(u=step_of_u, p=step_of_p, q=step_of_q)
 
-A step function of the learner returns the factor with which y x is added to the part, and the
-number by which the part is then divided or shortened (`unscaled`: 1 and 1, for a plain sum). It
-depends on the hyper-parameters that the function reads, so two points that agree in these share the
-part. The first part is a `RoundSum` of all tasks, and its step function also takes their number;
-the others are vectors of one task each. A score is the sum of the parts' products with a row. If
-two functions `weights` are given, they provide weights for the two parts: the first returns four
-numbers, of any meaning, from the learner and the rounds so far; the second returns, from these and
-the norm of the second part, the weight of the first part and two of the second, to be added.
+A step function takes the hyper-parameters on which the step depends, by name, and nothing else but
+`n_tasks`: its signature is the declaration, and two points that agree in these hyper-parameters
+share the part. It returns the factor with which y x is added to the part, and the number by which
+the part is then divided or shortened (`unscaled`: 1 and 1, for a plain sum):
+
+    def step_of_p(eta, beta):
+        return eta, 1.0 + beta * eta
+
+The first part is a `RoundSum` of all tasks; the others are vectors of one task each. A score is the
+sum of the parts' products with a row. If two functions `weights` are given, they provide weights
+for the two parts: the first returns four numbers, of any meaning, from the learner and the rounds
+so far; the second returns, from these and the norm of the second part, the weight of the first part
+and two of the second, to be added.
 
 This works for learners whose steps depend on the example, the label and the hyper-parameters, but
 not on the size of the loss.
@@ -23,6 +28,7 @@ not on the size of the loss.
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,8 +54,12 @@ from omtl.kernel.vectors import (
     normed_sum,
     scaled,
 )
+from omtl.util.errors import UserError
 
 Step = Callable[..., tuple[float, float]]
+
+N_TASKS = "n_tasks"
+"""What a step function may take besides hyper-parameters."""
 
 
 def shareable(
@@ -65,17 +75,36 @@ def shareable(
         A hyper-parameter that turns sharing off if set.
     **parts : callable
         The step functions, by field of the state.
+
+    Raises
+    ------
+    UserError
+        If a step function takes anything but hyper-parameters of the learner and `n_tasks`.
     """
 
     def declare(kind: Any) -> type:
+        for step in parts.values():
+            check_step(kind, step)
         kind.shared_parts, kind.shared_weights, kind.not_shared = parts, weights, unless
         return kind
 
     return declare
 
 
+def check_step(kind: Any, step: Step) -> None:
+    """Raise a UserError unless a step function takes only what it can be given."""
+    known = (*kind._fields, N_TASKS)
+    for name, parameter in signature(step).parameters.items():
+        if name not in known or parameter.kind is not Parameter.POSITIONAL_OR_KEYWORD:
+            raise UserError(
+                f"the step function {step.__name__} of {kind.__name__} takes {parameter}: it can "
+                f"take, by name, only the hyper-parameters that it reads ({', '.join(known[:-1])}) "
+                f"and {N_TASKS}"
+            )
+
+
 @inlined
-def unscaled(learner, n_tasks=0):  # noqa: ARG001
+def unscaled():
     """Return 1 and 1, the step of a part that is the sum of all y x."""
     return 1.0, 1.0
 
@@ -88,9 +117,9 @@ def can_share(learner: Any) -> bool:
 
 
 def parts_of(learner: Any) -> tuple[tuple[float, ...], ...]:
-    """Return the hyper-parameters that each part's step reads."""
+    """Return the hyper-parameters that each part's step takes."""
     return tuple(
-        tuple(getattr(learner, name) for name in learner._fields if name in step.__code__.co_names)
+        tuple(getattr(learner, name) for name in signature(step).parameters if name != N_TASKS)
         for step in learner.shared_parts.values()
     )
 
@@ -246,32 +275,37 @@ def _at(points: Any, p: Any) -> Callable:  # noqa: ARG001
 chosen(at, _at)
 
 
-def _steps_of(kind: Any) -> list[Step]:
-    """Return the step functions of a learner and the number of tasks, which only the first uses."""
-    first, *others = kind.shared_parts.values()
-
-    def of_one_task(step: Step) -> Step:
-        return lambda learner, m: step(learner)  # noqa: ARG005
-
-    return [first, *map(of_one_task, others)]
-
-
-def step_of(points: Any, part: int, p: int, m: int) -> tuple[float, float]:
+def step_of(points: Any, part: int, p: int, n_tasks: int) -> tuple[float, float]:
     """Return the step of a part with the hyper-parameters of point `p`."""
-    return _steps_of(points)[part](at(points, p), m)
+    step = list(points.shared_parts.values())[part]
+    given = points._asdict()
+    return step(*(n_tasks if of == N_TASKS else given[of][p] for of in signature(step).parameters))
+
+
+def _arguments(kind: Any, names: list[str]) -> Callable:
+    """Return a function that collects a point's values of these names."""
+    if not names:
+        return lambda points, p, n_tasks: ()  # noqa: ARG005
+    before = inlined(_arguments(kind, names[:-1]))
+    if names[-1] == N_TASKS:
+        return lambda points, p, n_tasks: before(points, p, n_tasks) + (n_tasks,)  # noqa: RUF005
+    last = kind._fields.index(names[-1])
+    return lambda points, p, n_tasks: before(points, p, n_tasks) + (points[last][p],)  # noqa: RUF005
 
 
 def _step_of(points: Any, *_: Any) -> Callable:
-    steps = [inlined(step) for step in _steps_of(points.instance_class)]
+    kind = points.instance_class
+    steps = [inlined(step) for step in kind.shared_parts.values()]
+    takes = [inlined(_arguments(kind, [*signature(one).parameters])) for one in steps]
 
     def form(n: int) -> Callable:
-        step = steps[n]
+        step, arguments = steps[n], takes[n]
         if n + 1 == len(steps):
-            return lambda points, part, p, m: step(at(points, p), m)  # noqa: ARG005
+            return lambda points, part, p, m: step(*arguments(points, p, m))  # noqa: ARG005
         others = inlined(form(n + 1))
 
         def this(points, part, p, m):
-            return step(at(points, p), m) if part == n else others(points, part, p, m)
+            return step(*arguments(points, p, m)) if part == n else others(points, part, p, m)
 
         return this
 

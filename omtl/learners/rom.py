@@ -51,21 +51,21 @@ class Weights(NamedTuple):
 
 
 @inlined
-def step_of_u(rom, m):
+def step_of_u(eta, alpha, n_tasks):
     """Return η/m and 1 + α η/m: u ← (u + η/m Σ_i y x) / (1 + α η/m) (eq. 6)."""
-    return rom.eta / m, 1.0 + rom.alpha * (rom.eta / m)
+    return eta / n_tasks, 1.0 + alpha * (eta / n_tasks)
 
 
 @inlined
-def step_of_p(rom):
+def step_of_p(eta, beta):
     """Return η and 1 + β η: p^i ← (p^i + η y x) / (1 + β η) (eq. 7)."""
-    return rom.eta, 1.0 + rom.beta * rom.eta
+    return eta, 1.0 + beta * eta
 
 
 @inlined
-def step_of_q(rom):
+def step_of_q(eta, gamma):
     """Return η and η γ: q̂ = q^i + η y x, q^i ← max(0, 1 − η γ / ‖q̂‖) q̂ (eqs. 8 and 10)."""
-    return rom.eta, rom.eta * rom.gamma
+    return eta, eta * gamma
 
 
 @shareable(u=step_of_u, p=step_of_p, q=step_of_q, unless="every_round")
@@ -116,8 +116,8 @@ class ROMPGD(NamedTuple):
         """Take the steps of p^i and q^i; keep that of u until the end of the round."""
         if not y * score < 1.0:
             return False
-        add_and_shrink(state.p, y, step_of_p(self), rows, event)  # eq. 7
-        add_and_threshold(state.q, y, step_of_q(self), rows, event)  # eqs. 8 and 10
+        add_and_shrink(state.p, y, step_of_p(self.eta, self.beta), rows, event)  # eq. 7
+        add_and_threshold(state.q, y, step_of_q(self.eta, self.gamma), rows, event)  # eqs. 8 and 10
         add_later(state.u, y, event)
         return True
 
@@ -125,9 +125,10 @@ class ROMPGD(NamedTuple):
         """Take the step of u."""
         for i in range(state.u.label.size):
             if self.every_round and state.u.label[i] == 0.0:  # gradient 0
-                shrink(state.p, i, step_of_p(self)[1])  # eq. 7
-                shorten(state.q, i, step_of_q(self)[1], rows)  # eq. 10
-        close_sum(state.u, step_of_u(self, state.u.label.size), rows)  # eq. 6
+                shrink(state.p, i, step_of_p(self.eta, self.beta)[1])  # eq. 7
+                shorten(state.q, i, step_of_q(self.eta, self.gamma)[1], rows)  # eq. 10
+        m = state.u.label.size
+        close_sum(state.u, step_of_u(self.eta, self.alpha, m), rows)  # eq. 6
 
     def findings(self, state: Weights) -> dict[str, np.ndarray]:
         """Return the outlier tasks, those whose q is not zero, as a mask of shape (n_tasks,)."""

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from omtl.kernel.grid_loop import share
-from omtl.kernel.play import ZERO_SCORES, Trace, play
-from omtl.kernel.rules import findings
-from omtl.kernel.sharing import can_share
+from omtl.kernel.play import ZERO_SCORES, play
+from omtl.kernel.points import play_points
 from omtl.protocols.setting import Setting
 from omtl.util.errors import check_known
 
@@ -40,13 +38,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     timed = setting.protocol.get("timed", 0)
     learners = list(learners)
     zero = zero_score(setting)
-    if not timed and all(map(can_share, learners)):
-        played = list(share(learners, examples, stream, shape, zero=zero))
-    else:
-        make = getattr(learners[0], "in_common", None)
-        common = None if make is None else make(shape)
-        how = (examples, stream, shape, True, common, zero)
-        played = [_alone(learner, *how) for learner in learners]
+    played = play_points(learners, examples, stream, shape, zero)
     traces, found = zip(*played, strict=True)
     by_task = setting.protocol.get("by_task", False)
     kept = (*BY_POINT, "checkpoint_by_task") if by_task else BY_POINT
@@ -78,14 +70,9 @@ def zero_score(setting: Setting) -> float:
     return ZERO_SCORES[asked]
 
 
-def _alone(learner: Any, *played_on: Any) -> tuple[Trace, dict[str, np.ndarray]]:
-    """Return the trace of one learner, and the findings in its final state."""
-    trace, state = play(learner, *played_on)
-    return trace, findings(learner, state)
-
-
 def _fastest(plays: int, learner: Any, *played_on: Any) -> float:
     """Return the CPU time of the fastest of several plays, in seconds."""
+    play(learner, *played_on)  # may include compilation
     spent = []
     for _ in range(plays):
         started = time.thread_time()

@@ -17,9 +17,11 @@ from scipy import sparse
 
 from omtl.data.examples import examples_of
 from omtl.kernel.not_compiled import REFUSALS, why
-from omtl.kernel.play import Trace
-from omtl.kernel.rules import Event, is_compiled, open_round, score, update
-from omtl.reference.problems import problem, problem_of, recorded, traced
+from omtl.kernel.play import Trace, play
+from omtl.kernel.points import play_points
+from omtl.kernel.rules import Event, findings, is_compiled, open_round, score, update
+from omtl.kernel.sharing import can_share
+from omtl.reference.problems import points_around, problem, problem_of, recorded, traced
 from omtl.reference.transcriptions import rounds_of, steps_of, transcription_of
 from omtl.util.raised import describe
 
@@ -232,6 +234,27 @@ def few_examples_are_enough(learner: Any) -> None:
         )
 
 
+def a_grid_plays_as_its_points(learner: Any) -> str:
+    """A grid plays as its points do, to the bit: points share only what is equal."""
+    points = points_around(learner)
+    if len(points) == 1:
+        return "it has no hyper-parameter to vary"
+    case = problem((12, 12, 12))
+    for one in (case, case.with_rows(sparse.csr_array(case.tasks.X))):
+        given = examples_of(one.tasks), one.stream, one.shape
+        for grid in points, [point for point in points if can_share(point)]:
+            for point, (trace, found) in zip(grid, play_points(grid, *given), strict=True):
+                alone, state = play(point, *given)
+                expected = alone._asdict() | findings(point, state)
+                for name, value in (trace._asdict() | found).items():
+                    _demand(
+                        np.array_equal(value, expected[name], equal_nan=True),
+                        f"{name} of {point} differs when it is played in a grid: a step function "
+                        "must take every hyper-parameter on which its step depends",
+                    )
+    return ""
+
+
 def ties_are_mistakes(learner: Any) -> None:
     """What is counted is what the scores say; a score of 0 is a mistake."""
     case = problem(SIZES)
@@ -306,6 +329,7 @@ CHECKS = tuple(
         (learns_from_labels, True),
         (is_deterministic, False),
         (repeats_share_nothing, False),
+        (a_grid_plays_as_its_points, False),
         (ties_are_mistakes, False),
         (empty_rows_are_harmless, False),
         (few_examples_are_enough, False),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +14,8 @@ from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Stream, Tasks, rounds
 from omtl.kernel.loop import run
 from omtl.kernel.play import Trace, play
-from omtl.kernel.rules import Event, Play, Shape
+from omtl.kernel.rules import Event, Play, Shape, is_compiled
+from omtl.util.errors import UserError
 
 
 class Case(NamedTuple):
@@ -142,3 +145,43 @@ def problem_of(sizes: tuple[int, ...]) -> Case:
         checkpoint=np.array([n] if n else [], dtype=np.int64),
     )
     return case._replace(stream=stream)
+
+
+def points_around(learner: Any) -> list[Any]:
+    """Return a learner, and others of its kind with other hyper-parameters.
+
+    Each number is halved and doubled, and each flag changed, alone and all together; values that
+    the learner refuses are left out.
+    """
+    if is_compiled(learner):
+        values, change = learner._asdict(), learner._replace
+    else:
+        own = [one.name for one in fields(learner) if one.init] if is_dataclass(learner) else []
+        values = {name: getattr(learner, name) for name in own}
+        change = partial(replace, learner)
+    changes: list[dict[str, Any]] = []
+    for factor in (0.5, 2.0):
+        each = {name: _changed(value, factor) for name, value in values.items()}
+        each = {name: value for name, value in each.items() if value is not None}
+        changes += [each, *({name: value} for name, value in each.items())]
+    shape = problem((12, 12, 12)).shape
+    points = [learner]
+    for changed in changes:
+        point = change(**changed)
+        try:
+            point.new_state(shape)
+        except (UserError, ValueError):
+            continue
+        points.append(point)
+    return points
+
+
+def _changed(value: Any, factor: float) -> Any:
+    """Return another value of a hyper-parameter; None if there is no obvious one."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return max(1, int(factor * value))
+    if isinstance(value, float) and np.isfinite(value):
+        return factor * (value or 1.0)
+    return None

@@ -12,7 +12,9 @@ from learner_cases import VARIANTS
 from numba.core.errors import NumbaError
 
 from omtl.kernel.not_compiled import PACKAGE, why
+from omtl.kernel.sharing import shareable
 from omtl.learners.perceptron import Perceptron, task_weights
+from omtl.learners.rom import ROMPGD, step_of_q, step_of_u
 from omtl.ops import axpy, dot
 from omtl.reference import conformance, problems
 from omtl.reference.centralised import perceptron
@@ -285,3 +287,18 @@ def test_a_learner_is_compared_with_its_reference() -> None:
     found = list(look_at(Misquoted()))[at]
     assert found.result == FAIL
     assert "its reference differs: example" in found.why
+
+
+def step_without_beta(eta):
+    """Return the step of p for β = 0, which is not that of `update`."""
+    return eta, 1.0
+
+
+@shareable(u=step_of_u, p=step_without_beta, q=step_of_q, unless="every_round")
+class Undeclared(ROMPGD):
+    """ROM-PGD (a baseline) whose grids do not know that p depends on β. Cost per example: O(1)."""
+
+
+def test_a_grid_that_shares_what_differs_is_found() -> None:
+    """Played alone, each point is right; played together, they are not."""
+    assert broken(Undeclared(0.1, 0.01, 0.1, 0.1)) == ["a_grid_plays_as_its_points"]

@@ -18,12 +18,13 @@ from omtl.data.rows import rows_of
 from omtl.data.streams import Tasks
 from omtl.kernel import grid_loop
 from omtl.kernel.grid_loop import share
+from omtl.kernel.inlining import inlined
 from omtl.kernel.many_vectors import axpys, dots
 from omtl.kernel.play import play
 from omtl.kernel.products import SUMS, axpy, dot
 from omtl.kernel.rules import findings
-from omtl.kernel.sharing import can_share
-from omtl.learners.rom import ROMPGD, ROMRDA
+from omtl.kernel.sharing import can_share, shareable
+from omtl.learners.rom import ROMPGD, ROMRDA, step_of_q, step_of_u
 from omtl.protocols import cumulative
 from omtl.protocols.setting import Setting
 from omtl.util.errors import UserError
@@ -221,3 +222,44 @@ def test_which_learners_share() -> None:
     assert sharing == {repr(one) for one in VARIANTS if isinstance(one, ROMPGD | ROMRDA)} - {
         repr(one) for one in VARIANTS if isinstance(one, ROMPGD) and one.every_round
     }
+
+
+@inlined
+def decayed(rates):
+    """Return the step of p, found from a pair of hyper-parameters."""
+    eta, beta = rates
+    return eta, 1.0 + beta * eta
+
+
+def step_by_helper(eta, beta):
+    """Return the step of p (eq. 7)."""
+    return decayed((eta, beta))
+
+
+@shareable(u=step_of_u, p=step_by_helper, q=step_of_q, unless="every_round")
+class Helped(ROMPGD):
+    """ROM-PGD that declares a step with a helper."""
+
+
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_a_step_may_call_helpers(sparse_rows: bool) -> None:
+    """Its signature says what it depends on, whatever it does with it."""
+    case = problem((20, 15, 18), n_features=19)
+    assert_alike(small_grid(Helped)[::7], case.sparse if sparse_rows else case)
+
+
+def reads_the_learner(rom):
+    """Return the step of a learner."""
+    return rom.eta, 1.0
+
+
+def reads_anything(*rates):
+    """Return the step of any hyper-parameters."""
+    return rates[0], 1.0
+
+
+@pytest.mark.parametrize("step", [reads_the_learner, reads_anything])
+def test_a_step_that_declares_nothing_is_refused(step: Any) -> None:
+    """Where the learner is declared, in one sentence."""
+    with pytest.raises(UserError, match=f"{step.__name__} of ROMPGD takes .*eta, alpha, beta"):
+        shareable(u=step_of_u, p=step, q=step_of_q)(ROMPGD)
