@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ import pyarrow.parquet
 from scipy import sparse
 
 from data_fetchers._checks import chosen
+from data_fetchers._columns import check_numeric, names_of, notes_on, some
 from data_fetchers.fetch import RemoteFile
 from omtl.data.streams import Tasks, in_given_order
 from omtl.util.archives import read_arrays
@@ -35,12 +37,6 @@ LICENCE = "the user's own"
 ARRAYS = ("X", "y", "task")
 """The arrays in a file of NumPy arrays."""
 
-NUMBERS = (pyarrow.types.is_integer, pyarrow.types.is_floating, pyarrow.types.is_boolean)
-"""Types that feature columns may have."""
-
-SHOWN = 5
-"""Maximum number of names or values in a message."""
-
 
 @dataclass(frozen=True)
 class Parsed:
@@ -50,13 +46,33 @@ class Parsed:
     ----------
     X : ndarray or csr_array of shape (n_examples, n_features)
         The features, numbers of any type.
-    label, task : ndarray of shape (n_examples,)
+    label : sequence
         As in the file.
+    task : sequence of str
+        As written in the file or, if the file has typed values, their text.
+    features : sequence
+        The features' names or numbers.
     """
 
     X: np.ndarray | sparse.csr_array
-    label: np.ndarray
-    task: np.ndarray
+    label: Sequence[Any]
+    task: Sequence[str]
+    features: Sequence[str] | range
+
+
+@dataclass(frozen=True)
+class Table(Tasks):
+    """The tasks of a user's own table.
+
+    Parameters
+    ----------
+    X, y, task, names
+        As in `Tasks`.
+    notes : tuple of str
+        Sentences about the table for its user.
+    """
+
+    notes: tuple[str, ...] = ()
 
 
 def place(path: str) -> Path:
@@ -103,8 +119,8 @@ class Options:
         The columns of features, in order; default: all others.
     labels : sequence of two values
         How the file writes −1 and +1.
-    tasks : sequence, optional
-        Values of the task column, in the tasks' order; default: all, sorted.
+    tasks : sequence of str, optional
+        Names of tasks, in order; default: all, sorted (by number if all are whole numbers).
     one_class : {"refuse", "keep"}
         What to do with a task whose labels are all the same.
     """
@@ -115,12 +131,16 @@ class Options:
     task: str = "task"
     features: Sequence[str] | None = None
     labels: Sequence[Any] = (-1, 1)
-    tasks: Sequence[Any] | None = None
+    tasks: Sequence[str] | None = None
     one_class: str = "refuse"
 
 
-def load(options: Options) -> Tasks:
-    """Read a table and make a task of each value of its task column.
+def load(options: Options) -> Table:
+    """Read a table and make a task of each name in its task column.
+
+    Different names are different tasks. In CSV a name is the text as written, so 7 and 007 are two;
+    a typed value (Parquet, NumPy) has one text of its own: 7 for the integer and for the float 7.0,
+    1.1, true, 2024-12-31, and bytes as UTF-8. A ``qid`` of svmlight is an integer.
 
     Parameters
     ----------
@@ -128,7 +148,7 @@ def load(options: Options) -> Tasks:
 
     Returns
     -------
-    Tasks
+    Table
         X : ndarray or csr_array of shape (n_examples, n_features), rows in the file's order.
 
     Raises
@@ -150,6 +170,8 @@ def load(options: Options) -> Tasks:
         parsed = READERS[kind](found, options)
     except UserError as fault:
         raise UserError(f"{path}: {fault}") from fault
+    except UnicodeDecodeError as fault:
+        raise UserError(f"{path}: its text is not of UTF-8; save it as UTF-8") from fault
     except OSError as fault:
         raise _unreadable(path, fault) from fault
     return _tasks(parsed, options)
@@ -183,46 +205,32 @@ def _columns(table: pyarrow.Table, options: Options) -> Parsed:
         raise UserError(f"column {twice[0]!r} is there twice; rename one")
     lacking = [name for name in (*said, *(features or ())) if name not in names]
     if lacking:
-        raise UserError(f"no column {lacking[0]!r}; there are {_some(names)}")
+        raise UserError(f"no column {lacking[0]!r}; there are {some(names)}")
     used = list(features) if features else [n for n in names if n not in said]
     if not used:
         raise UserError("it has no column of features")
     if not table.num_rows:
         raise UserError("it has no row")
     for name in used:
-        kind = table.schema.field(name).type
-        if not any(is_kind(kind) for is_kind in NUMBERS):
-            given = next(filter(_is_no_number, table[name].to_pylist()), None)
-            raise UserError(f"column {name!r} has {given!r}, which is no number")
-    for name in said:
-        values = table[name].to_pylist()
-        if None in values:
-            raise UserError(f"row {values.index(None) + 1} has no {name}")
-        nul = [isinstance(value, str) and "\0" in value for value in values]
-        if any(nul):  # NumPy drops trailing NUL bytes
-            raise UserError(f"row {nul.index(True) + 1} has a NUL byte in its {name}; take it out")
+        if name in said:
+            raise UserError(f"column {name!r} is the label or the task; leave it out of features")
+        check_numeric(name, table[name])
     columns = [table[name].to_pandas().to_numpy(np.float64) for name in used]
-    given = (np.array(table[name].to_pylist()) for name in said)
-    return Parsed(np.column_stack(columns), *given)
-
-
-def _is_no_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return value is not None
-    return False
+    label = table[options.label].to_pylist()
+    if None in label:
+        raise UserError(f"row {label.index(None) + 1} has no {options.label}")
+    return Parsed(
+        np.column_stack(columns), label, names_of(options.task, table[options.task]), used
+    )
 
 
 def _csv(path: Path, options: Options) -> Parsed:
+    as_written = pyarrow.csv.ConvertOptions(column_types={options.task: pyarrow.string()})
     try:
-        table = pyarrow.csv.read_csv(path)
-        _ = table.column_names  # decoding happens here
+        table = pyarrow.csv.read_csv(path, convert_options=as_written)
     except pyarrow.ArrowInvalid as fault:
         cause = " ".join(str(fault).split()).removeprefix("CSV parse error: ")
         raise UserError(f"it is no CSV ({cause})") from fault
-    except UnicodeDecodeError as fault:
-        raise UserError("its header is not of UTF-8; save the file as UTF-8") from fault
     return _columns(table, options)
 
 
@@ -245,7 +253,8 @@ def _svmlight(path: Path, options: Options) -> Parsed:
         raise UserError(f"it is no svmlight ({' '.join(str(fault).split())})") from fault
     if qid.size != y.size:
         raise UserError("its lines have no qid, which is the task")
-    return Parsed(sparse.csr_array(X), y, qid)
+    names = [str(number) for number in qid.tolist()]
+    return Parsed(sparse.csr_array(X), y.tolist(), names, range(1, X.shape[1] + 1))
 
 
 def _npz(path: Path, options: Options) -> Parsed:
@@ -254,14 +263,18 @@ def _npz(path: Path, options: Options) -> Parsed:
     arrays = read_arrays(path)
     lacking = [name for name in ARRAYS if name not in arrays]
     if lacking:
-        raise UserError(f"no array {lacking[0]!r}; there are {_some(list(arrays))}")
+        raise UserError(f"no array {lacking[0]!r}; there are {some(list(arrays))}")
     X, y, tasks = (arrays[name] for name in ARRAYS)
     if X.ndim != 2 or not np.issubdtype(X.dtype, np.number) or np.iscomplexobj(X):
         raise UserError(f"X must be a matrix of numbers, and is {X.dtype} of shape {X.shape}")
     for name, array in (("y", y), ("task", tasks)):
         if array.shape != (X.shape[0],):
             raise UserError(f"X has {X.shape[0]} rows, and {name} is of shape {array.shape}")
-    return Parsed(X, y, tasks)
+    try:
+        column = pyarrow.array(tasks.astype(tasks.dtype.newbyteorder("=")))
+    except pyarrow.ArrowException as fault:
+        raise UserError(f"task is of type {tasks.dtype}, which cannot name tasks") from fault
+    return Parsed(X, y.tolist(), names_of("task", column), range(1, X.shape[1] + 1))
 
 
 READERS: dict[str, Callable[[Path, Options], Parsed]] = {
@@ -282,7 +295,7 @@ SUFFIXES = {
 """Kinds of files by suffix."""
 
 
-def _tasks(parsed: Parsed, options: Options) -> Tasks:
+def _tasks(parsed: Parsed, options: Options) -> Table:
     """Return the tasks of parsed columns, after checking that they are not empty."""
     path, X = options.path, parsed.X
     chosen(path, "one_class", [options.one_class], ("refuse", "keep"))
@@ -299,47 +312,62 @@ def _tasks(parsed: Parsed, options: Options) -> Tasks:
             "out, or fill it in"
         )
     y = _signs(path, parsed.label, options.labels)
-    called = np.array([_called(value) for value in parsed.task.tolist()])
-    known = list(dict.fromkeys(map(_called, np.unique(parsed.task).tolist())))
-    wanted = None if options.tasks is None else map(_called, options.tasks)
-    names = chosen(path, "tasks", wanted, known)
-    kept = np.flatnonzero(np.isin(called, names))
+    names = chosen(path, "tasks", _asked(path, options.tasks), _in_order(parsed.task))
     number = {name: k for k, name in enumerate(names)}
-    task = np.array([number[name] for name in called[kept]], dtype=np.int64)
+    task = np.array([number.get(name, -1) for name in parsed.task], dtype=np.int64)
+    kept = np.flatnonzero(task >= 0)
     rows = X[kept] if isinstance(X, sparse.csr_array) else np.ascontiguousarray(X[kept])
-    tasks = Tasks(rows.astype(np.float64), y[kept], task, names)
-    for name, rows_of in zip(names, in_given_order(tasks), strict=True):
-        labels = tasks.y[rows_of]
+    notes = tuple(
+        f"{path}: {note}" for note in notes_on(parsed.X, parsed.task, parsed.features, names)
+    )
+    table = Table(rows.astype(np.float64), y[kept], task[kept], names, notes)
+    for name, rows_of in zip(names, in_given_order(table), strict=True):
+        labels = table.y[rows_of]
         if options.one_class == "refuse" and abs(labels.sum()) == labels.size:
             raise UserError(
                 f"{path}: the labels of task {name} are all {labels[0]:+.0f}; leave the task "
                 "out, or set dataset.options.one_class=keep"
             )
+    return table
+
+
+def _asked(path: str, tasks: Sequence[Any] | None) -> Sequence[str] | None:
+    """Return the names of the option ``tasks``, after checking that they are text.
+
+    YAML reads 007 as 7, and 1.10 as 1.1.
+    """
+    for name in tasks or ():
+        if not isinstance(name, str):
+            raise UserError(
+                f"{path}: dataset.options.tasks has {name}, which is no text; quote each name, "
+                "written as in the file"
+            )
     return tasks
 
 
-def _signs(path: str, given: np.ndarray, labels: Sequence[Any]) -> np.ndarray:
+def _in_order(task: Sequence[str]) -> list[str]:
+    """Return the distinct names, sorted: by number if all are whole numbers."""
+    names = sorted(set(task))
+    try:
+        return sorted(names, key=int)
+    except ValueError:
+        return names
+
+
+def _signs(path: str, given: Sequence[Any], labels: Sequence[Any]) -> np.ndarray:
     """Return labels as −1 and +1."""
     if isinstance(labels, str) or len(labels) != 2 or labels[0] == labels[1]:
         raise UserError(
             f"{path}: dataset.options.labels={labels} must be two values, those of -1 and +1"
         )
-    low, high = (given == label for label in labels)
-    other = ~(low | high)
-    if other.any():
-        row = int(np.argmax(other))
-        raise UserError(
-            f"{path}: row {row + 1} has the label {_called(given[row].item())}, not "
-            f"{labels[0]} or {labels[1]}; mend it, or set dataset.options.labels"
-        )
-    return np.where(high, 1.0, -1.0)
-
-
-def _called(value: Any) -> str:
-    """Return the name of a value of the task column; whole numbers have no point."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} others" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    low, high = labels
+    for row, label in enumerate(given, 1):
+        if label not in (low, high):
+            todo = "fix it, or set dataset.options.labels"
+            if isinstance(label, str) and isinstance(low, bool):
+                todo = "put quotes in dataset.options.labels, as YAML reads no as False"
+            raise UserError(
+                f"{path}: row {row} has the label {shortened(label)}, not {low!r} or {high!r}; "
+                f"{todo}"
+            )
+    return np.array([1.0 if label == high else -1.0 for label in given])

@@ -20,6 +20,7 @@ from omtl.compute.progress import Progress
 from omtl.compute.queue import Dispatch
 from omtl.compute.store import Store
 from omtl.compute.worker import Done, Failure, Work, compute_all, this_process
+from omtl.experiment.loading import notes_on
 from omtl.experiment.unit import Unit
 from omtl.util.errors import UserError
 
@@ -43,6 +44,8 @@ DEAD = {
 
 ATTEMPTS = 3
 """Number of times in a row that workers may die without a finished unit in between."""
+
+_TOLD: set[str] = set()
 
 SYNC_SECONDS = 0.2
 """Seconds after which saved results are flushed to disk and reported."""
@@ -227,6 +230,15 @@ class _Saving:
         self._synced = time.monotonic()
 
 
+def _tell_notes(units: Sequence[Unit]) -> None:
+    """Print what the user should know of their own tables, once in this process."""
+    for dataset in {unit.dataset["name"]: unit.dataset for unit in units}.values():
+        for note in notes_on(dataset):
+            if note not in _TOLD:
+                _TOLD.add(note)
+                print(f"omtl: {note}", file=sys.stderr)
+
+
 def run(
     units: Sequence[Unit], store: Store, parallel: Mapping[str, Any], quiet: bool = False
 ) -> Outcome:
@@ -264,6 +276,7 @@ def run(
     if is_dry():
         each = sum(seconds.values()) / len(seconds) if seconds else None
         raise Planned(len(wanted), len(missing), each, int(parallel["jobs"]))
+    _tell_notes(missing)
     outcome = Outcome(reused=len(seconds), seconds=seconds)
     with Progress(len(missing), quiet) as bar, closing(as_done(missing, store, parallel)) as stream:
         saving = _Saving(store, bar, outcome)

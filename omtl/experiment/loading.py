@@ -79,6 +79,16 @@ def load_prepared(
     return loaded
 
 
+def notes_on(dataset: dict[str, Any]) -> tuple[str, ...]:
+    """Return what a user should know of their own table, which is loaded; else nothing."""
+    if not hasattr(module_of(dataset), "hashes"):
+        return ()
+    try:
+        return getattr(load_prepared(dataset, seed=0, draw=0).tasks, "notes", ())
+    except UserError:  # whoever needs the data tells it
+        return ()
+
+
 def times_loaded() -> int:
     """Return how many data sets this process has loaded so far."""
     return len(_LOADS)

@@ -93,12 +93,14 @@ def test_a_bad_table_is_a_sentence(name: str, tmp_path: Path) -> None:
     assert str(tmp_path / name) in str(fault.value)
 
 
-def test_a_nul_byte_in_a_label_is_told(tmp_path: Path) -> None:
-    """NumPy would take the label for another, and the rows for one's."""
+@pytest.mark.parametrize("column", ["label", "task"])
+def test_a_nul_byte_is_told(column: str, tmp_path: Path) -> None:
+    """NumPy would take the label or the task for another, and the rows for one's."""
     path = tmp_path / "mine.parquet"
-    columns = {"label": ["a", "b", "a\0"], "task": ["t", "t", "t"], "x": [1.0, 2.0, 3.0]}
+    columns = {"label": ["a", "b", "a"], "task": ["t", "t", "t"], "x": [1.0, 2.0, 3.0]}
+    columns[column] = ["a", "b", "a\0"]
     pyarrow.parquet.write_table(pyarrow.table(columns), path)
-    with pytest.raises(UserError, match="row 3 has a NUL byte in its label"):
+    with pytest.raises(UserError, match="row 3 has "):
         data_fetchers.load("table_file", path=str(path), labels=["a", "b"])
 
 

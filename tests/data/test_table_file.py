@@ -1,0 +1,182 @@
+"""A user's own table: which tasks it has, and what its user is told."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import data_fetchers
+from data_fetchers.table_file import Table
+from omtl.util.errors import UserError
+
+
+def written(path: Path, tasks: list[str], **columns: list[Any]) -> Path:
+    """Write a CSV with both labels for each of the tasks."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["task", "label", "x", *columns])
+        for label in (-1, 1):
+            for i, task in enumerate(tasks):
+                rows.writerow([task, label, i, *(column[i] for column in columns.values())])
+    return path
+
+
+def loaded(path: Path, **options: Any) -> Table:
+    """Load a table."""
+    tasks = data_fetchers.load("table_file", path=str(path), **options)
+    assert isinstance(tasks, Table)
+    return tasks
+
+
+def parquet(path: Path, task: Any = None, **columns: Any) -> Path:
+    """Write a Parquet file of two tasks with both labels, with some columns replaced."""
+    four = {"label": [-1, 1, -1, 1], "x": [1.0, 2.0, 3.0, 4.0]}
+    four["task"] = ["a", "a", "b", "b"] if task is None else task
+    pyarrow.parquet.write_table(pyarrow.table(four | columns), path)
+    return path
+
+
+SAME_NUMBER = [
+    ["7", "007", "0070", "+7", "7.0"],
+    ["1.1", "1.10"],
+    ["1e2", "100", "10e1"],
+    ["true", "True", "1"],
+    ["18446744073709551001", "18446744073709551002", "18446744073709551003"],
+    ["2024-01-01", "2024-01-01 00:00:00"],
+    ["NA", "nan", "null"],
+    ["a", " a", "a "],
+]
+
+
+@pytest.mark.parametrize("names", SAME_NUMBER, ids=lambda names: names[0])
+def test_names_in_csv_are_text(names: list[str], tmp_path: Path) -> None:
+    """Also where they could be read as equal numbers, dates or missing values."""
+    tasks = loaded(written(tmp_path / "a.csv", names))
+    assert set(tasks.names) == set(names)
+    assert tasks.X[:, 0].tolist() == [*range(len(names))] * 2
+    assert [tasks.names[k] for k in tasks.task] == names * 2
+
+
+NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
+NUMBERS = st.one_of(st.integers(), st.floats(), st.decimals(), st.booleans()).map(str)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(NAMES | NUMBERS, min_size=1, max_size=8, unique=True))
+def test_different_names_are_different_tasks(names: list[str]) -> None:
+    """Whatever they are, in CSV and in Parquet."""
+    with TemporaryDirectory() as folder:
+        tasks = loaded(written(Path(folder) / "a.csv", names))
+        assert [tasks.names[k] for k in tasks.task] == names * 2
+        label = [-1] * len(names) + [1] * len(names)
+        path = parquet(Path(folder) / "a.parquet", names * 2, label=label, x=label)
+        tasks = loaded(path)
+        assert [tasks.names[k] for k in tasks.task] == names * 2
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ([2**62, 2**62, 2**62 + 1, 2**62 + 1], ("4611686018427387904", "4611686018427387905")),
+        ([0.1, 0.1, np.nextafter(0.1, 1), np.nextafter(0.1, 1)], ("0.1", "0.10000000000000002")),
+        ([7.0, 7.0, 10.0, 10.0], ("7", "10")),
+        ([False, False, True, True], ("false", "true")),
+        ([b"a", b"a", b"b", b"b"], ("a", "b")),
+        ([datetime.date(2024, 1, k) for k in (1, 1, 2, 2)], ("2024-01-01", "2024-01-02")),
+    ],
+    ids=["integers", "floats", "whole floats", "booleans", "bytes", "dates"],
+)
+def test_typed_values_have_one_text_each(
+    values: list[Any], names: tuple[str, ...], tmp_path: Path
+) -> None:
+    """A typed column names its tasks by its values without loss."""
+    assert loaded(parquet(tmp_path / "a.parquet", values)).names == names
+
+
+def test_whole_numbers_are_sorted_as_numbers(tmp_path: Path) -> None:
+    """So that tasks numbered in text have the order of their numbers."""
+    assert loaded(written(tmp_path / "a.csv", ["10", "9", "-1"])).names == ("-1", "9", "10")
+
+
+def test_chosen_tasks_are_text(tmp_path: Path) -> None:
+    """Unquoted, YAML reads 007 as a number: which name is meant is not known."""
+    path = written(tmp_path / "a.csv", ["7", "007", "a"])
+    tasks = loaded(path, tasks=["a", "007"])
+    assert (tasks.names, tasks.X[:, 0].tolist()) == (("a", "007"), [1.0, 2.0, 1.0, 2.0])
+    with pytest.raises(UserError, match="tasks has 7, which is no text; quote"):
+        loaded(path, tasks=[7])
+
+
+LISTS = [[1], [1, 2], [1], [1]]
+STRUCTS = [{"a": 1}] * 4
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"task": LISTS}, "'task' is of type list.*cannot name tasks"),
+        ({"task": STRUCTS}, "'task' is of type struct.*cannot name tasks"),
+        ({"task": [b"\xff"] * 4}, "'task' is of type binary, which cannot name tasks"),
+        ({"task": [1.0, float("nan"), 1.0, 1.0]}, "row 2 has no task"),
+        ({"label": LISTS}, r"row 1 has the label \[1\]"),
+        ({"label": STRUCTS}, r"row 1 has the label \{'a': 1\}"),
+        ({"x": LISTS}, "'x' .*give each of its parts a column"),
+        ({"x": STRUCTS}, "'x' .*give each of its parts a column"),
+        ({"x": [datetime.date(2024, 1, 1)] * 4}, "'x' .*2024-01-01.*days since the first"),
+        ({"x": ["f", "m", "f", "m"]}, "'x' .*'f'.*a column of 0 and 1 for each value"),
+        ({"x": [None] * 4}, "row 1 has a feature that is missing"),
+    ],
+)
+def test_what_is_no_table_is_told(columns: dict[str, Any], said: str, tmp_path: Path) -> None:
+    """In one sentence that says where it is, and what to do."""
+    with pytest.raises(UserError, match=said) as fault:
+        loaded(parquet(tmp_path / "a.parquet", **columns))
+    assert "\n" not in str(fault.value)
+
+
+def test_unquoted_labels_are_told(tmp_path: Path) -> None:
+    """YAML reads [no, yes] as [False, True], which are not the file's texts."""
+    path = parquet(tmp_path / "a.parquet", label=["no", "yes"] * 2)
+    with pytest.raises(UserError, match=r"quotes in dataset\.options\.labels"):
+        loaded(path, labels=[False, True])
+    assert loaded(path, labels=["no", "yes"]).y.tolist() == [-1.0, 1.0] * 2
+
+
+def test_a_feature_is_neither_label_nor_task(tmp_path: Path) -> None:
+    """Nor may it be named as one."""
+    with pytest.raises(UserError, match="'label' is the label or the task"):
+        loaded(written(tmp_path / "a.csv", ["a"]), features=["x", "label"])
+
+
+def test_notes_say_how_many_tasks_and_examples_there_are(tmp_path: Path) -> None:
+    """Of the tasks in use."""
+    (note,) = loaded(written(tmp_path / "a.csv", ["a", "b", "b", "c"]), tasks=["b", "a"]).notes
+    assert note.endswith("a.csv: 2 tasks, 6 examples, 2 to 4 per task ('b' 4, 'a' 2)")
+
+
+@pytest.mark.parametrize("names", [["a", "a "], ["a b", "a  b"], ["\u00e9", "e\u0301"]])
+def test_notes_name_tasks_that_look_alike(names: list[str], tmp_path: Path) -> None:
+    """They differ in spaces or Unicode forms only, and stay different tasks."""
+    tasks = loaded(written(tmp_path / "a.csv", [*names, "other"]))
+    assert len(tasks.names) == 3
+    assert all(ascii(name) in tasks.notes[1] for name in names)
+    assert "other" not in tasks.notes[1]
+
+
+@pytest.mark.parametrize("n", [2**53 + 1, -(2**53) - 1, 2**70])
+def test_notes_name_features_that_lose_digits(n: int, tmp_path: Path) -> None:
+    """Identifiers, for example; smaller numbers are as in the file."""
+    columns = {"id": [n, n + 1], "small": [2**53 - 1, 0]}
+    tasks = loaded(written(tmp_path / "a.csv", ["a", "b"], **columns))
+    assert "become equal: id;" in tasks.notes[1]
+    assert tasks.X[0, 2] == 2**53 - 1
