@@ -130,13 +130,15 @@ def hold(window: Any, slot: int, rows: Any, i: int) -> int:
     return 2 * slot
 
 
-def with_room(window: SparseRows, room: int) -> SparseRows:
-    """Return a window of sparse slots with the same rows and this capacity in nonzeros."""
-    n_slots = window.indptr.size // 2
-    wider = new_sparse_window(n_slots, room)
-    for slot in range(n_slots):
-        hold(wider, slot, window, 2 * slot)
-    return wider
+def with_room(window: Rows, n_slots: int, room: int) -> Rows:
+    """Return a window of more slots, of this capacity in nonzeros if sparse, with the same rows."""
+    if isinstance(window, DenseRows):
+        more = np.zeros((n_slots - window.X.shape[0], window.X.shape[1]))
+        return DenseRows(np.concatenate([window.X, more]))
+    larger = new_sparse_window(n_slots, room)
+    for slot in range(window.indptr.size // 2):
+        hold(larger, slot, window, 2 * slot)
+    return larger
 
 
 @inlined
@@ -182,7 +184,7 @@ def follow_slowly(
         t = clock.round[0]
         x = i
         if manner.holds:
-            slot = (t % 2) * n_tasks + k if manner.learns else 2 * n_tasks
+            slot = 2 * k + t % 2 if manner.learns else 2 * n_tasks  # a new task moves no row
             x = hold(window, slot, batch.rows, i)
         event = Event(t, x, k, batch.node[i], batch.square_norm[i])
         value = score(learner, state, source, event)

@@ -25,11 +25,14 @@ from sklearn.base import clone
 
 from omtl.data.rows import SparseRows
 from omtl.kernel.compiled_stream import Engine
-from omtl.sklearn import PassiveAggressive, stream
+from omtl.sklearn import PassiveAggressive, growth, stream
 from omtl.sklearn.base import MultiTaskClassifier
 
 FIRST_COLUMNS = 16
 """Initial number of columns; it is doubled when they are used up."""
+
+UNNAMED = ()
+"""The task of examples that do not name one, beside tasks that are learnt as they come."""
 
 NOT_QUICK = (AttributeError, KeyError, OverflowError, TypeError, ValueError, StructError)
 
@@ -75,12 +78,14 @@ class MultiTask(base.MiniBatchClassifier):
     learner : MultiTaskClassifier
         The estimator; a clone of it learns.
     tasks : tuple of hashable, optional
-        All tasks. By default there is a single task, and no feature names it.
+        All tasks. By default they are learnt as they come: each new name is a new task. A learner
+        on a network, or one whose relations of tasks begin with all of them, needs them here.
     task_key : hashable
         The feature that names an example's task.
     classes : tuple of two labels
     default_task : hashable, optional
-        The task of examples that do not name one.
+        The task of examples that do not name one; by default they are a task of their own, unless
+        `tasks` are given.
     """
 
     def __init__(
@@ -112,19 +117,20 @@ class MultiTask(base.MiniBatchClassifier):
         Parameters
         ----------
         x : dict of feature to number
-            With the task under `task_key`, if there are tasks.
+            With the task under `task_key`.
         y : label
 
         Raises
         ------
         ValueError
-            If a feature is not a finite number, or the label or the task was not declared.
+            If a feature is not a finite number, or the label is not one of `classes`, or the task
+            is not one of `tasks`.
         """
         try:
-            self._quick(x, self._begun()._sign[y])
+            self._quick(x, self._model._sign[y])  # type: ignore[union-attr]
         except NOT_QUICK:
             task, features = self._split(x)
-            self._one(features, task, self._begun()._sign_of(y))
+            self._one(features, task, self._begun(task)._sign_of(y))
             names = list(x)
             if self._plan is None or names == self._names:
                 self._prepare(x)
@@ -132,10 +138,10 @@ class MultiTask(base.MiniBatchClassifier):
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:  # noqa: ARG002
         """Return the predicted class of one example, the first for a score of 0."""
-        return self._begun()._label_of(self.decision_one(x))
+        return self._known_classes()[self.decision_one(x) > 0.0]
 
     def decision_one(self, x: dict[Hashable, Any]) -> float:
-        """Return the signed score of one example."""
+        """Return the signed score of one example; of a new task, as its first one."""
         try:
             return self._quick(x, 0.0)
         except NOT_QUICK:
@@ -148,7 +154,7 @@ class MultiTask(base.MiniBatchClassifier):
         It has the same order as the scores, but is not calibrated.
         """
         positive = float(expit(self.decision_one(x)))
-        return dict(zip(self._begun().classes_.tolist(), (1.0 - positive, positive), strict=True))
+        return dict(zip(self._known_classes(), (1.0 - positive, positive), strict=True))
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn from the rows of a frame, in order; bit-identical to `learn_one`.
@@ -156,50 +162,61 @@ class MultiTask(base.MiniBatchClassifier):
         Parameters
         ----------
         X : DataFrame
-            A column per feature, and one with the task if there are tasks.
+            A column per feature, and one with the task.
         y : Series of labels
         """
-        rows, task = self._rows_of(X, learns=True)
-        if rows.shape[0]:
-            self._begun().partial_fit(rows, np.asarray(y), task)
+        if len(X):
+            task = self._tasks_of(X)
+            model = self._begun(task[0])
+            rows = self._rows_of(X, learns=True)
+            model.partial_fit(rows, np.asarray(y), task)
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """Return the result of `predict_proba_one`, one row per example."""
         positive = expit(self._decide_many(X))
-        names = self._begun().classes_.tolist()
-        return pd.DataFrame(np.column_stack([1.0 - positive, positive]), X.index, names)
+        table = np.column_stack([1.0 - positive, positive])
+        return pd.DataFrame(table, X.index, self._known_classes())
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """Return the predicted class of each row."""
-        classes = self._begun().classes_
+        classes = np.array(self._known_classes())
         return pd.Series(classes[(self._decide_many(X) > 0.0).astype(int)], X.index)
 
     def _decide_many(self, X: pd.DataFrame) -> np.ndarray:
         """Return the scores of the rows of a frame."""
-        rows, task = self._rows_of(X, learns=False)
-        if not rows.shape[0]:
-            return np.zeros(0)
-        return self._begun().decision_function(rows, task)
-
-    def _rows_of(self, X: pd.DataFrame, learns: bool) -> tuple[sparse.csr_array, Any]:
-        """Return the rows of a frame in the learner's columns, and their tasks."""
-        model, task = self._begun(), None
+        scores = np.zeros(len(X))
+        if not len(X):
+            return scores
+        task = self._tasks_of(X)
+        model = self._begun(task[0])
+        rows = self._rows_of(X, learns=False)
         if self.tasks is not None:
-            if self.task_key in X.columns:
-                X, task = X.drop(columns=self.task_key), X[self.task_key].tolist()
-            elif self.default_task is not None:
-                task = [self.default_task] * len(X)
-            else:
-                raise self._no_task()
+            return model.decision_function(rows, task)
+        at: dict[Hashable, list[int]] = {}
+        for i, name in enumerate(task):
+            at.setdefault(name, []).append(i)
+        for name, places in at.items():
+            asked = growth.with_task(model, name)
+            scores[places] = asked.decision_function(rows[places], [name] * len(places))
+        return scores
+
+    def _tasks_of(self, X: pd.DataFrame) -> list[Hashable]:
+        """Return the tasks of the rows of a frame."""
+        if self.task_key in X.columns:
+            return X[self.task_key].tolist()
+        return [self._default()] * len(X)
+
+    def _rows_of(self, X: pd.DataFrame, learns: bool) -> sparse.csr_array:
+        """Return the rows of a frame in the learner's columns."""
+        X = X.drop(columns=self.task_key, errors="ignore")
         if learns:
             self._give_columns(X.columns)
         names = sorted(filter(self._column.__contains__, X.columns), key=self._column.__getitem__)
         values = X[names].to_numpy(dtype=np.float64)
         n, f = values.shape
         at = np.tile(np.array([self._column[name] for name in names], dtype=np.int32), n)
-        return sparse.csr_array(
-            (values.ravel(), at, np.arange(n + 1) * f), shape=(n, model.n_features_in_)
-        ), task
+        shape = (n, self._begun().n_features_in_)
+        return sparse.csr_array((values.ravel(), at, np.arange(n + 1) * f), shape=shape)
 
     def _give_columns(self, features: Iterable[Hashable]) -> None:
         """Assign columns to features without one, in an order independent of the dict."""
@@ -207,7 +224,7 @@ class MultiTask(base.MiniBatchClassifier):
         new = sorted(dict.fromkeys(name for name in features if name not in column), key=repr)
         n_columns = len(column) + len(new)
         if n_columns > model.n_features_in_:
-            model._widen(2 * n_columns)  # before any is assigned, as this may fail
+            growth.add_features(model, 2 * n_columns)  # before any is assigned, as this may fail
         column.update(zip(new, range(len(column), n_columns), strict=True))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -233,7 +250,7 @@ class MultiTask(base.MiniBatchClassifier):
         """Prepare for examples with the same features as this one, which are known."""
         if type(x) is not dict:  # others may have a value for features that they do not list
             return
-        names_task = self.tasks is not None and self.task_key in x
+        names_task = self.task_key in x
         features = [name for name in x if not (names_task and name == self.task_key)]
         features.sort(key=self._column.__getitem__)
         columns = np.array([self._column[name] for name in features], dtype=np.int32)
@@ -245,7 +262,7 @@ class MultiTask(base.MiniBatchClassifier):
         self._plan = Plan(
             len(x),
             names_task,
-            None if self.tasks is None else self.default_task,
+            None if names_task else self._default(),
             itemgetter(*features, features[0]),  # alone, one would not be in a tuple
             partial(Struct(f"{n + 1}d").pack_into, packed, 0),
             compiled,
@@ -272,29 +289,37 @@ class MultiTask(base.MiniBatchClassifier):
             model._warn()
         return score
 
-    def _begun(self) -> MultiTaskClassifier:
-        """Return the learner."""
+    def _begun(self, task: Hashable = None) -> MultiTaskClassifier:
+        """Return the learner; it begins with all tasks, or with this one."""
         if self._model is None:
+            names = (task,) if self.tasks is None else self.tasks
             model = clone(self.learner)
-            self._model = model.begin(FIRST_COLUMNS, list(self.classes), self.tasks, sparse=True)
+            model = model.begin(FIRST_COLUMNS, list(self.classes), names, sparse=True)
+            model._is_open = self.tasks is None
+            self._model = model
         return self._model
+
+    def _known_classes(self) -> list[Any]:
+        """Return the classes, sorted."""
+        return np.unique(list(self.classes)).tolist()
 
     def _split(self, x: Mapping[Hashable, Any]) -> tuple[Hashable, dict[Hashable, Any]]:
         """Return an example's task, and its other features."""
         features = dict(x)
-        if self.tasks is None:
-            return None, features
-        task = features.pop(self.task_key, self.default_task)
-        if task is None:
-            raise self._no_task()
+        task = features.pop(self.task_key) if self.task_key in features else self._default()
         return task, features
 
-    def _no_task(self) -> ValueError:
-        return ValueError(f"the example has no feature {self.task_key!r}, which names its task")
+    def _default(self) -> Hashable:
+        """Return the task of examples that do not name one."""
+        if self.default_task is not None:
+            return self.default_task
+        if self.tasks is None:
+            return UNNAMED
+        raise ValueError(f"the example has no feature {self.task_key!r}, which names its task")
 
     def _one(self, features: dict[Hashable, Any], task: Hashable, sign: float) -> float:
         """Score an example, and learn from it if `sign` is a label, not 0."""
-        model, column = self._begun(), self._column
+        model, column = self._begun(task), self._column
         if sign != 0.0:
             self._give_columns(features)
         names = sorted(filter(column.__contains__, features), key=column.__getitem__)
@@ -307,7 +332,11 @@ class MultiTask(base.MiniBatchClassifier):
             ) from None
         except OverflowError:
             raise ValueError(stream.NOT_FINITE) from None
-        compiled = self._compiled(columns)
+        if self.tasks is None and sign != 0.0:
+            growth.meet(model, task)
+        elif self.tasks is None:
+            model = growth.with_task(model, task)
+        compiled = self._compiled(columns) if model is self._model else None
         if compiled is not None:
             k = model._number_of(task)
             try:

@@ -42,9 +42,10 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
     All classes of `omtl.sklearn` derive from this one. Each example is learnt from once, in the
     given order; passing examples one by one or in arrays gives identical bits.
 
-    A task is any hashable label. All tasks, like the classes, are declared when learning begins: by
-    `tasks`, or by the tasks in the first call. With a single task, `task` may be omitted. The
-    hyper-parameters are fixed at the same time.
+    A task is any hashable label. If `tasks` declares them when learning begins, there are no
+    others; otherwise new tasks are learnt as they come, except by learners that have to know all of
+    them. With a single task, `task` may be omitted. The classes and the hyper-parameters are fixed
+    when learning begins.
 
     Attributes
     ----------
@@ -117,7 +118,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         classes : array-like of shape (2,), optional
             The two classes, in the first call; optional if `y` has both.
         tasks : iterable, optional
-            All tasks, in the first call.
+            All tasks, in the first call; by default later calls may bring new ones.
 
         Raises
         ------

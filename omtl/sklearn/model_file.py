@@ -54,6 +54,7 @@ def save(estimator: MultiTaskClassifier, path: str | PathLike[str]) -> None:
         "features": getattr(estimator, "feature_names_in_", np.array([])).tolist(),
         "shape": shape,
         "room": estimator._room,
+        "is_open": estimator._is_open,
     }
     arrays |= estimator._arrays()
     write_sealed(Path(fspath(path)), {"about": np.array(json.dumps(about)), **arrays})
@@ -102,6 +103,7 @@ def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray
     if about["features"]:
         estimator.feature_names_in_ = np.array(about["features"], dtype=object)
     estimator._start(shape, classes, tuple(about["tasks"]))
+    estimator._is_open = bool(about["is_open"])
     if about["room"]:
         estimator._give_room(int(about["room"]))
     for name, array in estimator._arrays().items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Hashable
+from itertools import pairwise
 from numbers import Integral
 from typing import Any, ClassVar, get_type_hints
 
@@ -27,12 +28,13 @@ from omtl.kernel.resumed_loop import (
     with_room,
 )
 from omtl.kernel.rules import Shape
-from omtl.sklearn import arrays
+from omtl.sklearn import arrays, growth
 from omtl.sklearn.arguments import (
     check_begun,
     checked,
     count_rounds,
     counts_of,
+    labels_of,
     mixing_of,
     names_in,
     names_of,
@@ -75,6 +77,7 @@ class TaskStream(BaseEstimator):
     _holds: bool
     _number: dict[Hashable, int]
     _sign: dict[Any, float]
+    _is_open: bool = False
     _place: dict[Hashable, int]
     _labels: tuple[Any, ...]
     _table: tuple[int, np.ndarray] | None
@@ -95,6 +98,7 @@ class TaskStream(BaseEstimator):
         if whole and {"n_rounds", "n_examples"} & {*self.entry.takes}:
             counted = numbers_of(task, X.shape[0], {name: k for k, name in enumerate(names)})
         self._start(self._shape_of(names, sparse.issparse(X), counted), two_classes(classes), names)
+        self._is_open = tasks is None and task is not None
 
     def _shape_of(
         self, names: tuple[Hashable, ...], sparse: bool, counted: list[int] | None = None
@@ -146,15 +150,21 @@ class TaskStream(BaseEstimator):
             if shape.sparse
             else DenseRows(np.zeros((n_slots, shape.n_features)))
         )
-        self.classes_, self.tasks_ = classes, names
+        self.classes_ = classes
+        self._number_tasks(names)
+        self._is_open = False
         self._forget_engine()
-        self._number = {name: k for k, name in enumerate(names)}
-        places = dict(self._number) if len(names) > 1 else {None: 0, **self._number}
-        each_at_its_node = "network" not in self.entry.takes or len(shape.mixing) == len(names)
-        self._place = places if each_at_its_node else {}
-        self._table = arrays.table_of(names)
         self._labels = tuple(classes.tolist())
         self._sign = dict(zip(classes.tolist(), (-1.0, 1.0), strict=True))
+
+    def _number_tasks(self, names: tuple[Hashable, ...]) -> None:
+        """Give each task its number."""
+        self.tasks_ = names
+        self._number = {name: k for k, name in enumerate(names)}
+        places = dict(self._number) if len(names) > 1 else {None: 0, **self._number}
+        gives_node = "network" in self.entry.takes and len(self._shape.mixing) != len(names)
+        self._place = {} if gives_node else places
+        self._table = arrays.table_of(names)
 
     def _checked_rules(self) -> Any:
         """Return the rules with the current hyper-parameters."""
@@ -222,10 +232,19 @@ class TaskStream(BaseEstimator):
             raise ValueError(
                 f"y has the labels {strange}, which are not among the classes {self.classes_}"
             )
-        batch = self._batch(X, np.where(positive, 1.0, -1.0), task, node)
-        scores = self._follow(batch, True, ends=ends)
-        if not np.isfinite(scores).all():
-            self._warn()
+        signs, starts = np.where(positive, 1.0, -1.0), set[int]()
+        if self._is_open and task is not None:
+            task = labels_of(task, "task")
+            starts = growth.starts_of_new_tasks(self, task)
+        for begin, end in pairwise(sorted({0, *starts, y.size})):
+            if begin in starts:
+                growth.add_task(self, task[begin])
+            batch = [X, signs, task, node]
+            if starts:
+                batch = [None if one is None else one[begin:end] for one in batch]
+            scores = self._follow(self._batch(*batch), True, ends=ends and end == y.size)
+            if not np.isfinite(scores).all():
+                self._warn()
 
     def _warn(self) -> None:
         """Warn that the weights have diverged."""
@@ -276,7 +295,7 @@ class TaskStream(BaseEstimator):
     def _give_room(self, room: int) -> None:
         """Let the window hold rows of up to this many nonzeros."""
         assert isinstance(self._window, SparseRows)
-        self._window = with_room(self._window, room)
+        self._window = with_room(self._window, self._window.indptr.size // 2, room)
         self._room = room
         self._forget_engine()
 
@@ -329,6 +348,8 @@ class TaskStream(BaseEstimator):
         """Process the only row of `rows`."""
         if not math.isfinite(square_norm[0]):
             raise ValueError(NOT_FINITE)
+        if sign != 0.0 and self._is_open:
+            growth.meet(self, task)
         number = np.array([self._number_of(task)])
         nodes = self._nodes(number, None if node is None else [node])
         if sign == 0.0 and self.entry.drawn:
@@ -377,23 +398,3 @@ class TaskStream(BaseEstimator):
 
     def _without_row_lists(self, name: str, array: np.ndarray) -> np.ndarray:
         return array[:, :0].copy() if name in self.entry.row_lists else array
-
-    def _widen(self, n_features: int) -> None:
-        """Add features that no example has had yet; for sparse rows only."""
-        shape = self._shape._replace(n_features=n_features)
-        try:
-            state = self._learner.new_state(shape)
-        except (MemoryError, OverflowError) as fault:
-            raise ValueError(too_large(self, shape)) from fault
-        wider = iter(arrays_of(state).values())
-
-        def grown(name: str, array: np.ndarray) -> np.ndarray:
-            into = next(wider)
-            if name in self.entry.row_lists:
-                return array
-            into[tuple(slice(size) for size in array.shape)] = array
-            return into
-
-        self._state = each_array(self._state, grown)
-        self._forget_engine()
-        self._shape, self.n_features_in_ = shape, n_features

@@ -149,7 +149,7 @@ def test_large_labels_and_tasks_are_told_apart(base: int) -> None:
 def test_a_label_or_task_that_is_unknown_leaves_what_was_learnt(at: int) -> None:
     """In the first block and after blocks that were learnt from."""
     X, y, task = data(is_sparse=False)
-    model = PassiveAggressive().partial_fit(X, y, task)
+    model = PassiveAggressive().partial_fit(X, y, task, tasks=np.unique(task))
     before = learnt(model).copy()
     for wrong, labels, tasks in (("labels", y.copy(), task), ("declared", y, task.copy())):
         (labels if wrong == "labels" else tasks)[at] = 5

@@ -141,7 +141,6 @@ WRONG = {
     r"task 'x' was not declared \(declared: 0, 1, 2, 3\).*\(tasks=\)": lambda: fitted().predict_one(
         X[0], "x"
     ),
-    "task 9 was not declared": lambda: fitted().partial_fit(X[:1], Y[:1], [9]),
     r"task \[1\] was not declared": lambda: fitted().predict_one(X[0], [1]),
     r"there are 4 tasks: give the task of each example": lambda: fitted().predict(X),
     "task has 2 entries for 120 examples": lambda: fitted().predict(X, [1, 2]),
