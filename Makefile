@@ -15,7 +15,7 @@ REQUEST = --reading '$(READING)' $(REPEATED) $(if $(SELECTION),--selection '$(SE
 OPTIONS = $(REQUEST) $(PARALLEL)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics hindsight verify report data bench test lint size acceptance faults elastic simulation slurm mutants fuzz engines audit docs lock clean distclean
+.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics hindsight verify report data bench test test-all lint size acceptance faults elastic scheduling slurm mutants audit docs lock clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -56,8 +56,14 @@ data: $(VENV)/run ## fetch all data files
 bench: $(VENV)/test ## time kernels and tables beside other libraries, in one run (PART=kernels)
 	@$(PYTHON) -m scripts.bench $(PART)
 
+BROWSER := $(if $(and $(shell command -v chromium),$(shell command -v chromedriver)),,and not browser)
+PYTEST = $(PYTHON) -m pytest -n auto --maxprocesses 4 --dist worksteal
+
 test: $(VENV)/test ## run the tests; those in a browser where chromium and chromedriver are installed
-	@$(PYTHON) -m pytest -n auto --maxprocesses 4 --dist worksteal $(if $(and $(shell command -v chromium),$(shell command -v chromedriver)),,-m 'not browser')
+	@$(PYTEST) -m 'not deep $(BROWSER)'
+
+test-all: $(VENV)/test ## run also the deep tests: thousands of malformed inputs, faults, clusters
+	@$(PYTEST) -m 'deep or not deep $(BROWSER)'
 
 lint: $(VENV)/test ## check style and types
 	@$(PYTHON) -m ruff check .
@@ -84,9 +90,6 @@ slurm: $(VENV)/test ## compute units by workers that are jobs of a Slurm on this
 
 mutants: $(VENV)/test ## make small changes to the code and check that quick tests notice
 	@$(PYTHON) -m scripts.mutants
-
-fuzz: $(VENV)/test ## try 10,000 malformed matrices, files and configs
-	@$(PYTHON) -m scripts.fuzz
 
 engines: $(VENV)/test ## measure what each engine for many workers costs
 	@$(PYTHON) -m scripts.engines

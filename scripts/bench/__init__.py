@@ -1,13 +1,10 @@
-"""The benchmarks: `python -m scripts.bench [PART ...]`.
+"""Benchmarks: what a person waits for, and every learner beside other programs and its limit.
 
-Contenders of a benchmark take turns in one run, the first of them before each other one, and each
-is compared with the turn of the first just before it: what else the machine does then troubles
-both. A turn runs the same call several times and counts its median. Compiling and preparing are not
-timed. All that is concluded from is a ratio of times in one run.
+    python -m scripts.bench                  # all parts
+    python -m scripts.bench learners growth  # some of them
+
+Each part writes ``results/bench/<part>.csv`` and prints it as a Markdown table, which stands in
+``docs/performance.md``. Every conclusion rests on the ratio of two times measured in turns in one
+run. pytest-benchmark and asv time one contender after the other, so on a machine whose speed drifts
+their ratios drift too: only this, taking turns, is written here.
 """
-
-import os
-
-# Before numpy is loaded: one core is measured, so no library may use a second one.
-for _library in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "VECLIB_MAXIMUM"):
-    os.environ[f"{_library}_NUM_THREADS"] = "1"

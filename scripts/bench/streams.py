@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy import sparse
 
-from omtl.data.streams import Stream, Tasks, checkpoints, lifelong, rounds
+from omtl.data.streams import Stream, Tasks, lifelong, rounds
 from omtl.data.triplets import Triplets
 
 NOISE = 0.1
@@ -44,12 +44,6 @@ def sparse_data(n: int, nonzeros: int, n_features: int) -> tuple[sparse.csr_arra
 def tasks_of(X: Rows, y: np.ndarray, n_tasks: int) -> Tasks:
     """Return examples dealt to tasks in turn."""
     return Tasks(X, y, np.arange(y.size) % n_tasks, tuple(map(str, range(n_tasks))))
-
-
-def one_by_one(n: int) -> Stream:
-    """Return the stream of one task's examples in their order."""
-    none = np.zeros(n, dtype=np.int64)
-    return Stream(np.arange(n + 1), np.arange(n), none, checkpoints(n, 100))
 
 
 def in_rounds(tasks: Tasks) -> Stream:

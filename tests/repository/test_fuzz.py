@@ -1,34 +1,260 @@
-"""Some of the malformed input of `scripts.fuzz`, by its kinds."""
+"""Malformed matrices, arrays, models, knowledge bases, tables and configs, by the thousand.
+
+Each must end in a `UserError` (estimators raise `ValueError`, as those of scikit-learn do) or in
+the number of its well-formed twin: no traceback, no hang, no wrong number without a word.
+"""
 
 from __future__ import annotations
 
+import io
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
 import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
 
-from scripts import fuzz
+from omtl.util.errors import UserError
 
+N, D = 10, 7
+Y = np.tile([-1, 1], N // 2)
 
-@pytest.mark.parametrize("kind", fuzz.KINDS)
-def test_malformed_input_ends_well(kind: str) -> None:
-    """In a process of its own: no crash, no hang, no wrong number without a word."""
-    taken, faults = fuzz.batch(kind, first=20_000, cases=30)
-    assert faults == []
-    assert taken < 30
-
-
-def test_a_crash_is_found_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And what is raised that is no sentence."""
-    monkeypatch.setattr(fuzz.sys, "executable", "/bin/false")
-    assert fuzz.batch("csr", 0, 1) == (0, ["csr none: the process ended (1)"])
+Rng = np.random.Generator
 
 
-@pytest.mark.parametrize("faults", [[], ["csr 2: the process ended (-11)"]])
-def test_only_a_run_in_which_all_ended_well_is_recorded(
-    faults: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After a crash the other cases were not tried, so none of them ended with a sentence."""
-    recorded: list[str] = []
-    monkeypatch.setattr(fuzz, "record", lambda name, *_: recorded.append(name))
-    monkeypatch.setattr(fuzz, "batch", lambda *_: (0, faults))
-    monkeypatch.setattr(fuzz.sys, "argv", ["fuzz", "--kind", "csr", "--cases", "1667"])
-    assert fuzz.main() == bool(faults)
-    assert recorded == ([] if faults else ["fuzz"])
+class WrongNumberError(Exception):
+    """Something malformed was taken, and made another number than its well-formed twin."""
+
+
+def csr(rng: Rng, folder: Path) -> None:  # noqa: ARG001
+    """Compressed rows whose indices, pointers, values, kinds or shapes are wrong."""
+    from omtl.sklearn import AROW, COML, OMTLCovariance, PassiveAggressive
+
+    X = sparse.random_array((N, D), density=0.6, format="csr", rng=rng)
+    for _ in range(int(rng.integers(3))):
+        which = str(rng.choice(["indices", "indptr", "data"]))
+        array = getattr(X, which).copy()
+        place = int(rng.integers(array.size))
+        odd = [-1, 0, D - 1, D, N, array.size, 2**31 - 9, 2**31 - 1, -(2**31)]
+        change = rng.integers(7)
+        if change == 0:
+            array = array.astype(np.int32) if array.itemsize < 4 else array
+            array[place] = rng.choice(odd)
+        elif change == 1:
+            array = array[:place]
+        elif change == 2:
+            array = array.astype(rng.choice([np.int64, np.float32, np.uint64, np.int8]))
+        elif change == 3:
+            rng.shuffle(array)
+        elif change == 4 and which == "data":
+            array[place] = rng.choice([np.nan, np.inf, 1e308, 5e-324])
+        elif change == 5 and which == "indices":
+            array[place] = array[place - 1]
+        else:
+            array = np.append(array, array[-1:])
+        setattr(X, which, array)
+    if rng.random() < 0.3:
+        X.has_canonical_format = X.has_sorted_indices = bool(rng.integers(2))
+    task = rng.integers(0, 2, N)
+    learner = rng.choice(
+        [PassiveAggressive(C=1.0), AROW(), COML(), OMTLCovariance()]  # type: ignore[arg-type]
+    )
+    found = learner.fit(X, Y, task, tasks=[0, 1]).decision_function(X, task)
+    dense = np.zeros((N, D))
+    for i in range(N):
+        for e in range(X.indptr[i], X.indptr[i + 1]):
+            dense[i, X.indices[e]] += X.data[e]
+    twin = learner.fit(sparse.csr_array(dense), Y, task, tasks=[0, 1])
+    _same(found, twin.decision_function(sparse.csr_array(dense), task))
+
+
+def arrays(rng: Rng, folder: Path) -> None:  # noqa: ARG001
+    """Dense rows, labels and tasks of other shapes, kinds, orders and values."""
+    from omtl.sklearn import COML, PassiveAggressive
+
+    good = rng.standard_normal((N, D))
+    y: object = Y
+    task: object = rng.integers(0, 2, N)
+    change = int(rng.integers(12))
+    changed: list[Callable[[], object]] = [
+        lambda: np.asfortranarray(good),
+        lambda: good[::-1],
+        lambda: np.repeat(good, 2, axis=0)[::2],
+        lambda: good.astype(">f8"),
+        lambda: good.astype(object),
+        lambda: good[:, :, None],
+        lambda: good[:-1],
+        lambda: good[:0],
+        lambda: good[:, :0],
+        lambda: good * rng.choice([1e300, np.nan, np.inf]),
+        lambda: good.astype(str),
+        lambda: np.where(rng.random(good.shape) < 0.1, None, good),
+    ]
+    X = changed[change]()
+    if rng.random() < 0.2:
+        y = Y[1:]
+    if rng.random() < 0.2:
+        task = [["a"], None, np.nan][int(rng.integers(3))]
+    learner = [PassiveAggressive(C=1.0), COML()][int(rng.integers(2))]
+    found = learner.fit(X, y, task).decision_function(X, task)
+    plain = np.array(X, dtype=np.float64, order="C")
+    _same(found, learner.fit(plain, y, task).decision_function(plain, task))
+
+
+def _mutated(content: bytes, rng: Rng) -> bytes:
+    """Return bytes of which some are others, missing or twice."""
+    changed = bytearray(content)
+    for _ in range(1 + int(rng.integers(4))):
+        place = int(rng.integers(max(1, len(changed))))
+        size = int(rng.choice([1, 1, rng.integers(1, 40)]))
+        part = [bytes(rng.integers(0, 256, size, dtype=np.uint8)), b"", changed[place:][:size] * 2]
+        changed[place : place + size] = part[int(rng.integers(3))]
+    return bytes(changed)
+
+
+def _repacked(content: bytes, rng: Rng) -> bytes:
+    """Return an archive of arrays, whole as such, of which one array is another."""
+    with np.load(io.BytesIO(content)) as stored:
+        found = {name: stored[name] for name in stored.files}
+    name = str(rng.choice(list(found)))
+    array = found[name]
+    if array.dtype.kind in "iuf" and array.size:
+        array.flat[int(rng.integers(array.size))] += 10 ** int(rng.integers(1, 18))
+    elif array.dtype.kind == "U":
+        text = str(array)
+        place = int(rng.integers(len(text)))
+        found[name] = np.array(text[:place] + str(rng.choice(list('0"{]-x'))) + text[place + 1 :])
+    else:
+        del found[name]
+    out = io.BytesIO()
+    np.savez(out, allow_pickle=False, **found)
+    return out.getvalue()
+
+
+def _spoilt(path: Path, rng: Rng) -> None:
+    change = _mutated if rng.random() < 0.6 else _repacked
+    path.write_bytes(change(path.read_bytes(), rng))
+
+
+def models(rng: Rng, folder: Path) -> None:
+    """Files of models, damaged or made up."""
+    from omtl.sklearn import AKLO, ROMRDA, PassiveAggressive, load
+
+    X, task = rng.standard_normal((N, D)), np.arange(N) % 3
+    learner = [PassiveAggressive(C=1.0), AKLO(), ROMRDA()][int(rng.integers(3))].fit(X, Y, task)
+    learner.save(folder / "model.npz")
+    _spoilt(folder / "model.npz", rng)
+    _same(load(folder / "model.npz").decision_function(X, task), learner.decision_function(X, task))
+
+
+def knowledge(rng: Rng, folder: Path) -> None:
+    """Files of knowledge bases, damaged or made up."""
+    from omtl.kernel.rules import Shape
+    from omtl.learners.lifelong import AKLO
+    from omtl.protocols.knowledge import load_knowledge, resume, save_knowledge
+
+    learner = AKLO(0.1)
+    state = learner.new_state(Shape(3, D, np.eye(3), n_examples=(4, 4, 4)))
+    state.total[:] = rng.standard_normal(state.total.shape)
+    save_knowledge(state, folder / "known.npz")
+    _spoilt(folder / "known.npz", rng)
+    known = load_knowledge(folder / "known.npz")
+    resume(known, learner.new_state(Shape(4, D, np.eye(4), n_examples=(4,) * 4)))
+    _same(known.total, state.total)
+
+
+def tables(rng: Rng, folder: Path) -> None:
+    """Tables of one's own, damaged."""
+    import pyarrow
+    import pyarrow.parquet
+
+    import data_fetchers
+
+    X = rng.standard_normal((N, 3)).round(2)
+    tasks = [f"t{k}" for k in np.arange(N) // 2 % 2]
+    columns = {"label": Y, "task": tasks, "a": X[:, 0], "b": X[:, 1], "c": X[:, 2]}
+    kind = str(rng.choice(["csv", "parquet", "svmlight", "npz"]))
+    path = folder / f"table.{kind}"
+    if kind == "parquet":
+        pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    elif kind == "npz":
+        save = [np.savez, np.savez_compressed][int(rng.integers(2))]
+        save(path, X=X, y=Y, task=np.arange(N) // 2 % 2)
+    else:
+        forms = {"csv": "{},t{},{},{},{}", "svmlight": "{} qid:{} 1:{} 2:{} 3:{}"}
+        lines = [",".join(columns)] * (kind == "csv")
+        lines += [forms[kind].format(Y[i], i // 2 % 2, *X[i].tolist()) for i in range(N)]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.write_bytes(_mutated(path.read_bytes(), rng))
+    found = data_fetchers.load("table_file", path=str(path), one_class="keep")
+    if not (np.abs(found.y) == 1.0).all() or found.task.max() >= len(found.names):
+        raise WrongNumberError("labels or tasks")
+
+
+def configs(rng: Rng, folder: Path) -> None:
+    """Configs whose text or whose values are others."""
+    from omtl.experiment.config import grid_points, option_files, read_yaml, resolve_jobs, whole
+    from omtl.experiment.unit import new_learner
+
+    group = str(rng.choice(["algorithm", "dataset", "protocol", "parallel"]))
+    files = option_files(group)
+    path = folder / "config.yaml"
+    content = files[str(rng.choice(list(files)))].read_bytes()
+    if rng.random() < 0.5:
+        path.write_bytes(_mutated(content, rng))
+    else:
+        values = yaml.safe_load(content)
+        name = str(rng.choice(list(values)))
+        values[name] = [None, [], {}, -1, 1e999, "x", {"a": None}, [[]]][int(rng.integers(8))]
+        path.write_text(yaml.safe_dump(values), encoding="utf-8")
+    config = whole(group, read_yaml(path))
+    if group == "parallel":
+        resolve_jobs({"jobs": 1, **config})
+    if group == "algorithm":
+        for point in grid_points(config)[:3]:
+            new_learner(config, point)
+
+
+KINDS: dict[str, Callable[[Rng, Path], None]] = {
+    one.__name__: one for one in (csr, arrays, models, knowledge, tables, configs)
+}
+
+
+REFUSALS: dict[str, type[Exception]] = {"csr": ValueError, "arrays": ValueError}
+"""The exceptions that refuse malformed input, where these are not `UserError`."""
+
+
+def _same(found: np.ndarray, expected: np.ndarray) -> None:
+    if not np.allclose(found, expected, rtol=1e-9, atol=1e-12, equal_nan=True):
+        raise WrongNumberError(f"{found} is not {expected}")
+
+
+def attempt(kind: str, seed: int) -> None:
+    """Try a case; raise what is neither refused nor right."""
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            KINDS[kind](np.random.default_rng([seed, len(kind)]), Path(folder))
+        except REFUSALS.get(kind, UserError):
+            pass
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=10, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 2**32))
+def test_malformed_input_is_refused_or_taken_right(kind: str, seed: int) -> None:
+    attempt(kind, seed)
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=1700, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_ten_thousand_malformed_inputs(kind: str, seed: int) -> None:
+    attempt(kind, seed)
