@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from omtl.experiment.descriptions import Panel
 from omtl.experiment.unit import Unit, setting_of
-from omtl.figures.panels.axes import Axes, PlannedPanel, Played, Reference, line_of
-from omtl.figures.panels.beside_bounds import largest_norm
+from omtl.figures.panels.axes import Axes, Played, Reference
+from omtl.figures.panels.bounds import beside_bounds, largest_norm, solved
 from omtl.theory import aklo
 from omtl.util.errors import UserError
 
@@ -33,16 +34,20 @@ class Faced(NamedTuple):
     n_examples: int
 
 
-def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
-    """Return the mean errors on a task that has past tasks, against λ, beside bounds, a line each.
+SHOWN: dict[str, Callable[[Faced], float]] = {
+    PRINTED: lambda task: task.printed.total,
+    PROVED: lambda task: task.proved.total,
+    ALL: lambda task: float(task.n_examples),
+}
+"""What lines of theory show of a task."""
+
+
+def task_bound(one: Played, panel: Panel) -> Axes:
+    """Return the mean errors on a task that has past tasks, against λ, beside bounds.
 
     A λ of the grid is the one that the theorem sets for some R, or for none: then it has no bound.
     Corollary 2 has the panel's `delta`.
     """
-    return [_axes(one, panel.description.delta) for one in played]
-
-
-def _axes(one: Played, delta: float) -> Axes:
     points = one.line.experiment.points
     if not {"lam", "doubling", "sample", "clip"} <= set(points[0]) or any(
         point["margin"] != 1.0 or point["shift"] != 0 or point["uniform"] for point in points
@@ -57,39 +62,28 @@ def _axes(one: Played, delta: float) -> Axes:
     X = largest_norm(one.units[0])
     radii = [aklo.radius_of(lam, n, largest_norm=X, known=known) for lam in lams]
     bounded = [p for p, radius in enumerate(radii) if math.isfinite(radius)]
-    repeats = range(len(one.units))
-    faced = {p: [tasks_of(one, repeat, p, delta) for repeat in repeats] for p in bounded}
-    if not faced:
+    if not bounded:
         raise UserError(f"task_bound: no λ of {one.line.label} is one that the theorem sets")
+    repeats = range(len(one.units))
+    faced = {p: [tasks_of(one, repeat, p, panel.delta) for repeat in repeats] for p in bounded}
     arrays = [result.arrays for result in one.results]
     errors = [found["mistakes"][:, found["place"] > 0].mean(axis=1) for found in arrays]
-    lines = [line_of(ERRORS, lams, np.array(errors))]
-    at = [lams[p] for p in bounded]
+    found = {ERRORS: np.array(errors)}
     for label, value in SHOWN.items():
-        curves = [[np.mean([value(t) for t in faced[p][r]]) for p in bounded] for r in repeats]
-        lines.append(line_of(label, at, np.array(curves), is_theory=True))
+        found[label] = np.full_like(found[ERRORS], np.inf)
+        for p, by_repeat in faced.items():
+            found[label][:, p] = [np.mean([value(task) for task in tasks]) for tasks in by_repeat]
     notes = [summary(lams[p], radii[p], faced[p]) for p in bounded]
     if known and not points[0]["sample"]:
         notes.append(corollary_of([t for p in bounded for tasks in faced[p] for t in tasks]))
-    return Axes(
-        "λ",
-        "errors on a task",
-        tuple(lines),
-        title=one.line.description.title,
-        x_scale="log",
-        y_scale="log",
+    return beside_bounds(
+        one,
+        lams,
+        found,
+        ("λ", "errors on a task"),
         references=(Reference(aklo.rate(n, known=known), "R = ∞"),),
-        warning=one.line.description.warning,
         notes=tuple(notes),
     )
-
-
-SHOWN: dict[str, Callable[[Faced], float]] = {
-    PRINTED: lambda task: task.printed.total,
-    PROVED: lambda task: task.proved.total,
-    ALL: lambda task: float(task.n_examples),
-}
-"""What lines of theory show of a task."""
 
 
 def summary(lam: float, radius: float, repeats: Sequence[Sequence[Faced]]) -> str:
@@ -101,10 +95,8 @@ def summary(lam: float, radius: float, repeats: Sequence[Sequence[Faced]]) -> st
     for name in ("printed", "proved"):
         bounds = [getattr(task, name) for task in tasks]
         totals = np.array([bound.total for bound in bounds])
-        means = np.mean(bounds, axis=0)
-        shares = ", ".join(
-            f"{field} {value:.4g}" for field, value in zip(aklo.Bound._fields, means, strict=True)
-        )
+        means = zip(aklo.Bound._fields, np.mean(bounds, axis=0), strict=True)
+        shares = ", ".join(f"{field} {value:.4g}" for field, value in means)
         parts.append(
             f"{name} {totals.mean():.4g} ({shares}), {np.sum(errors > totals)} of {n.size} tasks "
             f"above it, at most {np.max(errors / totals):.3g} of it, "
@@ -124,7 +116,7 @@ def corollary_of(tasks: Sequence[Faced]) -> str:
 
 
 def tasks_of(one: Played, repeat: int, p: int, delta: float) -> list[Faced]:
-    """Return all tasks but the first, in the order in which they came."""
+    """Return all tasks but the first at point p of the grid, in the order in which they came."""
     order = np.argsort(one.results[repeat].arrays["place"])
     return [faced(one, repeat, p, int(k), delta) for k in order[1:]]
 
@@ -145,11 +137,10 @@ def faced(one: Played, repeat: int, p: int, k: int, delta: float) -> Faced:
     drawn = aklo.deviation(shares, delta) if point["sample"] else 0.0
     least = float(arrays["errors"][p, k, best])
     gammas = aklo.least_gammas(shares, n_past, least_error=least, radius=radius, largest_norm=X)
-    norms = {
-        "norm": float(np.linalg.norm(u)),
-        "longest": float(arrays["longest"][p, k]),
-        "largest_norm": X,
-    }
+    longest = float(arrays["longest"][p, k])
+    own_regret = aklo.own_regret(
+        shares, lam=lam, norm=float(np.linalg.norm(u)), longest=longest, largest_norm=X
+    )
     return Faced(
         errors=float(arrays["mistakes"][p, k]),
         printed=aklo.Bound(
@@ -163,7 +154,7 @@ def faced(one: Played, repeat: int, p: int, k: int, delta: float) -> Faced:
             base=base,
             own=aklo.MISTAKE * own,
             base_regret=aklo.base_regret(shares, n_past, known=known),
-            own_regret=aklo.MISTAKE * aklo.own_regret(shares, lam=lam, **norms),
+            own_regret=aklo.MISTAKE * own_regret,
             deviation=drawn,
         ),
         gammas=gammas,
@@ -172,16 +163,11 @@ def faced(one: Played, repeat: int, p: int, k: int, delta: float) -> Faced:
     )
 
 
-_SOLVED: dict[tuple[str, bytes, float], np.ndarray] = {}
-
-
 def best_of(unit: Unit, k: int, radius: float) -> tuple[np.ndarray, np.ndarray]:
     """Return w* of a task, found once a process, and its losses in the order of the examples."""
     setting = setting_of(unit)
     tasks, stream = setting.tasks, setting.stream
     mine = stream.example[tasks.task[stream.example] == k]
     name = (setting.source.sha256, np.sort(mine).tobytes(), radius)
-    if name not in _SOLVED:
-        _SOLVED[name] = aklo.best_within(tasks.X[mine], tasks.y[mine], radius)[0]
-    w = _SOLVED[name]
+    w = solved(name, lambda: aklo.best_within(tasks.X[mine], tasks.y[mine], radius)[0])
     return w, np.maximum(0.0, 1.0 - tasks.y[mine] * (tasks.X[mine] @ w))
