@@ -64,7 +64,8 @@ def check_known(one: Played, *names: str) -> None:
         With their names.
     """
     if not set(names) <= set(one.line.experiment.points[0]):
-        raise UserError(f"{one.line.label} has no {' and '.join(names)}, which the theorem needs")
+        listed = f"{', '.join(names[:-1])} and {names[-1]}"
+        raise UserError(f"{one.line.label} has no {listed}, which the theorem needs")
 
 
 def curves_of(one: Played, curves: Callable[[Unit, Result, int], Curves]) -> Curves:
