@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,24 +21,25 @@ ALL = "examples"
 
 
 class Faced(NamedTuple):
-    """A task that has past tasks, as a learner met it: its errors and their bounds."""
+    """The tasks that have past tasks, as a learner met them: their errors and bounds, by task.
 
-    errors: float
-    printed: aklo.Bound
-    proved: aklo.Bound
-    gammas: tuple[float, float]
-    """Least γ of corollary 1, as printed and as theorem 1 would give it."""
-    corollary: float
-    """Corollary 1 at the first of them."""
-    n_examples: int
+    Parameters
+    ----------
+    errors, n_examples : ndarray of shape (n_tasks,)
+    printed, proved : ndarray of shape (n_tasks, 5)
+        The parts of the bounds (`omtl.theory.aklo.Bound`).
+    gammas : ndarray of shape (n_tasks, 2)
+        Least γ of corollary 1, as printed and as theorem 1 would give it.
+    corollary : ndarray of shape (n_tasks,)
+        Corollary 1 at the first of them.
+    """
 
-
-SHOWN: dict[str, Callable[[Faced], float]] = {
-    PRINTED: lambda task: task.printed.total,
-    PROVED: lambda task: task.proved.total,
-    ALL: lambda task: float(task.n_examples),
-}
-"""What lines of theory show of a task."""
+    errors: np.ndarray
+    n_examples: np.ndarray
+    printed: np.ndarray
+    proved: np.ndarray
+    gammas: np.ndarray
+    corollary: np.ndarray
 
 
 def task_bound(one: Played, panel: Panel) -> Axes:
@@ -64,103 +64,85 @@ def task_bound(one: Played, panel: Panel) -> Axes:
     bounded = [p for p, radius in enumerate(radii) if math.isfinite(radius)]
     if not bounded:
         raise UserError(f"task_bound: no λ of {one.line.label} is one that the theorem sets")
-    repeats = range(len(one.units))
-    faced = {p: [tasks_of(one, repeat, p, panel.delta) for repeat in repeats] for p in bounded}
     arrays = [result.arrays for result in one.results]
-    errors = [found["mistakes"][:, found["place"] > 0].mean(axis=1) for found in arrays]
+    errors = [met["mistakes"][:, met["place"] > 0].mean(axis=1) for met in arrays]
     found = {ERRORS: np.array(errors)}
-    for label, value in SHOWN.items():
-        found[label] = np.full_like(found[ERRORS], np.inf)
-        for p, by_repeat in faced.items():
-            found[label][:, p] = [np.mean([value(task) for task in tasks]) for tasks in by_repeat]
-    notes = [summary(lams[p], radii[p], faced[p]) for p in bounded]
+    found |= {label: np.full_like(found[ERRORS], np.inf) for label in (PRINTED, PROVED, ALL)}
+    notes, faced = [], []
+    for p in bounded:
+        repeats = [tasks_of(one, repeat, p, panel.delta) for repeat in range(len(one.units))]
+        found[PRINTED][:, p] = [tasks.printed.sum(axis=1).mean() for tasks in repeats]
+        found[PROVED][:, p] = [tasks.proved.sum(axis=1).mean() for tasks in repeats]
+        found[ALL][:, p] = [tasks.n_examples.mean() for tasks in repeats]
+        faced.append(Faced(*map(np.concatenate, zip(*repeats, strict=True))))
+        notes.append(summary(lams[p], radii[p], faced[-1]))
     if known and not points[0]["sample"]:
-        notes.append(corollary_of([t for p in bounded for tasks in faced[p] for t in tasks]))
-    return beside_bounds(
-        one,
-        lams,
-        found,
-        ("λ", "errors on a task"),
-        references=(Reference(aklo.rate(n, known=known), "R = ∞"),),
-        notes=tuple(notes),
-    )
+        notes.append(corollary_of(Faced(*map(np.concatenate, zip(*faced, strict=True)))))
+    reference = Reference(aklo.rate(n, known=known), "R = ∞")
+    labels = ("λ", "errors on a task")
+    return beside_bounds(one, lams, found, labels, references=(reference,), notes=tuple(notes))
 
 
-def summary(lam: float, radius: float, repeats: Sequence[Sequence[Faced]]) -> str:
+def summary(lam: float, radius: float, tasks: Faced) -> str:
     """Return what the bounds are at one λ, as text."""
-    tasks = [task for each in repeats for task in each]
-    errors = np.array([task.errors for task in tasks])
-    n = np.array([task.n_examples for task in tasks])
     parts = []
-    for name in ("printed", "proved"):
-        bounds = [getattr(task, name) for task in tasks]
-        totals = np.array([bound.total for bound in bounds])
-        means = zip(aklo.Bound._fields, np.mean(bounds, axis=0), strict=True)
-        shares = ", ".join(f"{field} {value:.4g}" for field, value in means)
+    for name, bounds in (("printed", tasks.printed), ("proved", tasks.proved)):
+        totals, means = bounds.sum(axis=1), bounds.mean(axis=0)
+        named = zip(aklo.Bound._fields, means, strict=True)
+        shares = ", ".join(f"{field} {value:.4g}" for field, value in named)
         parts.append(
-            f"{name} {totals.mean():.4g} ({shares}), {np.sum(errors > totals)} of {n.size} tasks "
-            f"above it, at most {np.max(errors / totals):.3g} of it, "
-            f"below N on {np.sum(totals < n)}"
+            f"{name} {totals.mean():.4g} ({shares}), {np.sum(tasks.errors > totals)} of "
+            f"{totals.size} tasks above it, at most {np.max(tasks.errors / totals):.3g} of it, "
+            f"below N on {np.sum(totals < tasks.n_examples)}"
         )
-    return f"λ = {lam:g} (R = {radius:.3g}): errors {errors.mean():.4g}; {'; '.join(parts)}"
+    errors = f"errors {tasks.errors.mean():.4g}"
+    return f"λ = {lam:g} (R = {radius:.3g}): {errors}; {'; '.join(parts)}"
 
 
-def corollary_of(tasks: Sequence[Faced]) -> str:
+def corollary_of(tasks: Faced) -> str:
     """Return on how many tasks corollary 1 says something, as text."""
-    printed, given = np.array([task.gammas for task in tasks]).T
-    broken = sum(t.errors > t.corollary for t in tasks if t.gammas[0] < 1.0)
+    says, would = (tasks.gammas < 1.0).T
     return (
-        f"corollary 1: with γ < 1 on {np.sum(printed < 1.0)} of {len(tasks)} tasks and λ as "
-        f"printed ({broken} above it), on {np.sum(given < 1.0)} as theorem 1 would give it"
+        f"corollary 1: with γ < 1 on {says.sum()} of {says.size} tasks and λ as printed "
+        f"({np.sum(says & (tasks.errors > tasks.corollary))} above it), on {would.sum()} as "
+        "theorem 1 would give it"
     )
 
 
-def tasks_of(one: Played, repeat: int, p: int, delta: float) -> list[Faced]:
+def tasks_of(one: Played, repeat: int, p: int, delta: float) -> Faced:
     """Return all tasks but the first at point p of the grid, in the order in which they came."""
-    order = np.argsort(one.results[repeat].arrays["place"])
-    return [faced(one, repeat, p, int(k), delta) for k in order[1:]]
-
-
-def faced(one: Played, repeat: int, p: int, k: int, delta: float) -> Faced:
-    """Return what task k was in one repeat, at point p of the grid."""
     unit, arrays = one.units[repeat], one.results[repeat].arrays
-    point = one.line.experiment.points[p]
-    n, n_past = int(arrays["examples"][k]), int(arrays["n_past"][p, k])
-    shares = arrays["shares"][p, k, :n]
+    point, X = one.line.experiment.points[p], largest_norm(unit)
     lam, known = float(point["lam"]), not point["doubling"]
-    X = largest_norm(unit)
-    radius = aklo.radius_of(lam, n, largest_norm=X, known=known)
-    u, losses = best_of(unit, k, radius)
-    best = int(np.argmin(arrays["errors"][p, k, :n_past]))
-    base = float(arrays["weighed_errors"][p, k, best])
-    own = float((1.0 - shares) @ losses)
-    drawn = aklo.deviation(shares, delta) if point["sample"] else 0.0
-    least = float(arrays["errors"][p, k, best])
-    gammas = aklo.least_gammas(shares, n_past, least_error=least, radius=radius, largest_norm=X)
-    longest = float(arrays["longest"][p, k])
-    own_regret = aklo.own_regret(
-        shares, lam=lam, norm=float(np.linalg.norm(u)), longest=longest, largest_norm=X
-    )
-    return Faced(
-        errors=float(arrays["mistakes"][p, k]),
-        printed=aklo.Bound(
+    rows = []
+    for k in np.argsort(arrays["place"])[1:]:
+        n, n_past = int(arrays["examples"][k]), int(arrays["n_past"][p, k])
+        shares = arrays["shares"][p, k, :n]
+        radius = aklo.radius_of(lam, n, largest_norm=X, known=known)
+        u, losses = best_of(unit, int(k), radius)
+        best = int(np.argmin(arrays["errors"][p, k, :n_past]))
+        base, least = (float(arrays[name][p, k, best]) for name in ("weighed_errors", "errors"))
+        own = float((1.0 - shares) @ losses)
+        drawn = aklo.deviation(shares, delta) if point["sample"] else 0.0
+        gammas = aklo.least_gammas(shares, n_past, least_error=least, radius=radius, largest_norm=X)
+        norms = {"norm": float(np.linalg.norm(u)), "longest": float(arrays["longest"][p, k])}
+        printed = aklo.Bound(
             base=base,
             own=own,
             base_regret=aklo.base_regret_printed(shares, n_past, known=known),
             own_regret=aklo.own_regret_printed(shares, lam=lam, radius=radius),
             deviation=drawn,
-        ),
-        proved=aklo.Bound(
+        )
+        proved = aklo.Bound(
             base=base,
             own=aklo.MISTAKE * own,
             base_regret=aklo.base_regret(shares, n_past, known=known),
-            own_regret=aklo.MISTAKE * own_regret,
+            own_regret=aklo.MISTAKE * aklo.own_regret(shares, lam=lam, largest_norm=X, **norms),
             deviation=drawn,
-        ),
-        gammas=gammas,
-        corollary=aklo.corollary1(base, shares, n_past, gammas[0]),
-        n_examples=n,
-    )
+        )
+        corollary = aklo.corollary1(base, shares, n_past, gammas[0])
+        rows.append((arrays["mistakes"][p, k], n, printed, proved, gammas, corollary))
+    return Faced(*(np.array(values, dtype=float) for values in zip(*rows, strict=True)))
 
 
 def best_of(unit: Unit, k: int, radius: float) -> tuple[np.ndarray, np.ndarray]:
