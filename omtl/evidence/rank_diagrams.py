@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omtl.evidence.ranks import Ranking, cliques
-from omtl.figures.pictures import LOOK, SMALL, render
+from omtl.figures.pictures import SMALL, render
 from omtl.util.result_files import write_all
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def draw(found: Sequence[Ranking], subtitle: str) -> Canvas:
 
     heights = [1.3 + 0.16 * len(one.average) for one in found]
     canvas = Canvas(figsize=(6.4, sum(heights)), layout="constrained")
-    canvas.supxlabel(subtitle, fontsize=SMALL, color="#777777")
+    canvas.supxlabel(subtitle, color="#777777")
     axes = canvas.subplots(len(found), 1, squeeze=False, height_ratios=heights)[:, 0]
     for one, on in zip(found, axes, strict=True):
         draw_ranking(one, on)
@@ -35,11 +35,7 @@ def draw_ranking(one: Ranking, on: Drawn) -> None:
     bars = cliques(list(one.average.values()), one.critical_difference)
     top, depth = 0.35 * (len(bars) + 1), 0.6
     test = "" if math.isnan(one.p) else f"; Friedman p = {one.p:.2g}"
-    on.set_title(
-        f"{one.metric}, {len(one.ranks)} data sets{test}",
-        fontsize=LOOK["axes.labelsize"],
-        pad=16.0,
-    )
+    on.set_title(f"{one.metric}, {len(one.ranks)} data sets{test}", pad=16.0)
     on.set(xlim=(1.0 - 0.42 * (n - 1), n + 0.42 * (n - 1)), yticks=[])
     on.set_ylim(top + depth * half + 0.3, -1.0)
     on.grid(False)
@@ -61,7 +57,7 @@ def draw_ranking(one: Ranking, on: Drawn) -> None:
             f" {name} ({average:.2f}) ",
             ha="right" if left else "left",
             va="center",
-            fontsize=LOOK["xtick.labelsize"],
+            fontsize=8,
         )
     for level, (first, last) in enumerate(bars):
         y = 0.3 * (level + 1)

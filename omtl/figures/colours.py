@@ -8,43 +8,20 @@ from itertools import count
 BLACK, GREY, ORANGE, SKY, PINK, GREEN, VERMILION, BLUE = range(8)
 """Numbers of the colours (`omtl.figures.drawing.STYLES`), the strongest last."""
 
-OWN = {
-    "AKLO Sample": BLUE,
-    "AKLO Sum": VERMILION,
-    "AROW": SKY,
-    "AdaGrad": PINK,
-    "COML": GREEN,
-    "DA": SKY,
-    "DOM-I": VERMILION,
-    "DOM-II": BLUE,
-    "DST": PINK,
-    "ITOL": BLACK,
-    "Majority": GREY,
-    "Multi-P": PINK,
-    "NS": ORANGE,
-    "OGRSL": GREY,
-    "OMTL": SKY,
-    "OMTRSL": VERMILION,
-    "OMTRSL-Active": BLUE,
-    "OMTRSL-Random": SKY,
-    "OSMTL-e": VERMILION,
-    "OSMTL-t": BLUE,
-    "OSTRSL": GREEN,
-    "PA": GREY,
-    "PM": BLACK,
-    "PT": BLACK,
-    "ROM-PGD": VERMILION,
-    "ROM-RDA": BLUE,
-    "SHAMO": PINK,
-    "SMTL-e": VERMILION,
-    "SMTL-t": BLUE,
-    "TOL": GREY,
-    "Unif Sample": SKY,
-    "Unif Sum": ORANGE,
-    "mtLMNN": BLACK,
+LEARNERS = {
+    BLACK: ("ITOL", "PM", "PT", "mtLMNN"),
+    GREY: ("Majority", "OGRSL", "PA", "TOL"),
+    ORANGE: ("NS", "Unif Sum"),
+    SKY: ("AROW", "DA", "OMTL", "OMTRSL-Random", "Unif Sample"),
+    PINK: ("AdaGrad", "DST", "Multi-P", "SHAMO"),
+    GREEN: ("COML", "OSTRSL"),
+    VERMILION: ("AKLO Sum", "DOM-I", "OMTRSL", "OSMTL-e", "ROM-PGD", "SMTL-e"),
+    BLUE: ("AKLO Sample", "DOM-II", "OMTRSL-Active", "OSMTL-t", "ROM-RDA", "SMTL-t"),
 }
-"""Colours of learners. A label that starts with a learner's name, such as "PA-global", has its
-colour."""
+"""The learners that have each colour. A label that starts with a learner's name, such as
+"PA-global", has its colour."""
+
+OWN = {learner: colour for colour, learners in LEARNERS.items() for learner in learners}
 
 FIRST_FREE = (ORANGE, SKY, PINK, GREEN, BLACK, GREY, BLUE, VERMILION)
 """The order in which other lines take colours that no learner of their figure has."""

@@ -13,7 +13,7 @@ from omtl.experiment.descriptions import PanelGrid
 from omtl.figures.colours import colours_of
 from omtl.figures.numbers import Shown
 from omtl.figures.panels.axes import Axes, HeatMap, Line, Reference
-from omtl.figures.pictures import LOOK, SMALL
+from omtl.figures.pictures import SMALL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
@@ -79,7 +79,7 @@ def draw(grid: PanelGrid, shown: Sequence[Shown], subtitle: str) -> Canvas:
     styles = styles_of(shown)
     width, height = grid.panel_size
     canvas = Canvas(figsize=(width * n_columns, height * len(rows)), layout="constrained")
-    canvas.supxlabel(subtitle, fontsize=SMALL, color="#777777")
+    canvas.supxlabel(subtitle, color="#777777")
     for row, across in zip(rows, canvas.subfigures(len(rows), 1, squeeze=False)[:, 0], strict=True):
         places = across.subfigures(1, n_columns, squeeze=False)[0]
         for panel, place in zip(row, places, strict=False):
@@ -108,7 +108,7 @@ def _style(colour: int) -> dict[str, Any]:
 
 def draw_panel(panel: Shown, place: SubFigure, styles: Mapping[str, dict[str, Any]]) -> None:
     """Draw a panel's axes side by side, or what it misses."""
-    place.suptitle(f"({panel.label}) {panel.title}", fontsize=LOOK["axes.titlesize"])
+    place.suptitle(f"({panel.label}) {panel.title}")
     why = "\n".join(
         textwrap.fill(f"missing: {text}", 46, break_on_hyphens=False) for text in panel.missing
     )
@@ -130,7 +130,7 @@ def draw_panel(panel: Shown, place: SubFigure, styles: Mapping[str, dict[str, An
         else:
             draw_axes(part, on, styles)
     if why:
-        place.supxlabel(why, fontsize=SMALL, color="#a03000")
+        place.supxlabel(why, color="#a03000")
 
 
 def limits_of(parts: Sequence[Axes]) -> tuple[float, float]:
@@ -151,8 +151,7 @@ def draw_axes(part: Axes, on: Drawn, styles: Mapping[str, dict[str, Any]]) -> No
     name, options = scales.get(part.x_scale, (part.x_scale, {}))
     on.set_xscale(name, **options)
     on.set_xlabel(part.x_label)
-    title = f"{part.title} ({part.warning})" if part.warning else part.title
-    on.set_title(title, fontsize=LOOK["axes.labelsize"])
+    on.set_title(f"{part.title} ({part.warning})" if part.warning else part.title)
     if part.ticks:
         on.set_xticks(part.ticks, [f"{tick:g}" for tick in part.ticks], fontsize=SMALL)
         on.minorticks_off()
@@ -200,7 +199,7 @@ def draw_heat_map(part: HeatMap, on: Drawn) -> None:
     apart = part.mean[~np.eye(n, dtype=bool)]
     most = float(apart.max())
     image = on.imshow(part.mean, cmap=COLOURS, vmin=0.0, vmax=most, interpolation="nearest")
-    on.set_title(part.title, fontsize=LOOK["axes.labelsize"], pad=2.0 * SMALL)
+    on.set_title(part.title, pad=2.0 * SMALL)
     on.grid(False)
     ticks = [i for i in range(n) if i % 2 == 0]
     for axis in (on.xaxis, on.yaxis):
@@ -212,7 +211,7 @@ def draw_heat_map(part: HeatMap, on: Drawn) -> None:
     for name, end, size in zip(part.groups, ends, part.groups.values(), strict=True):
         middle = end - 0.5 - size / 2.0
         on.text(*(middle, -0.8, name), ha="center", va="bottom", fontsize=SMALL, color="#444444")
-    on.set_xlabel("\n".join([part.x_label, *part.notes[:1]]), fontsize=LOOK["xtick.labelsize"])
+    on.set_xlabel("\n".join([part.x_label, *part.notes[:1]]), fontsize=8)
     bar = on.figure.colorbar(image, ax=on, shrink=0.8, extend="max", pad=0.02)
     bar.set_label(part.unit, fontsize=SMALL)
     bar.ax.tick_params(labelsize=SMALL)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from data_fetchers.fetch import DataMissing
 from omtl.compute.parallel_jobs import Failure, why_lacking
-from omtl.figures.panels import check_measured, kind_of
+from omtl.figures.panels import axes_of, check_measured
 from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedPanel, Played
 from omtl.figures.plan import Figure
 from omtl.tables.committed import rows
@@ -83,7 +83,7 @@ def show_panel(
     parts: list[Axes | HeatMap] = []
     if played:
         try:
-            parts = kind_of(panel.description)(panel, played)
+            parts = axes_of(panel, played)
         except DataMissing as fault:  # the units are stored, but a formula needs the data
             missing.append(str(fault))
     return Shown(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,31 +20,10 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 """The formats of a picture, each with the option that omits the time of drawing."""
 
+LOOK = Path(__file__).parent / "look.mplstyle"
+
 SMALL = 7.0
 """Size of the smallest text, in points."""
-
-LOOK: dict[str, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 8.5,
-    "axes.titlesize": 9.5,
-    "axes.labelsize": 8.5,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.fontsize": 8.5,
-    "legend.frameon": False,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "axes.unicode_minus": True,
-    "lines.linewidth": 1.4,
-    "lines.markersize": 4.0,
-    "svg.fonttype": "none",
-    "figure.dpi": 100,
-    "figure.constrained_layout.w_pad": 0.07,
-}
 
 
 def render(
@@ -53,13 +33,10 @@ def render(
 
     The same drawing gives the same bytes; `salt` names it, for the ids within the svg.
     """
-    import matplotlib as mpl
+    from matplotlib import style
 
     pictures = {}
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        look: Any = LOOK | {"svg.hashsalt": salt}
-        mpl.rcParams.update(look)
+    with style.context(["default", LOOK, {"svg.hashsalt": salt}]):
         canvas = drawing()
         for form in forms:
             content = io.BytesIO()

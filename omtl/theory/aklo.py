@@ -108,7 +108,7 @@ def radius_of(lam: float, n: int, *, largest_norm: float, known: bool = True) ->
 
 
 class Bound(NamedTuple):
-    """A bound on the errors of a task, by parts.
+    """A bound on the errors of a task, the sum of its parts.
 
     Parameters
     ----------
@@ -124,11 +124,6 @@ class Bound(NamedTuple):
     base_regret: float
     own_regret: float
     deviation: float = 0.0
-
-    @property
-    def total(self) -> float:
-        """The bound."""
-        return sum(self)
 
 
 # The base

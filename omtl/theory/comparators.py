@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
 
 from omtl.data.rows import square_norms
 from omtl.data.streams import Stream, Tasks
+from omtl.theory.interior_point import Hinge, Point, Step, minimised, normal_matrix, signed
 from omtl.util.errors import UserError
 
 VANISHING = 1e-6
@@ -20,12 +19,8 @@ VANISHING = 1e-6
 GAP = 1e-10
 """Duality gap at which a comparator is accepted, relative to 1 + its objective."""
 
-MOST_STEPS = 200
-"""Number of Newton steps after which `hinge_minimiser` gives up; 15 to 40 are usual."""
-
-
-Point = TypeVar("Point", bound=tuple[np.ndarray, ...])
-"""An interior point, or a step from one to another."""
+PART = 0.995
+"""Part of the way to the border that a step may take."""
 
 
 @dataclass(frozen=True)
@@ -115,11 +110,10 @@ def hinge_minimiser(
 ) -> tuple[np.ndarray, float]:
     """Return argmin_w Σ_i max(0, 1 − y_i x_i·w) + ridge/2 ‖w‖², and its duality gap.
 
-    A primal-dual interior point method with Mehrotra's predictor and corrector (Nocedal, Wright
-    2006, section 16.6) on the constraints y_i x_i·w + ξ_i − s_i = 1, ξ, s ≥ 0, whose multipliers
-    are 0 ≤ α ≤ 1; each step solves d linear equations. It needs no more steps for a vanishing ridge
-    than for a large one, and the gap to the dual objective Σα − ‖Σ α_i y_i x_i‖²/(2 ridge)
-    certifies the solution.
+    An interior point method (`omtl.theory.interior_point`) on the constraints
+    y_i x_i·w + ξ_i − s_i = 1, ξ, s ≥ 0, whose multipliers are 0 ≤ α ≤ 1; each step solves d linear
+    equations. It needs no more steps for a vanishing ridge than for a large one, and the gap to the
+    dual objective Σα − ‖Σ α_i y_i x_i‖²/(2 ridge) certifies the solution.
 
     Parameters
     ----------
@@ -134,88 +128,38 @@ def hinge_minimiser(
     ArithmeticError
         If the gap stays above `GAP`.
     """
-    Z = signed(X, y)
-    n, d = Z.shape
-    half, ones = np.full(n, 0.5), np.ones(n)
-    at = _Point(np.zeros(d), half, half, ones, 2.0 * ones)
-    for _ in range(MOST_STEPS):
-        margins, pull = Z @ at.w, Z.T @ at.alpha
-        primal = float(np.maximum(0.0, 1.0 - margins).sum() + ridge / 2.0 * (at.w @ at.w))
-        gap = primal - float(at.alpha.sum() - (pull @ pull) / (2.0 * ridge))
-        if gap <= GAP * (1.0 + primal):
-            return at.w, max(gap, 0.0)
-        newton = _Newton(Z, at, ridge)
-        still = np.zeros(n)
-        ahead = newton.step(still, still)
-        mu = (at.alpha @ at.surplus + at.beta @ at.slack) / (2 * n)
-        near = moved(at, ahead, min(1.0, longest(at[1:], ahead[1:])))
-        centre = (near.alpha @ near.surplus + near.beta @ near.slack) ** 3 / (2 * n) ** 3 / mu**2
-        corrected = newton.step(
-            centre - ahead.alpha * ahead.surplus, centre - ahead.beta * ahead.slack
-        )
-        at = moved(at, corrected, min(1.0, 0.995 * longest(at[1:], corrected[1:])))
-    raise ArithmeticError(f"the duality gap of the comparator stays at {gap:.3g}")
+    problem = _Ridge(signed(X, y), ridge)
+    n, d = problem.Z.shape
+    start = Point(np.zeros(d), np.full(2 * n, 0.5), np.repeat([1.0, 2.0], n))
+    at, gap = minimised(problem, start, GAP, PART)
+    return at.weights, gap
 
 
-def signed(X: np.ndarray | sparse.csr_array, y: np.ndarray) -> np.ndarray | sparse.csr_array:
-    """Return examples times their labels."""
-    return sparse.csr_array(sparse.diags_array(y) @ X) if sparse.issparse(X) else y[:, None] * X
+class _Ridge(NamedTuple):
+    """The problem: the examples times their labels, and the ridge."""
 
+    Z: np.ndarray | sparse.csr_array
+    ridge: float
 
-def normal_matrix(Z: np.ndarray | sparse.csr_array, weight: np.ndarray) -> np.ndarray:
-    """Return Σ weight z zᵀ over the rows of Z."""
-    if sparse.issparse(Z):
-        return (Z.T @ (sparse.diags_array(weight) @ Z)).toarray()
-    return Z.T @ (weight[:, None] * Z)
+    def objective_and_gap(self, at: Point) -> tuple[float, float]:
+        """Return the objective of an interior point, and its duality gap."""
+        Z, w, alpha = self.Z, at.weights, at.left[: self.Z.shape[0]]
+        margins, pull = Z @ w, Z.T @ alpha
+        primal = float(np.maximum(0.0, 1.0 - margins).sum() + self.ridge / 2.0 * (w @ w))
+        return primal, primal - float(alpha.sum() - (pull @ pull) / (2.0 * self.ridge))
 
+    def newton(self, at: Point) -> Step:
+        """Return the steps from an interior point; the linear equations are factorised once."""
+        Z, w, alpha = self.Z, at.weights, at.left[: self.Z.shape[0]]
+        hinge = Hinge(at, Z @ w)
+        normal = normal_matrix(Z, 1.0 / hinge.weight)
+        normal[np.diag_indices(w.size)] += self.ridge
+        factor = linalg.cho_factor(normal, lower=True, overwrite_a=True, check_finite=False)
+        force = Z.T @ alpha - self.ridge * w
 
-def moved(at: Point, step: Point, length: float) -> Point:
-    """Return an interior point after a part of a step."""
-    return type(at)(*(x + length * dx for x, dx in zip(at, step, strict=True)))
+        def step(products: np.ndarray, ahead: Point | None) -> Point:  # noqa: ARG001
+            target = hinge.target(products)
+            dw = linalg.cho_solve(factor, force + Z.T @ target, check_finite=False)
+            return Point(dw, *hinge.pairs(products, target - (Z @ dw) / hinge.weight))
 
-
-def longest(values: Iterable[np.ndarray], steps: Iterable[np.ndarray]) -> float:
-    """Return the part of a step that keeps values non-negative."""
-    return min(
-        float(np.min(-x[dx < 0.0] / dx[dx < 0.0], initial=math.inf))
-        for x, dx in zip(values, steps, strict=True)
-    )
-
-
-class _Point(NamedTuple):
-    """An interior point: the weights, α, 1 − α, s, ξ; or a step from one to another."""
-
-    w: np.ndarray
-    alpha: np.ndarray
-    beta: np.ndarray
-    surplus: np.ndarray
-    slack: np.ndarray
-
-
-class _Newton:
-    """The linear equations for a step from an interior point, factorised once."""
-
-    def __init__(self, Z: np.ndarray | sparse.csr_array, at: _Point, ridge: float) -> None:
-        self.Z, self.at = Z, at
-        self.weight = at.surplus / at.alpha + at.slack / at.beta
-        normal = normal_matrix(Z, 1.0 / self.weight)
-        normal[np.diag_indices(at.w.size)] += ridge
-        self.factor = linalg.cho_factor(normal, lower=True, overwrite_a=True, check_finite=False)
-        self.off = 1.0 - Z @ at.w - at.slack + at.surplus
-        self.force = Z.T @ at.alpha - ridge * at.w
-
-    def step(self, to_surplus: np.ndarray, to_slack: np.ndarray) -> _Point:
-        """Return the step that brings the products α s and (1 − α) ξ to these values."""
-        _, alpha, beta, surplus, slack = self.at
-        more_surplus = to_surplus / alpha - surplus
-        more_slack = to_slack / beta - slack
-        target = (self.off - more_slack + more_surplus) / self.weight
-        dw = linalg.cho_solve(self.factor, self.force + self.Z.T @ target, check_finite=False)
-        dalpha = target - (self.Z @ dw) / self.weight
-        return _Point(
-            dw,
-            dalpha,
-            -dalpha,
-            more_surplus - surplus / alpha * dalpha,
-            more_slack + slack / beta * dalpha,
-        )
+        return step

@@ -25,10 +25,14 @@ Lemma 5 sums 1/θ_τ for τ = 1 … T. Round t uses weights computed with θ_{t�
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from omtl.theory.rom_comparator import Weights
+
+Numbers = Any
+"""A number of a play, or an array with those of several plays, for which bounds are arrays too."""
 
 
 def square_norm(weights: Weights) -> float:
@@ -45,7 +49,7 @@ def weighted_square_norm(weights: Weights) -> float:
 # ROM-PGD
 
 
-def lemma2_printed(*, eta: float, square: float, gradients: float) -> float:
+def lemma2_printed(*, eta: Numbers, square: float, gradients: Numbers) -> Numbers:
     """Return lemma 2's bound ‖W‖²/η + (η/2) Σ ‖G_t‖² for weights that start at 0.
 
     Parameters
@@ -60,7 +64,7 @@ def lemma2_printed(*, eta: float, square: float, gradients: float) -> float:
     return square / eta + 0.5 * eta * gradients
 
 
-def lemma2(*, eta: float, square: float, gradients: float) -> float:
+def lemma2(*, eta: Numbers, square: float, gradients: Numbers) -> Numbers:
     """Return the corrected lemma 2, ‖W‖²_m/(2η) + (η/2) Σ ‖G_t‖²_{m*}, for initial weights 0.
 
     It holds for every fixed W if p and q take their steps in every round.
@@ -77,7 +81,7 @@ def lemma2(*, eta: float, square: float, gradients: float) -> float:
     return 0.5 * square / eta + 0.5 * eta * gradients
 
 
-def theorem3_eta(n_rounds: float, *, square: float, gradient: float) -> float:
+def theorem3_eta(n_rounds: float, *, square: float, gradient: Numbers) -> Numbers:
     """Return η = √2 ‖W_*‖/(G_* √T), with which `lemma2_printed` gives theorem 3; it is not printed.
 
     Parameters
@@ -87,16 +91,18 @@ def theorem3_eta(n_rounds: float, *, square: float, gradient: float) -> float:
     square, gradient : float
         ‖W_*‖² and G_*².
     """
-    return math.sqrt(2.0 * square / (gradient * n_rounds))
+    return np.sqrt(2.0 * square / (gradient * n_rounds))
 
 
-def theorem3_printed(n_rounds: float, *, square: float, gradient: float) -> float:
+def theorem3_printed(n_rounds: float, *, square: float, gradient: Numbers) -> Numbers:
     """Return theorem 3's bound G_* √(2 ‖W_*‖²) √T; parameters as in `theorem3_eta`."""
-    return math.sqrt(2.0 * square * gradient * n_rounds)
+    return np.sqrt(2.0 * square * gradient * n_rounds)
 
 
-def best_eta(n_rounds: float, *, square: float, gradient: float) -> float:
+def best_eta(n_rounds: float, *, square: float, gradient: Numbers) -> Numbers:
     """Return η = ‖W_*‖_m/(G √T), which minimises `lemma2` for gradients of norm G or less.
+
+    The least is the corrected theorem 3, G ‖W_*‖_m √T.
 
     Parameters
     ----------
@@ -105,23 +111,18 @@ def best_eta(n_rounds: float, *, square: float, gradient: float) -> float:
     square, gradient : float
         ‖W_*‖²_m and G², the largest ‖Σ g^i‖²/m + 2 Σ ‖g^i‖² of a round.
     """
-    return math.sqrt(square / (gradient * n_rounds))
-
-
-def theorem3(n_rounds: float, *, square: float, gradient: float) -> float:
-    """Return the corrected theorem 3, G ‖W_*‖_m √T; parameters as in `best_eta`."""
-    return math.sqrt(square * gradient * n_rounds)
+    return np.sqrt(square / (gradient * n_rounds))
 
 
 # ROM-RDA
 
 
-def inverse_thetas(n_rounds: int, kappa: float) -> np.ndarray:
-    """Return 1/θ_τ = 1/(κ √τ) for τ = 1 … T, shape (n_rounds,)."""
-    return 1.0 / (kappa * np.sqrt(np.arange(1, n_rounds + 1)))
+def inverse_thetas(n_rounds: int, kappa: Numbers) -> np.ndarray:
+    """Return 1/θ_τ = 1/(κ √τ) for τ = 1 … T along the last axis."""
+    return 1.0 / (np.asarray(kappa)[..., None] * np.sqrt(np.arange(1, n_rounds + 1)))
 
 
-def lemma5_printed(n_rounds: int, *, kappa: float, square: float, gradient: float) -> float:
+def lemma5_printed(n_rounds: int, *, kappa: Numbers, square: float, gradient: Numbers) -> Numbers:
     """Return lemma 5's bound θ_T D² + (G_*²/2) Σ_{τ=1}^T 1/θ_τ, for θ_τ = κ √τ.
 
     Parameters
@@ -135,28 +136,28 @@ def lemma5_printed(n_rounds: int, *, kappa: float, square: float, gradient: floa
     gradient : float
         G_*², the largest ‖G_t‖².
     """
-    thetas = float(inverse_thetas(n_rounds, kappa).sum())
+    thetas = inverse_thetas(n_rounds, kappa).sum(axis=-1)
     return 0.5 * kappa * math.sqrt(n_rounds) * square + 0.5 * gradient * thetas
 
 
-def lemma5(n_rounds: int, *, kappa: float, square: float, gradient: float) -> float:
+def lemma5(n_rounds: int, *, kappa: Numbers, square: float, gradient: Numbers) -> Numbers:
     """Return the corrected lemma 5, θ_T ‖W‖²/2 + (G_*²/2) (1/θ_1 + Σ_{τ=1}^{T−1} 1/θ_τ).
 
     It bounds the regret with r_1; parameters as in `lemma5_printed`.
     """
     inverse = inverse_thetas(n_rounds, kappa)
-    thetas = float(inverse[0] + inverse[:-1].sum())
+    thetas = inverse[..., 0] + inverse[..., :-1].sum(axis=-1)
     return 0.5 * kappa * math.sqrt(n_rounds) * square + 0.5 * gradient * thetas
 
 
-def theorem6(n_rounds: float, *, kappa: float, square: float, gradient: float) -> float:
+def theorem6(n_rounds: float, *, kappa: Numbers, square: float, gradient: Numbers) -> Numbers:
     """Return theorem 6's bound (κ D² + G_*²/κ) √T; parameters as in `lemma5_printed`."""
     return (0.5 * kappa * square + gradient / kappa) * math.sqrt(n_rounds)
 
 
-def best_kappa(*, square: float, gradient: float) -> float:
+def best_kappa(*, square: float, gradient: Numbers) -> Numbers:
     """Return κ = G_*/D, which minimises `theorem6` and makes it 2 G_* D √T (section III.C)."""
-    return math.sqrt(2.0 * gradient / square)
+    return np.sqrt(2.0 * gradient / square)
 
 
 def proximities(n_rounds: int, kappa: float, square: float) -> float:

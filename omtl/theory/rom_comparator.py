@@ -13,7 +13,6 @@ and at the solution T α u = Σ s^i and v^i = (1/(T β) + λ^i) s^i, λ^i ≥ 0 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from omtl.data.streams import Tasks
-from omtl.theory.comparators import longest, moved, normal_matrix, signed
+from omtl.theory.interior_point import Hinge, Point, Step, minimised, normal_matrix, signed
 from omtl.util.errors import UserError
 
 GAP = 1e-8
@@ -33,8 +32,8 @@ START = 0.5
 FLOOR = 1e-15
 """Added to the linear equations, relative to their trace, so that rounding cannot change signs."""
 
-MOST_STEPS = 200
-"""Number of Newton steps after which the solver gives up; 15 to 40 are usual."""
+PART = 0.99
+"""Part of the way to the border that a step may take."""
 
 
 class Weights(NamedTuple):
@@ -96,9 +95,8 @@ class Best:
 def best_fixed(tasks: Tasks, n_rounds: int, r: Regulariser) -> Best:
     """Return argmin_W Σ hinge + n_rounds · r_1(W), with its duality gap.
 
-    A primal-dual interior point method with a predictor and a corrector, as
-    `omtl.theory.comparators.hinge_minimiser`, with the tasks' balls as further constraints. The gap
-    is to the dual objective of the multipliers, those of a task being shortened where ‖s^i‖ > T γ.
+    An interior point method (`omtl.theory.interior_point`) with the tasks' balls as further
+    constraints.
 
     Cost: O(steps · (nonzeros · d + m d³)) for m tasks and d features.
 
@@ -122,74 +120,52 @@ def best_fixed(tasks: Tasks, n_rounds: int, r: Regulariser) -> Best:
     m, d = len(tasks.names), tasks.X.shape[1]
     own = [np.flatnonzero(tasks.task == k) for k in range(m)]
     Z = [signed(tasks.X[mine], tasks.y[mine]) for mine in own]
-    problem = _Problem(Z, n_rounds * r.alpha, n_rounds * r.beta, n_rounds * r.gamma)
-    at = problem.start(d)
-    for _ in range(MOST_STEPS):
-        weights = r.split(at.u, at.V)
-        loss = float(np.maximum(0.0, 1.0 - problem.margins(at.u + at.V)).sum())
-        objective = loss + n_rounds * r.of(weights)
-        gap = objective - problem.dual(at.a)
-        if gap <= GAP * (1.0 + objective):
-            return Best(weights, loss, r.of(weights), objective, max(gap, 0.0))
-        if not math.isfinite(gap):
-            break
-        try:
-            at = problem.next(at)
-        except (linalg.LinAlgError, OverflowError):  # rounding errors, with almost no regulariser
-            break
-    raise ArithmeticError(f"the duality gap of the comparator stays at {gap:.3g}")
+    problem = _Objective(Z, r, n_rounds)
+    at, gap = minimised(problem, problem.start(d), GAP, PART)
+    weights = r.split(at.weights[0], at.weights[1:])
+    loss = float(np.maximum(0.0, 1.0 - problem.margins(at.weights)).sum())
+    return Best(weights, loss, r.of(weights), loss + n_rounds * r.of(weights), gap)
 
 
-class _Point(NamedTuple):
-    """An interior point, or a step from one to another.
+class _Objective:
+    """The problem, with u and the v^i as rows of the weights.
 
-    u and V; by example a, 1 − a, the surplus and the slack of y x·w + slack − surplus = 1; by task
-    λ (T γ)² and the room in the ball, (1 − ‖s‖²/(T γ)²)/2.
+    The pairs that it adds to the examples' are, by task, λ (T γ)² with the room in the ball,
+    (1 − ‖s‖²/(T γ)²)/2.
+
+    Parameters
+    ----------
+    Z : list of ndarray or csr_array
+        The tasks' examples times their labels.
+    r : Regulariser
+    n_rounds : int
+        T.
     """
 
-    u: np.ndarray
-    V: np.ndarray
-    a: np.ndarray
-    b: np.ndarray
-    surplus: np.ndarray
-    slack: np.ndarray
-    force: np.ndarray
-    room: np.ndarray
+    def __init__(
+        self, Z: list[np.ndarray | sparse.csr_array], r: Regulariser, n_rounds: int
+    ) -> None:
+        self.Z, self.r, self.n_rounds = Z, r, n_rounds
+        self.alpha, self.beta, self.gamma = (n_rounds * weight for weight in r)
+        self.sizes = [part.shape[0] for part in Z]
 
-    def pairs(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the pairs whose products go to 0."""
-        return [(self.a, self.surplus), (self.b, self.slack), (self.force, self.room)]
-
-    def mu(self) -> float:
-        """Return the mean product of the pairs."""
-        pairs = self.pairs()
-        return sum(float(x @ y) for x, y in pairs) / sum(x.size for x, _ in pairs)
-
-
-class _Problem(NamedTuple):
-    """The problem: tasks' examples times labels, and T α, T β, T γ."""
-
-    Z: list[np.ndarray | sparse.csr_array]
-    alpha: float
-    beta: float
-    gamma: float
-
-    def start(self, d: int) -> _Point:
+    def start(self, d: int) -> Point:
         """Return an initial point, inside every ball."""
-        n, m = sum(part.shape[0] for part in self.Z), len(self.Z)
-        norm = np.linalg.norm(self.pulls(np.ones(n)), axis=1)
+        norm = np.linalg.norm(self.pulls(np.ones(sum(self.sizes))), axis=1)
         level = 0.5 * self.gamma / np.maximum(norm, self.gamma)
-        a = np.repeat(level, [part.shape[0] for part in self.Z])
         room = 0.5 * (1.0 - (level * norm / self.gamma) ** 2)
-        surplus, slack = START / a, START / (1.0 - a)
-        return _Point(np.zeros(d), np.zeros((m, d)), a, 1.0 - a, surplus, slack, START / room, room)
+        a = np.repeat(level, self.sizes)
+        hinge = np.concatenate([a, 1.0 - a])
+        pairs = np.concatenate([hinge, START / room]), np.concatenate([START / hinge, room])
+        return Point(np.zeros((1 + len(self.Z), d)), *pairs)
 
     def by_task(self, values: np.ndarray) -> list[np.ndarray]:
         """Return values by example as a list by task."""
-        return np.split(values, np.cumsum([part.shape[0] for part in self.Z])[:-1])
+        return np.split(values, np.cumsum(self.sizes)[:-1])
 
-    def margins(self, W: np.ndarray) -> np.ndarray:
-        """Return y x·w of each example under weights of its task, one row of W per task."""
+    def margins(self, weights: np.ndarray) -> np.ndarray:
+        """Return y x·w of each example under the weights u + v^i of its task."""
+        W = weights[0] + weights[1:]
         return np.concatenate([part @ w for part, w in zip(self.Z, W, strict=True)])
 
     def pulls(self, values: np.ndarray) -> np.ndarray:
@@ -197,108 +173,76 @@ class _Problem(NamedTuple):
         parts = zip(self.Z, self.by_task(values), strict=True)
         return np.array([part.T @ value for part, value in parts])
 
-    def dual(self, a: np.ndarray) -> float:
-        """Return the dual objective of multipliers, scaled down to where it is finite."""
+    def objective_and_gap(self, at: Point) -> tuple[float, float]:
+        """Return the objective at a point, and its gap to the dual one of its multipliers.
+
+        Those of a task are scaled down to where the dual objective is finite.
+        """
+        weights = self.r.split(at.weights[0], at.weights[1:])
+        loss = float(np.maximum(0.0, 1.0 - self.margins(at.weights)).sum())
+        objective = loss + self.n_rounds * self.r.of(weights)
+        a = at.left[: sum(self.sizes)]
         S = self.pulls(a)
-        norm = np.linalg.norm(S, axis=1)
-        left = self.gamma / np.maximum(norm, self.gamma)
+        left = self.gamma / np.maximum(np.linalg.norm(S, axis=1), self.gamma)
         S *= left[:, None]
         total = float(left @ [part.sum() for part in self.by_task(a)])
         shared = S.sum(axis=0)
-        return total - float(shared @ shared) / (2 * self.alpha) - np.sum(S**2) / (2 * self.beta)
+        total -= float(shared @ shared) / (2 * self.alpha) + np.sum(S**2) / (2 * self.beta)
+        return objective, objective - total
 
-    def next(self, at: _Point) -> _Point:
-        """Return the point after Mehrotra's predictor and corrector."""
-        newton = _Newton(self, at)
-        ahead = newton.step([np.zeros(x.size) for x, _ in at.pairs()], np.zeros_like(at.V))
-        near = moved(at, ahead, min(1.0, longest(at[2:], ahead[2:])))
-        centre = max(near.mu(), 0.0) ** 3 / at.mu() ** 2
-        products = [centre - dx * dy for dx, dy in ahead.pairs()]
-        corrected = newton.step(products, self.pulls(ahead.a), ahead.force)
-        return moved(at, corrected, min(1.0, 0.99 * longest(at[2:], corrected[2:])))
+    def newton(self, at: Point) -> Step:
+        """Return the steps from an interior point; the linear equations are factorised once.
 
-
-class _Newton:
-    """The linear equations for a step from an interior point, factorised once.
-
-    In du they are (T α + Σ H^i) du + Σ H^i dv^i, and in dv^i H^i du + (H^i + M^i⁻¹) dv^i, where
-    H^i = Σ x xᵀ/weight over task i's examples and M^i = ρ^i I + c^i s^i s^iᵀ, with
-    ρ^i = 1/(T β) + λ^i and c^i = λ^i/(room · (T γ)²): each dv^i is eliminated by itself.
-    """
-
-    def __init__(self, problem: _Problem, at: _Point) -> None:
-        self.problem, self.at = problem, at
-        d, gamma2 = at.u.size, problem.gamma**2
-        self.S = problem.pulls(at.a)
-        self.weight = at.surplus / at.a + at.slack / at.b
-        self.rho = 1.0 / problem.beta + at.force / gamma2
-        self.pull = at.force / (at.room * gamma2**2)
-        square = np.sum(self.S**2, axis=1)
-        self.shrink = self.pull / (self.rho + self.pull * square)
-        whole = problem.alpha * np.eye(d)
-        self.H, self.factors = [], []
-        for k, (Z, inverse) in enumerate(
-            zip(problem.Z, problem.by_task(1.0 / self.weight), strict=True)
-        ):
-            H = normal_matrix(Z, inverse)
-            own = H + (np.eye(d) - self.shrink[k] * np.outer(self.S[k], self.S[k])) / self.rho[k]
-            own[np.diag_indices(d)] += FLOOR * own.trace()
-            factor = linalg.cho_factor(own, lower=True, overwrite_a=True, check_finite=False)
-            whole += H - H @ linalg.cho_solve(factor, H, check_finite=False)
-            self.H.append(H)
-            self.factors.append(factor)
-        self.whole = linalg.cho_factor(whole, lower=True, check_finite=False)
-        self.off = 1.0 - problem.margins(at.u + at.V) - at.slack + at.surplus
-        self.off_u = self.S.sum(axis=0) - problem.alpha * at.u
-        self.off_V = self.rho[:, None] * self.S - at.V
-        self.off_room = 0.5 * (1.0 - square / gamma2) - at.room
-
-    def step(
-        self, products: list[np.ndarray], bend: np.ndarray, turn: np.ndarray | float = 0.0
-    ) -> _Point:
-        """Return the step that brings the products of the pairs to these values.
-
-        The terms of second order are those of a step that changes s by `bend` and the force by
-        `turn`.
+        In du they are (T α + Σ H^i) du + Σ H^i dv^i, and in dv^i H^i du + (H^i + M^i⁻¹) dv^i, where
+        H^i = Σ x xᵀ/weight over task i's examples and M^i = ρ^i I + c^i s^i s^iᵀ, with
+        ρ^i = 1/(T β) + λ^i and c^i = λ^i/(room · (T γ)²): each dv^i is eliminated by itself.
         """
-        problem, at = self.problem, self.at
-        off_room = self.off_room - 0.5 * np.sum(bend**2, axis=1) / problem.gamma**2
-        off_V = self.off_V + np.reshape(turn, (-1, 1)) / problem.gamma**2 * bend
-        to_surplus, to_slack, to_force = products
-        more_surplus = to_surplus / at.a - at.surplus
-        more_slack = to_slack / at.b - at.slack
-        target = (self.off - more_slack + more_surplus) / self.weight
-        # dv = M ds + known, where what changes the room without ds changes the force.
-        more_force = (to_force - at.force * off_room) / at.room - at.force
-        known = off_V + (more_force / problem.gamma**2)[:, None] * self.S
-        inner = np.sum(self.S * known, axis=1)
-        resisted = (known - (self.shrink * inner)[:, None] * self.S) / self.rho[:, None]
-        pulled = problem.pulls(target)
-        right = pulled + resisted
-        solved = [
-            linalg.cho_solve(factor, row, check_finite=False)
-            for factor, row in zip(self.factors, right, strict=True)
-        ]
-        rest = self.off_u + pulled.sum(axis=0)
-        rest -= sum((H @ row for H, row in zip(self.H, solved, strict=True)), np.zeros_like(rest))
-        du = linalg.cho_solve(self.whole, rest, check_finite=False)
-        dV = np.array(
-            [
-                row - linalg.cho_solve(factor, H @ du, check_finite=False)
-                for row, factor, H in zip(solved, self.factors, self.H, strict=True)
-            ]
-        )
-        da = target - problem.margins(du + dV) / self.weight
-        dS = problem.pulls(da)
-        droom = off_room - np.sum(self.S * dS, axis=1) / problem.gamma**2
-        dforce = (to_force - at.force * droom) / at.room - at.force
-        return _Point(
-            du,
-            dV,
-            da,
-            -da,
-            more_surplus - at.surplus / at.a * da,
-            more_slack + at.slack / at.b * da,
-            dforce,
-            droom,
-        )
+        d, gamma2, n = at.weights.shape[1], self.gamma**2, 2 * sum(self.sizes)
+        force, room = at.left[n:], at.right[n:]
+        hinge = Hinge(at, self.margins(at.weights))
+        S = self.pulls(at.left[: n // 2])
+        square = np.sum(S**2, axis=1)
+        rho = 1.0 / self.beta + force / gamma2
+        pull = force / (room * gamma2**2)
+        shrink = pull / (rho + pull * square)
+        whole, H, factors = self.alpha * np.eye(d), [], []
+        for k, inverse in enumerate(self.by_task(1.0 / hinge.weight)):
+            H.append(normal_matrix(self.Z[k], inverse))
+            own = H[k] + (np.eye(d) - shrink[k] * np.outer(S[k], S[k])) / rho[k]
+            own[np.diag_indices(d)] += FLOOR * own.trace()
+            factors.append(linalg.cho_factor(own, lower=True, overwrite_a=True, check_finite=False))
+            whole += H[k] - H[k] @ solve(factors[k], H[k])
+        factor = linalg.cho_factor(whole, lower=True, check_finite=False)
+
+        def step(products: np.ndarray, ahead: Point | None) -> Point:
+            off_room = 0.5 * (1.0 - square / gamma2) - room
+            off_V = rho[:, None] * S - at.weights[1:]
+            if ahead is not None:  # the terms of second order of the balls
+                bend = self.pulls(ahead.left[: n // 2])
+                off_room -= 0.5 * np.sum(bend**2, axis=1) / gamma2
+                off_V += ahead.left[n:, None] / gamma2 * bend
+            target = hinge.target(products[:n])
+            # dv = M ds + known, where what changes the room without ds changes the force.
+            more_force = (products[n:] - force * off_room) / room - force
+            known = off_V + (more_force / gamma2)[:, None] * S
+            inner = np.sum(S * known, axis=1)
+            pulled = self.pulls(target)
+            right = pulled + (known - (shrink * inner)[:, None] * S) / rho[:, None]
+            solved = [solve(*both) for both in zip(factors, right, strict=True)]
+            rest = S.sum(axis=0) - self.alpha * at.weights[0] + pulled.sum(axis=0)
+            rest -= np.sum([h @ row for h, row in zip(H, solved, strict=True)], axis=0)
+            du = solve(factor, rest)
+            of_tasks = zip(solved, factors, H, strict=True)
+            moves = np.array([du, *(row - solve(own, h @ du) for row, own, h in of_tasks)])
+            change = target - self.margins(moves) / hinge.weight
+            droom = off_room - np.sum(S * self.pulls(change), axis=1) / gamma2
+            dforce = (products[n:] - force * droom) / room - force
+            left, slacks = hinge.pairs(products[:n], change)
+            return Point(moves, np.concatenate([left, dforce]), np.concatenate([slacks, droom]))
+
+        return step
+
+
+def solve(factor: tuple[np.ndarray, bool], right: np.ndarray) -> np.ndarray:
+    """Return the solution of linear equations that are factorised."""
+    return linalg.cho_solve(factor, right, check_finite=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from omtl.figures.panels.across_columns import number_of
+from omtl.figures.panels.metric_lines import number_of
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 

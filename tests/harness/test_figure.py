@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from described import a_figure, a_line
+from described import a_figure, a_line, a_panel
 from miniature import SERIAL
 from small_tables import TINY, Small
 
@@ -25,9 +24,9 @@ from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.experiment import Names
 from omtl.experiment.loading import load_prepared
 from omtl.experiment.unit import Result, compute
-from omtl.figures import drawing, plan
+from omtl.figures import drawing, panels, plan
 from omtl.figures.numbers import drawn_rows, frame, show_figure
-from omtl.figures.panels import axes, hindsight, learning_curves, lifelong_error, regret_bound
+from omtl.figures.panels import axes, bounds, dom_bounds
 from omtl.figures.panels.axes import Axes, Line
 from omtl.figures.plan import plan_figure
 from omtl.measures.metrics import METRICS
@@ -138,12 +137,12 @@ def test_regret_is_below_its_bounds(store: Store, tmp_path: Path) -> None:
     def curve(part: str, label: str) -> np.ndarray:
         return np.array([float(r["y"]) for r in rows if (r["part"], r["label"]) == (part, label)])
 
-    order = ["regret of DOM-I", regret_bound.TIGHTEST, regret_bound.SUFFERED]
-    order += [regret_bound.THEOREM_EXACT, regret_bound.THEOREM]
+    order = ["regret of DOM-I", dom_bounds.TIGHTEST, dom_bounds.SUFFERED]
+    order += [dom_bounds.THEOREM_EXACT, dom_bounds.THEOREM]
     for low, high in pairwise(order):
         assert np.all(curve("ring", low) <= curve("ring", high))
-    assert curve("grid", regret_bound.THEOREM_EXACT).size == 0
-    assert curve("grid", regret_bound.THEOREM).size > 0
+    assert curve("grid", dom_bounds.THEOREM_EXACT).size == 0
+    assert curve("grid", dom_bounds.THEOREM).size > 0
     notes = [r["label"] for r in rows if r["kind"] == "note" and r["part"] == "grid"]
     assert notes[0].endswith("= inf")
     shown = show_figure(plan_figure("tiny", READING), Request(repeats=1, store=store))
@@ -182,7 +181,7 @@ def test_data_gone_since(store: Store, tmp_path: Path, monkeypatch: pytest.Monke
     def gone(*_: Any, **__: Any) -> None:
         raise DataMissing("gone")
 
-    for module in (hindsight, unit):
+    for module in (bounds, unit):
         monkeypatch.setattr(module, "load_prepared", gone)
     shown = show_figure(plan_figure("tiny", READING), Request(repeats=1, store=store))
     assert [len(panel.parts) for panel in shown] == [1, 2, 0]
@@ -249,12 +248,18 @@ def test_marks_are_of_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert plan_figure("tiny", READING).panels[0].published == {}
 
 
-@pytest.mark.parametrize("kind", [learning_curves.error_rates, lifelong_error.average_errors])
-def test_a_play_that_diverged_is_wrong_throughout(kind: Callable) -> None:
+@pytest.mark.parametrize("kind", ["learning_curves", "lifelong_error"])
+def test_a_play_that_diverged_is_wrong_throughout(kind: str) -> None:
     """As in the tables."""
+    experiment = Small.compose(Names("pm", "random_walk", "rounds"), READING).only([0])
     arrays = {"seen": np.array([10, 15, 20]), "examples": np.array([10, 10])}
     arrays |= {"checkpoint_mistakes": np.array([[5, 7, 9]]), "diverged": np.array([3])}
-    assert set(kind(Result(arrays, {}), 0)) == {100.0}
+    arrays |= {"mistakes": np.array([[5, 4]])}
+    line = axes.PlannedLine(a_line(algorithm="pm"), experiment)
+    played = axes.Played(line, [experiment.unit(0, 0)], [Result(arrays, {})], {"rule": "oracle"})
+    [part] = panels.axes_of(axes.PlannedPanel(a_panel(kind=kind), (line,)), [played])
+    assert isinstance(part, Axes)
+    assert set(part.lines[0].mean) == {100.0}
 
 
 LINE = {"algorithm": "dom1", "network": "ring"}

@@ -13,7 +13,7 @@ from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.unit import Result
 from omtl.figures.numbers import Shown
 from omtl.figures.panels.axes import Axes, line_of
-from omtl.figures.panels.query_ratio import through
+from omtl.figures.panels.rankings import through
 
 
 def test_values_between_two_shares_of_queries() -> None:

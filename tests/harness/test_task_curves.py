@@ -15,8 +15,8 @@ from omtl.experiment.config import load_option
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.unit import compute
 from omtl.figures import play
+from omtl.figures.panels import axes_of
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel, Played
-from omtl.figures.panels.task_curves import axes_of
 from omtl.figures.plan import Figure
 from omtl.figures.play import as_chosen
 from omtl.tables.plan import Cell, Table
@@ -40,7 +40,7 @@ def played(algorithm: str, n_repeats: int = 2) -> Played:
 
 def panel(**says: Any) -> PlannedPanel:
     """Return a planned panel."""
-    return PlannedPanel(a_panel(**says), ())
+    return PlannedPanel(a_panel(kind="task_curves", **says), ())
 
 
 def test_a_curve_ends_at_the_tasks_error() -> None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from described import a_figure
+from described import a_figure, a_panel
 from miniature import SERIAL, changed
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
@@ -23,7 +23,7 @@ from omtl.figures import plan
 from omtl.figures.drawing import draw_heat_map
 from omtl.figures.numbers import drawn_rows, show_figure
 from omtl.figures.panels.axes import HeatMap, Played
-from omtl.figures.panels.relationship import map_of
+from omtl.figures.panels.relations import relationship
 from omtl.figures.plan import plan_figure
 from omtl.learners.batch import ITL, STL
 from omtl.measures.clusters import contrast, two_clusters
@@ -228,7 +228,7 @@ def test_one_task_has_no_relations() -> None:
         over_repeats=lambda of: np.array([of(one.results[0], 0)]),
     )
     with pytest.raises(UserError, match="one task has no relations"):
-        map_of(cast(Played, one), {"all": 1})
+        relationship(cast(Played, one), a_panel(groups={"all": 1}))
 
 
 def test_heat_map_is_drawn_with_its_groups() -> None:

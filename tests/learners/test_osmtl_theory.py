@@ -22,7 +22,7 @@ from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Stream, Tasks, rounds
 from omtl.figures import plan
 from omtl.figures.numbers import show_figure
-from omtl.figures.panels import smoothed_regret
+from omtl.figures.panels import osmtl_bounds
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
@@ -202,19 +202,16 @@ def test_no_concentration_proves_nothing() -> None:
 
 
 def test_panel_takes_the_rates_that_were_played(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the horizon, or as they are; and what the theorem supposes of the steps."""
+    """By the horizon, or as they are."""
     tasks, stream = problem(0, 2, 3, 3, 0.0)
     setting = type("Setting", (), {"stream": stream, "tasks": tasks})
-    monkeypatch.setattr(smoothed_regret, "setting_of", lambda _unit: setting)
+    monkeypatch.setattr(osmtl_bounds, "setting_of", lambda _unit: setting)
     point = {"C": 2.0, "alpha": 0.5, "margin": 0.0}
     nobody: Any = None
-    assert smoothed_regret.rates_of(nobody, point) == (2.0, 0.5)
+    assert osmtl_bounds.rates_of(nobody, point) == (2.0, 0.5)
     C, alpha = osmtl.corollary2_rates(stream.start.size - 1)
-    by_horizon = smoothed_regret.rates_of(nobody, point | {"by_horizon": True})
+    by_horizon = osmtl_bounds.rates_of(nobody, point | {"by_horizon": True})
     np.testing.assert_allclose(by_horizon, (2.0 * C, 0.5 * alpha))
-    assert not smoothed_regret.is_proved(point)
-    assert smoothed_regret.is_proved(point | {"margin": 1.0})
-    assert smoothed_regret.is_proved(point | {"any_task": True})
 
 
 DRAWN = a_figure(
@@ -245,12 +242,12 @@ def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.M
     proved, unproved = show_figure(planned, Request(repeats=2, store=store))[0].axes
     assert (proved.warning, unproved.warning) == ("", "nothing is proved")
     by_label = {line.label: line.mean for line in proved.lines}
-    order = ["regret of OSMTL-e", smoothed_regret.TIGHTEST, smoothed_regret.THEOREM]
+    order = ["regret of OSMTL-e", osmtl_bounds.TIGHTEST, osmtl_bounds.THEOREM]
     for low, high in pairwise(order):
         assert np.all(by_label[low] <= by_label[high])
     assert not any("above" in note for note in proved.notes)
     assert proved.notes[1].startswith("corollary 2 after all rounds: ")
-    assert float(proved.notes[1].rpartition(" ")[2]) >= by_label[smoothed_regret.THEOREM][-1]
+    assert float(proved.notes[1].rpartition(" ")[2]) >= by_label[osmtl_bounds.THEOREM][-1]
     alone = replace(DRAWN.panels[0], lines=(a_line(algorithm="pa"),))
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: replace(DRAWN, panels=(alone,)))
     wrong = plan.plan_figure("tiny", {"name": "as_written", "paper": None, "answers": {}})

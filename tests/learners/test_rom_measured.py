@@ -19,7 +19,8 @@ from omtl.data.preparation import prepared_data
 from omtl.data.streams import Tasks
 from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.unit import compute, setting_of
-from omtl.figures.panels import rom_regret
+from omtl.figures import panels
+from omtl.figures.panels import rom_bounds
 from omtl.figures.panels.axes import Axes, PlannedLine, PlannedPanel, Played
 from omtl.kernel.play import play
 from omtl.learners.perceptron import Perceptron
@@ -103,7 +104,7 @@ def axes_of(panel: PlannedPanel, n_repeats: int = 1) -> list[Axes]:
     for line in panel.lines:
         units = line.experiment.repeats(0, n_repeats)
         played.append(Played(line, units, [compute(unit) for unit in units], RULE))
-    return rom_regret.axes_of(panel, played)
+    return panels.axes_of(panel, played)
 
 
 def test_panel_shows_the_measured_regret() -> None:
@@ -115,7 +116,7 @@ def test_panel_shows_the_measured_regret() -> None:
     setting = setting_of(panel.lines[0].experiment.unit(0, 0))
     case = Case(setting.tasks, setting.stream, np.ones((5, 5)))
     r = Regulariser(0.01, 0.1, 0.1)
-    assert shown[rom_regret.TUNED].x.tolist() == [1, 3, 12, 40]
+    assert shown[rom_bounds.TUNED].x.tolist() == [1, 3, 12, 40]
     for at, T in enumerate([1, 3, 12, 40]):
         best = best_fixed(at_first(case, T), T, r)
         found = []
@@ -127,8 +128,8 @@ def test_panel_shows_the_measured_regret() -> None:
             regret = (got.losses + got.penalties)[T - 1] - best.objective
             found.append((off, regret, rom.theorem3_printed(T, **known)))
         _, regret, theorem = min(found)
-        assert shown[rom_regret.TUNED].mean[at] == pytest.approx(regret, rel=1e-5)
-        assert shown[rom_regret.THEOREM].mean[at] == pytest.approx(theorem, rel=1e-5)
+        assert shown[rom_bounds.TUNED].mean[at] == pytest.approx(regret, rel=1e-5)
+        assert shown[rom_bounds.THEOREM].mean[at] == pytest.approx(theorem, rel=1e-5)
 
 
 def test_panel_of_both_algorithms() -> None:
@@ -143,7 +144,7 @@ def test_panel_of_both_algorithms() -> None:
     parts = axes_of(panel, 2)
     for part in parts:
         assert all(line.n_repeats == 2 for line in part.lines)
-        assert any("0 of 8 horizons" in n and rom_regret.PROVED in n for n in part.notes)
+        assert any("0 of 8 horizons" in n and rom_bounds.PROVED in n for n in part.notes)
     assert [any("r₂" in note for note in part.notes) for part in parts] == [False, True]
 
 
@@ -155,7 +156,7 @@ def test_weights_in_hindsight_are_of_the_stream_that_was_played() -> None:
     for run_out in ("sit_out", "again"):
         unit = experiment.unit(0, 0)
         unit = replace(unit, protocol={**unit.protocol, "run_out": run_out})
-        found.append(rom_regret.best_of(unit, 12, Regulariser(1.0, 1.0, 1.0)).objective)
+        found.append(rom_bounds.best_of(unit, 12, Regulariser(1.0, 1.0, 1.0)).objective)
     assert found[1] > 1.01 * found[0]
 
 

@@ -1,71 +1,95 @@
-"""The kinds of panels of a figure, one module each; they compute its numbers and run no learner.
+"""The kinds of panels of a figure: they compute its numbers and run no learner.
 
-A kind has ``axes_of(panel, played)``, which takes a panel's plan with what the store holds
-for its lines and returns `Axes`: lines, vertical references and published marks, rounded as they
-are written. How they look is not decided here (`omtl.figures.drawing`).
+A kind is a function of that name in the module that `KINDS` gives. It takes a panel's plan with
+what the store holds for its lines, and returns `Axes` with lines, vertical references and published
+marks, rounded as they are written. How they look is not decided here (`omtl.figures.drawing`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Sequence
 from importlib import import_module
-from pkgutil import iter_modules
+from typing import NamedTuple
 
 from omtl.experiment.config import choose
 from omtl.experiment.descriptions import Panel
+from omtl.figures.panels.axes import Axes, HeatMap, PlannedPanel, Played
 from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError
 
-SHARED = ("axes", "beside_bounds", "hindsight")
-"""Modules that are no kind of panel."""
+
+class Kind(NamedTuple):
+    """A kind of panel.
+
+    Parameters
+    ----------
+    module : str
+        The module of this package that has it.
+    needs : str
+        Keys that it needs, of the panel or of its lines.
+    shows : str
+        What it shows of what a protocol measures, besides the panel's metric.
+    marked : str
+        The metric of the published numbers that it marks, where the panel names none.
+    by_line : bool
+        Whether each line has axes of its own: it is a function of a line and the description of the
+        panel then, and otherwise of the panel and all lines.
+    """
+
+    module: str
+    needs: str = ""
+    shows: str = ""
+    marked: str = ""
+    by_line: bool = False
 
 
-NEEDS = {
-    "absolute_error": "metric",
-    "across_columns": "metric across",
-    "mistake_bound": "ridges scales",
-    "parameter_effect": "parameter",
-    "query_ratio": "rank ratios",
-    "regret_bound": "ridges",
-    "relationship": "groups",
-    "rom_regret": "horizons",
-    "sensitivity": "parameter",
-    "smoothed_regret": "ridges",
-    "task_bound": "delta",
-    "task_curves": "tasks",
+KINDS = {
+    "absolute_error": Kind("curves", needs="metric"),
+    "across_columns": Kind("metric_lines", needs="metric across"),
+    "last_task": Kind("curves"),
+    "learning_curves": Kind("curves", shows="checkpoint_mistakes seen", marked="error"),
+    "lifelong_error": Kind("curves", marked="ace"),
+    "mistake_bound": Kind("omtrsl_bounds", needs="ridges scales", by_line=True),
+    "parameter_effect": Kind("metric_lines", needs="parameter", by_line=True),
+    "precision_at_k": Kind("rankings", shows="precision average_precision"),
+    "query_ratio": Kind(
+        "rankings", needs="rank ratios", shows="queries precision average_precision"
+    ),
+    "regret_bound": Kind("dom_bounds", needs="ridges", by_line=True),
+    "relationship": Kind("relations", needs="groups", by_line=True),
+    "rom_regret": Kind("rom_bounds", needs="horizons", by_line=True),
+    "sensitivity": Kind("metric_lines", needs="parameter", by_line=True),
+    "smoothed_regret": Kind("osmtl_bounds", needs="ridges", by_line=True),
+    "task_bound": Kind("aklo_bounds", needs="delta", by_line=True),
+    "task_curves": Kind("curves", needs="tasks", shows="checkpoint_by_task seen_by_task"),
+    "training_size": Kind("metric_lines", shows="auc"),
 }
-"""Keys that a kind needs, of the panel or of its lines."""
-
-SHOWS = {
-    "learning_curves": "checkpoint_mistakes seen",
-    "precision_at_k": "precision average_precision",
-    "query_ratio": "queries precision average_precision",
-    "task_curves": "checkpoint_by_task seen_by_task",
-    "training_size": "auc",
-}
-"""What a kind shows of what a protocol measures, besides the panel's metric."""
-
-MARKED = {"learning_curves": "error", "lifelong_error": "ace"}
-"""The metric of the published numbers that a kind marks, where the panel names none."""
 
 
-def kind_of(panel: Panel) -> Callable:
-    """Return ``axes_of`` of a panel's kind.
+def check_kind(panel: Panel) -> None:
+    """Refuse a panel of a kind or metric that there is not, or without a key that its kind needs.
 
     Raises
     ------
     UserError
-        If there is no such kind or metric, or the kind needs a key that the panel lacks.
+        With what is wrong.
     """
-    known = [module.name for module in iter_modules(__path__) if module.name not in SHARED]
-    kind = choose("kind of panel", panel.kind, known)
-    for key in NEEDS.get(kind, "").split():
+    kind = KINDS[choose("kind of panel", panel.kind, list(KINDS))]
+    for key in kind.needs.split():
         if not all(getattr(one, key) for one in ([panel] if hasattr(panel, key) else panel.lines)):
-            raise UserError(f"panel {panel.label}: kind {kind} needs {key}")
+            raise UserError(f"panel {panel.label}: kind {panel.kind} needs {key}")
     if panel.metric:
         absolute = ["absolute_error", "test_absolute_error"]
-        choose("metric", panel.metric, absolute if kind == "absolute_error" else list(METRICS))
-    return import_module(f"{__name__}.{kind}").axes_of
+        is_absolute = panel.kind == "absolute_error"
+        choose("metric", panel.metric, absolute if is_absolute else list(METRICS))
+
+
+def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes | HeatMap]:
+    """Return the axes of a panel, given what the store holds for its lines."""
+    description = panel.description
+    kind = KINDS[description.kind]
+    make = getattr(import_module(f"{__name__}.{kind.module}"), description.kind)
+    return [make(one, description) for one in played] if kind.by_line else make(panel, played)
 
 
 def check_measured(panel: Panel, protocol: str, measured: Collection[str]) -> None:
@@ -76,7 +100,7 @@ def check_measured(panel: Panel, protocol: str, measured: Collection[str]) -> No
     UserError
         With what is lacking.
     """
-    needed = SHOWS.get(panel.kind, "").split()
+    needed = KINDS[panel.kind].shows.split()
     needed += METRICS[panel.metric].needs if panel.metric else ()
     if panel.kind == "sensitivity" and not panel.metric:
         needed.append("validation")

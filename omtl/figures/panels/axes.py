@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,9 +104,17 @@ class Played:
         """Return what a function gives for each repeat, at the point that was chosen for it."""
         return np.array([of(result, point) for result, point in self.at_chosen])
 
-    def drawn(self, x: Any, of: Callable[[Result, int], Any]) -> Line:
-        """Return the line of a function of each repeat and of the point chosen for it."""
-        return line_of(self.line.label, x, self.over_repeats(of), params=(self.most_chosen,))
+    def drawn(self, x: Any, of: Callable[[Result, int], Any], worst: float | None = None) -> Line:
+        """Return the line of a function of each repeat and of the point chosen for it.
+
+        It is at `worst` throughout where the play diverged, if there is a worst.
+        """
+
+        def curve(result: Result, point: int) -> Any:
+            is_lost = worst is not None and result.arrays["diverged"][point] > 0
+            return np.full(len(x), worst) if is_lost else of(result, point)
+
+        return line_of(self.line.label, x, self.over_repeats(curve), params=(self.most_chosen,))
 
     def among(self, points: list[int]) -> Played:
         """Return the same plays with some points of the grid only, by number."""
@@ -121,6 +129,11 @@ class Played:
             for result in self.results
         ]
         return replace(self, line=line, results=results)
+
+    def having(self, name: str, value: Any) -> list[int]:
+        """Return the numbers of the grid's points that have a value of a hyper-parameter."""
+        points = self.line.experiment.points
+        return [p for p, point in enumerate(points) if point[name] == value]
 
     @property
     def most_chosen(self) -> str:
@@ -259,22 +272,6 @@ def line_of(label: str, x: Any, values: np.ndarray, **more: Any) -> Line:
     return Line(label, rounded(x), mean, std, len(values), values=values, **more)
 
 
-def joined(
-    played: Sequence[Played], x_of: Callable[[PlannedLine], float], metric: Metric
-) -> tuple[Line, ...]:
-    """Return a metric's lines, each through all experiments of its label, each at its own x."""
-    by_label: dict[str, dict[float, Played]] = {}
-    for one in played:
-        by_label.setdefault(one.line.label, {})[x_of(one.line)] = one
-    lines = []
-    for label, parts in by_label.items():
-        at = dict(sorted(parts.items()))
-        values = [one.over_repeats(partial(number, metric)) for one in at.values()]
-        params = tuple(one.most_chosen for one in at.values())
-        lines.append(line_of(label, list(at), np.transpose(values), params=params))
-    return tuple(lines)
-
-
 def label_of(metric: Metric) -> str:
     """Return the label of an axis that shows a metric."""
     words = WORDS.get(metric.name, metric.name.replace("_", " "))
@@ -286,8 +283,3 @@ def number(metric: Metric, result: Result, point: int) -> float:
     if result.arrays["diverged"][point] > 0:
         return metric.worst
     return metric.of(result.arrays, point, None)
-
-
-def points_with(played: Played, name: str, value: Any) -> list[int]:
-    """Return the numbers of the grid's points that have a value."""
-    return [i for i, point in enumerate(played.line.experiment.points) if point[name] == value]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from omtl.figures.panels.axes import HeatMap, PlannedPanel, Played, mean_and_std, rounded
+from omtl.experiment.descriptions import Panel
+from omtl.figures.panels.axes import HeatMap, Played, mean_and_std, rounded
 from omtl.measures.clusters import contrast, two_clusters
 from omtl.util.errors import UserError
 
 
-def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[HeatMap]:
-    """Return a heat map of each method's η, the mean over the repeats.
+def relationship(one: Played, panel: Panel) -> HeatMap:
+    """Return a heat map of a method's η, the mean over the repeats.
 
     In each repeat it is that of the point of the grid that the rule chose. The panel's ``groups``
     say how many tasks, in their order, belong to each group; for how well the groups are seen,
@@ -23,14 +22,10 @@ def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[HeatMap]:
     Raises
     ------
     UserError
-        If the groups do not add up to the tasks, there is only one task, or a method tells of no
+        If the groups do not add up to the tasks, there is only one task, or the method tells of no
         relations.
     """
-    return [map_of(one, dict(panel.description.groups)) for one in played]
-
-
-def map_of(one: Played, groups: dict[str, int]) -> HeatMap:
-    """Return the heat map of one method (`axes_of`)."""
+    groups = dict(panel.groups)
     label = one.line.label
     if any("found_eta" not in result.arrays for result in one.results):
         raise UserError(f"relationship: {label} reports no relations between tasks (found_eta)")

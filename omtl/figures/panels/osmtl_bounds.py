@@ -2,49 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from omtl.experiment.descriptions import Panel
 from omtl.experiment.unit import Unit, setting_of
-from omtl.figures.panels.axes import Axes, PlannedPanel, Played
-from omtl.figures.panels.beside_bounds import Bounds, largest_norm, regret_beside
-from omtl.figures.panels.hindsight import comparator_of
+from omtl.figures.panels.axes import Axes, Played
+from omtl.figures.panels.bounds import (
+    Bounds,
+    check_known,
+    comparator_of,
+    largest_norm,
+    regret_beside,
+)
 from omtl.theory import osmtl
-from omtl.util.errors import UserError
 
 THEOREM = "Theorem 1"
 TIGHTEST = "Theorem 1, comparator that suits the bound best"
 
 
-def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
+def smoothed_regret(one: Played, panel: Panel) -> Axes:
     """Return the regret, summed over the tasks, against the rounds played, beside its bounds.
 
     The last line is the least bound over comparators (`regret_beside`). Corollary 2, which is
     of the last round alone, is a note.
     """
-    return [regret_of(one, panel.description.ridges) for one in played]
-
-
-def regret_of(one: Played, ridges: Sequence[float]) -> Axes:
-    """Return the axes of one line's regret (`axes_of`)."""
-    points = one.line.experiment.points
-    if not {"C", "alpha", "margin"} <= set(points[0]):
-        raise UserError(f"smoothed_regret: {one.line.label} has no C, alpha and margin")
-    unit, point = one.units[0], points[one.chosen[0]]
+    check_known(one, "C", "alpha", "margin")
+    unit, point = one.units[0], one.line.experiment.points[one.chosen[0]]
     C, alpha = rates_of(unit, point)
     notes = [f"C = {C:.4g}, α = {alpha:.4g}, R = {largest_norm(unit):.4g}"]
     if np.allclose((C, alpha), osmtl.corollary2_rates(setting_of(unit).stream.start.size - 1)):
-        after = np.mean([corollary_of(unit, ridges[0]) for unit in one.units])
+        after = np.mean([corollary_of(unit, panel.ridges[0]) for unit in one.units])
         notes.append(f"corollary 2 after all rounds: {after:.4g}")
-    warning = "" if is_proved(point) else "nothing is proved"
-    return regret_beside(one, ridges, bounds_of, notes, warning)
-
-
-def is_proved(point: Mapping[str, Any]) -> bool:
-    """Return whether tasks learn whenever their margin is below 1, as theorem 1 supposes."""
-    return point["margin"] >= 1.0 or bool(point.get("any_task", False))
+    # Theorem 1 supposes that tasks learn whenever their margin is below 1.
+    is_proved = point["margin"] >= 1.0 or point.get("any_task", False)
+    warning = "" if is_proved else "nothing is proved"
+    return regret_beside(one, panel.ridges, bounds_of, notes, warning)
 
 
 def rates_of(unit: Unit, point: Mapping[str, Any]) -> tuple[float, float]:

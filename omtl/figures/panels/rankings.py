@@ -1,4 +1,7 @@
-"""Precision against the share of labels that are queried."""
+"""Precision and mean average precision of rankings (`omtl.measures.ranking`), a line a method.
+
+In each repeat they are those of the point of the grid that the rule chose, on the test part.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +11,52 @@ import numpy as np
 
 from omtl.experiment.unit import Result
 from omtl.figures.panels.axes import Axes, Line, PlannedPanel, Played, line_of
-from omtl.figures.panels.precision_at_k import MEASURES
+
+MEASURES = {"AP@k": "precision", "mAP@k": "average_precision"}
+"""The arrays behind each measure."""
 
 
-def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
+def precision_at_k(
+    panel: PlannedPanel,  # noqa: ARG001
+    played: Sequence[Played],
+) -> list[Axes]:
+    """Return axes for AP@k and for mAP@k against the number of ranks k."""
+
+    def line(one: Played, name: str) -> Line:
+        ranks = 1 + np.arange(one.results[0].arrays[name].shape[1])
+        return one.drawn(ranks, lambda result, point: result.arrays[name][point])
+
+    parts = []
+    for title, name in MEASURES.items():
+        lines = tuple(line(one, name) for one in played)
+        ticks = tuple(lines[0].x.tolist())
+        parts.append(Axes("k", "%", lines, ticks=ticks, title=title, error_bars=True))
+    return parts
+
+
+def query_ratio(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """Return axes for AP@k and mAP@k, at the panel's `rank` k, against the panel's `ratios`.
 
     A line that says ``varies: queries`` goes through all points of its grid, which query from few
     labels to most: in each repeat straight from one to the next, so that repeats can be compared at
     the same ratio. Ratios that a repeat does not reach are left out. Other methods see all labels,
-    and are level lines: that of the point that the rule chose.
+    and are level lines.
     """
     rank = panel.description.rank
     ratios = np.array(panel.description.ratios, dtype=np.float64)
 
-    def drawn(one: Played, name: str) -> Line:
+    def line(one: Played, name: str) -> Line:
         if one.line.description.varies == "queries":
-            curves = [through(r, r.arrays[name][:, rank - 1], ratios) for r in one.results]
-            values = np.array(curves)
+            values = np.array(
+                [through(r, r.arrays[name][:, rank - 1], ratios) for r in one.results]
+            )
             reached = np.all(np.isfinite(values), axis=0)
             return line_of(one.line.label, ratios[reached], values[:, reached])
         return one.drawn(ratios, lambda r, p: np.full(ratios.size, r.arrays[name][p, rank - 1]))
 
     parts = []
     for title, name in MEASURES.items():
-        lines = tuple(drawn(one, name) for one in played)
+        lines = tuple(line(one, name) for one in played)
         at_rank = title.replace("k", str(rank))
         parts.append(Axes("share of labels queried", "%", lines, title=at_rank, error_bars=True))
     return parts

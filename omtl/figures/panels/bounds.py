@@ -1,0 +1,181 @@
+"""What a theorem bounds beside its bounds: the axes of all panels of theorems.
+
+A theorem's own module measures in each repeat, computes the bounds, and has its axes made here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from omtl.experiment.loading import is_synthetic, load_prepared, module_of
+from omtl.experiment.unit import Result, Unit, setting_of
+from omtl.figures.panels.axes import Axes, Played, line_of
+from omtl.theory import comparators
+from omtl.util.errors import UserError
+from omtl.util.seeds import generator
+
+Curves = dict[str, np.ndarray]
+"""Curves by label, what was measured first; over the repeats, shape (n_repeats, n)."""
+
+Bounds = dict[str, Callable[[np.ndarray], np.ndarray]]
+"""Functions by label, from weights to the bound on the regret against them at each checkpoint."""
+
+Solution = TypeVar("Solution")
+
+
+def beside_bounds(
+    one: Played,
+    x: Any,
+    found: Curves,
+    labels: tuple[str, str],
+    *,
+    n_measured: int = 1,
+    params: str = "",
+    **more: Any,
+) -> Axes:
+    """Return axes of what was measured, the first curves, beside bounds where these are finite.
+
+    `labels` are those of x and y; `more` is what else `Axes` takes.
+    """
+    lines = []
+    for i, (label, curves) in enumerate(found.items()):
+        bounded = np.isfinite(curves).all(axis=0)
+        if bounded.any():
+            is_theory = i >= n_measured
+            values = curves[:, bounded]
+            at = np.asarray(x)[bounded]
+            lines.append(line_of(label, at, values, params=(params,), is_theory=is_theory))
+    described = one.line.description
+    said = {"title": described.title or one.line.label, "warning": described.warning}
+    return Axes(*labels, tuple(lines), x_scale="log", y_scale="log", **said | more)
+
+
+def check_known(one: Played, *names: str) -> None:
+    """Refuse a learner without the hyper-parameters that a theorem reads.
+
+    Raises
+    ------
+    UserError
+        With their names.
+    """
+    if not set(names) <= set(one.line.experiment.points[0]):
+        listed = f"{', '.join(names[:-1])} and {names[-1]}"
+        raise UserError(f"{one.line.label} has no {listed}, which the theorem needs")
+
+
+def curves_of(one: Played, curves: Callable[[Unit, Result, int], Curves]) -> Curves:
+    """Return the curves of all repeats, each at the point that was chosen for it.
+
+    Parameters
+    ----------
+    one : Played
+    curves : callable
+        ``curves(unit, result, point)`` gives a repeat's curves by label, all of one length.
+    """
+    repeats = [
+        curves(unit, result, p) for unit, (result, p) in zip(one.units, one.at_chosen, strict=True)
+    ]
+    return {label: np.array([repeat[label] for repeat in repeats]) for label in repeats[0]}
+
+
+def regret_beside(
+    one: Played,
+    ridges: Sequence[float],
+    bounds: Callable[[Unit, Mapping[str, Any]], Bounds],
+    notes: Sequence[str],
+    warning: str,
+) -> Axes:
+    """Return axes of a line's regret beside its bounds.
+
+    The regret is against the first of the ridges' comparators u, the best fixed weights in
+    hindsight (`omtl.theory.comparators.best_fixed`). A bound of the regret against any other fixed
+    weights v also bounds it: by bound(v) + loss(v) − loss(u). The least of these is over the path
+    of the ridges, and over no weights at all.
+
+    Parameters
+    ----------
+    one : Played
+    ridges : sequence of float
+    bounds : callable
+        ``bounds(unit, point)`` gives the bounds: the last for the least, the others for that of u.
+    notes, warning
+        Of the axes.
+    """
+
+    def curves(unit: Unit, result: Result, p: int) -> Curves:
+        setting = setting_of(unit)
+        *others, (tightest, last) = bounds(unit, one.line.experiment.points[p]).items()
+        path = [comparator_of(unit, ridge).weights for ridge in ridges]
+        path.append(np.zeros_like(path[0]))
+        losses = [
+            comparators.at_checkpoints(comparators.hinge_losses(setting.tasks, U), setting.stream)
+            for U in path
+        ]
+        certified = [last(U) + lost for U, lost in zip(path, losses, strict=True)]
+        return {
+            f"regret of {one.line.label}": result.arrays["checkpoint_loss"][p] - losses[0],
+            **{label: bound(path[0]) for label, bound in others},
+            tightest: np.min(certified, axis=0) - losses[0],
+        }
+
+    found, rounds = curves_of(one, curves), setting_of(one.units[0]).stream.checkpoint
+    return beside_bounds(
+        one,
+        rounds,
+        found,
+        ("rounds T", "regret (hinge loss)"),
+        params=one.most_chosen,
+        warning=warning,
+        notes=(*notes, *times_above("regret is", found)),
+    )
+
+
+def times_above(what: str, found: Curves) -> tuple[str, ...]:
+    """Return in how many repeats the first curve is anywhere above which bound, as text."""
+    measured = next(iter(found.values()))
+    above = {label: int(np.any(measured > curves, axis=1).sum()) for label, curves in found.items()}
+    return tuple(
+        f"the {what} above “{label}” in {count} of {len(measured)} repeats"
+        for label, count in above.items()
+        if count
+    )
+
+
+def largest_norm(unit: Unit) -> float:
+    """Return the largest norm of an example of a unit's data."""
+    return math.sqrt(setting_of(unit).source.square_norm.max())
+
+
+# Weights that are known in hindsight only
+
+
+def drawn_weights(unit: Unit) -> np.ndarray | None:
+    """Return the weights that labelled a unit's synthetic data, or None if it has none to tell."""
+    module = module_of(unit.dataset)
+    if not is_synthetic(unit.dataset) or not hasattr(module, "true_weights"):
+        return None
+    taken = inspect.signature(module.true_weights).parameters
+    options = {name: value for name, value in unit.dataset["options"].items() if name in taken}
+    rng = generator(unit.seed, of="draw", dataset=unit.dataset["name"], draw=unit.draw)
+    return module.true_weights(rng, **options)
+
+
+def comparator_of(unit: Unit, ridge: float) -> comparators.Comparator:
+    """Return the best fixed weights in hindsight on a unit's data, found once a process."""
+    source = load_prepared(unit.dataset, unit.seed, unit.draw)
+    return solved((source.sha256, ridge), lambda: comparators.best_fixed(source.tasks, ridge))
+
+
+_SOLVED: dict[Hashable, Any] = {}
+
+
+def solved(problem: Hashable, solve: Callable[[], Solution]) -> Solution:
+    """Return the solution of a problem, found once a process."""
+    if problem not in _SOLVED:
+        _SOLVED[problem] = solve()
+    return _SOLVED[problem]

@@ -1,0 +1,187 @@
+"""A metric against a number that differs between plays: a hyper-parameter, a budget, a size."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from data_fetchers.fetch import DataMissing
+from omtl.experiment.descriptions import Panel
+from omtl.experiment.unit import Result, Unit
+from omtl.figures.panels.axes import (
+    Axes,
+    Line,
+    Mark,
+    PlannedLine,
+    PlannedPanel,
+    Played,
+    Reference,
+    label_of,
+    line_of,
+    number,
+    rounded,
+)
+from omtl.figures.panels.bounds import comparator_of, drawn_weights
+from omtl.measures.metrics import METRICS, Metric
+from omtl.theory import comparators, dom
+from omtl.util.errors import UserError
+
+
+def across_columns(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
+    """Return the panel's metric against the number in the columns' names, a line a method.
+
+    In each repeat the number is that of the point of the grid that the rule chose.
+    """
+    asked = panel.description
+    metric = METRICS[asked.metric]
+    lines = joined(played, lambda line: number_of(line.column), metric)
+    places = [(one.line, (one.line.description.published, one.line.column)) for one in played]
+    marks = tuple(
+        Mark(line.label, panel.published_at[place], number_of(line.column))
+        for line, place in places
+        if place in panel.published_at
+    )
+    return [Axes(asked.across, label_of(metric), lines, marks=marks)]
+
+
+def number_of(column: str) -> float:
+    """Return the number that a column's name begins with.
+
+    Raises
+    ------
+    UserError
+        If it begins with none.
+    """
+    found = re.match(r"[0-9.]+", column)
+    if not found:
+        raise UserError(
+            f"column {column!r} does not begin with a number, which gives its position on the axis"
+        )
+    return float(found[0])
+
+
+def training_size(
+    panel: PlannedPanel,  # noqa: ARG001
+    played: Sequence[Played],
+) -> list[Axes]:
+    """Return the area under the ROC curve on held-out examples against the training examples.
+
+    A method's points are its experiments under the panel's protocols, which differ in ``n_train``.
+    In each repeat the area is that of the point of the grid that the rule chose; where a play
+    diverged it is that of the worst.
+    """
+    lines = joined(played, lambda line: line.experiment.protocol["n_train"], METRICS["auc"])
+    ticks = tuple(sorted({float(x) for line in lines for x in line.x}))
+    labels = ("training examples a task", "area under the ROC curve")
+    return [Axes(*labels, lines, ticks=ticks, error_bars=True)]
+
+
+def joined(
+    played: Sequence[Played], x_of: Callable[[PlannedLine], float], metric: Metric
+) -> tuple[Line, ...]:
+    """Return a metric's lines, each through all experiments of its label, each at its own x."""
+    by_label: dict[str, dict[float, Played]] = {}
+    for one in played:
+        by_label.setdefault(one.line.label, {})[x_of(one.line)] = one
+    return tuple(chosen_line(label, at, metric) for label, at in by_label.items())
+
+
+def chosen_line(label: str, at: dict[float, Played], metric: Metric) -> Line:
+    """Return the line of a metric at the points that the rule chose, for plays by their x."""
+    at = dict(sorted(at.items()))
+    values = [one.over_repeats(partial(number, metric)) for one in at.values()]
+    params = tuple(one.most_chosen for one in at.values())
+    return line_of(label, list(at), np.transpose(values), params=params)
+
+
+def parameter_effect(one: Played, panel: Panel) -> Axes:
+    """Return the panel's metric, by default the error rate, against one hyper-parameter.
+
+    For each value of it the rule chooses among the points that have it.
+    """
+    metric = METRICS[panel.metric or "error"]
+    asked = one.line.description
+    name = asked.parameter
+    at = one.line.experiment.algorithm["grid"][name]
+    references = [Reference(float(x), text) for x, text in asked.marks.items()]
+    notes: tuple[str, ...] = ()
+    if asked.theory == "b_star":
+        try:
+            found, notes = optimal_b(one.units[0])
+            references += found
+        except DataMissing as fault:
+            notes = (f"no b*: {fault}",)
+    return Axes(
+        f"{asked.symbol or name} ({one.line.label})",
+        label_of(metric),
+        (chosen_line(one.line.label, {x: one.among(one.having(name, x)) for x in at}, metric),),
+        x_scale=asked.scale or "linear",
+        ticks=tuple(float(value) for value in at),
+        references=tuple(references),
+        notes=notes,
+    )
+
+
+def optimal_b(unit: Unit) -> tuple[list[Reference], tuple[str, ...]]:
+    """Return remark 2's b* of a unit's data, and what is to be said of it."""
+    weights = {"best in hindsight": comparator_of(unit, comparators.VANISHING).weights}
+    drawn = drawn_weights(unit)
+    if drawn is not None:
+        weights["true weights"] = drawn
+    references = [
+        Reference(float(rounded(dom.b_star(U))[0]), f"b* = {dom.b_star(U):.3g}, {name}")
+        for name, U in weights.items()
+        if math.isfinite(dom.b_star(U))
+    ]
+    notes = tuple(
+        f"{name}: b* = {dom.b_star(U):.4g} as printed in remark 2; L‖u‖_B is least at "
+        f"b = {dom.b_minimiser(U):.4g}"
+        for name, U in weights.items()
+    )
+    return references, notes
+
+
+def sensitivity(one: Played, panel: Panel) -> Axes:
+    """Return a number against a hyper-parameter, at every point of a grid, none of them chosen.
+
+    A line's `parameter` is on the x axis; where it names one more hyper-parameter `by`, there is a
+    line for each value of that, and otherwise the grid has no other. The number is the panel's
+    metric; by default, the precision on the validation part.
+
+    Raises
+    ------
+    UserError
+        If the grid has another hyper-parameter, so that there would be several numbers at each x.
+    """
+    metric = METRICS[panel.metric] if panel.metric else None
+    asked = one.line.description
+    name, by = asked.parameter, asked.by
+    grid, points = one.line.experiment.algorithm["grid"], one.line.experiment.points
+    more = [other for other in grid if other not in (name, by) and len(grid[other]) > 1]
+    if more:
+        raise UserError(
+            f"sensitivity: the grid of {one.line.label} also has {', '.join(more)}; name it by "
+            "the line's key by, or fix it in the panel's patch"
+        )
+
+    def value(result: Result, point: int) -> float:
+        return number(metric, result, point) if metric else result.arrays["validation"][point]
+
+    lines = []
+    for other in grid[by] if by else [None]:
+        mine = one.having(by, other) if by else list(range(len(points)))
+        values = np.array([[value(result, point) for point in mine] for result in one.results])
+        label = f"{asked.by_symbol or by} = {other:g}" if by else one.line.label
+        at = [float(points[p][name]) for p in mine]
+        lines.append(line_of(label, at, values, params=tuple(one.named(p) for p in mine)))
+    return Axes(
+        asked.symbol or name,
+        label_of(metric) if metric else "AP@10 on the validation part (%)",
+        tuple(lines),
+        x_scale=asked.scale or "log",
+        title=one.line.label,
+    )
