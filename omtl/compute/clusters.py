@@ -189,10 +189,8 @@ class Ray(Cluster):
         """
         ray = self._client
         context = ray.get_runtime_context()
-        _, is_client, server = self._address.rpartition("ray://")
-        host, _, port = (server if is_client else context.gcs_address).rpartition(":")
         try:
-            socket.create_connection((host, int(port)), ANSWER).close()
+            knock(self._address if "://" in self._address else context.gcs_address)
             nodes = [node for node in ray.nodes() if node["Alive"]]
         except (OSError, ray.exceptions.RayError) as fault:
             raise self.gone() from fault
@@ -231,6 +229,12 @@ def _open_dask(address: str, jobs: int) -> Any:
     return client
 
 
+def knock(address: str) -> None:
+    """Raise an OSError unless somebody listens at an address."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    socket.create_connection((host, int(port)), ANSWER).close()
+
+
 def _open_ray(address: str, jobs: int) -> Any:
     """Return ray, connected to a cluster."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would send usage statistics
@@ -238,6 +242,8 @@ def _open_ray(address: str, jobs: int) -> Any:
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
     import ray
 
+    if ":" in address:  # or ray would try for minutes
+        knock(address)
     own = {"num_cpus": jobs, "_node_ip_address": LOOPBACK, "include_dashboard": False}
     where = {"address": address} if address else {"address": "local", **own}
     ray.init(logging_level=logging.ERROR, log_to_driver=False, **where)

@@ -15,11 +15,10 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, suppress
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import joblib
 import scipy.linalg  # noqa: F401 - its threads are limited too
@@ -65,12 +64,8 @@ class Failure:
     missing_data: bool = False
 
 
-class Answer(NamedTuple):
-    """A worker's answer to a batch: results and failures by key, its name, and its peak memory."""
-
-    ends: dict[str, Result | Failure]
-    worker: str
-    peak_mib: float
+Ends = dict[str, Result | Failure]
+"""Results and failures of units, by their keys."""
 
 
 @dataclass
@@ -85,16 +80,12 @@ class Outcome:
         The failures, by the unit's key.
     seconds : dict of str to float
         The duration of each stored unit when it was computed, by key.
-    peaks : dict of str to float
-        Peak memory of each process that computed units, in MiB. On Linux, that of this process is
-        its peak since the run began.
     """
 
     computed: int = 0
     reused: int = 0
     failed: dict[str, Failure] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
-    peaks: dict[str, float] = field(default_factory=dict)
 
     def add(self, part: Outcome) -> None:
         """Add the outcomes of further units."""
@@ -102,18 +93,11 @@ class Outcome:
         self.reused += part.reused
         self.failed |= part.failed
         self.seconds |= part.seconds
-        for worker, peak in part.peaks.items():
-            self.peaks[worker] = max(peak, self.peaks.get(worker, 0.0))
 
     @property
     def is_broken(self) -> bool:
         """Whether a unit failed for another reason than missing data."""
         return any(not failure.missing_data for failure in self.failed.values())
-
-    @property
-    def peak_mib(self) -> float:
-        """The sum of the processes' peaks: an upper bound on the run's memory."""
-        return sum((self.peaks | {this_process(): peak_mib()}).values())
 
 
 def why_lacking(
@@ -128,17 +112,6 @@ def why_lacking(
 def this_process() -> str:
     """Return a unique name for this process."""
     return f"{socket.gethostname()}:{os.getpid()}"
-
-
-def peak_mib() -> float:
-    """Return the peak memory of this process, in MiB."""
-    with suppress(OSError, StopIteration):
-        lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
-        return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) / 1024
-    import resource
-
-    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return size / (2**20 if sys.platform == "darwin" else 1024)
 
 
 @lru_cache
@@ -189,20 +162,20 @@ def _compute_apart(unit: Unit, seconds: float | None, mib: int | None) -> Result
 
 def compute_batch(
     units: list[Unit], asked_by: str, seconds: float | None = None, mib: int | None = None
-) -> Answer:
+) -> Ends:
     """Compute units in a worker, one by one.
 
     Those of a user's learner are isolated, and so are all if they have limits.
     """
     if this_process() != asked_by:
         _one_thread()
-    ends = {}
+    ends: Ends = {}
     for unit in units:
         if seconds is not None or mib is not None or unit.is_own:
             ends[unit.key] = _compute_apart(unit, seconds, mib)
         else:
             ends[unit.key] = compute_unit(unit)
-    return Answer(ends, this_process(), peak_mib())
+    return ends
 
 
 Kind = tuple[str, str, str]
@@ -335,7 +308,7 @@ def _backend(parallel: Mapping[str, Any], most: int) -> tuple[int, Any, int]:
 
 def _answers(
     left: dict[str, Unit], store: Store, parallel: Mapping[str, Any], stop: Stop
-) -> Generator[Answer, None, None]:
+) -> Generator[Ends, None, None]:
     """Yield workers' answers; if a worker dies, another one computes its units.
 
     Raises
@@ -358,13 +331,13 @@ def _answers(
                 )
                 with warnings.catch_warnings(), closing(run_all(tasks)) as stream:
                     warnings.filterwarnings("ignore", module="joblib")  # of abandoned tasks
-                    for answer in stream:
+                    for ends in stream:
                         attempts = 0
-                        for key, end in answer.ends.items():
+                        for key, end in ends.items():
                             unit = left.pop(key)
                             seconds = end.facts["seconds"] if isinstance(end, Result) else 0.0
                             batches.note(unit, seconds)
-                        yield answer
+                        yield ends
             return
         except UserError:
             raise
@@ -422,8 +395,6 @@ def run(
     for dataset in {unit.dataset["name"]: unit.dataset for unit in left.values()}.values():
         for note in notes_on(dataset):
             _say_once(note)
-    with suppress(OSError):  # Linux begins to measure the peak of memory anew
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     missing = dict(left)
     with (
         Progress(len(missing), quiet) as bar,
@@ -431,7 +402,7 @@ def run(
         threadpool_limits(limits=1, user_api="blas"),
         closing(_answers(left, store, parallel, stop)) as answers,
     ):
-        for ends, worker, peak in answers:
+        for ends in answers:
             found = {key: end for key, end in ends.items() if isinstance(end, Result)}
             store.add([Row.of(missing[key], result) for key, result in found.items()])
             outcome.add(
@@ -439,7 +410,6 @@ def run(
                     len(found),
                     failed={key: end for key, end in ends.items() if isinstance(end, Failure)},
                     seconds={key: result.facts["seconds"] for key, result in found.items()},
-                    peaks={worker: peak},
                 )
             )
             bar.done(len(ends), missing[next(reversed(ends))].name)

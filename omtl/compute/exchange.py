@@ -15,10 +15,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from omtl.compute.store import FILE, MOST_BYTES, Row, Store, connect
+from omtl.compute.store import MOST_BYTES, SCHEMA, Row, Store
 from omtl.experiment.unit import Unit, key_of, question_of
 from omtl.util.errors import UserError
-from omtl.util.files import cannot_write
+from omtl.util.files import write_whole
 
 MOST_DOWNLOADED = 2**33
 """Maximum size of a downloaded file, in bytes."""
@@ -63,15 +63,11 @@ def push(units: Iterable[Unit] | None, store: Store, path: Path) -> int:
     ]
     if not found:
         raise UserError(f"{store.folder} has none of these units; compute them first")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            Store(Path(folder)).add(found)
-            with closing(connect(Path(folder) / FILE)) as db:
-                db.execute("pragma journal_mode = delete")  # one file, without a log beside it
-            (Path(folder) / FILE).replace(path)
-    except OSError as fault:
-        raise cannot_write(path, fault) from fault
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute(SCHEMA)
+        db.executemany("insert into units values (?, ?, ?, ?, ?)", found)
+        db.commit()
+        write_whole(path, db.serialize())
     return len(found)
 
 

@@ -44,8 +44,8 @@ NUMBERS = "biuf"
 FACTS = {"unit": dict, "data_sha256": str, "task_names": list, "seconds": float, "host": dict}
 """What the facts about each result contain."""
 
-DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-NO_LOCKS = ("SQLITE_BUSY", "SQLITE_IOERR", "SQLITE_PROTOCOL")
+DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
+"""SQLite's names of errors of files that are damaged, or hold something else."""
 
 
 class Row(NamedTuple):
@@ -273,7 +273,7 @@ class Store:
                     self._rescue()
                     return function(self._connection())
             except sqlite3.DatabaseError as fault:
-                if fault.sqlite_errorname.startswith(NO_LOCKS):
+                if any(word in fault.sqlite_errorname for word in ("BUSY", "LOCK", "PROTOCOL")):
                     raise WriteError(
                         f"{self.path} cannot be used ({fault}): the store needs a local disk with "
                         "locks; name a folder there by OMTL_HOME (docs/cluster.md)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -89,7 +90,7 @@ def reproduce_table(name: str, request: Request, console: Console) -> Reproduced
         "units_computed": outcome.computed,
         "units_reused": outcome.reused,
         "seconds": round(time.perf_counter() - started, 3),
-        "peak_mib": round(outcome.peak_mib),
+        "peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         "parallel": dict(request.parallel),
     }
     made.write_machine(folder, outcome.seconds, last_run)

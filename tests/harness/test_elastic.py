@@ -9,10 +9,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-
-from omtl.commands._main import main
 from omtl.compute.engines import results
 from omtl.compute.engines.ray_cluster import Ray
+
+from omtl.commands._main import main
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option
 from omtl.experiment.unit import compute
