@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from joblib.parallel import ParallelBackendBase
@@ -93,10 +93,11 @@ class Cluster(ParallelBackendBase):
 
     def submit(self, func: Callable[[], Any], callback: Any = None) -> Future[Any]:
         """Accept a task."""
-        future = self.send(func)
+        future: Future[Any] = Future()
         self._under_way.add(future)
         future.add_done_callback(self._under_way.discard)
         future.add_done_callback(callback)
+        self.send(func).add_done_callback(partial(_settle, future))
         return future
 
     def retrieve_result_callback(self, out: Future[Any]) -> Any:
@@ -139,6 +140,15 @@ class Cluster(ParallelBackendBase):
             warned = not workers
 
 
+def _settle(future: Future[Any], ended: Future[Any]) -> None:
+    """Let a future end as another one has ended, unless it was given up."""
+    with suppress(InvalidStateError):
+        try:
+            future.set_result(ended.result())
+        except Exception as fault:
+            future.set_exception(fault)
+
+
 class Dask(Cluster):
     """The workers of a Dask scheduler."""
 
@@ -164,8 +174,8 @@ class Dask(Cluster):
 
     def abort_everything(self, ensure_ready: bool = True) -> None:
         """Cancel the tasks that are under way."""
-        for future in list(self._under_way):
-            future.cancel()
+        if self._client.status == "running":
+            self._executor.shutdown(wait=False)
         super().abort_everything(ensure_ready)
 
 
