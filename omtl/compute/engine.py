@@ -15,17 +15,19 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import joblib
 import scipy.linalg  # noqa: F401 - its threads are limited too
+from joblib.externals.loky import reusable_executor
+from joblib.externals.loky.backend.utils import kill_process_tree
 from threadpoolctl import threadpool_limits
 
 from data_fetchers.fetch import DataMissing
-from omtl.compute.clusters import cluster, leave_ctrl_c
+from omtl.compute.clusters import LOOK, cluster, leave_ctrl_c
 from omtl.compute.dry_run import Planned, is_dry
 from omtl.compute.own_process import Apart, Lost, end_with
 from omtl.compute.progress import Progress
@@ -282,6 +284,32 @@ def _begin_process(parent: int, own: str) -> None:
     os.environ[VARIABLE] = own
 
 
+@contextmanager
+def _watched_processes() -> Iterator[None]:
+    """End loky's pool if a process dies while it sends a result: loky waits for the rest for ever.
+
+    This takes names that loky (3.6) keeps to itself.
+    """
+    ended = threading.Event()
+
+    def watch() -> None:
+        dead: set[Any] = set()
+        while not ended.wait(LOOK):
+            pool = reusable_executor._executor
+            workers = list(pool._processes.values()) if pool is not None else []
+            earlier, dead = dead, {one for one in workers if not one.is_alive()}
+            if dead & earlier and not pool._flags.broken:
+                pool._result_queue._writer.close()  # a result ends with those that may send it
+                for worker in workers:
+                    kill_process_tree(worker)
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
+
+
 def _backend(parallel: Mapping[str, Any], most: int) -> tuple[int, Any, int]:
     """Return the number of workers, joblib's configuration, and how many batches to give them.
 
@@ -325,7 +353,7 @@ def _answers(
         )
         tasks = (joblib.delayed(compute_batch)(units, this_process(), *limits) for units in batches)
         try:
-            with config:
+            with config, _watched_processes():
                 run_all = joblib.Parallel(
                     return_as="generator_unordered", pre_dispatch=backlog, batch_size=1
                 )

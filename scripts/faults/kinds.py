@@ -94,7 +94,7 @@ def disk_full(place: Place, moments: random.Random, calm: Calm) -> None:
     mount(place.folder, "-t", "tmpfs", "-o", f"size={pages * 4096},mode=755", "none")
     write_experiment(place.folder)
     run = place.run()
-    mount(place.folder, "-o", f"remount,size={calm.pages * 8192}")
+    mount(place.folder, "-o", f"remount,size={calm.pages * 16384}")
     refused(run)
 
 

@@ -92,6 +92,48 @@ def test_units_of_a_killed_worker_are_done_by_others(
     assert bits(store, units) == bits(alone, units)
 
 
+HALF_A_RESULT = """
+import os, signal, sys
+from pathlib import Path
+from omtl.compute import engine
+from omtl.compute.store import Store
+from omtl.experiment.config import load_option, resolve_jobs
+from scripts.perceptrons import perceptrons
+
+def half(batch, *given):
+    once = Path(sys.argv[1] + ".once")
+    if batch[0].repeat == 3 and not once.exists():
+        once.touch()
+        frame = sys._getframe()
+        while "result_queue" not in frame.f_locals:
+            frame = frame.f_back
+        queue = frame.f_locals["result_queue"]
+        with queue._wlock:
+            os.write(queue._writer.fileno(), b"\\0\\0\\x40\\0")  # how long the result is
+            os.kill(os.getpid(), signal.SIGKILL)
+    return honest(batch, *given)
+
+honest, engine.compute_batch = engine.compute_batch, half
+how = resolve_jobs(load_option("parallel", "processes"), 2)
+print(engine.run(perceptrons(40, n_examples=200), Store(Path(sys.argv[1])), how, True).computed)
+"""
+
+
+@slow
+def test_a_process_killed_while_it_sends_its_result_is_noticed(store: Store) -> None:
+    """Though loky waits for the rest of the result, and looks at no process meanwhile."""
+    done = subprocess.run(
+        [sys.executable, "-c", HALF_A_RESULT, str(store.folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert (done.stdout, done.returncode) == ("40\n", 0), done.stderr
+    assert store.folder.with_name("store.once").exists()
+
+
 def test_workers_that_always_die_end_the_run(
     store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
