@@ -15,7 +15,8 @@ import pytest
 from miniature import SERIAL, small
 
 from omtl.compute import clusters, engine
-from omtl.compute.engine import BACKENDS, BATCH_SECONDS, MOST, Batches
+from omtl.compute.batches import BATCH_SECONDS, MOST, Batches
+from omtl.compute.engine import BACKENDS
 from omtl.compute.store import Store, packed
 from omtl.experiment.config import load_option, options, resolve_jobs
 from omtl.experiment.unit import Unit, compute
@@ -168,7 +169,7 @@ def test_deaths_with_units_done_in_between_do_not_end_the_run(
         return honest(units[:1], *given)
 
     monkeypatch.setattr(engine, "compute_batch", die_every_second_time)
-    monkeypatch.setattr(engine, "MOST", 1)
+    monkeypatch.setattr("omtl.compute.batches.MOST", 1)
     assert engine.run(small("pm").repeats(0, 5), store, SERIAL, quiet=True).computed == 5
 
 
