@@ -15,7 +15,7 @@ REQUEST = --reading '$(READING)' $(REPEATED) $(if $(SELECTION),--selection '$(SE
 OPTIONS = $(REQUEST) $(PARALLEL)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics hindsight verify report data bench test test-all lint size acceptance faults elastic scheduling slurm mutants audit docs lock clean distclean
+.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics hindsight verify report data bench test test-all lint size acceptance faults elastic slurm mutants engines audit docs lock clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -81,9 +81,6 @@ faults: $(VENV)/test ## kill runs at 200 random moments, resume them, compare th
 
 elastic: $(VENV)/test ## break runs on clusters at 200 random moments on each engine
 	@$(PYTHON) -m scripts.elastic
-
-simulation: $(VENV)/test ## measure what handing out 100,000 units costs, with simulated workers
-	@$(PYTHON) -m scripts.simulation
 
 slurm: $(VENV)/test ## compute units by workers that are jobs of a Slurm on this machine (Debian, root)
 	@bash scripts/slurm.sh

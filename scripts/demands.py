@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from omtl.compute.segments import SUFFIX, Damage, scan
+from omtl.compute.store import Store
 
 
 class BrokenError(Exception):
@@ -17,8 +17,8 @@ def demand(holds: bool, what: str) -> None:
         raise BrokenError(what)
 
 
-def stored(store: Path) -> dict[str, tuple[str, int]]:
-    """Return the units in a store by their keys, each with what changes if it is written again.
+def stored(store: Path) -> dict[str, str]:
+    """Return the units in a store by their keys, each with a hash that changes with its seconds.
 
     Raises
     ------
@@ -26,9 +26,10 @@ def stored(store: Path) -> dict[str, tuple[str, int]]:
         If one is not whole.
     """
     found = {}
-    for path in sorted(store.glob(f"*{SUFFIX}")):
-        for part in scan(path):
-            if isinstance(part, Damage) or part.payload() is None:
-                raise BrokenError(f"{path.name} is damaged at byte {part.begin}")
-            found[part.key.hex()] = path.name, part.begin
+    for row in Store(store).rows():
+        try:
+            row.result()
+        except ValueError as fault:
+            raise BrokenError(f"{row.key.hex()} is damaged ({fault})") from fault
+        found[row.key.hex()] = row.sha256.hex()
     return found

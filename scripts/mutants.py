@@ -36,15 +36,12 @@ TARGETS = {
     "omtl/util/archives.py": "test_archives.py",
     "omtl/util/files.py": "test_survivors.py test_faults.py -k 'survivors or file or lock or left'",
     "omtl/util/code.py": "test_keys.py test_harness.py test_code_versions.py -k 'not loads'",
-    **dict.fromkeys(
-        ("omtl/compute/parallel_jobs.py", "omtl/compute/worker.py"),
-        "test_store.py test_survivors.py test_faults.py "
-        "-k 'not killed and not moments and not runs_at_once and not otherwise and not memory'",
-    ),
+    "omtl/compute/engine.py": "test_store.py test_engines.py test_code_versions.py -m 'not slow'",
+    "omtl/compute/exchange.py": "test_exchange.py",
     "omtl/experiment/selection.py": "test_harness.py test_hindsight_gap.py "
     "-k 'selection or oracle or targets or honest or validation or diverged'",
     "omtl/evidence/paired_tests.py": "test_statistics.py",
-    "omtl/compute/store.py": "test_store.py test_survivors.py -k 'not killed'",
+    "omtl/compute/store.py": "test_store.py test_exchange.py -k 'not killed'",
     "omtl/experiment/unit.py": "test_keys.py test_store.py test_survivors.py test_code_versions.py "
     "-k 'not loads and not killed'",
     "omtl/tables/verdict.py": "test_verdict.py",

@@ -20,7 +20,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Remove the units."""
-    from omtl.compute.archive import prune
+    from omtl.compute.exchange import prune
     from omtl.compute.store import Store
 
     gone, stay = prune(Store.default(), options.only_count)

@@ -32,7 +32,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the archive."""
-    from omtl.compute.archive import push
+    from omtl.compute.exchange import push
     from omtl.compute.store import Store
     from omtl.tables.plan import describe
 

@@ -1,1 +1,1 @@
-"""Computing units: the store, the engines, the queue and the clusters."""
+"""Computing units: the store, the engine on joblib, clusters, and processes of their own."""

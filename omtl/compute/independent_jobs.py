@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from omtl.compute.engines import results
+import joblib
+
 from omtl.util.errors import UserError, WriteError
 
 
@@ -48,11 +48,6 @@ def attempt(job: Job) -> Ended:
         return Ended(job.what, None, f"{type(fault).__name__}: {fault}")
 
 
-def _attempt_numbered(numbered: tuple[int, Job]) -> tuple[int, Ended]:
-    number, job = numbered
-    return number, attempt(job)
-
-
 def side_by_side(jobs: Sequence[Job], parallel: Mapping[str, Any]) -> list[Ended]:
     """Run all jobs in as many local processes as the engine has jobs; return their outcomes.
 
@@ -63,18 +58,17 @@ def side_by_side(jobs: Sequence[Job], parallel: Mapping[str, Any]) -> list[Ended
     parallel : mapping
         An option of ``conf/parallel``.
     """
-    alone = parallel["backend"] == "sequential" or int(parallel["jobs"]) == 1
-    engine = {"backend": "sequential" if alone else "loky", "jobs": parallel["jobs"]}
+    n_jobs = 1 if parallel["backend"] == "sequential" else int(parallel["jobs"])
+    tasks = (joblib.delayed(_attempt_numbered)(number, job) for number, job in enumerate(jobs))
     ends: dict[int, Ended] = {}
     try:
-        if jobs:
-            waiting = enumerate(jobs)
-            with closing(
-                results(_attempt_numbered, lambda _: next(waiting, None), engine, len(jobs))
-            ) as stream:
-                for ended in stream:
-                    ends.update(ended)
+        with joblib.parallel_config("loky", n_jobs=n_jobs, inner_max_num_threads=1):
+            ends.update(joblib.Parallel(return_as="generator_unordered", batch_size=1)(tasks))
     except BrokenExecutor:
         died = "a process died meanwhile; provide more memory or use fewer jobs, then run it again"
         ends |= {n: Ended(job.what, None, died) for n, job in enumerate(jobs) if n not in ends}
     return [ends[number] for number in range(len(jobs))]
+
+
+def _attempt_numbered(number: int, job: Job) -> tuple[int, Ended]:
+    return number, attempt(job)

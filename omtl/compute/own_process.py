@@ -7,6 +7,7 @@ memory. A worker keeps its process from unit to unit and starts another one if i
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import resource
 import signal
@@ -18,11 +19,22 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any
 
-from omtl.compute.orphans import end_with
 from omtl.util.paths import PACKAGE
 
 LOOK_EVERY = 1.0
 """Seconds between checks that a process is alive, because others may keep its pipe open."""
+
+
+PR_SET_PDEATHSIG = 1
+"""Linux's request for a signal when the parent ends (prctl(2))."""
+
+
+def end_with(parent: int) -> None:
+    """Let this process end as soon as its parent has ended, also by SIGKILL, on Linux."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # the parent ended before the request
+        os._exit(1)
 
 
 class Lost(Exception):  # noqa: N818 - it reads as what is the matter

@@ -6,7 +6,7 @@ import sys
 import time
 from contextlib import AbstractContextManager
 
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 EVERY = 30.0
 """Seconds between two plain lines."""

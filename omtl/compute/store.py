@@ -1,44 +1,154 @@
-"""The store: finished units, found by their keys.
+"""The store: finished units by their keys, in one SQLite file.
 
-A unit is a record of an append-only file (`omtl.compute.segments`). Its payload is a line of JSON
-with facts about the run, then one NumPy record with all arrays as fields: a table reads thousands
-of units, and an archive of single arrays takes twice as long to read. A damaged record is never
-mistaken for a result: its file is set aside, its other units are kept, and the damaged unit is
-recomputed.
+The process that hands out units writes them; workers only return results. A row carries the hash of
+its content, so a damaged one is never taken for a result: it is dropped and its unit recomputed.
+The file needs a local disk: SQLite's write-ahead log does not work on network disks.
 """
 
 from __future__ import annotations
 
-import io
+import hashlib
 import json
+import math
 import os
+import sqlite3
 import sys
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.compute.segments import (
-    SUFFIX,
-    Damage,
-    Record,
-    Writer,
-    packed,
-    record_of,
-    rewrite,
-    scan,
-)
 from omtl.experiment.unit import Result, Unit
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, WriteError
+from omtl.util.files import cannot_write
 from omtl.util.paths import kept
 
-OLD_LOG = "code.log"
-"""Name pattern of an earlier store format, which had one file per unit."""
+FILE = "units.db"
 
-_told: set[Path] = set()
+MOST_BYTES = 2**28
+"""Maximum size of a unit's arrays, and of its facts."""
+
+PATIENCE = 60.0
+"""Seconds to wait while another process writes."""
+
+SCHEMA = """create table if not exists units (key blob primary key, source text not null,
+            sha256 blob not null, facts blob not null, arrays blob not null)"""
+
+NUMBERS = "biuf"
+"""The kinds of arrays that a result may have: NumPy's codes of truth values and real numbers."""
+
+FACTS = {"unit": dict, "data_sha256": str, "task_names": list, "seconds": float, "host": dict}
+"""What the facts about each result contain."""
+
+DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
+"""SQLite's names of errors of files that are damaged, or hold something else."""
+
+
+class Row(NamedTuple):
+    """A stored unit; `source` says where it was pulled from, and is empty if computed here."""
+
+    key: bytes
+    source: str
+    sha256: bytes
+    facts: bytes
+    arrays: bytes
+
+    @classmethod
+    def of(cls, unit: Unit, result: Result) -> Row:
+        """Return the row of a result that was computed here."""
+        key, facts = bytes.fromhex(unit.key), json.dumps(result.facts).encode()
+        arrays = packed(result.arrays)
+        return cls(key, "", _digest(key, facts, arrays), facts, arrays)
+
+    def checked_facts(self) -> dict[str, Any]:
+        """Return the facts.
+
+        Raises
+        ------
+        ValueError
+            If the row is damaged, or its facts are incomplete.
+        """
+        if _digest(self.key, self.facts, self.arrays) != self.sha256:
+            raise ValueError("its hash differs")
+        try:
+            facts = json.loads(self.facts)
+            if not all(isinstance(facts[name], kind) for name, kind in FACTS.items()):
+                raise ValueError("its facts are incomplete")
+        except (KeyError, TypeError, RecursionError) as fault:
+            raise ValueError("its facts are incomplete") from fault
+        if not 0.0 <= facts["seconds"] < math.inf:
+            raise ValueError("its duration is not a number of seconds")
+        return facts
+
+    def result(self) -> Result:
+        """Return the result.
+
+        Raises
+        ------
+        ValueError
+            If the row is damaged, or no result.
+        """
+        return Result(unpacked(self.arrays), self.checked_facts())
+
+
+def packed(arrays: dict[str, np.ndarray]) -> bytes:
+    """Return arrays as bytes: a line of JSON with names, types and shapes, then the numbers."""
+    header = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
+    numbers = b"".join(array.tobytes() for array in arrays.values())
+    return json.dumps(header).encode() + b"\n" + numbers
+
+
+def unpacked(content: bytes) -> dict[str, np.ndarray]:
+    """Return the arrays that `packed` has made bytes of.
+
+    Raises
+    ------
+    ValueError
+        If they are something else, or not all numbers.
+    """
+    begin = content.index(b"\n") + 1
+    arrays = {}
+    try:
+        for name, kind, shape in json.loads(content[:begin]):
+            dtype = np.dtype(kind)
+            if dtype.kind not in NUMBERS or any(size < 0 for size in shape):
+                raise ValueError(f"{name!r} is no array of numbers")
+            flat = np.frombuffer(content, dtype, math.prod(shape), begin)
+            arrays[str(name)] = flat.reshape(shape).copy()
+            begin += flat.nbytes
+    except (TypeError, RecursionError, OverflowError) as fault:
+        raise ValueError("its arrays cannot be read") from fault
+    if begin != len(content):
+        raise ValueError("its arrays have other sizes")
+    return arrays
+
+
+def _digest(key: bytes, facts: bytes, arrays: bytes) -> bytes:
+    return hashlib.sha256(key + facts + arrays).digest()
+
+
+def connect(path: Path, is_writable: bool = True) -> sqlite3.Connection:
+    """Return a connection to a file of units; where nothing may be written, one for reading."""
+    address = path.absolute().as_uri() + ("" if is_writable else "?immutable=1")
+    db = sqlite3.connect(address, timeout=PATIENCE, check_same_thread=False, uri=True)
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+    if is_writable:
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                db.execute("pragma journal_mode = wal")
+                db.execute("pragma synchronous = full")
+                db.execute(SCHEMA)
+                break
+            except sqlite3.OperationalError as fault:  # for this, SQLite itself does not wait
+                if fault.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+    return db
 
 
 class Store:
@@ -47,221 +157,162 @@ class Store:
     Parameters
     ----------
     folder : Path
-        The folder of the files; created with the first unit.
+        The folder of the file; created with the first unit.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._records: dict[bytes, Record] = {}
-        self._scanned: dict[str, int] = {}
+        self.folder, self.path = folder, folder / FILE
+        self._lock = threading.RLock()
+        self._db: sqlite3.Connection | None = None
+
+    def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
+        return Store, (self.folder,)
 
     @staticmethod
     def default() -> Store:
         """Return the store of this checkout."""
         return Store(kept() / "store")
 
-    @cached_property
-    def _writer(self) -> Writer:
-        return Writer(self.folder)
-
     def save(self, unit: Unit, result: Result) -> None:
-        """Append a unit's result, unless another run has already stored it.
-
-        It survives the end of this process immediately, and a power cut after `sync`.
+        """Store a unit's result unless it is stored already.
 
         Raises
         ------
         WriteError
             If it cannot be written.
         """
-        key = bytes.fromhex(unit.key)
-        if not self._scanned:
-            self.refresh()
-        if key not in self._records:
-            self.add(packed(key, unit.question, unit.code, _payload_of(result)))
+        self.add([Row.of(unit, result)])
 
-    def add(self, content: bytes) -> None:
-        """Append a record.
+    def add(self, rows: Iterable[Row]) -> int:
+        """Store rows, all or none, and flush them to disk; return how many were new.
 
         Raises
         ------
         WriteError
-            If it cannot be written.
+            If they cannot be written.
         """
-        path, begin = self._writer.append(content, self._whole)
-        record = record_of(content, path, begin)
-        self._records[record.key] = record
-        if self._scanned.get(path.name, 0) == begin:
-            self._scanned[path.name] = record.end
+        return self._execute("insert or ignore into units values (?, ?, ?, ?, ?)", many=list(rows))
 
-    def sync(self) -> None:
-        """Flush everything saved to disk.
-
-        Raises
-        ------
-        WriteError
-            If flushing fails.
-        """
-        self._writer.sync()
+    def remove(self, keys: Iterable[bytes]) -> None:
+        """Remove units."""
+        self._execute("delete from units where key = ?", many=[(key,) for key in keys])
 
     def load(self, unit: Unit) -> Result | None:
         """Return a unit's result, or None if it is not stored intact."""
-        payload = self._payload(unit)
-        if payload is None:
-            return None
-        stored = io.BytesIO(payload)
-        facts = json.loads(stored.readline())
-        record = np.load(stored, allow_pickle=False)
-        return Result({name: record[name] for name in record.dtype.names or ()}, facts)
+        return self._read(unit, Row.result)
 
     def facts(self, unit: Unit) -> dict[str, Any] | None:
         """Return the facts of a unit's result, or None if it is not stored intact."""
-        payload = self._payload(unit)
-        return None if payload is None else json.loads(payload[: payload.index(b"\n")])
+        return self._read(unit, Row.checked_facts)
 
     def has(self, unit: Unit) -> bool:
         """Whether the unit is stored intact."""
-        return self._payload(unit) is not None
+        return self.facts(unit) is not None
 
-    def knows(self, unit: Unit) -> bool:
-        """Whether the unit was stored at the last `refresh`."""
-        return bytes.fromhex(unit.key) in self._records
+    def source(self, unit: Unit) -> str:
+        """Return where a unit was pulled from; empty if it was computed here or is not stored."""
+        row = self.row(bytes.fromhex(unit.key))
+        return "" if row is None else row.source
 
     def is_empty(self) -> bool:
         """Whether no unit is stored."""
-        self.refresh()
-        return not self._records
+        return not self._fetch("select 1 from units limit 1")
 
-    def records(self) -> Iterator[Record]:
-        """Yield the latest stored record of each unit."""
-        self.refresh()
-        yield from list(self._records.values())
+    def keys(self) -> list[bytes]:
+        """Return the keys of all stored units, sorted."""
+        return [key for (key,) in self._fetch("select key from units order by key")]
 
-    def _payload(self, unit: Unit) -> bytes | None:
-        """Return a unit's stored record, or None if there is no intact one.
+    def row(self, key: bytes) -> Row | None:
+        """Return the row of a key, or None."""
+        found = self._fetch("select * from units where key = ?", (key,))
+        return Row(*found[0]) if found else None
+
+    def rows(self) -> Iterator[Row]:
+        """Yield all rows, damaged ones too."""
+        yield from filter(None, map(self.row, self.keys()))
+
+    def _read(self, unit: Unit, part: Any) -> Any:
+        row = self.row(bytes.fromhex(unit.key))
+        if row is None:
+            return None
+        try:
+            return part(row)
+        except ValueError as fault:
+            why = f"{unit.name} is damaged ({fault}) and will be recomputed"
+            print(f"omtl: {self.path}: {why}", file=sys.stderr)
+            self.remove([row.key])
+            return None
+
+    def _fetch(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        if self._db is None and not self.path.exists():
+            return []
+        return self._attempt(lambda db: db.execute(query, values).fetchall(), is_write=False)
+
+    def _execute(self, statement: str, many: list[Any]) -> int:
+        def write(db: sqlite3.Connection) -> int:
+            with db:
+                return db.executemany(statement, many).rowcount
+
+        return self._attempt(write, is_write=True) if many else 0
+
+    def _attempt(self, function: Any, is_write: bool) -> Any:
+        """Call a function of the connection; if the file is damaged, again with a new one.
 
         Raises
         ------
         UserError
-            If its file cannot be read.
+            If the file cannot be read or written; a `WriteError` in the latter case.
         """
-        key = bytes.fromhex(unit.key)
-        while (record := self._found(key)) is not None:
+        with self._lock:
             try:
-                payload = record.payload()
-            except FileNotFoundError:
-                self.refresh()  # another process has rewritten the file
-                continue
+                try:
+                    return function(self._connection())
+                except sqlite3.DatabaseError as fault:
+                    if not fault.sqlite_errorname.startswith(DAMAGED):
+                        raise
+                    self._rescue()
+                    return function(self._connection())
+            except sqlite3.DatabaseError as fault:
+                if any(word in fault.sqlite_errorname for word in ("BUSY", "LOCK", "PROTOCOL")):
+                    raise WriteError(
+                        f"{self.path} cannot be used ({fault}): the store needs a local disk with "
+                        "locks; name a folder there by OMTL_HOME (docs/cluster.md)"
+                    ) from fault
+                if is_write:
+                    raise cannot_write(self.path, OSError(str(fault))) from fault
+                raise UserError(f"{self.path} cannot be read ({fault})") from fault
             except OSError as fault:
-                raise _unreadable(record.path, fault) from fault
-            if payload is not None:
-                return payload
-            del self._records[key]
-            self._set_aside(Damage(record.path, record.begin, record.end))
-        return None
+                raise cannot_write(self.path, fault) from fault
 
-    def _found(self, key: bytes) -> Record | None:
-        """Return the place of a unit; if unknown, read what other processes have written."""
-        if key not in self._records:
-            self.refresh()
-        return self._records.get(key)
+    def _connection(self) -> sqlite3.Connection:
+        if self._db is None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._db = connect(self.path, os.access(self.folder, os.W_OK))
+        return self._db
 
-    def refresh(self) -> None:
-        """Read newly appended records, and forget removed files.
-
-        Raises
-        ------
-        UserError
-            If a file cannot be read.
-        """
-        sizes: dict[str, int] = {}
-        absent = suppress(FileNotFoundError, NotADirectoryError)
-        try:
-            with absent, os.scandir(self.folder) as entries:
-                for entry in entries:
-                    if entry.name == OLD_LOG and self.folder not in _told:
-                        _told.add(self.folder)
-                        print(
-                            f"omtl: units of an earlier format in {self.folder} are not read; "
-                            "omtl prune removes them",
-                            file=sys.stderr,
-                        )
-                    if entry.name.endswith(SUFFIX):
-                        with suppress(FileNotFoundError):
-                            sizes[entry.name] = entry.stat().st_size
-        except OSError as fault:
-            raise _unreadable(self.folder, fault) from fault
-        if gone := self._scanned.keys() - sizes.keys():
-            for name in gone:
-                del self._scanned[name]
-            self._records = {
-                key: record for key, record in self._records.items() if record.path.name not in gone
-            }
-        for name, size in sizes.items():
-            begin = self._scanned.get(name, 0)
-            if size > begin:
-                self._read(self.folder / name, begin)
-
-    def _read(self, path: Path, begin: int) -> None:
-        """Index the records of a file from a position on."""
-        damages = []
-        try:
-            for found in scan(path, begin):
-                self._scanned[path.name] = found.end
-                if isinstance(found, Damage):
-                    damages.append(found)
-                else:
-                    self._records[found.key] = found
-        except FileNotFoundError:
-            return
-        except OSError as fault:
-            raise _unreadable(path, fault) from fault
-        for damage in damages[:1]:
-            in_work = damage.end == self._scanned[path.name]
-            if not self._set_aside(damage, reported=not in_work) and in_work:
-                self._scanned[path.name] = damage.begin  # another process may be writing it
-
-    def _whole(self, path: Path) -> int:
-        """Return the position up to which a file is known to be intact."""
-        self._read(path, self._scanned.get(path.name, 0))
-        return self._scanned.get(path.name, 0)
-
-    def _set_aside(self, damage: Damage, reported: bool = True) -> bool:
-        """Set a damaged file aside unless another process appends to it, and keep its other units.
-
-        Returns whether it was set aside; if not, this is reported if `reported`.
-        """
-        aside = damage.path.with_suffix(".damaged")
-        done = rewrite(damage.path, bool, aside)
-        if done or reported:
-            moved = f", set aside as {aside.name}" * done
-            print(
-                f"{damage.path}: damaged at byte {damage.begin}{moved}; lost units are recomputed",
-                file=sys.stderr,
-            )
-        return done
-
-
-def _unreadable(path: Path, fault: OSError) -> UserError:
-    return UserError(f"{path} cannot be read ({fault.strerror})")
-
-
-def _payload_of(result: Result) -> bytes:
-    """Return the stored form of a result."""
-    fields = [(name, array.dtype, array.shape) for name, array in result.arrays.items()]
-    record = np.zeros((), dtype=np.dtype(fields, align=True))
-    for name, array in result.arrays.items():
-        record[name] = array
-    return json.dumps(result.facts).encode() + b"\n" + _header(record.dtype) + record.tobytes()
-
-
-@lru_cache(256)
-def _header(kind: np.dtype) -> bytes:
-    """Return the header of a NumPy file with one record of a type."""
-    content = io.BytesIO()
-    record = np.zeros((), kind)
-    np.save(content, record, allow_pickle=False)
-    return content.getvalue()[: -record.nbytes or None]
+    def _rescue(self) -> None:
+        """Set a damaged file aside, and copy all intact units of it into a new one."""
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+        aside = self.path.with_suffix(".damaged")
+        for end in ("-wal", "-shm", ""):
+            with suppress(FileNotFoundError):
+                self.path.with_name(self.path.name + end).replace(f"{aside}{end}")
+        kept = 0
+        with suppress(sqlite3.DatabaseError):
+            old = connect(aside)
+            ((last,),) = old.execute("select max(rowid) from units")
+            for number in range(1, (last or 0) + 1):
+                with suppress(sqlite3.DatabaseError, ValueError):
+                    for found in old.execute("select * from units where rowid = ?", (number,)):
+                        (row := Row(*found)).checked_facts()
+                        kept += self.add([row])
+        print(
+            f"omtl: {self.path} is damaged and was set aside as {aside.name}; {kept} units are "
+            "kept, lost ones are recomputed",
+            file=sys.stderr,
+        )
 
 
 class Loaded:

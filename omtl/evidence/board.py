@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from omtl.compute.parallel_jobs import Outcome, run, why_lacking
+from omtl.compute.engine import Outcome, run, why_lacking
 from omtl.compute.store import Store
 from omtl.evidence.battles import rate
 from omtl.evidence.comparisons import REGION

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from omtl.compute.parallel_jobs import run, why_lacking
+from omtl.compute.engine import run, why_lacking
 from omtl.compute.store import Store
 from omtl.evidence.comparisons import (
     BETTER,

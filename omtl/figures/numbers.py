@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from data_fetchers.fetch import DataMissing
-from omtl.compute.parallel_jobs import Failure, why_lacking
+from omtl.compute.engine import Failure, why_lacking
 from omtl.figures.panels import axes_of, check_measured
 from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedPanel, Played
 from omtl.figures.plan import Figure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from omtl.compute import parallel_jobs
+from omtl.compute import engine
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel
 from omtl.figures.plan import Figure
 from omtl.tables.plan import plan_table
@@ -58,8 +58,8 @@ def as_chosen(figure: Figure, request: Request, computed: bool = False) -> Figur
     return replace(figure, panels=panels)
 
 
-def play_figure(figure: Figure, request: Request) -> tuple[Figure, parallel_jobs.Outcome]:
+def play_figure(figure: Figure, request: Request) -> tuple[Figure, engine.Outcome]:
     """Compute the units that a figure lacks; return it as its table chooses, and their outcome."""
     figure = as_chosen(figure, request, computed=True)
     units = figure.units(request.seed, request.n_repeats(figure.description))
-    return figure, parallel_jobs.run(units, request.store, request.parallel)
+    return figure, engine.run(units, request.store, request.parallel)

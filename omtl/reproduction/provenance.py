@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from omtl.compute.parallel_jobs import Outcome
+from omtl.compute.engine import Outcome
 from omtl.experiment.config import did_you_mean
 from omtl.experiment.unit import Result
 from omtl.tables.committed import Run, source, stored_or_kept

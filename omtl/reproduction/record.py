@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from omtl.compute.parallel_jobs import run
+from omtl.compute.engine import run
 from omtl.compute.store import Store
 from omtl.experiment.composition import experiment_of
 from omtl.experiment.config import choose, resolve_jobs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +12,6 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
-from omtl.compute import memory
 from omtl.evidence.claims import outcomes
 from omtl.evidence.comparisons import UNDECIDED
 from omtl.evidence.statistics import make_statistics
@@ -60,7 +60,6 @@ def reproduce_table(name: str, request: Request, console: Console) -> Reproduced
     table = request.planned(name)
     paper, kept = table.description.paper, request.is_kept(table.description)
     started = time.perf_counter()
-    memory.begin()
     outcome = play(table, request)
 
     def written(scored: list[Scored]) -> Written:
@@ -91,7 +90,7 @@ def reproduce_table(name: str, request: Request, console: Console) -> Reproduced
         "units_computed": outcome.computed,
         "units_reused": outcome.reused,
         "seconds": round(time.perf_counter() - started, 3),
-        "peak_mib": None if outcome.peak_mib is None else round(outcome.peak_mib),
+        "peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         "parallel": dict(request.parallel),
     }
     made.write_machine(folder, outcome.seconds, last_run)

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from data_fetchers.fetch import DataMissing
-from omtl.compute import parallel_jobs
+from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.config import named_reading
 from omtl.experiment.experiment import Experiment
@@ -250,7 +250,7 @@ def _played(
     units = [experiment.unit(seed, repeat) for experiment in needed for repeat in repeats]
     with TemporaryDirectory() as folder:
         store = Store(Path(folder))
-        parallel_jobs.run(units, store, parallel, quiet=True)
+        engine.run(units, store, parallel, quiet=True)
         return {unit.key: result for unit in units if (result := store.load(unit)) is not None}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from omtl.compute.parallel_jobs import Outcome, run
+from omtl.compute.engine import Outcome, run
 from omtl.compute.store import Loaded
 from omtl.tables.halving import stages
 from omtl.tables.plan import Table

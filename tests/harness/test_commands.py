@@ -17,9 +17,9 @@ from miniature import small
 from rich.console import Console
 
 from omtl.commands import _main
-from omtl.compute import code_log, parallel_jobs
+from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.experiment import citations, code, doctor
+from omtl.experiment import citations, doctor
 from omtl.experiment.config import (
     load_option,
     named_reading,
@@ -32,7 +32,7 @@ from omtl.tables.layout import lay_out
 from omtl.tables.render import latex, markdown
 from omtl.tables.request import Request
 from omtl.tables.scoring import frame, score_table
-from omtl.util import compile_cache, paths, user_folder
+from omtl.util import code, compile_cache, paths, user_folder
 from omtl.util.errors import UserError
 from omtl.util.files import IN_WORK
 from omtl.util.paths import ROOT
@@ -201,24 +201,20 @@ def test_cells_have_names_of_their_own(table: str) -> None:
     assert len(provenance.names_of(planned)) == len(planned.cells)
 
 
-def test_what_code_changed_is_told(
-    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_units_of_changed_code_are_computed_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only units of the learner whose code changed are computed again, and the run says so."""
+    """Only those of the learner whose code changed."""
     ours, other = small("pm"), small("pa")
-    parallel_jobs.run([*ours.repeats(0, 2), *other.repeats(0, 2)], store, SERIAL, quiet=True)
+    engine.run([*ours.repeats(0, 2), *other.repeats(0, 2)], store, SERIAL, quiet=True)
     honest = code.code_version
     monkeypatch.setattr(
         "omtl.experiment.unit.code_version",
         lambda module: "0" * 64 if module.endswith("perceptron") else honest(module),
     )
     again = [*small("pm").repeats(0, 2), *small("pa").repeats(0, 2)]
-    outcome = parallel_jobs.run(again, store, SERIAL, quiet=True)
+    outcome = engine.run(again, store, SERIAL, quiet=True)
     assert (outcome.computed, outcome.reused) == (2, 2)
-    said = capsys.readouterr().err
-    assert "learner omtl.learners.perceptron.Perceptron changed: 2 stored units are" in said
-    assert "passive" not in said
-    assert code_log.changed(store, small("pm").repeats(0, 3)[2:]) == []
 
 
 def test_a_cell_that_diverged_is_shown_as_such(
@@ -228,7 +224,7 @@ def test_a_cell_that_diverged_is_shown_as_such(
     table = small_table(monkeypatch)
     [wild] = [cell for cell in table.cells if cell.algorithm == "PM"]
     wild.experiment.algorithm.update(fixed={"margin": 1.0}, grid={"eta": [1e308]})
-    parallel_jobs.run(table.units(0, 2), store, SERIAL, quiet=True)
+    engine.run(table.units(0, 2), store, SERIAL, quiet=True)
     scored = score_table(table, Request(repeats=2, store=store))
     layout = lay_out(table, scored, Request(repeats=2, selection="oracle"))
     rows = frame(table, scored, "oracle").set_index("algorithm")
@@ -244,7 +240,7 @@ def test_a_table_is_exported_with_its_raw_repeats(
 ) -> None:
     """The same numbers in all forms, and a row for each repeat."""
     table = small_table(monkeypatch)
-    parallel_jobs.run(table.units(0, 2), store, SERIAL, quiet=True)
+    engine.run(table.units(0, 2), store, SERIAL, quiet=True)
     wanted = Request(repeats=2, parallel=SERIAL, store=store)
     done = export.export("dom-table1", wanted, tmp_path)
     assert str(done).endswith("; from the store")
@@ -285,7 +281,7 @@ def test_exports_do_not_overwrite_each_other(
 ) -> None:
     """Files carry the names of another reading and rule, as those of tables do."""
     table = small_table(monkeypatch)
-    parallel_jobs.run(table.units(0, 2), store, SERIAL, quiet=True)
+    engine.run(table.units(0, 2), store, SERIAL, quiet=True)
     wanted = Request(reading, 2, 0, selection, store=store)
     paths = export.export("dom-table1", wanted, tmp_path).paths
     endings = {path.name.removeprefix(f"{stem}.") for path in paths}

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import random
+import time
 import warnings
-from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 
+import joblib
 import pytest
 
 from omtl.commands._main import main
-from omtl.compute.engines import results
-from omtl.compute.engines.ray_cluster import Ray
+from omtl.compute.clusters import cluster
 from omtl.compute.store import Store
-from omtl.experiment.config import load_option
 from omtl.experiment.unit import compute
-from omtl.util.errors import UserError
 from scripts.demands import BrokenError
 from scripts.elastic.client import nap, units
 from scripts.elastic.clusters import cluster_of
@@ -24,39 +21,35 @@ from scripts.elastic.moments import moment
 
 # clusters start slowly where other tests run beside
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
-AFTER = 20
-"""Tasks that are handed out after a worker has been killed."""
 
 
 @pytest.mark.parametrize("engine", ["dask"])  # ray: python -m scripts.elastic --engine ray
 def test_workers_come_and_go(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
     """None at the start is waited for, those that join get work, a killed one loses none."""
     pids: list[int] = []
-    n_given, left, joined = 0, AFTER, False
-
-    def take(_: int) -> float | None:
-        nonlocal n_given, left
-        left -= killed
-        n_given += left >= 0
-        return 0.1 if left >= 0 else None
-
-    killed = False
-    with cluster_of(engine) as cluster:
-        how = {**load_option("parallel", engine), "address": cluster.address}
-        with closing(results(nap, take, how, 10**6)) as stream:
-            assert next(stream) == []
-            assert "has no workers now; waiting for one" in capsys.readouterr().err
-            cluster.join()
-            for ended in stream:
-                pids += ended
-                if pids and not joined:
+    joined = killed = False
+    with cluster_of(engine) as its:
+        backend = cluster(engine, its.address, 1)
+        with joblib.parallel_config(backend, n_jobs=1):
+            run = joblib.Parallel(
+                return_as="generator_unordered", pre_dispatch=backend.backlog(1), batch_size=1
+            )
+            answers = run(joblib.delayed(nap)(0.1) for _ in range(300))
+            until = time.monotonic() + 60
+            while "has no workers now; waiting for one" not in capsys.readouterr().err:
+                assert time.monotonic() < until
+                time.sleep(0.1)
+            its.join()
+            for pid in answers:
+                pids.append(pid)
+                if not joined:
                     joined = True
-                    cluster.join()
+                    its.join()
                 if len(set(pids)) == 2 and not killed:
                     killed = True
-                    cluster.leave()
+                    its.leave()
     assert killed
-    assert len(pids) == n_given
+    assert len(pids) == 300
     assert pids[-1] != pids[0]
 
 
@@ -101,16 +94,3 @@ def test_an_address_needs_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     order = ["table", "dom-table1", "--repeats", "1", "--address", "tcp://127.0.0.1:1"]
     assert main(order) == 2
     assert "--parallel threads runs on this machine only" in capsys.readouterr().err
-
-
-def test_a_run_whose_own_node_of_ray_died_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Though the head still answers: ray would go on without the node, and then end the run."""
-    engine = object.__new__(Ray)
-    nodes = [{"NodeID": "own", "Alive": True, "Resources": {"CPU": 2.0}}]
-    nodes += [{"NodeID": "other", "Alive": alive, "Resources": {"CPU": 4.0}} for alive in (0, 1)]
-    engine._ray, engine._node, engine._address = SimpleNamespace(nodes=lambda: nodes), "own", "a:1"
-    monkeypatch.setattr(Ray, "_head_answers", lambda _self: True)
-    assert engine._now() == 6
-    nodes[0]["Alive"] = False
-    with pytest.raises(UserError, match="the scheduler of ray at a:1 is gone"):
-        engine._now()

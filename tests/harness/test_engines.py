@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-from concurrent.futures import BrokenExecutor, Future
-from contextlib import closing
-from importlib import import_module
-from itertools import islice
+import threading
+import time
 from pathlib import Path
-from threading import Lock, Timer
 from typing import Any
-from unittest.mock import Mock
 
+import psutil
 import pytest
-from miniature import small
+from miniature import SERIAL, small
 
-from omtl.compute import engines, parallel_jobs, worker
-from omtl.compute.engines import ENGINES, dask_cluster, ray_cluster, results
-from omtl.compute.engines.local import Threads
-from omtl.compute.store import Store
+from omtl.compute import clusters, engine
+from omtl.compute.batches import BATCH_SECONDS, MOST, Batches
+from omtl.compute.engine import BACKENDS
+from omtl.compute.store import Store, packed
 from omtl.experiment.config import load_option, options, resolve_jobs
 from omtl.experiment.unit import Unit, compute
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
+from scripts.perceptrons import perceptrons
 
-# clusters start slowly where other tests run beside
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 WORKERS = 2
-UNITS = small("pm").repeats(0, 40)
+slow = pytest.mark.slow
 
 
 def parallel(name: str) -> dict[str, Any]:
@@ -38,213 +33,288 @@ def parallel(name: str) -> dict[str, Any]:
     return resolve_jobs(load_option("parallel", name), WORKERS)
 
 
-def bits(store: Store, units: list[Unit]) -> list[dict[str, bytes]]:
+def bits(store: Store, units: list[Unit]) -> list[bytes]:
     """Return the arrays of stored units, to the bit."""
-    found = [store.load(unit) for unit in units]
-    return [{name: a.tobytes() for name, a in r.arrays.items()} for r in found if r is not None]
-
-
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, bytes]]:
-    """Return the arrays of all units, computed by this process."""
-    store = Store(tmp_path_factory.mktemp("alone"))
-    for unit in UNITS:
-        store.save(unit, compute(unit))
-    return bits(store, UNITS)
+    return [packed(result.arrays) for unit in units if (result := store.load(unit)) is not None]
 
 
 def test_every_option_has_an_engine() -> None:
     """And every engine an option."""
     assert {load_option("parallel", name)["backend"] for name in options("parallel")} == set(
-        ENGINES
+        BACKENDS
     )
 
 
+@pytest.mark.parametrize("name", ["threads", pytest.param("processes", marks=slow)])
+def test_all_engines_store_the_same_bytes(name: str, store: Store, tmp_path: Path) -> None:
+    """Short units are handed out several at a time."""
+    units = [*small("pm").repeats(0, 60), *small("dom2").repeats(0, 20)]
+    alone = Store(tmp_path / "alone")
+    engine.run(units, alone, SERIAL, quiet=True)
+    assert engine.run(units, store, parallel(name), quiet=True).computed == len(units)
+    assert bits(store, units) == bits(alone, units)
+
+
+def workers_of(name: str) -> list[psutil.Process]:
+    """Return the worker processes of this process."""
+    if name == "dask":
+        client = clusters.cluster("dask", "", WORKERS)._client
+        return [psutil.Process(number) for number in client.run(os.getpid).values()]
+    word = {"processes": "popen_loky", "ray": "ray::call"}[name]
+    children = psutil.Process().children(recursive=True)
+    return [process for process in children if word in " ".join(process.cmdline())]
+
+
+def kill_a_worker(name: str, store: Store, killed: list[int]) -> None:
+    """Kill a worker as soon as some units are stored."""
+    while len(Store(store.folder).keys()) < 5:
+        time.sleep(0.01)
+    while not killed:
+        for process in workers_of(name)[:1]:
+            process.kill()
+            killed.append(process.pid)
+
+
+@slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", ["processes", "dask", "ray"])
-def test_units_are_done_by_workers_of_which_one_is_killed(
-    name: str, alone: list[dict[str, bytes]], store: Store
+def test_units_of_a_killed_worker_are_done_by_others(
+    name: str, store: Store, tmp_path: Path
 ) -> None:
-    """Results come as they end, each worker loads the data once, and a killed one is replaced."""
-    given = iter(UNITS)
-    taken: list[Unit] = []
-
-    def take(_: int) -> Unit | None:
-        taken.extend(unit := [*islice(given, 1)])
-        return unit[0] if unit else None
-
-    with closing(results(worker.compute_one, take, parallel(name), len(UNITS))) as stream:
-        while not next(stream):
-            pass
-    assert len(taken) < len(UNITS)
-
-    workers: list[str] = []
-    with closing(parallel_jobs.as_done(UNITS, store, parallel(name))) as stream:
-        for done in (done for ended in stream for done in ended):
-            assert done is not None
-            assert done.result is not None
-            assert done.loads == 1
-            store.save(done.unit, done.result)
-            workers.append(done.worker)
-            if len(workers) == 5:
-                os.kill(int(done.worker.rpartition(":")[2]), signal.SIGKILL)
-    assert worker.this_process() not in workers
-    assert len(set(workers)) >= WORKERS
-    assert len(workers) == len(UNITS)
-    assert workers[4] not in workers[-10:]
-    assert bits(store, UNITS) == alone
+    """To the same bytes; what was stored before is not computed again."""
+    units = perceptrons(300, n_examples=10_000, n_features=50, n_tasks=8)
+    killed: list[int] = []
+    threading.Thread(target=kill_a_worker, args=(name, store, killed), daemon=True).start()
+    outcome = engine.run(units, store, parallel(name), quiet=True)
+    assert killed
+    assert (outcome.computed, outcome.failed) == (len(units), {})
+    alone = Store(tmp_path / "alone")
+    engine.run(units, alone, SERIAL, quiet=True)
+    assert bits(store, units) == bits(alone, units)
 
 
-def test_a_fault_comes_after_what_others_returned() -> None:
-    """What ended with the task that failed is not lost; the fault itself is raised as it is."""
+HALF_A_RESULT = """
+import os, signal, sys
+from pathlib import Path
+from omtl.compute import engine
+from omtl.compute.store import Store
+from omtl.experiment.config import load_option, resolve_jobs
+from scripts.perceptrons import perceptrons
 
-    def work(number: int) -> int:
-        if number == 1:
-            raise KeyError(number)
-        return number
+def half(batch, *given):
+    once = Path(sys.argv[1] + ".once")
+    if batch[0].repeat == 3 and not once.exists():
+        once.touch()
+        frame = sys._getframe()
+        while "result_queue" not in frame.f_locals:
+            frame = frame.f_back
+        queue = frame.f_locals["result_queue"]
+        with queue._wlock:
+            os.write(queue._writer.fileno(), b"\\0\\0\\x40\\0")  # how long the result is
+            os.kill(os.getpid(), signal.SIGKILL)
+    return honest(batch, *given)
 
-    pool = Threads(work, 1)
-    for number in range(3):
-        pool.submit(number)
-    ended, fault = pool.ended()
-    while fault is None:
-        more, fault = pool.ended()
-        ended += more
-    pool.close()
-    assert ended == [0]
-    assert isinstance(fault, KeyError)
-
-    taken, how = iter([0, 1]), {**parallel("threads"), "jobs": 1}
-    returned: list[int] = []
-    with pytest.raises(KeyError, match="1"):
-        for done in results(work, lambda _: next(taken, None), how, 2):
-            returned += done
-    assert returned == [0]
-
-
-def test_processes_are_not_killed_while_a_task_is_on_its_way_to_them() -> None:
-    """A thread of loky would look for it in vain, and print a traceback (found by SIGTERM)."""
-
-    def shutdown(kill_workers: bool) -> None:
-        assert kill_workers
-        states.append(future.running())
-
-    states: list[bool] = []
-    future: Future[Any] = Future()
-    pool = engines.Processes.__new__(engines.Processes)
-    pool._executor, pool._under_way = Mock(_processes={}, shutdown=shutdown), {future}
-    pool._executor._shutdown_lock = Lock()
-    later = Timer(0.1, future.set_running_or_notify_cancel)
-    later.start()
-    pool.close()
-    later.join()
-    assert states == [True]
-
-
-def test_a_process_killed_while_it_sends_its_result_is_noticed() -> None:
-    """Though loky waits for the rest of the result, and looks at no process meanwhile."""
-
-    def work(is_killed: bool) -> int:
-        if is_killed:
-            frame = sys._getframe()
-            while "result_queue" not in frame.f_locals:
-                assert frame.f_back is not None
-                frame = frame.f_back
-            queue = frame.f_locals["result_queue"]
-            with queue._wlock:
-                os.write(queue._writer.fileno(), b"\0\0\x40\0")  # how long the result is
-                os.kill(os.getpid(), signal.SIGKILL)
-        return os.getpid()
-
-    def returned(*tasks: bool) -> list[int]:
-        given = iter(tasks)
-        stream = results(work, lambda _: next(given, None), parallel("processes"), WORKERS)
-        return [process for ended in stream for process in ended]
-
-    with pytest.raises(BrokenExecutor, match="ended before all of its result had come"):
-        returned(True, False)
-    assert len(returned(False, False)) == 2
-
-
-@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGCONT])
-def test_the_end_does_not_wait_for_ever_for_a_process(number: signal.Signals) -> None:
-    """One may want a lock for ever that a killed one held; here, processes no longer answer.
-
-    Those that do end by themselves: they clean up, or the run would tell of semaphores that leaked.
-    """
-    script = f"""
-import os
-from omtl.compute.engines import local, results
-local.LEAVE = 2.0 if {number == signal.SIGSTOP} else 60.0
-task = "import multiprocessing as kept; kept.lock = kept.Lock()" * {number == signal.SIGCONT}
-given = iter([task, task])
-for _ in results(exec, lambda _: next(given, None), {{"backend": "loky", "jobs": 2}}, 2):
-    pass
-from joblib.externals.loky.reusable_executor import _executor
-for worker in _executor._processes:
-    os.kill(worker, {number})
+honest, engine.compute_batch = engine.compute_batch, half
+how = resolve_jobs(load_option("parallel", "processes"), 2)
+print(engine.run(perceptrons(40, n_examples=200), Store(Path(sys.argv[1])), how, True).computed)
 """
+
+
+@slow
+def test_a_process_killed_while_it_sends_its_result_is_noticed(store: Store) -> None:
+    """Though loky waits for the rest of the result, and looks at no process meanwhile."""
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, timeout=120, capture_output=True, text=True
+        [sys.executable, "-c", HALF_A_RESULT, str(store.folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
     )
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    assert (done.stdout, done.returncode) == ("40\n", 0), done.stderr
+    assert store.folder.with_name("store.once").exists()
 
 
-def test_ray_is_never_asked_to_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may abort the process that asks, of which it once killed a run of these tests."""
-    import ray
+def test_workers_that_always_die_end_the_run(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After a few attempts with nothing done; units that were done are kept."""
+    honest, calls = engine.compute_batch, []
 
-    cancelled: list[Any] = []
-    monkeypatch.setattr(ray, "cancel", lambda *what, **how: cancelled.append((what, how)))
-    for n_taken in (1, 2, 3):
-        given = iter(UNITS)
-        take = lambda _, given=given: next(given, None)  # noqa: E731
-        with closing(results(worker.compute_one, take, parallel("ray"), len(UNITS))) as stream:
-            done = [*islice((each for ended in stream for each in ended), n_taken)]
-        assert len({each.unit.key for each in done}) == n_taken
-    assert not cancelled
+    def die(units: list[Unit], *given: Any) -> Any:
+        calls.append(units)
+        if len(calls) == 1:
+            return honest(units, *given)
+        raise ConnectionError("the machine is gone")
+
+    monkeypatch.setattr(engine, "compute_batch", die)
+    units = small("pm").repeats(0, 3)
+    with pytest.raises(UserError, match=r"sequential died 3 times .*the machine is gone"):
+        engine.run(units, store, SERIAL, quiet=True)
+    assert len(calls) == 4
+    assert capsys.readouterr().err.count("a worker died") == 2
+    assert store.has(units[0])
 
 
-def test_an_engine_that_is_not_installed_is_told(
+def test_deaths_with_units_done_in_between_do_not_end_the_run(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the command that installs it."""
-    for name, package in (("dask", "distributed"), ("ray", "ray")):
-        monkeypatch.setitem(sys.modules, package, None)
-        dask_cluster.open_dask.cache_clear()
-        ray_cluster.open_ray.cache_clear()
-        with pytest.raises(UserError, match=f"parallel={name} needs .*engines"):
-            parallel_jobs.run(UNITS[:1], store, parallel(name), quiet=True)
+    """They are counted anew when a unit is done."""
+    honest, calls = engine.compute_batch, []
+
+    def die_every_second_time(units: list[Unit], *given: Any) -> Any:
+        calls.append(units)
+        if len(calls) % 2 == 0:
+            raise ConnectionError("gone")
+        return honest(units[:1], *given)
+
+    monkeypatch.setattr(engine, "compute_batch", die_every_second_time)
+    monkeypatch.setattr("omtl.compute.batches.MOST", 1)
+    assert engine.run(small("pm").repeats(0, 5), store, SERIAL, quiet=True).computed == 5
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+from pathlib import Path
+from omtl.compute import engine
+from omtl.compute.store import Store
+from omtl.experiment.config import load_option, resolve_jobs
+from omtl.util.signals import ended
+from scripts.perceptrons import perceptrons
+
+store, times = Store(Path(sys.argv[1])), int(sys.argv[2])
+
+def interrupt():
+    while len(store.keys()) < 5:
+        time.sleep(0.01)
+    for _ in range(times):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.5)
+
+def job():
+    units = perceptrons(5000, n_examples=20000, n_features=50, n_tasks=8)
+    engine.run(units, store, resolve_jobs(load_option("parallel", sys.argv[3]), 2), quiet=True)
+    return 0
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+threading.Thread(target=interrupt, daemon=True).start()
+raise SystemExit(ended(job))
+"""
+
+
+@pytest.mark.parametrize("name", ["threads", pytest.param("processes", marks=slow)])
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_is_answered_at_once_and_keeps_what_is_finished(
+    name: str, times: int, store: Store
+) -> None:
+    """The first lets the units under way end, which are stored; the second stops."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(store.folder), str(times), name],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 130, done.stderr
+    assert "press again to stop now" in done.stderr
+    assert "omtl: stopped; finished units are kept" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert 5 <= len(store.keys()) < 5000
 
 
 @pytest.mark.parametrize("name", ["dask", "ray"])
-def test_an_engine_needs_no_address(
+def test_an_engine_that_is_not_installed_is_named(
     name: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As with parallel.backend=ray on an option that has none: it opens on this machine."""
-
-    def opened(address: str, jobs: int) -> None:
-        raise UserError(f"address {address!r}, {jobs} workers")
-
-    monkeypatch.setattr(f"omtl.compute.engines.{name}_cluster.open_{name}", opened)
-    with pytest.raises(UserError, match="address '', 2 workers"):
-        parallel_jobs.run(UNITS[:1], store, {**parallel("threads"), "backend": name}, quiet=True)
+    """With the command that installs it."""
+    monkeypatch.setitem(sys.modules, "distributed" if name == "dask" else "ray", None)
+    clusters.cluster.cache_clear()
+    with pytest.raises(UserError, match=f"parallel={name} needs .*engines"):
+        engine.run(small("pm").repeats(0, 1), store, parallel(name), quiet=True)
+    clusters.cluster.cache_clear()
 
 
-def test_deaths_of_workers_are_known_by_name() -> None:
-    """Each is an exception of a package that is installed."""
-    for module in parallel_jobs.DEAD:
-        import_module(module)
-    deaths = parallel_jobs._deaths()
-    assert len(deaths) == sum(map(len, parallel_jobs.DEAD.values()))
-    assert all(issubclass(death, Exception) for death in deaths)
+@pytest.mark.parametrize("name", ["dask", "ray"])
+def test_a_cluster_that_does_not_answer_is_reported(name: str, store: Store) -> None:
+    """With its address."""
+    how = {**parallel(name), "address": "127.0.0.1:1"}
+    with pytest.raises(UserError, match=f"no cluster of {name} answers at '127.0.0.1:1'"):
+        engine.run(small("pm").repeats(0, 1), store, how, quiet=True)
 
 
-def test_an_unknown_engine_is_told(store: Store) -> None:
+def test_an_unknown_engine_is_refused(store: Store) -> None:
     """With those that there are."""
     with pytest.raises(UserError, match=r"no parallel\.backend 'slurm'; choose from sequential"):
-        parallel_jobs.run(UNITS[:1], store, {**parallel("dask"), "backend": "slurm"}, quiet=True)
+        engine.run(
+            small("pm").repeats(0, 1), store, {**parallel("dask"), "backend": "slurm"}, quiet=True
+        )
 
 
+def units_of(*algorithms: str, repeats: int) -> list[Unit]:
+    """Return units repeat after repeat, as a table wants them."""
+    return [small(name).unit(0, repeat) for repeat in range(repeats) for name in algorithms]
+
+
+def batches(units: list[Unit], workers: int = 1) -> Batches:
+    """Return the batches of units, all of which are wanted."""
+    return Batches(units, workers, lambda _: True)
+
+
+def test_a_new_kind_goes_to_one_worker_while_others_have_known_ones() -> None:
+    """Of the known ones, the longest come first."""
+    queue = batches(units_of("pm", "pa", "gd", repeats=4))
+    names = lambda: [unit.algorithm["name"] for unit in next(queue)]  # noqa: E731
+    [first] = next(queue)
+    queue.note(first, 1.0)
+    [second] = next(queue)
+    assert [first.algorithm["name"], second.algorithm["name"]] == ["pm", "pa"]
+    assert names() == ["pm"]
+    queue.note(second, 2.0)
+    assert [names(), names(), names()] == [["gd"], ["pa"], ["pa"]]
+
+
+@pytest.mark.parametrize("every", [0, 1, 2, 3])
+def test_all_units_are_handed_out_once(every: int) -> None:
+    """Whichever of them is done when."""
+    units, given = units_of("pm", "pa", "gd", repeats=4), []
+    queue = batches(units)
+    for number, handed in enumerate(queue):
+        given += handed
+        if every and number % every == 0:
+            queue.note(handed[0], 0.1)
+    assert sorted(unit.key for unit in given) == sorted(unit.key for unit in units)
+
+
+def test_short_units_are_handed_out_together_but_not_the_last() -> None:
+    """And long ones never."""
+    units = small("pm").repeats(0, 4000)
+    for seconds, most in ((BATCH_SECONDS / 10, 10), (1e-9, MOST), (1.0, 1)):
+        queue = batches(units, workers=2)
+        [first] = next(queue)
+        queue.note(first, seconds)
+        sizes = [len(handed) for handed in queue]
+        assert (sizes[0], sizes[-1], sum(sizes)) == (most, 1, len(units) - 1)
+
+
+def test_what_another_run_stores_is_not_computed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is looked for when its turn comes; its seconds are known too."""
+    units = small("pm").repeats(0, 4)
+
+    def compute_beside_another(unit: Unit) -> Any:
+        if unit is units[0]:
+            for other in units[1:3]:
+                Store(store.folder).save(other, compute(other))
+        return compute(unit)
+
+    monkeypatch.setattr(engine, "compute", compute_beside_another)
+    outcome = engine.run(units, store, SERIAL, quiet=True)
+    assert (outcome.computed, outcome.reused) == (2, 2)
+    assert set(outcome.seconds) == {unit.key for unit in units}
+
+
+@slow
 @pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
 def test_hydras_launchers_fill_the_store(launcher: str, tmp_path: Path) -> None:
     """A sweep by a launcher computes what the same sweep without it then only reads."""
@@ -263,7 +333,7 @@ def test_hydras_launchers_fill_the_store(launcher: str, tmp_path: Path) -> None:
         return done.stdout
 
     run(f"hydra/launcher={launcher}")
-    stored = list(Store(tmp_path / "store").records())
+    stored = list(Store(tmp_path / "store").rows())
     assert len(stored) == 6
     assert run().count("3 repeats") == 2
-    assert sorted(Store(tmp_path / "store").records()) == sorted(stored)
+    assert list(Store(tmp_path / "store").rows()) == stored

@@ -8,7 +8,6 @@ import os
 import random
 import signal
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,10 @@ from typing import Any
 import pytest
 from miniature import small
 
-from omtl.compute import parallel_jobs, worker
+from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.unit import compute
-from omtl.util.errors import UserError, WriteError
+from omtl.util.errors import WriteError
 from omtl.util.files import IN_WORK, write_whole
 from scripts.faults import trials as faults
 from scripts.faults.kinds import FAULTS, TooLateError
@@ -153,92 +152,7 @@ def test_a_full_disk_under_a_unit_ends_the_run(
             raise OSError(errno.ENOSPC, "No space left on device", "/some/cache")
         return compute(unit)
 
-    monkeypatch.setattr(worker, "compute", fill)
+    monkeypatch.setattr(engine, "compute", fill)
     with pytest.raises(WriteError, match="/some/cache cannot be written"):
-        parallel_jobs.run(units, store, SERIAL, quiet=True)
+        engine.run(units, store, SERIAL, quiet=True)
     assert [store.has(unit) for unit in units] == [True, False, False, False]
-
-
-def test_what_another_run_stores_is_not_computed(store: Store) -> None:
-    """It is looked for when its turn comes, not only in the beginning."""
-    units = small("pm").repeats(0, 4)
-    stream = parallel_jobs.as_done(units, store, SERIAL)
-    (first,) = next(stream)
-    assert first is not None
-    for unit in units[1:3]:
-        store.save(unit, compute(unit))
-    rest = [done for ended in stream for done in ended]
-    assert rest.count(None) == 2
-    assert [done.unit.repeat for done in rest if done is not None] == [3]
-
-
-def test_what_another_run_stored_meanwhile_has_its_seconds_too(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A run tells how long each unit took, whoever computed it."""
-    units = small("pm").repeats(0, 3)
-
-    def compute_beside_another(unit: Any) -> Any:
-        if unit is units[0]:
-            Store(store.folder).save(units[1], compute(units[1]))
-        return compute(unit)
-
-    monkeypatch.setattr(worker, "compute", compute_beside_another)
-    outcome = parallel_jobs.run(units, store, SERIAL, quiet=True)
-    assert (outcome.computed, outcome.reused) == (2, 1)
-    assert set(outcome.seconds) == {unit.key for unit in units}
-
-
-def test_a_unit_that_is_stored_is_not_written_again(store: Store) -> None:
-    """Of two runs that computed it, the first one's stays."""
-    unit = small("pm").unit(0, 0)
-    store.save(unit, compute(unit))
-    (path,) = store.folder.glob("*.units")
-    content = path.read_bytes()
-    store.save(unit, compute(unit))
-    Store(store.folder).save(unit, compute(unit))
-    assert list(store.folder.iterdir()) == [path]
-    assert path.read_bytes() == content
-
-
-def test_workers_that_always_die_end_the_run(
-    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """After a few attempts with nothing done; units that were done are kept."""
-    attempts = []
-
-    def die(function: Any, take: Any, *_: Any) -> Iterator[Any]:
-        attempts.append(None)
-        if len(attempts) == 1:
-            yield [function(take(1))]
-        raise BrokenExecutor("the machine is gone")
-
-    monkeypatch.setattr(parallel_jobs, "results", die)
-    units = small("pm").repeats(0, 3)
-    with pytest.raises(UserError, match=r"sequential died 3 times .*the machine is gone"):
-        parallel_jobs.run(units, store, SERIAL, quiet=True)
-    assert len(attempts) == 3
-    assert capsys.readouterr().err.count("a worker died") == 2
-    assert store.has(units[0])
-
-
-def test_a_fault_that_is_no_death_is_raised_at_once(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As it is: the same would come again."""
-    attempts = []
-
-    def fail(*_: Any) -> Iterator[Any]:
-        attempts.append(None)
-        raise KeyError("address")
-
-    monkeypatch.setattr(parallel_jobs, "results", fail)
-    with pytest.raises(KeyError, match="address"):
-        parallel_jobs.run(small("pm").repeats(0, 1), store, SERIAL, quiet=True)
-    assert len(attempts) == 1
-
-
-def test_memory_is_recorded(ground: faults.Ground) -> None:
-    """A table's facts tell the most that all of its processes have held."""
-    assert 50 < ground.calm.peak_mib < 2048
-    assert ground.calm.peak_mib < ground.calm.peak_mib_processes < 2048

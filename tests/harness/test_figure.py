@@ -16,7 +16,7 @@ from miniature import SERIAL
 from small_tables import TINY, Small
 
 from data_fetchers.fetch import DataMissing
-from omtl.compute.parallel_jobs import Failure
+from omtl.compute.engine import Failure
 from omtl.compute.store import Store
 from omtl.experiment import unit
 from omtl.experiment.config import named_reading

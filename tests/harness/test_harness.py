@@ -11,7 +11,7 @@ import pytest
 from miniature import SERIAL, small
 from small_tables import filled_store, small_table
 
-from omtl.compute import parallel_jobs, worker
+from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.descriptions import TooSlow
 from omtl.experiment.experiment import Experiment
@@ -202,7 +202,7 @@ def test_the_best_of_rivals_is_taken(store: Store) -> None:
     alone = [c for c in table.cells if c.algorithm in ("PM", "COML", "NS (Full)")]
     joined = replace(alone[0], rivals=tuple(cell.experiment for cell in alone[1:]))
     table = replace(table, cells=[*alone, joined])
-    outcome = parallel_jobs.run(table.units(0, 3), store, BACKENDS[0], quiet=True)
+    outcome = engine.run(table.units(0, 3), store, BACKENDS[0], quiet=True)
     assert not outcome.failed
     *singles, best = score_table(table, Request(repeats=3, store=store))
     assert best.mean == min(s.mean for s in singles if s.mean is not None)
@@ -250,9 +250,8 @@ def test_a_worker_with_other_code_refuses(monkeypatch: pytest.MonkeyPatch) -> No
     """A unit is named by the code of who asks; where that differs, nothing is computed."""
     unit = small("pm").unit(0, 0)
     assert unit.key
-    assert worker.compute_one(unit).result is not None
+    assert isinstance(engine.compute_unit(unit), Result)
     monkeypatch.setattr("omtl.experiment.unit.code_version", lambda _module: "other")
-    done = worker.compute_one(unit)
-    assert done.result is None
-    assert done.failure is not None
-    assert "has different code or data from the process that requested" in done.failure.reason
+    done = engine.compute_unit(unit)
+    assert isinstance(done, engine.Failure)
+    assert "has different code or data from the process that requested" in done.reason

@@ -9,9 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from miniature import small
 from threadpoolctl import threadpool_info
 
-from omtl.compute.one_thread import one_thread
+from omtl.compute import engine
+from omtl.compute.store import Store
+from omtl.experiment.unit import Result, Unit, compute
 from omtl.util.code import code_of
 from omtl.util.paths import ROOT
 
@@ -81,19 +84,22 @@ def test_the_packages_code_is_kept_apart() -> None:
     assert done.stdout == "True\n"
 
 
-def test_units_side_by_side_have_one_thread_each() -> None:
-    """Until the last of them ends; then the process has what it had."""
+def test_units_have_one_thread_each(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While they run; afterwards the process has what it had."""
 
     def threads() -> list[int]:
         return [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
 
+    def compute_and_look(unit: Unit) -> Result:
+        meanwhile.extend(threads())
+        return compute(unit)
+
+    meanwhile: list[int] = []
+    monkeypatch.setattr(engine, "compute", compute_and_look)
     before = threads()
-    first, second = one_thread(), one_thread()
-    first.__enter__()
-    second.__enter__()
-    first.__exit__(None, None, None)
-    assert set(threads()) == {1}
-    second.__exit__(None, None, None)
+    how = {"backend": "threading", "jobs": 2}
+    assert engine.run(small("pm").repeats(0, 4), store, how, quiet=True).computed == 4
+    assert set(meanwhile) == {1}
     assert threads() == before
 
 

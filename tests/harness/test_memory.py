@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 from miniature import SERIAL, small
 
-from omtl.compute import memory
-from omtl.compute.memory import peak_mib
-from omtl.compute.parallel_jobs import Outcome, run
+from omtl.compute.engine import run
 from omtl.compute.store import Store
 from omtl.experiment.unit import Unit, compute
 from omtl.tables.writing import computed_by
@@ -43,64 +41,6 @@ def test_a_unit_holds_the_data_once(algorithm: str) -> None:
         tracemalloc.stop()
     assert DATA_BYTES < peaks[0] < 1.4 * DATA_BYTES
     assert peaks[1] < 1.4 * DATA_BYTES
-
-
-def test_the_peak_is_that_of_this_process() -> None:
-    """It grows by what is held, and does not fall when that is let go."""
-    before = peak_mib()
-    held = np.ones(int(1.2 * before) * 2**17)
-    grown = peak_mib()
-    assert grown > before + 0.1 * held.nbytes / 2**20
-    del held
-    assert peak_mib() == pytest.approx(grown, rel=0.01)
-
-
-def held(mebibytes: int) -> None:
-    """Hold so much memory for a moment."""
-    assert np.ones(mebibytes * 2**17).size
-
-
-def test_a_peak_is_that_of_what_was_begun() -> None:
-    """What a process held before a table is begun is none of the table's."""
-    memory.begin()
-    held(300)
-    before = memory.peak_since()
-    memory.begin()
-    after = memory.peak_since()
-    assert before is not None
-    assert after is not None
-    assert after < before - 200
-    memory.follow(memory.mark())  # as each unit of the table does
-    held(100)
-    grown = memory.peak_since()
-    memory.follow(memory.mark())
-    assert memory.peak_since() == grown > after + 50
-
-
-def test_a_peak_that_cannot_be_told_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the system forgets no peak, only the first table of a process has one."""
-
-    def refused(*_: Any, **__: Any) -> Any:
-        raise PermissionError
-
-    monkeypatch.setattr(memory, "_begun", [])
-    monkeypatch.setattr(memory, "_known", True)
-    monkeypatch.setattr(Path, "write_text", refused)
-    memory.begin()
-    assert memory.peak_since() is not None
-    memory.begin()
-    assert memory.peak_since() is None
-    outcome = Outcome(peaks={"worker": 100.0})
-    assert outcome.peak_mib is None
-
-
-def test_peaks_of_processes_are_added() -> None:
-    """Of each the largest, whichever of its units was done last."""
-    outcome = Outcome()
-    outcome.add(Outcome(peaks={"a": 300.0, "b": 100.0}))
-    outcome.add(Outcome(peaks={"a": 200.0}))
-    assert outcome.peaks == {"a": 300.0, "b": 100.0}
-    assert outcome.peak_mib == pytest.approx(400.0 + peak_mib(), rel=0.1)
 
 
 def test_a_run_from_the_store_erases_nothing(tmp_path: Path) -> None:

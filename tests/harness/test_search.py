@@ -9,7 +9,7 @@ import pytest
 from miniature import SERIAL
 from small_tables import SEARCH, table_of
 
-from omtl.compute import worker
+from omtl.compute import engine
 from omtl.compute.store import Loaded, Store
 from omtl.experiment.config import grid_points
 from omtl.experiment.unit import Result, Unit
@@ -121,7 +121,7 @@ def test_a_unit_that_fails_is_tried_once_and_its_reason_is_told(
         tried.append(unit.key)
         raise UserError("no such data")
 
-    monkeypatch.setattr(worker, "compute", refuse)
+    monkeypatch.setattr(engine, "compute", refuse)
     large = table_of(SEARCH)
     table = replace(large, cells=[*large.cells, *table_of(None, "pm").cells])
     outcome = play(table, Request(repeats=2, parallel=SERIAL, store=store))

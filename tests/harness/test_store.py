@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import json
+import math
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,21 @@ import numpy as np
 import pytest
 from miniature import SERIAL, small
 
-from omtl.compute import parallel_jobs
-from omtl.compute.segments import HEADER, scan
-from omtl.compute.store import Store
-from omtl.experiment.unit import Result, compute
-from omtl.util.errors import WriteError
+from omtl.compute import engine
+from omtl.compute.store import FILE, Row, Store, packed, unpacked
+from omtl.experiment.unit import Result, Unit, compute
+from omtl.util.errors import UserError, WriteError
 from omtl.util.paths import ROOT
+
+FACTS = {"unit": {}, "data_sha256": "", "task_names": [], "seconds": 0.5, "host": {}}
+
+
+@pytest.fixture
+def units(store: Store) -> list[Unit]:
+    """Return units that are stored."""
+    units = small("pm").repeats(0, 20)
+    engine.run(units, store, SERIAL, quiet=True)
+    return units
 
 
 def test_a_result_comes_back_as_it_was(store: Store) -> None:
@@ -40,122 +50,162 @@ def test_a_result_comes_back_as_it_was(store: Store) -> None:
     assert loaded.facts == store.facts(unit) == json.loads(json.dumps(result.facts))
 
 
-@pytest.mark.parametrize("place", ["magic", "header", "payload", "last header", "last payload"])
-def test_a_damaged_unit_is_set_aside_and_computed_again(
-    store: Store, place: str, capsys: pytest.CaptureFixture[str]
+def change(store: Store, statement: str, *values: Any) -> None:
+    """Change the file behind the store's back."""
+    with sqlite3.connect(store.path) as db:
+        db.execute(statement, values)
+    db.close()
+
+
+@pytest.mark.parametrize("column", ["facts", "arrays", "sha256"])
+def test_a_damaged_unit_is_computed_again(
+    column: str, store: Store, units: list[Unit], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Only it: the others of its file are kept, and the file as it was is kept for inspection."""
-    units = small("pm").repeats(0, 3)
-    parallel_jobs.run(units, store, SERIAL, quiet=True)
-    (path,) = store.folder.glob("*.units")
-    _, second, last = scan(path)
-    at = {
-        "magic": second.begin - HEADER.size + 2,
-        "header": second.begin - HEADER.size + 20,
-        "payload": second.begin + 50,
-        "last header": last.begin - 3,
-        "last payload": last.end - 1,
-    }[place]
-    content = bytearray(path.read_bytes())
-    content[at] ^= 1
-    path.write_bytes(content)
+    """Only it: the others are kept."""
+    row = store.row(bytes.fromhex(units[0].key))
+    assert row is not None
+    content = bytearray(getattr(row, column))
+    content[-1] ^= 1
+    change(store, f"update units set {column} = ? where key = ?", bytes(content), row.key)
+    assert engine.run(units, store, SERIAL, quiet=True).computed == 1
+    assert f"{units[0].name} is damaged" in capsys.readouterr().err
+    assert store.row(row.key) is not None
+    assert engine.run(units, Store(store.folder), SERIAL, quiet=True).reused == 20
+
+
+@pytest.mark.parametrize("place", [0.0, 0.3, 0.6, 0.99])
+def test_a_damaged_file_is_set_aside_and_what_is_intact_is_kept(
+    place: float, store: Store, units: list[Unit], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run goes on to the same results; nothing damaged is taken for one."""
+    before = [store.load(unit) for unit in units]
+    change(store, "pragma wal_checkpoint(truncate)")
+    content = bytearray(store.path.read_bytes())
+    begin = int(place * len(content))
+    content[begin : begin + 4096] = random.Random(1).randbytes(len(content[begin : begin + 4096]))
+    store.path.write_bytes(content)
     again = Store(store.folder)
-    assert parallel_jobs.run(units, again, SERIAL, quiet=True).computed == 1
-    assert capsys.readouterr().err.count("damaged at byte") == 1
-    assert path.with_suffix(".damaged").read_bytes() == content
-    assert parallel_jobs.run(units, Store(store.folder), SERIAL, quiet=True).reused == 3
-    assert "damaged" not in capsys.readouterr().err
+    outcome = engine.run(units, again, SERIAL, quiet=True)
+    assert outcome.computed + outcome.reused == len(units)
+    assert "damaged" in capsys.readouterr().err
+    for one, unit in zip(before, units, strict=True):
+        loaded = again.load(unit)
+        assert one is not None
+        assert loaded is not None
+        assert packed(loaded.arrays) == packed(one.arrays)
 
 
-@pytest.mark.parametrize("left", [1, HEADER.size - 1, HEADER.size, HEADER.size + 1, -1])
-def test_a_torn_end_is_no_unit(store: Store, left: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a killed process has begun to write is not read, and nothing is written after it."""
-    units = small("pm").repeats(0, 3)
-    parallel_jobs.run(units, store, SERIAL, quiet=True)
-    (path,) = store.folder.glob("*.units")
-    *_, last = scan(path)
-    end = last.begin - HEADER.size + left if left > 0 else last.end - 1
-    os.truncate(path, end)
-    assert parallel_jobs.run(units, Store(store.folder), SERIAL, quiet=True).computed == 1
-    assert path.stat().st_size == end
-    assert parallel_jobs.run(units, Store(store.folder), SERIAL, quiet=True).reused == 3
-    assert "damaged" not in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        b"",
+        b"no header",
+        b"[]\nmore",
+        b'[["a", "<f8", [2]]]\n12345678',
+        b'[["a", "<f8", [1]]]\n123456789',
+        b'[["a", "<f8", [100000000000]]]\n12345678',
+        b'[["a", "<f8", [-1]]]\n12345678',
+        b'[["a", "<f8", [1.5]]]\n12345678',
+        b'[["a", "|O", [1]]]\n12345678',
+        b'[["a", "?x", [1]]]\n12345678',
+        b'[["a", "|V8", [1]]]\n12345678',
+        b"[" * 200_000 + b"\n",
+        b'{"a": 1}\n',
+        b"3\n",
+    ],
+)
+def test_what_is_no_arrays_is_refused(arrays: bytes) -> None:
+    """Whatever it claims to be, and however large."""
+    with pytest.raises(ValueError):
+        unpacked(arrays)
 
 
-def test_many_units_are_few_files_and_others_find_them(store: Store) -> None:
-    """Of two that write at once each has a file; what one writes the other finds."""
+@pytest.mark.parametrize(
+    "facts",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b"[" * 200_000,
+        json.dumps({**FACTS, "seconds": "1"}).encode(),
+        json.dumps({**FACTS, "seconds": math.nan}).encode(),
+        json.dumps({**FACTS, "seconds": -1.0}).encode(),
+        json.dumps({name: value for name, value in FACTS.items() if name != "seconds"}).encode(),
+    ],
+)
+def test_what_has_no_facts_is_no_unit(
+    facts: bytes, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its hash may be right: it is computed again."""
+    from hashlib import sha256
+
+    unit = small("pm").unit(0, 0)
+    key, arrays = bytes.fromhex(unit.key), packed({})
+    store.add([Row(key, "", sha256(key + facts + arrays).digest(), facts, arrays)])
+    assert store.facts(unit) is None
+    assert "damaged" in capsys.readouterr().err
+    assert engine.run([unit], store, SERIAL, quiet=True).computed == 1
+
+
+def test_processes_and_threads_write_and_read_one_store(store: Store) -> None:
+    """What one has stored the others find."""
     units = small("pm").repeats(0, 40)
-    one, two = Store(store.folder), Store(store.folder)
-    for number, unit in enumerate(units):
-        (one, two)[number % 2].save(unit, Result({"number": np.array(number)}, {}))
-    assert len(list(store.folder.glob("*.units"))) == 2
-    for reader in (one, two, store):
-        assert all(reader.has(unit) for unit in units)
-    one.sync()
-    two.sync()
-    two.save(small("pm").unit(0, 40), Result({}, {}))
-    assert len(list(store.folder.glob("*.units"))) == 2
+    stores = [Store(store.folder) for _ in range(4)]
+
+    def save(number: int) -> None:
+        for repeat in range(number, 40, 4):
+            stores[number].save(units[repeat], Result({"number": np.array(repeat)}, FACTS))
+
+    threads = [threading.Thread(target=save, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for reader in (*stores, store):
+        assert [int(one.arrays["number"]) for u in units if (one := reader.load(u))] == [*range(40)]
 
 
-def test_what_does_not_fit_leaves_the_file_as_it_was(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A disk that is full in the middle of a record: a sentence, and no half of it."""
-    units = small("pm").repeats(0, 2)
-    store.save(units[0], Result({}, {}))
-    (path,) = store.folder.glob("*.units")
-    before, honest = path.read_bytes(), os.write
-
-    def full(handle: int, content: memoryview) -> int:
-        if len(content) <= 100:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return honest(handle, content[:100])
-
-    monkeypatch.setattr(os, "write", full)
-    with pytest.raises(WriteError, match=r"units cannot be written \(No space"):
-        store.save(units[1], Result({}, {}))
-    assert path.read_bytes() == before
+def test_a_stored_unit_is_not_written_again(store: Store) -> None:
+    """Of two runs that computed it, the first one's stays."""
+    unit = small("pm").unit(0, 0)
+    for number in (1, 2):
+        Store(store.folder).save(unit, Result({"number": np.array(number)}, FACTS))
+    loaded = store.load(unit)
+    assert loaded is not None
+    assert loaded.arrays["number"] == 1
 
 
-def test_units_are_reported_when_they_are_on_the_disk(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In groups, none of which is counted before its file is synchronised."""
-    units, synced = small("pm").repeats(0, 20), []
-    honest = os.fsync
-
-    def sync(handle: int) -> None:
-        honest(handle)
-        synced.append(sum(1 for path in store.folder.glob("*.units") for _ in scan(path)))
-
-    monkeypatch.setattr(os, "fsync", sync)
-    assert parallel_jobs.run(units, store, SERIAL, quiet=True).computed == 20
-    assert synced[-1] == 20
-    assert len(synced) < 15
+def test_a_store_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+    """With the place, and what to do."""
+    (tmp_path / "file").write_text("")
+    store = Store(tmp_path / "file" / "store")
+    unit = small("pm").unit(0, 0)
+    assert store.load(unit) is None
+    with pytest.raises(WriteError, match=f"{FILE} cannot be written"):
+        store.save(unit, Result({}, FACTS))
 
 
-def test_without_locks_files_of_others_are_left_alone(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As on some file systems of clusters: each process appends to what it has made."""
+def test_a_store_that_cannot_be_read_is_reported(store: Store, units: list[Unit]) -> None:
+    """In a sentence that names it."""
+    store.path.rename(store.path.with_suffix(".aside"))
+    store.path.mkdir()
+    with pytest.raises(UserError, match=f"{FILE} cannot be"):
+        Store(store.folder).load(units[0])
 
-    def none(*_: Any) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(fcntl, "flock", none)
-    one, two = Store(store.folder), Store(store.folder)
-    for number, unit in enumerate(small("pm").repeats(0, 6)):
-        (one, two)[number % 2].save(unit, Result({}, {}))
-        (one, two)[number % 2].sync()
-    assert len(list(store.folder.glob("*.units"))) == 2
-    assert len(list(store.records())) == 6
+def test_reading_makes_no_store(store: Store) -> None:
+    """In a fresh clone nothing is created by looking."""
+    assert store.is_empty()
+    assert not store.has(small("pm").unit(0, 0))
+    assert not store.keys()
+    assert not store.folder.exists()
 
 
 def test_stored_units_are_not_computed_again(store: Store) -> None:
     """A second run computes only what is new, and a unit asked for twice is computed once."""
     experiment = small("pm")
-    first = parallel_jobs.run(experiment.repeats(0, 3) * 2, store, SERIAL, quiet=True)
-    second = parallel_jobs.run(experiment.repeats(0, 5), store, SERIAL, quiet=True)
+    first = engine.run(experiment.repeats(0, 3) * 2, store, SERIAL, quiet=True)
+    second = engine.run(experiment.repeats(0, 5), store, SERIAL, quiet=True)
     assert (first.computed, first.reused) == (3, 0)
     assert (second.computed, second.reused) == (2, 3)
 
@@ -165,7 +215,7 @@ def test_a_failed_unit_is_reported_and_not_stored(store: Store) -> None:
     wrong = small("pm")
     wrong.algorithm["grid"] = {"eta": ["often"]}
     units = [*wrong.repeats(0, 1), *small("pm").repeats(0, 1)]
-    outcome = parallel_jobs.run(units, store, SERIAL, quiet=True)
+    outcome = engine.run(units, store, SERIAL, quiet=True)
     assert outcome.computed == 1
     assert "often" in outcome.failed[units[0].key].reason
     assert not store.has(units[0])
@@ -200,7 +250,7 @@ def _run(home: Path) -> subprocess.CompletedProcess[str]:
 
 def count(home: Path) -> int:
     """Return how many units are stored."""
-    return len(list(Store(home / "store").records()))
+    return len(Store(home / "store").keys())
 
 
 @pytest.mark.slow

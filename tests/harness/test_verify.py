@@ -16,7 +16,7 @@ from small_tables import small_table
 
 from data_fetchers.fetch import DataMissing
 from omtl.commands import _main
-from omtl.compute import parallel_jobs, worker
+from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment import host
 from omtl.experiment.config import load_option, resolve_jobs
@@ -65,10 +65,9 @@ def keep(table: Table, scored: list[Scored], results: Path, selection: str = "or
 @pytest.fixture
 def results(table: Table, store: Store, tmp_path: Path) -> Path:
     """Return a folder of results with the table, and no store."""
-    parallel_jobs.run(table.units(0, 3), store, SERIAL, quiet=True)
+    engine.run(table.units(0, 3), store, SERIAL, quiet=True)
     keep(table, score_table(table, Request(repeats=3, store=store)), tmp_path / "results")
-    for path in store.folder.glob("*.units"):
-        path.unlink()
+    store.remove(store.keys())
     return tmp_path / "results"
 
 
@@ -145,7 +144,7 @@ def test_what_is_chosen_for_each_repeat_is_chosen_again(
     monkeypatch.setattr(verify, "LARGE", large)
     if own_draws:
         table.cells[:] = two_rows(small_table())
-    parallel_jobs.run(table.units(0, 3), store, SERIAL, quiet=True)
+    engine.run(table.units(0, 3), store, SERIAL, quiet=True)
     scored = score_table(table, Request(repeats=3, selection=selection, store=store))
     keep(table, scored, tmp_path / "results", selection)
     [run] = runs(tmp_path / "results", "dom-table1")
@@ -165,11 +164,11 @@ def test_points_that_a_search_left_are_read_from_its_record(
     table: Table, store: Store, tmp_path: Path
 ) -> None:
     """By a rule that chooses for each repeat; without the record there is nothing to play."""
-    parallel_jobs.run(table.units(0, 3), store, SERIAL, quiet=True)
+    engine.run(table.units(0, 3), store, SERIAL, quiet=True)
     left = [1, 3]
     cells = [replace(cell, experiment=cell.experiment.only(left)) for cell in table.cells]
     part = replace(table, cells=cells)
-    parallel_jobs.run(part.units(0, 3), store, SERIAL, quiet=True)
+    engine.run(part.units(0, 3), store, SERIAL, quiet=True)
     keep(
         part,
         score_table(part, Request(repeats=3, selection="prefix", store=store)),
@@ -234,7 +233,7 @@ def test_what_cannot_be_compared(results: Path, monkeypatch: pytest.MonkeyPatch)
         raise DataMissing("no file")
 
     monkeypatch.setattr(verify, "compute", missing)
-    monkeypatch.setattr(worker, "compute", missing)
+    monkeypatch.setattr(engine, "compute", missing)
     done = check(run, row, 0)
     assert (done.result, done.detail) == (NOT_COMPARABLE, "no file")
     (results / "reproduced" / "dom-table1.as_written.repeats.csv").unlink()

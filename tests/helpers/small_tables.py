@@ -9,7 +9,7 @@ from typing import Any
 from described import a_figure, a_table
 from miniature import SERIAL, SMALL_WALK, changed, small
 
-from omtl.compute import parallel_jobs
+from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.experiment import Experiment
 from omtl.tables.plan import Cell, Table, plan_table
@@ -32,7 +32,7 @@ def filled_store(
 ) -> Store:
     """Return a store in a folder with all units of a table's first repeats."""
     store = Store(folder)
-    outcome = parallel_jobs.run(table.units(0, repeats), store, parallel, quiet=True)
+    outcome = engine.run(table.units(0, repeats), store, parallel, quiet=True)
     assert not outcome.failed
     return store
 

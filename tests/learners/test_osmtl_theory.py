@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from miniature import SERIAL, SMALL_WALK, changed
 from profiles import thorough
 
-from omtl.compute.parallel_jobs import run
+from omtl.compute.engine import run
 from omtl.compute.store import Store
 from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix

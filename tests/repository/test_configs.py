@@ -12,7 +12,7 @@ import yaml
 from hydra import compose, initialize_config_dir
 from miniature import SERIAL, SMALL_WALK, small
 
-from omtl.compute.parallel_jobs import run
+from omtl.compute.engine import run
 from omtl.compute.store import Store
 from omtl.experiment.composition import composed
 from omtl.experiment.config import (

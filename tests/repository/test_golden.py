@@ -12,7 +12,7 @@ import pytest
 from golden_records import GOLDEN, RECORDS, Records, forms, golden_table
 from miniature import SERIAL
 
-from omtl.compute import parallel_jobs
+from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.naming import CLOSEST, by_reading
 from omtl.experiment.selection import HONEST
@@ -120,7 +120,7 @@ def test_verdicts_follow_from_files_that_are_written(store: Store, tmp_path: Pat
     table = golden_table()
     known = [cell for cell in table.cells if cell.algorithm in ("PM", "PA", "OGD")]
     part = replace(table, cells=[cell for cell in known if cell.dataset == "Synthetic"])
-    assert not parallel_jobs.run(part.units(0, 4), store, SERIAL, quiet=True).failed
+    assert not engine.run(part.units(0, 4), store, SERIAL, quiet=True).failed
     scored = score_table(table, Request(repeats=4, store=store))
     assert {s.verdict for s in scored} & set(JUDGED)
     path = tmp_path / "dom-table1.csv"

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from omtl.commands import _main
-from omtl.compute import parallel_jobs
+from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment import unit
 from omtl.experiment.config import named_reading
@@ -32,7 +32,7 @@ def nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a unit was to be computed")
 
-    monkeypatch.setattr(parallel_jobs, "run", refuse)
+    monkeypatch.setattr(engine, "run", refuse)
     monkeypatch.setattr(unit, "compute", refuse)
 
 

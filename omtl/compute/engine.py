@@ -1,0 +1,374 @@
+"""Computing the units that the store lacks, each stored as it ends.
+
+joblib runs them, on threads or processes of this machine or on a cluster (`omtl.compute.clusters`).
+Workers need no store: they return results, and the process that hands out units stores them.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import socket
+import sys
+import threading
+import warnings
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import joblib
+import scipy.linalg  # noqa: F401 - its threads are limited too
+from joblib.externals.loky import reusable_executor
+from joblib.externals.loky.backend.utils import kill_process_tree
+from threadpoolctl import threadpool_limits
+
+from data_fetchers.fetch import DataMissing
+from omtl.compute.batches import Batches
+from omtl.compute.clusters import LOOK, cluster, leave_ctrl_c
+from omtl.compute.dry_run import Planned, is_dry
+from omtl.compute.own_process import Apart, Lost, end_with
+from omtl.compute.progress import Progress
+from omtl.compute.store import Row, Store
+from omtl.experiment.config import choose
+from omtl.experiment.loading import notes_on
+from omtl.experiment.unit import Result, Unit, compute
+from omtl.util.errors import UserError
+from omtl.util.files import cannot_write
+from omtl.util.paths import kept
+from omtl.util.raised import describe
+from omtl.util.user_folder import VARIABLE, make_importable
+
+BACKENDS = ["sequential", "threading", "loky", "dask", "ray"]
+
+ATTEMPTS = 3
+"""Number of times in a row that workers may die without a finished unit in between."""
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a unit has no result; `missing_data` if its data set is unavailable."""
+
+    reason: str
+    missing_data: bool = False
+
+
+Ends = dict[str, Result | Failure]
+"""Results and failures of units, by their keys."""
+
+
+@dataclass
+class Outcome:
+    """The outcome of the requested units.
+
+    Parameters
+    ----------
+    computed, reused : int
+        Number of units computed now, and number found in the store.
+    failed : dict of str to Failure
+        The failures, by the unit's key.
+    seconds : dict of str to float
+        The duration of each stored unit when it was computed, by key.
+    """
+
+    computed: int = 0
+    reused: int = 0
+    failed: dict[str, Failure] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def add(self, part: Outcome) -> None:
+        """Add the outcomes of further units."""
+        self.computed += part.computed
+        self.reused += part.reused
+        self.failed |= part.failed
+        self.seconds |= part.seconds
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether a unit failed for another reason than missing data."""
+        return any(not failure.missing_data for failure in self.failed.values())
+
+
+def why_lacking(
+    units: Sequence[Unit], n_stored: int, failed: Mapping[str, Failure], known: str = ""
+) -> str:
+    """Return why not all of these units are stored: a failure, a known reason, or the number."""
+    reasons = [failed[unit.key].reason for unit in units if unit.key in failed] if failed else []
+    return next(iter(reasons), known) or f"{n_stored} of {len(units)} repeats are stored"
+
+
+@lru_cache
+def this_process() -> str:
+    """Return a unique name for this process."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+@lru_cache
+def _one_thread() -> None:
+    """Limit linear algebra in this worker: the bits of sums depend on the number of threads."""
+    threadpool_limits(limits=1, user_api="blas")
+
+
+def compute_unit(unit: Unit) -> Result | Failure:
+    """Compute a unit; return its result, or the reason if it failed.
+
+    Raises
+    ------
+    WriteError
+        If the disk is full, which affects all units.
+    """
+    make_importable()
+    try:
+        if not unit.is_same_here():
+            raise UserError(
+                f"{this_process()} has different code or data from the process that requested "
+                f"{unit.name}; make its checkout and data the same"
+            )
+        return compute(unit)
+    except UserError as fault:
+        return Failure(str(fault), missing_data=isinstance(fault, DataMissing))
+    except SystemExit as end:
+        return Failure(f"{unit.name}: its code asked Python to exit (status {end.code})")
+    except Exception as fault:  # one failure must not affect other units
+        if isinstance(fault, OSError) and fault.errno in FULL:
+            raise cannot_write(fault.filename or kept(), fault) from fault
+        return Failure(f"{unit.name}: {describe(fault)}")
+
+
+_local = threading.local()
+
+
+def _compute_apart(unit: Unit, seconds: float | None, mib: int | None) -> Result | Failure:
+    """Compute a unit in a process of its own, which this thread keeps for its next units."""
+    kind = mib, os.environ.get(VARIABLE)
+    if getattr(_local, "kind", None) != kind or _local.apart.is_lost():
+        _local.kind, _local.apart = kind, Apart(mib)
+    try:
+        return _local.apart.ask(compute_unit, unit, seconds=seconds)
+    except Lost as fault:
+        return Failure(f"{unit.name}: {fault}")
+
+
+def compute_batch(
+    units: list[Unit], asked_by: str, seconds: float | None = None, mib: int | None = None
+) -> Ends:
+    """Compute units in a worker, one by one.
+
+    Those of a user's learner are isolated, and so are all if they have limits.
+    """
+    if this_process() != asked_by:
+        _one_thread()
+    ends: Ends = {}
+    for unit in units:
+        if seconds is not None or mib is not None or unit.is_own:
+            ends[unit.key] = _compute_apart(unit, seconds, mib)
+        else:
+            ends[unit.key] = compute_unit(unit)
+    return ends
+
+
+class Stop(AbstractContextManager["Stop"]):
+    """Ctrl-C: the first lets the units that are under way end, the second stops at once."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._in_charge = (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        )
+
+    def __enter__(self) -> Stop:
+        """Take charge of Ctrl-C, unless somebody else is."""
+        if self._in_charge:
+            signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give it back."""
+        if self._in_charge:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _note(self, number: int, frame: Any) -> None:
+        if self.asked:
+            signal.default_int_handler(number, frame)
+        self.asked = True
+        print(
+            "\nomtl: stopping after the units under way; press again to stop now", file=sys.stderr
+        )
+
+
+def _begin_process(parent: int, own: str) -> None:
+    """Prepare a local worker process: it ends with its parent, and leaves Ctrl-C to it."""
+    end_with(parent)
+    leave_ctrl_c()
+    os.environ[VARIABLE] = own
+
+
+@contextmanager
+def _watched_processes() -> Iterator[None]:
+    """End loky's pool if a process dies while it sends a result: loky waits for the rest for ever.
+
+    This takes names that loky (3.6) keeps to itself.
+    """
+    ended = threading.Event()
+
+    def watch() -> None:
+        dead: set[Any] = set()
+        while not ended.wait(LOOK):
+            pool = reusable_executor._executor
+            workers = list(pool._processes.values()) if pool is not None else []
+            earlier, dead = dead, {one for one in workers if not one.is_alive()}
+            if dead & earlier and not pool._flags.broken:
+                pool._result_queue._writer.close()  # a result ends with those that may send it
+                for worker in workers:
+                    kill_process_tree(worker)
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
+
+
+def _backend(parallel: Mapping[str, Any], most: int) -> tuple[int, Any, int]:
+    """Return the number of workers, joblib's configuration, and how many batches to give them.
+
+    Raises
+    ------
+    UserError
+        If the engine is unknown or not installed, or its cluster cannot be reached.
+    """
+    name = choose("parallel.backend", parallel["backend"], BACKENDS)
+    jobs = 1 if name == "sequential" else int(parallel["jobs"])
+    jobs = joblib.cpu_count() if jobs < 1 else jobs
+    options: dict[str, Any] = {}
+    if name in ("dask", "ray"):
+        backend = cluster(name, str(parallel.get("address") or ""), jobs)
+        workers = max(backend.workers(), jobs)
+        return workers, joblib.parallel_config(backend, n_jobs=workers), backend.backlog(workers)
+    if name == "loky":
+        own = os.environ.get(VARIABLE, "")
+        options = {"initializer": _begin_process, "initargs": (os.getpid(), own)}
+        options["inner_max_num_threads"] = 1
+    jobs = min(jobs, most)
+    return jobs, joblib.parallel_config(name, n_jobs=jobs, **options), jobs
+
+
+def _answers(
+    left: dict[str, Unit], store: Store, parallel: Mapping[str, Any], stop: Stop
+) -> Generator[Ends, None, None]:
+    """Yield workers' answers; if a worker dies, another one computes its units.
+
+    Raises
+    ------
+    UserError
+        If workers die again and again, or the engine is unavailable.
+    """
+    limits = [parallel.get(f"unit_{name}") for name in ("seconds", "mib")]
+    attempts = 0
+    while left and not stop.asked:
+        workers, config, backlog = _backend(parallel, len(left))
+        batches = Batches(
+            list(left.values()), workers, lambda unit: not stop.asked and not store.has(unit)
+        )
+        tasks = (joblib.delayed(compute_batch)(units, this_process(), *limits) for units in batches)
+        try:
+            with config, _watched_processes():
+                run_all = joblib.Parallel(
+                    return_as="generator_unordered", pre_dispatch=backlog, batch_size=1
+                )
+                with warnings.catch_warnings(), closing(run_all(tasks)) as stream:
+                    warnings.filterwarnings("ignore", module="joblib")  # of abandoned tasks
+                    for ends in stream:
+                        attempts = 0
+                        for key, end in ends.items():
+                            unit = left.pop(key)
+                            seconds = end.facts["seconds"] if isinstance(end, Result) else 0.0
+                            batches.note(unit, seconds)
+                        yield ends
+            return
+        except UserError:
+            raise
+        except Exception as fault:  # `compute_unit` catches those of units: this is the engine's
+            attempts += 1
+            cause = f"{type(fault).__name__}: {' '.join(str(fault).split())[:200]}"
+            if attempts == ATTEMPTS:
+                raise UserError(
+                    f"workers of {parallel['backend']} died {attempts} times without "
+                    f"finishing a unit in between ({cause}); give them more memory or fewer jobs, "
+                    "then run the same command again: finished units are kept"
+                ) from fault
+            print(f"omtl: a worker died ({cause}); its units are reassigned", file=sys.stderr)
+
+
+@lru_cache(None)
+def _say_once(note: str) -> None:
+    print(f"omtl: {note}", file=sys.stderr)
+
+
+def run(
+    units: Sequence[Unit], store: Store, parallel: Mapping[str, Any], quiet: bool = False
+) -> Outcome:
+    """Compute the units that are missing from the store.
+
+    Parameters
+    ----------
+    units : sequence of Unit
+        The required units; a unit requested twice is computed once.
+    store : Store
+        The store of results.
+    parallel : mapping
+        An option of ``conf/parallel``: its ``backend``, how many ``jobs`` (−1 for all cores), and
+        the ``address`` of a cluster.
+    quiet : bool
+        Whether to show no progress bar.
+
+    Raises
+    ------
+    WriteError
+        If a result cannot be stored; earlier ones are.
+    UserError
+        If the engine is unavailable, or its workers die again and again.
+    """
+    wanted = {unit.key: unit for unit in units}
+    stored = {key: facts for key, unit in wanted.items() if (facts := store.facts(unit))}
+    outcome = Outcome(reused=len(stored))
+    outcome.seconds = {key: facts["seconds"] for key, facts in stored.items()}
+    left = {key: unit for key, unit in wanted.items() if key not in stored}
+    if is_dry():
+        each = sum(outcome.seconds.values()) / len(stored) if stored else None
+        raise Planned(len(wanted), len(left), each, int(parallel["jobs"]))
+    if not left:
+        return outcome
+    for dataset in {unit.dataset["name"]: unit.dataset for unit in left.values()}.values():
+        for note in notes_on(dataset):
+            _say_once(note)
+    missing = dict(left)
+    with (
+        Progress(len(missing), quiet) as bar,
+        Stop() as stop,
+        threadpool_limits(limits=1, user_api="blas"),
+        closing(_answers(left, store, parallel, stop)) as answers,
+    ):
+        for ends in answers:
+            found = {key: end for key, end in ends.items() if isinstance(end, Result)}
+            store.add([Row.of(missing[key], result) for key, result in found.items()])
+            outcome.add(
+                Outcome(
+                    len(found),
+                    failed={key: end for key, end in ends.items() if isinstance(end, Failure)},
+                    seconds={key: result.facts["seconds"] for key, result in found.items()},
+                )
+            )
+            bar.done(len(ends), missing[next(reversed(ends))].name)
+        if stop.asked:
+            raise KeyboardInterrupt
+    for key, unit in left.items():  # another run has stored them meanwhile
+        if facts := store.facts(unit):
+            outcome.seconds[key] = facts["seconds"]
+            outcome.reused += 1
+    return outcome

@@ -1,0 +1,223 @@
+"""Exchanging finished units as SQLite files, and pruning the store.
+
+Nothing in a file of others is believed: a unit's hash must match its content, its key its
+description, and its arrays their sizes. Units are found only by their keys, which include the code,
+so those made by other code are never mistaken for ours.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from omtl.compute.store import MOST_BYTES, SCHEMA, Row, Store
+from omtl.experiment.unit import Unit, key_of, question_of
+from omtl.util.errors import UserError
+from omtl.util.files import write_whole
+
+MOST_DOWNLOADED = 2**33
+"""Maximum size of a downloaded file, in bytes."""
+
+DEEPEST = 30
+"""Maximum depth of a unit's facts."""
+
+OLD_FORMATS = ("*.damaged*", "*.units", "code.log")
+"""Names of damaged files, and of those of earlier formats of the store."""
+
+
+class Pulled(NamedTuple):
+    """The number of units in a file, of the installed code, and of new ones."""
+
+    units: int
+    ours: int
+    new: int
+
+
+def push(units: Iterable[Unit] | None, store: Store, path: Path) -> int:
+    """Write stored units to a file; return their number.
+
+    Parameters
+    ----------
+    units : iterable of Unit, or None
+        The units; None for all that belong to the installed code.
+    store : Store
+    path : Path
+        The file.
+
+    Raises
+    ------
+    UserError
+        If none of them is stored, or the file cannot be written.
+    """
+    is_current = Current()
+    wanted = None if units is None else {bytes.fromhex(unit.key) for unit in units}
+    found = [
+        row
+        for row in store.rows()
+        if (row.key in wanted if wanted is not None else is_current(row)) and identity_of(row)
+    ]
+    if not found:
+        raise UserError(f"{store.folder} has none of these units; compute them first")
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute(SCHEMA)
+        db.executemany("insert into units values (?, ?, ?, ?, ?)", found)
+        db.commit()
+        write_whole(path, db.serialize())
+    return len(found)
+
+
+@contextmanager
+def fetched(place: str) -> Iterator[Path]:
+    """Provide the file at a path or an address; a downloaded file is removed at the end.
+
+    Raises
+    ------
+    UserError
+        If there is no answer, or the file is too large.
+    """
+    if "://" not in place:
+        yield Path(place)
+        return
+    import requests
+
+    with tempfile.TemporaryDirectory() as folder:
+        path, size = Path(folder) / "units", 0
+        try:
+            with requests.get(place, stream=True, timeout=60) as answer, path.open("wb") as file:
+                answer.raise_for_status()
+                for part in answer.iter_content(2**20):
+                    size += file.write(part)
+                    if size > MOST_DOWNLOADED:
+                        raise UserError(f"{place} is larger than {MOST_DOWNLOADED:,} bytes")
+        except (requests.RequestException, OSError) as fault:
+            raise UserError(f"{place} cannot be downloaded ({fault})") from fault
+        yield path
+
+
+def pull(path: Path, store: Store, source: str = "") -> Pulled:
+    """Import the units of a file into the store, which notes where they came from.
+
+    Parameters
+    ----------
+    path : Path
+        The file: one that `push` wrote, or that of another store.
+    store : Store
+    source : str
+        Where it came from; by default, its path.
+
+    Raises
+    ------
+    UserError
+        If it cannot be read, or anything in it is not a unit; the store is then unchanged.
+    """
+    if not path.is_file():
+        raise UserError(f"{path} cannot be read (there is no such file)")
+    is_current, known, new = Current(), set(store.keys()), []
+    count = ours = 0
+    try:
+        for row in _rows_of_others(path):
+            _check(row)
+            count, ours = count + 1, ours + is_current(row)
+            if row.key not in known:
+                new.append(row._replace(source=source or str(path)))
+    except (sqlite3.Error, ValueError, TypeError, AttributeError) as fault:
+        raise UserError(
+            f"{path} is not a file of units, or is damaged ({fault}); nothing was imported"
+        ) from fault
+    store.add(new)
+    return Pulled(count, ours, len(new))
+
+
+def _rows_of_others(path: Path) -> Iterator[Row]:
+    """Yield the rows of a file, in which nothing but data is used."""
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+        db.execute("pragma trusted_schema = off")
+        kinds = db.execute("select type from sqlite_master where name not like 'sqlite_%'")
+        if kinds.fetchall() != [("table",)]:
+            raise ValueError("it has not one table")
+        columns = ", ".join(Row._fields)
+        for found in db.execute(f"select {columns} from units"):
+            yield Row(*found)
+
+
+def _check(row: Row) -> None:
+    """Raise a ValueError unless a row of others holds a result under its own key."""
+    if not all(isinstance(value, bytes) for value in (row.key, row.facts, row.arrays)):
+        raise ValueError("a unit has other types")
+    result = row.result()
+    if _depth(result.facts) > DEEPEST:
+        raise ValueError("a unit's facts are nested too deeply")
+    if identity_of(row) is None:
+        raise ValueError("a unit does not match its key")
+    diverged = result.arrays.get("diverged")
+    if diverged is None or diverged.ndim != 1 or not diverged.size or (diverged < 0).any():
+        raise ValueError("a unit has no points")
+
+
+def _depth(value: Any) -> int:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, inside), default=0)
+
+
+def identity_of(row: Row) -> dict[str, Any] | None:
+    """Return the identity of a stored unit; None if it is damaged, or under another's key."""
+    try:
+        identity = row.checked_facts()["unit"]
+        key = key_of(identity, question_of(identity))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return identity if key == row.key.hex() else None
+
+
+class Current:
+    """Whether stored units belong to the installed code."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, bool] = {}
+
+    def __call__(self, row: Row) -> bool:
+        identity = identity_of(row)
+        if identity is None:
+            return False
+        made_by = json.dumps([identity["code"], identity["algorithm"].get("learner")])
+        if made_by not in self._known:
+            self._known[made_by] = self._is(identity)
+        return self._known[made_by]
+
+    def _is(self, identity: dict[str, Any]) -> bool:
+        made_of = ("algorithm", "dataset", "protocol", "network", "seed", "repeat", "draw")
+        try:
+            unit = Unit(**{name: identity[name] for name in made_of})
+            return unit.identity["code"] == identity["code"]
+        except (UserError, KeyError, TypeError, AttributeError):
+            return False  # its learner, data set or protocol is gone
+
+
+def prune(store: Store, only_count: bool = False) -> tuple[int, int]:
+    """Remove units whose code is gone, damaged files, and those of earlier formats.
+
+    Parameters
+    ----------
+    store : Store
+    only_count : bool
+        Whether to only count, without removing anything.
+
+    Returns
+    -------
+    tuple of int
+        The numbers of removed and remaining units.
+    """
+    is_current = Current()
+    keys = store.keys()
+    gone = [row.key for row in store.rows() if not is_current(row)]
+    if not only_count:
+        store.remove(gone)
+        for path in [path for name in OLD_FORMATS for path in store.folder.glob(name)]:
+            path.unlink(missing_ok=True)
+    return len(gone), len(keys) - len(gone)

@@ -1,0 +1,268 @@
+"""Finished units travel as one file, which is checked; those whose code is gone can be removed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+from archive_server import Reply, Server
+from miniature import SERIAL, small
+
+from omtl.commands._main import main
+from omtl.compute import engine, exchange
+from omtl.compute.exchange import fetched, prune, pull, push
+from omtl.compute.store import Row, Store, packed
+from omtl.experiment.unit import Unit
+from omtl.reproduction.verify import SIGNED, Check, append, refuse_name, signature
+from omtl.util.errors import UserError
+from omtl.util.paths import ROOT
+
+
+@pytest.fixture
+def units(store: Store) -> list[Unit]:
+    """Return units that are stored."""
+    units = small("pm").repeats(0, 3)
+    engine.run(units, store, SERIAL, quiet=True)
+    return units
+
+
+def change_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the learners have other code."""
+    monkeypatch.setattr("omtl.experiment.unit.code_version", lambda module: f"{len(module):064}")
+
+
+def test_a_stranger_need_not_compute(
+    store: Store, units: list[Unit], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is pulled is what was pushed, to the bit; a second time nothing is new."""
+    archive, other = tmp_path / "units.omtl", Store(tmp_path / "other")
+    assert push(None, store, archive) == 3
+    assert pull(archive, other) == (3, 3, 3)
+    assert pull(archive, other) == (3, 3, 0)
+    monkeypatch.setattr(engine, "compute", lambda _: pytest.fail("computed"))
+    assert engine.run(units, other, SERIAL, quiet=True).reused == 3
+    for unit in units:
+        ours, theirs = other.load(unit), store.load(unit)
+        assert ours is not None
+        assert theirs is not None
+        assert ours.facts == theirs.facts
+        for name, array in ours.arrays.items():
+            np.testing.assert_array_equal(array, theirs.arrays[name])
+    assert push(units[:1], store, archive) == 1
+
+
+def forged(row: Row, change: str) -> Row:
+    """Return a row of a liar, whose hash is right."""
+    facts, arrays, key = json.loads(row.facts), row.arrays, row.key
+    if change == "other key":
+        key = bytes(32)
+    elif change == "no duration":
+        del facts["seconds"]
+    elif change == "endless":
+        facts["seconds"] = float("inf")
+    elif change == "no identity":
+        facts["unit"] = {}
+    elif change == "other identity":
+        facts["unit"]["seed"] += 1
+    elif change == "large":
+        arrays = b'[["diverged", "<i8", [100000000000]]]\n12345678'
+    elif change == "no numbers":
+        arrays = b'[["diverged", "|S8", [1]]]\n12345678'
+    elif change == "no points":
+        arrays = packed({"diverged": np.zeros(0, int)})
+    elif change == "no arrays":
+        arrays = b"no arrays"
+    text = json.dumps(facts).encode()
+    if change == "deep":
+        text = b'{"a": ' * 200_000
+    elif change == "nested":
+        text = text[:-1] + b', "a": ' + b"[" * 100 + b"]" * 100 + b"}"
+    return Row(key, "", sha256(key + text + arrays).digest(), text, arrays)
+
+
+LIES = [
+    *("other key", "no duration", "endless", "no identity", "other identity", "large"),
+    *("no numbers", "no points", "no arrays", "deep", "nested"),
+]
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_nothing_that_others_send_is_believed(
+    lie: str, store: Store, units: list[Unit], tmp_path: Path
+) -> None:
+    """One unit that is none keeps all others of its file out of the store."""
+    archive, other = tmp_path / "units.omtl", Store(tmp_path / "other")
+    push(units, store, archive)
+    row = store.row(bytes.fromhex(units[1].key))
+    assert row is not None
+    bad = forged(row, lie)
+    with closing(sqlite3.connect(archive)) as db, db:
+        db.execute("delete from units where key = ?", (row.key,))
+        db.execute("insert into units values (?, ?, ?, ?, ?)", bad)
+    with pytest.raises(UserError, match="is not a file of units, or is damaged"):
+        pull(archive, other)
+    assert not other.keys()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update units set arrays = zeroblob(length(arrays))",
+        "update units set facts = 'text'",
+        "update units set arrays = 3",
+        "update units set key = null",
+        "create view more as select * from units",
+        "create trigger more before insert on units begin select 1; end",
+        "alter table units drop column sha256",
+        "alter table units rename to others",
+    ],
+)
+def test_a_damaged_file_leaves_the_store_as_it_was(
+    damage: str, store: Store, units: list[Unit], tmp_path: Path
+) -> None:
+    """Also one that has more than a table, which would run in the reader."""
+    archive, other = tmp_path / "units.omtl", Store(tmp_path / "other")
+    push(units, store, archive)
+    with closing(sqlite3.connect(archive)) as db, db:
+        if "null" in damage:
+            db.execute("create table copy as select * from units")
+            db.execute("drop table units")
+            db.execute("alter table copy rename to units")
+        db.execute(damage)
+    with pytest.raises(UserError, match="is not a file of units, or is damaged"):
+        pull(archive, other)
+    assert not other.keys()
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "text"])
+def test_a_file_with_other_bytes_is_refused(
+    damage: str, store: Store, units: list[Unit], tmp_path: Path
+) -> None:
+    """Whatever its bytes are, it is a sentence."""
+    archive, other = tmp_path / "units.omtl", Store(tmp_path / "other")
+    push(units, store, archive)
+    content = archive.read_bytes()
+    place = content.index(b"data_sha256")
+    archive.write_bytes(
+        {
+            "flip": content[:place] + b"D" + content[place + 1 :],
+            "cut": content[: len(content) // 2],
+            "empty": b"",
+            "text": b"not an archive\n" * 500,
+        }[damage]
+    )
+    with pytest.raises(UserError, match="is not a file of units, or is damaged"):
+        pull(archive, other)
+    assert not other.keys()
+
+
+def test_each_unit_says_who_computed_it(store: Store, units: list[Unit], tmp_path: Path) -> None:
+    """Pulled ones where they came from; those computed here, nothing."""
+    archive, other = tmp_path / "units.omtl", Store(tmp_path / "other")
+    push(units[:2], store, archive)
+    pull(archive, other, "https://example.org/units.omtl")
+    engine.run(units, other, SERIAL, quiet=True)
+    assert [other.source(unit) for unit in units] == ["https://example.org/units.omtl"] * 2 + [""]
+    push(units, other, archive)
+    pull(archive, last := Store(tmp_path / "last"))
+    assert {last.source(unit) for unit in units} == {str(archive)}
+
+
+def test_a_download_is_bounded(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much a server sends."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(exchange, "MOST_DOWNLOADED", 100)
+    with (
+        pytest.raises(UserError, match="is larger than 100 bytes"),
+        fetched(server.serve("/units", Reply(bytes(101)))),
+    ):
+        pass
+    with fetched(server.serve("/few", Reply(bytes(100)))) as path:
+        assert path.stat().st_size == 100
+
+
+def test_an_archive_at_an_address(store: Store, units: list[Unit], tmp_path: Path) -> None:
+    """A sentence where nobody answers."""
+    with (
+        pytest.raises(UserError, match="cannot be downloaded"),
+        fetched("http://127.0.0.1:9/units"),
+    ):
+        pass
+    push(units, store, tmp_path / "here")
+    with fetched(str(tmp_path / "here")) as path:
+        assert path == tmp_path / "here"
+
+
+def test_units_of_other_code_are_kept_apart_and_pruned(
+    store: Store, units: list[Unit], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are no answers, and go when asked; files of earlier formats go too, others stay."""
+    push(units, store, tmp_path / "old")
+    change_code(monkeypatch)
+    again = small("pm").repeats(0, 2)
+    engine.run(again, store, SERIAL, quiet=True)
+    assert pull(tmp_path / "old", Store(tmp_path / "other")) == (3, 0, 3)
+    (store.folder / "mine.txt").write_text("")
+    (store.folder / "a.units").write_text("")
+    assert prune(store, only_count=True) == (3, 2)
+    assert len(store.keys()) == 5
+    assert prune(store) == (3, 2)
+    assert {key.hex() for key in store.keys()}  # noqa: SIM118 == {unit.key for unit in again}
+    assert (store.folder / "mine.txt").exists()
+    assert not (store.folder / "a.units").exists()
+
+
+def test_commands_push_pull_and_prune(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A sentence each, also where there is nothing, or no archive."""
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "here"))
+    archive = str(tmp_path / "units.omtl")
+    assert main(["push", archive, "dom-table1", "--repeats", "1"]) == 2
+    assert "has none of these units" in capsys.readouterr().err
+    engine.run(small("pm").repeats(0, 2), Store.default(), SERIAL, quiet=True)
+    assert main(["push", archive]) == 0
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "there"))
+    assert main(["pull", archive]) == 0
+    assert "2 units, 2 of them new; 2 belong to the installed code" in capsys.readouterr().out
+    assert main(["prune", "--dry-run"]) == 0
+    assert "0 units would be removed, 2 kept" in capsys.readouterr().out
+    assert main(["pull", str(tmp_path / "nothing")]) == 2
+    assert "nothing cannot be read" in capsys.readouterr().err
+
+
+def test_a_reproduction_is_signed(tmp_path: Path) -> None:
+    """A line that says who found what, where; a name is one line."""
+    row = dict.fromkeys(("table", "dataset", "algorithm", "task", "metric"), "x")
+    row |= {"reading": "as_written", "selection": "oracle"}
+    checks = [Check(row, 1, 1), Check(row, 1, 1, ("repeat 0",)), Check(row, lacking="data")]
+    append(tmp_path / "log.csv", signature(checks, " Ada Lovelace ", 3))
+    append(tmp_path / "log.csv", signature(checks[:1], "Grace Hopper", 0))
+    one, two = list(csv.DictReader((tmp_path / "log.csv").open()))
+    assert (one["name"], one["same"], one["different"], one["result"]) == (
+        *("Ada Lovelace", "1", "1"),
+        "differs",
+    )
+    assert (two["name"], two["cells"], two["result"]) == ("Grace Hopper", "x", "reproduced")
+    for name in ("", "a\nb"):
+        with pytest.raises(UserError, match="one line"):
+            refuse_name(name)
+
+
+def test_the_log_of_reproductions_is_well_formed() -> None:
+    """Each line has a date, a name, a commit, and counts that belong together."""
+    with (ROOT / "results" / "reproductions.csv").open(newline="", encoding="utf-8") as file:
+        rows = csv.DictReader(file)
+        assert tuple(rows.fieldnames or ()) == SIGNED
+        for row in rows:
+            assert row["date"].endswith("Z")
+            assert row["name"].strip() == row["name"] != ""
+            counts = [int(row[kind]) for kind in SIGNED[6:-1]]
+            assert sum(counts) > 0
+            assert row["result"] == ("differs" if counts[2] else "reproduced")
