@@ -59,7 +59,7 @@ class Archive:
     """
 
     url: str
-    member: str
+    member: str = ""
 
     def __str__(self) -> str:
         return f"{self.url} ({self.member})"
@@ -85,21 +85,6 @@ class RemoteFile:
     sha256: str
     n_bytes: int
     sources: tuple[str | Archive, ...]
-
-
-def pinned(repo: str, commit: str, path: str) -> str:
-    """Return the address of a file in a public GitHub repository at one commit.
-
-    Parameters
-    ----------
-    repo : str
-        ``owner/name``.
-    commit : str
-        The full hash of the commit, so that the address always yields the same bytes.
-    path : str
-        The file's path in the repository.
-    """
-    return f"https://raw.githubusercontent.com/{repo}/{commit}/{quote(path)}"
 
 
 def place_of(dataset: str, file: RemoteFile, *, home: Path | None = None) -> Path:

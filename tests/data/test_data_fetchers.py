@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import data_fetchers
@@ -23,8 +22,8 @@ NAMES = data_fetchers.names()
 
 
 def test_data_sets_are_found_by_being_there() -> None:
-    assert {"mhc", "sentiment"} <= set(NAMES)
-    assert not {"fetch", "__main__", "_checks"} & set(NAMES)
+    assert {"mhc", "sentiment", "random_walk"} <= set(NAMES)
+    assert not {"fetch", "synthetic", "__main__", "_checks"} & set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -100,15 +99,3 @@ def test_the_command_is_a_module(home: Path) -> None:
     assert done.stdout == ""
     assert str(home / "mhc/predictions_smm.txt") in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_wrong_labels_of_an_outlier_walk() -> None:
-    """The draw is the same but for the labels, of which so many are wrong."""
-    right, wrong = (
-        data_fetchers.load("outlier_walk", rng=np.random.default_rng(0), flipped=share)
-        for share in (0.0, 0.1)
-    )
-    np.testing.assert_array_equal(right.X, wrong.X)
-    assert abs(np.mean(right.y != wrong.y) - 0.1) < 0.015  # five standard deviations
-    with pytest.raises(UserError, match=r"flipped=0\.6 must be from 0 to 0\.5"):
-        data_fetchers.load("outlier_walk", rng=np.random.default_rng(0), flipped=0.6)

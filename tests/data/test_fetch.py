@@ -17,7 +17,8 @@ from archive_server import BODY, Reply, Server, files_in, member, remote, tar
 
 from data_fetchers import _download
 from data_fetchers import fetch as fetching
-from data_fetchers.fetch import Archive, DataMissing, fetch, pinned
+from data_fetchers._catalogue import pinned
+from data_fetchers.fetch import Archive, DataMissing, fetch
 from omtl.util.errors import UserError
 
 pytestmark = pytest.mark.usefixtures("plain_surroundings")
