@@ -6,11 +6,20 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy import sparse
+from sklearn.feature_extraction import DictVectorizer
 
 from data_fetchers._checks import chosen
 from omtl.util.errors import UserError
 
 VALUES = ("count", "presence", "frequency", "tfidf")
+
+
+def canonical(X: sparse.csr_matrix) -> sparse.csr_array:
+    """Return the rows with indices of 32 bits, ascending in each row."""
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    rows = sparse.csr_array((X.data, indices, indptr), shape=X.shape)
+    rows.sort_indices()
+    return rows
 
 
 def count_matrix(texts: Sequence[Mapping[str, int]]) -> sparse.csr_array:
@@ -25,17 +34,7 @@ def count_matrix(texts: Sequence[Mapping[str, int]]) -> sparse.csr_array:
     -------
     csr_array of shape (n_texts, n_features)
     """
-    column = {name: k for k, name in enumerate(sorted(set().union(*texts)))}
-    X = sparse.csr_array(
-        (
-            np.array([n for text in texts for n in text.values()], dtype=np.float64),
-            np.array([column[name] for text in texts for name in text], dtype=np.int32),
-            np.cumsum([0, *map(len, texts)], dtype=np.int32),
-        ),
-        shape=(len(texts), len(column)),
-    )
-    X.sort_indices()
-    return X
+    return canonical(DictVectorizer(dtype=np.float64).fit_transform(texts))
 
 
 def weighted(where: str, counts: sparse.csr_array, value: str) -> sparse.csr_array:

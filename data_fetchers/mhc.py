@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 
 import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
 
 from data_fetchers._catalogue import cited, listed, pinned
 from data_fetchers._checks import check_counts, chosen, read_lines
@@ -97,11 +98,11 @@ def bigrams(peptides: Sequence[str], value: str = "count") -> np.ndarray:
     ndarray of shape (n_peptides, 400), float64
         A column for each pair of adjacent residues, in alphabetical order: AA, AC, ..., YY.
     """
-    column = {pair: k for k, pair in enumerate(product(AMINO_ACIDS, repeat=2))}
-    counts = np.zeros((len(peptides), len(column)))
-    for row, peptide in zip(counts, peptides, strict=True):
-        for pair in pairwise(peptide):
-            row[column[pair]] += 1.0
+    pairs = ["".join(pair) for pair in product(AMINO_ACIDS, repeat=2)]
+    counted = CountVectorizer(
+        analyzer="char", ngram_range=(2, 2), lowercase=False, vocabulary=pairs, dtype=np.float64
+    )
+    counts = counted.transform(peptides).toarray()
     return counts if value == "count" else np.minimum(counts, 1.0)
 
 

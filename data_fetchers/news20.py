@@ -33,8 +33,8 @@ from sklearn.datasets import load_svmlight_file
 
 from data_fetchers._catalogue import cited, listed, pinned
 from data_fetchers._checks import check_counts, chosen
+from data_fetchers._features import canonical, most_common, weighted
 from data_fetchers._features import components as on_components
-from data_fetchers._features import most_common, weighted
 from data_fetchers._tasks import in_tasks
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Classes, Tasks
@@ -93,10 +93,7 @@ def parse(content: bytes) -> tuple[sparse.csr_array, np.ndarray]:
             f"{NAME}: the file must have lines of the form 'newsgroup word:count ...' with "
             f"ascending words: {' '.join(str(fault).split())}."
         ) from fault
-    X = sparse.csr_array(
-        (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape
-    )
-    return X, label.astype(np.int64)
+    return canonical(X), label.astype(np.int64)
 
 
 def load(

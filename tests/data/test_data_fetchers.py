@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,17 +10,17 @@ import pytest
 
 import data_fetchers
 from data_fetchers import mhc, sentiment
-from data_fetchers.__main__ import main
 from data_fetchers.fetch import Archive, DataMissing
+from omtl.commands._main import main
 from omtl.util.errors import UserError
-from omtl.util.paths import ROOT
+from omtl.util.status import DONE, WRONG_USE
 
 NAMES = data_fetchers.names()
 
 
 def test_data_sets_are_found_by_being_there() -> None:
     assert {"mhc", "sentiment", "random_walk"} <= set(NAMES)
-    assert not {"fetch", "synthetic", "__main__", "_checks"} & set(NAMES)
+    assert not {"fetch", "synthetic", "_checks"} & set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -70,32 +67,17 @@ def test_fetch_all_fetches_what_there_is_and_names_what_is_missing(
     assert data_fetchers.fetch_all(["sentiment"]) == told
 
 
-def test_the_command_prints_a_line_a_file(
+def test_the_command_prints_one_line_per_file(
     home: Path, put: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     put(mhc, {"predictions_smm.txt": b"mhc"})
-    assert main(["mhc"]) == 0
+    assert main(["fetch", "mhc"]) == DONE
     assert capsys.readouterr() == (f"{home}/mhc/predictions_smm.txt\n", "")
 
-    assert main(["mhc", "sentiment"]) == 2
+    assert main(["fetch", "mhc", "sentiment"]) == WRONG_USE
     out, err = capsys.readouterr()
     assert out == f"{home}/mhc/predictions_smm.txt\n"
     assert err.count("is missing") == len(sentiment.FILES)
 
-    assert main(["mch"]) == 2
+    assert main(["fetch", "mch"]) == WRONG_USE
     assert "no data set 'mch'" in capsys.readouterr().err
-
-
-def test_the_command_is_a_module(home: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "data_fetchers", "mhc"],
-        cwd=ROOT,
-        env={**os.environ, "OMTL_DATA": str(home)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert str(home / "mhc/predictions_smm.txt") in done.stderr
-    assert "Traceback" not in done.stderr

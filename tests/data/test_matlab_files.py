@@ -121,9 +121,7 @@ def test_a_damaged_file_is_refused(module: ModuleType, content: bytes, why: str)
 @pytest.mark.parametrize("module", SMALL)
 def test_counts_are_checked(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_checks, "expected_counts", _catalogue.expected_counts)
-    with pytest.raises(
-        UserError, match=f"{module.NAME}: .* other counts than they must"
-    ):
+    with pytest.raises(UserError, match=f"{module.NAME}: .* other counts than they must"):
         module.load()
 
 
