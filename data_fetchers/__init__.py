@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from data_fetchers import fetch
+from data_fetchers._catalogue import totals as totals
 from data_fetchers.fetch import DataMissing, RemoteFile
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError

@@ -69,6 +69,11 @@ def expected_counts(name: str) -> dict[str, int]:
     }
 
 
+def totals(name: str) -> dict[str, int]:
+    """Return the expected counts of a data set as a whole, without those of single tasks."""
+    return {what: n for what, n in expected_counts(name).items() if ": " not in what}
+
+
 def cited(*keys: str) -> str:
     """Return entries of ``references.bib``, as BibTeX."""
     entries = (FOLDER / "references.bib").read_text(encoding="utf-8").strip().split("\n\n")
