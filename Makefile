@@ -51,7 +51,7 @@ verify: $(VENV)/run ## recompute random cells, compare every digit with results/
 	@$(OMTL) verify --seed '$(SEED)' $(if $(CELLS),--cells '$(CELLS)') $(if $(TABLE),'$(TABLE)')
 
 data: $(VENV)/run ## fetch all data files
-	@$(PYTHON) -m data_fetchers
+	@$(OMTL) fetch
 
 bench: $(VENV)/test ## time kernels and tables beside other libraries, in one run (PART=kernels)
 	@$(PYTHON) -m scripts.bench $(PART)

@@ -1,6 +1,7 @@
 """The data sets: where each file comes from, its hash, and how its bytes become tasks.
 
-A data set is a module of this package with the data set's name; modules are discovered.
+A data set is a module of this package with the data set's name, or one of ``synthetic.DATA_SETS``;
+modules are discovered.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from data_fetchers import fetch
+from data_fetchers._catalogue import totals as totals
 from data_fetchers.fetch import DataMissing, RemoteFile
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
@@ -22,7 +24,7 @@ GIVEN = ("home", "rng")
 
 
 class DataSet(Protocol):
-    """The interface of a data set's module."""
+    """The interface of a data set: of its module, or of `synthetic.Drawn`."""
 
     NAME: str
     FILES: tuple[RemoteFile, ...]
@@ -41,17 +43,18 @@ class DataSet(Protocol):
 @lru_cache
 def names() -> tuple[str, ...]:
     """Return the names of the data sets, sorted; cached, because every unit asks."""
-    return tuple(
-        sorted(
-            module.name
-            for module in pkgutil.iter_modules(__path__)
-            if module.name != "fetch" and not module.name.startswith("_")
-        )
-    )
+    modules = {module.name for module in pkgutil.iter_modules(__path__)}
+    public = {name for name in modules if not name.startswith("_")} - {"fetch", "synthetic"}
+    return tuple(sorted(public | _drawn().keys()))
+
+
+def _drawn() -> Mapping[str, DataSet]:
+    """Return the synthetic data sets; imported by name, so that others do not depend on them."""
+    return import_module(f"{__name__}.synthetic").DATA_SETS
 
 
 def data_set(name: str) -> DataSet:
-    """Return a data set's module, imported on first use.
+    """Return a data set, imported on first use.
 
     Parameters
     ----------
@@ -65,7 +68,7 @@ def data_set(name: str) -> DataSet:
     """
     if name not in names():
         raise UserError(f"There is no data set {name!r}: choose among {', '.join(names())}.")
-    return cast(DataSet, import_module(f"{__name__}.{name}"))
+    return _drawn().get(name) or cast(DataSet, import_module(f"{__name__}.{name}"))
 
 
 def options_of(one: DataSet) -> Callable[..., Any]:

@@ -1,13 +1,15 @@
-"""Checks shared by all data sets: of options, and of parsed counts."""
+"""Checks that all data sets share: of options, of the lines of a file, and of parsed counts."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TypeVar
 
+from data_fetchers._catalogue import expected_counts
 from omtl.util.errors import UserError
 
 Choice = TypeVar("Choice")
+Line = TypeVar("Line")
 
 
 def chosen(
@@ -39,46 +41,62 @@ def chosen(
     return choices
 
 
-def expect_counts(where: str, expected: Mapping[str, int], found: Mapping[str, int]) -> None:
-    """Check that a parsed data set has the expected counts.
+def read_lines(
+    where: str, text: str, read: Callable[[str], Line], form: str, first: int = 1
+) -> list[Line]:
+    """Return what a function makes of each line of a text.
 
     Parameters
     ----------
     where : str
-        The data set's name, for the message.
-    expected, found : mapping of str to int
-        Counts by name.
+        The data set or the file, for the message.
+    text : str
+    read : callable
+        Raises ValueError or KeyError if the line has another form.
+    form : str
+        The form of a line, for the message.
+    first : int
+        The number of the first line, for the message.
 
     Raises
     ------
     UserError
-        If a count differs or is on one side only.
+        If a line has another form.
     """
+    found = []
+    # Not splitlines: it also splits at characters that may occur within a line.
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), start=first):
+        try:
+            found.append(read(line))
+        except (ValueError, KeyError) as fault:
+            raise UserError(f"{where}: line {number} is not {form}: {line[:60]!r}.") from fault
+    return found
+
+
+def check_counts(where: str, found: Mapping[str, int]) -> None:
+    """Check what a data set's files parsed to against ``counts.csv``.
+
+    Parameters
+    ----------
+    where : str
+        The data set's name.
+    found : mapping of str to int
+        All counts, or those of some parts of the data set.
+
+    Raises
+    ------
+    UserError
+        If a count differs from the table's or is not there.
+    """
+    expected = expected_counts(where)
     wrong = [
-        f"{what} {found.get(what, 0)} instead of {expected.get(what, 0)}"
-        for what in {**expected, **found}
-        if found.get(what) != expected.get(what)
+        f"{what} {count} instead of {expected.get(what, 0)}"
+        for what, count in found.items()
+        if count != expected.get(what)
     ]
     if wrong:
         shown = "; ".join(wrong[:5]) + ("; ..." if len(wrong) > 5 else "")
         raise UserError(
             f"{where}: the files parse to other counts than they must: {shown}. As the files are "
-            f"verified, mend the parser or the table of counts in data_fetchers/{where}.py."
+            f"verified, fix the parser, or data_fetchers/counts.csv."
         )
-
-
-def by_name(counts: Mapping[str, Iterable[Any]], *kinds: str) -> dict[str, int]:
-    """Return counts of several kinds with their names, such as ``{"field 1: places": 690}``.
-
-    Parameters
-    ----------
-    counts : mapping of str to iterable of int
-        The counts of each name, one of each kind.
-    *kinds : str
-        What is counted.
-    """
-    return {
-        f"{name}: {kind}": int(count)
-        for name, own in counts.items()
-        for kind, count in zip(kinds, own, strict=True)
-    }

@@ -1,14 +1,15 @@
-"""The bytes at an address as one stream, resumed where a connection breaks."""
+"""The bytes at an address, stored in a file; a broken connection is resumed."""
 
 from __future__ import annotations
 
-import io
 import re
 import time
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import requests
 import urllib3
+from tqdm import tqdm
 
 CONNECT_TIMEOUT = 10.0
 """Seconds to wait for a connection."""
@@ -56,79 +57,70 @@ def _diagnosis(fault: Exception) -> tuple[str, bool]:
     return f"{type(fault).__name__}: {fault}", False
 
 
-class Download(io.RawIOBase):
-    """The bytes at an address as one stream, resumed when a connection breaks.
+def download(url: str, path: Path, limit: int, shown: str) -> bool:
+    """Store the bytes at an address in a file.
 
-    Attributes
+    Parameters
     ----------
-    resumed : bool
-        Whether more than one connection was used.
+    url : str
+    path : Path
+        The file.
+    limit : int
+        Maximum number of bytes.
+    shown : str
+        What is downloaded, for the progress bar.
+
+    Returns
+    -------
+    bool
+        Whether a broken connection was resumed, so that two versions may be mixed.
+
+    Raises
+    ------
+    SourceError
+        If the address does not yield all bytes, or more than `limit`.
     """
-
-    def __init__(self, url: str) -> None:
-        self.resumed = False
-        self._url = url
-        self._position = 0
-        self._to_skip = 0
-        self._response: requests.Response | None = None
-        self._delays = iter(RETRY_DELAYS)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
+    delays = iter(RETRY_DELAYS)
+    resumed = False
+    bar = tqdm(desc=shown, unit="B", unit_scale=True, leave=False, disable=None)
+    with path.open("wb") as file, bar:
         while True:
             try:
-                chunk = self._next(len(buffer))
+                _append(url, file, limit, bar)
             except (requests.RequestException, urllib3.exceptions.HTTPError) as fault:
-                self._hang_up()
                 reason, transient = _diagnosis(fault)
                 if not transient:
                     raise SourceError(reason) from fault
-                delay = next(self._delays, None)
+                delay = next(delays, None)
                 if delay is None:
                     raise SourceError(f"{reason} ({len(RETRY_DELAYS) + 1} tries)") from fault
                 time.sleep(delay)
+                resumed = file.tell() > 0
             else:
-                buffer[: len(chunk)] = chunk
-                return len(chunk)
+                return resumed
 
-    def close(self) -> None:
-        self._hang_up()
-        super().close()
 
-    def _next(self, size: int) -> bytes:
-        response = self._response or self._call()
-        while self._to_skip:
-            skipped = response.raw.read(min(self._to_skip, CHUNK), decode_content=False)
-            if not skipped:
-                raise WrongBytesError("shorter when asked again")
-            self._to_skip -= len(skipped)
-        chunk = response.raw.read(size, decode_content=False)
-        self._position += len(chunk)
-        return chunk
-
-    def _call(self) -> requests.Response:
-        # A content encoding chosen by the server would change the positions of the bytes.
-        headers = {"Accept-Encoding": "identity"}
-        if self._position:
-            headers["Range"] = f"bytes={self._position}-"
-            self.resumed = True
-        response = requests.get(
-            self._url, headers=headers, stream=True, timeout=(CONNECT_TIMEOUT, READ_TIMEOUT)
-        )
-        self._response = response
+def _append(url: str, file: IO[bytes], limit: int, bar: Any) -> None:
+    """Store the bytes that a file lacks, or all if the server does not send a part."""
+    position = file.tell()
+    # A content encoding chosen by the server would change the positions of the bytes.
+    headers = {"Accept-Encoding": "identity"}
+    if position:
+        headers["Range"] = f"bytes={position}-"
+    timeout = (CONNECT_TIMEOUT, READ_TIMEOUT)
+    with requests.get(url, headers=headers, stream=True, timeout=timeout) as response:
         response.raise_for_status()
         start = 0
         if response.status_code == requests.codes.partial_content:
             stated = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
-            start = int(stated[1]) if stated else self._position
-        if start > self._position:
-            raise SourceError(f"answered from byte {start} when asked for {self._position}")
-        self._to_skip = self._position - start
-        return response
-
-    def _hang_up(self) -> None:
-        if self._response is not None:
-            self._response.close()
-            self._response = None
+            start = int(stated[1]) if stated else position
+        if start > position:
+            raise SourceError(f"answered from byte {start} when asked for {position}")
+        file.seek(start)
+        file.truncate()
+        bar.total = start + (response.raw.length_remaining or 0) or None
+        while chunk := response.raw.read(CHUNK, decode_content=False):
+            file.write(chunk)
+            if file.tell() > limit:
+                raise WrongBytesError(f"more than {limit} bytes")
+            bar.update(file.tell() - bar.n)

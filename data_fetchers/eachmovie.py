@@ -13,6 +13,9 @@ be the ratings of all other users with 200 or more. The sentence cannot be meant
 is 0. The paper does not say which 30 of the 32 were drawn, nor from which rating on a film counts
 as liked.
 
+The option `users` makes tasks of users with more than 200 ratings instead: 30 of 1,781, each with
+200 films drawn from that user's.
+
 The ratings come as two R files, a random split of one matrix; here they are joined again. The
 package rdata reads R files.
 
@@ -28,28 +31,23 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._checks import chosen, expect_counts
-from data_fetchers._files import listed
-from data_fetchers.fetch import RemoteFile, fetch, pinned
+from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._checks import check_counts, chosen
+from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 from omtl.util.seeds import generator
 
 NAME = "eachmovie"
 LICENCE = "unstated"
-CITATION = """\
-@misc{mcjones1997eachmovie,
-  author = {McJones, Paul},
-  title = {{EachMovie} Collaborative Filtering Data Set},
-  howpublished = {DEC Systems Research Center},
-  year = {1997}
-}
-"""
-
-_COMMIT = "4d5e61ae8cd61caee457837292188ebfb1304104"
-FILES: tuple[RemoteFile, ...] = listed(
+CITATION = cited("mcjones1997eachmovie")
+FILES = listed(
     NAME,
-    lambda path: pinned("TZstatsADS/Spring2018-Project4-grp9", _COMMIT, f"output/data/{path}"),
+    pinned(
+        "TZstatsADS/Spring2018-Project4-grp9",
+        "4d5e61ae8cd61caee457837292188ebfb1304104",
+        "output/data",
+    ),
 )
 
 RATED = 200
@@ -59,21 +57,8 @@ N_USERS = 30
 HIGHEST = 6
 LIKES = (*range(2, HIGHEST + 1), "user_mean", "user_median")
 FEATURES = ("rating", "centred", "like")
-COUNTS = {
-    "users": 5055,
-    "films": 1619,
-    "ratings": 1_009_402,
-    "ratings in Movie_train.RData": 809_526,
-    "ratings in Movie_test.RData": 199_876,
-    "ratings of 1": 157_349,
-    "ratings of 2": 57_315,
-    "ratings of 3": 128_939,
-    "ratings of 4": 254_466,
-    "ratings of 5": 255_417,
-    "ratings of 6": 155_916,
-    "users with 200 ratings": 32,
-    "users with 200 ratings or more": 1813,
-}
+USERS = {"exactly": "eachmovie", "more": "eachmovie_others"}
+"""Whether a task's user rated exactly 200 films or more, and the name of the draw of users."""
 
 
 @dataclass(frozen=True)
@@ -172,29 +157,10 @@ def _values(scores: np.ndarray, features: str, like_from: int | str) -> np.ndarr
     return values
 
 
-def tasks_of(
-    ratings: Ratings,
-    users: np.ndarray,
-    films: Sequence[np.ndarray],
-    like_from: int | str,
-    features: str = "rating",
-) -> Tasks:
-    """Return the tasks of users and as many films of each, from ratings of all other users."""
-    others = np.setdiff1d(np.flatnonzero((ratings.score > 0).sum(axis=1) >= RATED), users)
-    likes = [
-        liked(ratings.score[user, film], like_from) for user, film in zip(users, films, strict=True)
-    ]
-    return Tasks(
-        _values(ratings.score[others], features, like_from).T[np.concatenate(films)],
-        np.where(np.concatenate(likes), 1.0, -1.0),
-        np.repeat(np.arange(len(users)), RATED),
-        tuple(f"user {ratings.users[user]}" for user in users),
-    )
-
-
 def load(
     *,
     home: Path | None = None,
+    users: str = "exactly",
     sample_seed: int = 0,
     like_from: int | str = 4,
     features: str = "rating",
@@ -205,8 +171,10 @@ def load(
     ----------
     home : Path, optional
         The folder of all data sets, as in `data_fetchers.fetch.fetch`.
+    users : {"exactly", "more"}
+        Whether the tasks' users rated exactly 200 films or more.
     sample_seed : int
-        Seed for the choice of 30 of the 32 users with exactly 200 ratings.
+        Seed for the choice of 30 users, and of 200 films of each.
     like_from : int or {"user_mean", "user_median"}
         The label is +1 if the task's user gave the film at least this rating (2 to 6), or at least
         the mean or the median of the user's own 200.
@@ -228,18 +196,31 @@ def load(
     UserError
         An option is wrong, rdata is not installed, or the parsed counts are not as expected.
     """
+    chosen(NAME, "users", [users], USERS)
     chosen(NAME, "features", [features], FEATURES)
     chosen(NAME, "like_from", [like_from], LIKES)
 
     parts = [parse(fetch(NAME, file, home=home).read_bytes()) for file in FILES]
     ratings = joined(parts)
-    expect_counts(NAME, COUNTS, _counts(ratings, parts))
+    check_counts(NAME, _counts(ratings, parts))
 
-    n_rated = np.count_nonzero(ratings.score, axis=1)
-    rng = generator(sample_seed, of="users", dataset=NAME)
-    users = np.sort(rng.choice(np.flatnonzero(n_rated == RATED), size=N_USERS, replace=False))
-    films = [np.flatnonzero(ratings.score[user]) for user in users]
-    return tasks_of(ratings, users, films, like_from, features)
+    score = ratings.score
+    n_rated = np.count_nonzero(score, axis=1)
+    pool = np.flatnonzero(n_rated == RATED if users == "exactly" else n_rated > RATED)
+    rng = generator(sample_seed, of="users", dataset=USERS[users])
+    raters = np.sort(rng.choice(pool, size=N_USERS, replace=False))
+    films = [
+        np.sort(rng.choice(np.flatnonzero(score[user]), size=RATED, replace=False))
+        for user in raters
+    ]
+    others = np.setdiff1d(np.flatnonzero(n_rated >= RATED), raters)
+    likes = [liked(score[user, own], like_from) for user, own in zip(raters, films, strict=True)]
+    return Tasks(
+        _values(score[others], features, like_from).T[np.concatenate(films)],
+        np.where(np.concatenate(likes), 1.0, -1.0),
+        np.repeat(np.arange(N_USERS), RATED),
+        tuple(f"user {ratings.users[user]}" for user in raters),
+    )
 
 
 def _counts(ratings: Ratings, parts: Sequence[Ratings]) -> dict[str, int]:

@@ -4,10 +4,9 @@ A file is identified by the size and the sha256 of its raw bytes, so its source 
 mirror, the canonical address, a public copy, or a person who puts the file in place. Nothing is
 trusted before it is hashed, not even a file that already exists.
 
-A download goes to a separate temporary file next to its target and is moved there after
-verification, so any number of processes may download the same file at once. A broken connection is
-resumed within the call. The temporary file is always removed when the call ends; later runs do not
-resume it.
+A download goes to a temporary folder next to its target and is moved there after verification, so
+any number of processes may download the same file at once. A broken connection is resumed within
+the call. The temporary folder is always removed when the call ends; later runs do not resume it.
 
 The environment: ``OMTL_DATA`` is the folder of the files, ``OMTL_DATA_MIRROR`` a folder or an
 http(s) address to try first, and ``OMTL_OFFLINE=1`` forbids the network.
@@ -26,13 +25,11 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 from urllib.parse import quote, urlsplit
-from uuid import uuid4
 
-from tqdm import tqdm
-
-from data_fetchers._download import CHUNK, Download, SourceError, WrongBytesError
+from data_fetchers._download import CHUNK, SourceError, WrongBytesError, download
 from omtl.util.errors import UserError
 from omtl.util.paths import kept
 
@@ -59,7 +56,7 @@ class Archive:
     """
 
     url: str
-    member: str
+    member: str = ""
 
     def __str__(self) -> str:
         return f"{self.url} ({self.member})"
@@ -85,21 +82,6 @@ class RemoteFile:
     sha256: str
     n_bytes: int
     sources: tuple[str | Archive, ...]
-
-
-def pinned(repo: str, commit: str, path: str) -> str:
-    """Return the address of a file in a public GitHub repository at one commit.
-
-    Parameters
-    ----------
-    repo : str
-        ``owner/name``.
-    commit : str
-        The full hash of the commit, so that the address always yields the same bytes.
-    path : str
-        The file's path in the repository.
-    """
-    return f"https://raw.githubusercontent.com/{repo}/{commit}/{quote(path)}"
 
 
 def place_of(dataset: str, file: RemoteFile, *, home: Path | None = None) -> Path:
@@ -154,12 +136,18 @@ def fetch(
                 return target
             tried.append(f"{target}: {fault}")
             _log.warning("%s is not the file it should be (%s): replacing it", target, fault)
+        target.parent.mkdir(parents=True, exist_ok=True)
         mirror = mirror or os.environ.get("OMTL_DATA_MIRROR") or None
-        if _retrieve(file, target, _places(file, target, relative, mirror), tried):
-            return target
+        for place in _places(file, target, relative, mirror):
+            try:
+                _store(place, file, target)
+            except SourceError as refusal:
+                tried.append(f"{place.at}: {refusal}")
+            else:
+                return target
     except OSError as fault:
         raise UserError(
-            f"{target} cannot be read or written ({fault.strerror or fault}): mend that, or name "
+            f"{target} cannot be read or written ({fault.strerror or fault}): fix that, or name "
             "another folder in OMTL_DATA."
         ) from fault
     raise DataMissing(
@@ -228,93 +216,78 @@ def _places(
         yield _Place(source)
 
 
-def _retrieve(file: RemoteFile, target: Path, places: Iterator[_Place], tried: list[str]) -> bool:
-    """Store the file from the first source that has it; record why the others failed."""
-    offline = os.environ.get("OMTL_OFFLINE", "0") not in ("", "0")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f".{uuid4().hex}.part")
-    try:
-        for place in places:
-            if offline and not isinstance(place.at, Path):
-                tried.append(f"{place.at}: not tried, as OMTL_OFFLINE is set")
-                continue
+def _store(place: _Place, file: RemoteFile, target: Path) -> None:
+    """Store the file from one source.
+
+    Raises
+    ------
+    SourceError
+        If the source does not have exactly the file's bytes.
+    """
+    with TemporaryDirectory(prefix=".part-", dir=target.parent) as folder:
+        raw = Path(folder, "raw")
+        if isinstance(place.at, Path):
+            _unpack(place.at, place, file, raw)
+        elif os.environ.get("OMTL_OFFLINE", "0") not in ("", "0"):
+            raise SourceError("not tried, as OMTL_OFFLINE is set")
+        else:
+            url = place.at.url if isinstance(place.at, Archive) else place.at
+            packed, limit = Path(folder, "packed"), _limit(place, file)
+            resumed = download(url, packed, limit, file.path)
             try:
-                with part.open("wb") as handle:
-                    _fill_from(place, file, handle)
-            except SourceError as refusal:
-                tried.append(f"{place.at}: {refusal}")
-            else:
-                part.replace(target)
-                return True
-        return False
-    finally:
-        part.unlink(missing_ok=True)
+                _unpack(packed, place, file, raw)
+            except WrongBytesError:
+                if not resumed:
+                    raise
+                download(url, packed, limit, file.path)
+                _unpack(packed, place, file, raw)
+        raw.replace(target)
 
 
-def _fill_from(place: _Place, file: RemoteFile, handle: IO[bytes]) -> None:
-    if isinstance(place.at, Path):
-        try:
-            stream = place.at.open("rb")
-        except OSError as fault:
-            raise SourceError(fault.strerror or str(fault)) from fault
-        with stream:
-            _fill(handle, _raw_bytes(stream, place, file.n_bytes), file)
-    else:
-        url = place.at.url if isinstance(place.at, Archive) else place.at
-        try:
-            with Download(url) as body:
-                _fill(handle, _raw_bytes(body, place, file.n_bytes), file)
-        except WrongBytesError:
-            if not body.resumed:
-                raise
-            # A resumed download may mix two versions of the file.
-            with Download(url) as body:
-                _fill(handle, _raw_bytes(body, place, file.n_bytes), file)
+def _limit(place: _Place, file: RemoteFile) -> int:
+    """Return the maximum number of bytes of a source as it is: plain, gzipped, or an archive."""
+    if isinstance(place.at, Archive):
+        return MAX_ARCHIVE_BYTES
+    # No sane gzip is twice its content; an endless header would be read for ever.
+    return 2 * file.n_bytes + CHUNK if place.gzipped else file.n_bytes
 
 
-def _fill(handle: IO[bytes], chunks: Iterator[bytes], file: RemoteFile) -> None:
-    """Write a file's bytes, and check that they are exactly the file's."""
-    handle.seek(0)
-    handle.truncate()
-    digest = hashlib.sha256()
-    size = 0
-    with tqdm(
-        total=file.n_bytes, desc=file.path, unit="B", unit_scale=True, leave=False, disable=None
-    ) as bar:
-        for chunk in chunks:
+def _unpack(packed: Path, place: _Place, file: RemoteFile, raw: Path) -> None:
+    """Write a file's raw bytes, and check that they are exactly the file's."""
+    digest, size = hashlib.sha256(), 0
+    with raw.open("wb") as handle:
+        for chunk in _raw_bytes(packed, place, _limit(place, file)):
             size += len(chunk)
             if size > file.n_bytes:
                 raise WrongBytesError(f"more than {file.n_bytes} bytes")
             digest.update(chunk)
             handle.write(chunk)
-            bar.update(len(chunk))
     if size < file.n_bytes:
         raise WrongBytesError(f"only {size} bytes")
     if digest.hexdigest() != file.sha256:
         raise WrongBytesError(f"sha256 {digest.hexdigest()}")
 
 
-def _raw_bytes(stream: io.IOBase, place: _Place, n_bytes: int) -> Iterator[bytes]:
-    """Yield the raw bytes of the file from a stream: plain, gzipped, or in an archive."""
+def _raw_bytes(packed: Path, place: _Place, limit: int) -> Iterator[bytes]:
+    """Yield the raw bytes of the file from a local copy of a source."""
     try:
-        if isinstance(place.at, Archive):
-            yield from _member_bytes(stream, place.at.member)
-        elif place.gzipped:
-            # No sane gzip is twice its content; an endless header would be read for ever.
-            packed = _Bounded(stream, 2 * n_bytes + CHUNK)
-            with gzip.GzipFile(fileobj=packed, mode="rb") as unpacked:
-                yield from _chunks(unpacked)
-        else:
-            yield from _chunks(stream)
+        with packed.open("rb") as stream:
+            if isinstance(place.at, Archive):
+                yield from _member_bytes(stream, place.at.member)
+            elif place.gzipped:
+                with gzip.GzipFile(fileobj=_Bounded(stream, limit)) as unpacked:
+                    yield from _chunks(unpacked)
+            else:
+                yield from _chunks(stream)
     except (EOFError, gzip.BadGzipFile, zlib.error, tarfile.TarError) as fault:
         raise WrongBytesError(f"broken archive: {fault}") from fault
     except OSError as fault:
         raise SourceError(fault.strerror or str(fault)) from fault
 
 
-def _member_bytes(stream: io.IOBase, name: str) -> Iterator[bytes]:
-    packed = _Bounded(stream, MAX_ARCHIVE_BYTES)
-    with gzip.GzipFile(fileobj=packed, mode="rb") as gunzip:
+def _member_bytes(packed: IO[bytes], name: str) -> Iterator[bytes]:
+    """Yield the bytes of one member of a tar.gz archive, in which nothing else is unpacked."""
+    with gzip.GzipFile(fileobj=packed) as gunzip:
         unpacked: Any = _Bounded(gunzip, MAX_ARCHIVE_BYTES)
         with tarfile.open(fileobj=unpacked, mode="r|") as tar:
             while (member := tar.next()) is not None:

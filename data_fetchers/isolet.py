@@ -6,7 +6,7 @@ groups of 30 speakers, and an example's class is its letter. The recordings of g
 sorted by letter, so a speaker cannot be told within a group.
 
 This set has classes rather than labels of -1 and +1, because similarities are learnt from it, so
-``load`` returns `Classes`.
+``load`` returns `omtl.data.streams.Classes`.
 
 Licence: unstated where the files are from.
 """
@@ -14,83 +14,25 @@ Licence: unstated where the files are from.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 
-from data_fetchers._checks import by_name, chosen, expect_counts
-from data_fetchers._files import listed
+from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._checks import check_counts, chosen
+from data_fetchers._features import components as on_components
 from data_fetchers._matlab import matlab
-from data_fetchers._reduction import components as on_components
-from data_fetchers.fetch import RemoteFile, fetch, pinned
-from omtl.data.streams import Tasks
-from omtl.util.errors import UserError
+from data_fetchers._tasks import in_tasks
+from data_fetchers.fetch import fetch
+from omtl.data.streams import Classes
 
 NAME = "isolet"
 LICENCE = "unstated"
-CITATION = """\
-@inproceedings{fanty1990spoken,
-  author = {Fanty, Mark and Cole, Ronald},
-  title = {Spoken Letter Recognition},
-  booktitle = {Advances in Neural Information Processing Systems 3},
-  pages = {220--226},
-  year = {1990}
-}
-"""
+CITATION = cited("fanty1990spoken")
+FILES = listed(NAME, pinned("ma-xu/L21FS", "b9d4e8eb7f6d7b5ccc62f9e638bdaef798b62e5e", "data"))
 
-_COMMIT = "b9d4e8eb7f6d7b5ccc62f9e638bdaef798b62e5e"
-FILES: tuple[RemoteFile, ...] = listed(
-    NAME, lambda path: pinned("ma-xu/L21FS", _COMMIT, f"data/{path}")
-)
-
-GROUPS = tuple(file.path.removesuffix(".mat").lower() for file in FILES)
+GROUPS = tuple(Path(file.path).stem.lower() for file in FILES)
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-N_FEATURES = 617
-PER_LETTER = 60
-"""Number of recordings of each letter in each group, if none is missing."""
-MISSING = {("isolet4", "F"): 2, ("isolet5", "M"): 1}
-"""Number of missing recordings, by place."""
-
-
-@dataclass(frozen=True)
-class Classes:
-    """Examples of many tasks, with classes.
-
-    This is not `omtl.data.streams.Tasks` with the class as y: y is -1 or +1, and a learner that
-    multiplies it with a score would silently accept any other number.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n_examples, n_features), float64
-        One example per row.
-    label : ndarray of shape (n_examples,), int64
-        The class of each example, with the same meaning in all tasks.
-    task : ndarray of shape (n_examples,), int64
-        The task of each example, from 0 to ``len(names) - 1``.
-    names : tuple of str
-        The tasks' names, by index.
-    """
-
-    X: np.ndarray | sparse.csr_array
-    label: np.ndarray
-    task: np.ndarray
-    names: tuple[str, ...]
-
-    @cached_property
-    def sha256(self) -> str:
-        """Hash of a learner's input: rows, classes, tasks."""
-        return Tasks(self.X, self.label, self.task, self.names).sha256
-
-    @property
-    def y(self) -> np.ndarray:
-        """Raise a UserError, because there are classes instead."""
-        raise UserError(
-            f"The tasks {', '.join(self.names)} have classes instead of labels of -1 and +1: "
-            "choose another data set, or a learner of similarities."
-        )
 
 
 def parse(content: bytes) -> tuple[np.ndarray, np.ndarray]:
@@ -147,8 +89,8 @@ def load(
     Returns
     -------
     Classes
-        X : ndarray of shape (n_recordings, 617 or `components`). The label is 1 for A to 26 for Z.
-        The rows of a task are in its file's order.
+        X : ndarray of shape (7797, 617) for all recordings and features. The label is 1 for A to 26
+        for Z. The rows of a task are in its file's order.
 
     Raises
     ------
@@ -159,26 +101,21 @@ def load(
         expected.
     """
     names = chosen(NAME, "groups", groups, GROUPS)
-    spoken = chosen(NAME, "letters", letters, tuple(LETTERS))
+    spoken = chosen(NAME, "letters", letters, LETTERS)
 
     parsed = [parse(fetch(NAME, file, home=home).read_bytes()) for file in FILES]
-    recordings = dict(zip(GROUPS, parsed, strict=True))
-    expected = {
-        group: (N_FEATURES, *(PER_LETTER - MISSING.get((group, letter), 0) for letter in LETTERS))
-        for group in GROUPS
-    }
-    found = {
-        group: (X.shape[1], *np.bincount(label, minlength=len(LETTERS) + 1)[1:])
-        for group, (X, label) in recordings.items()
-    }
-    counted = ("features", *LETTERS)
-    expect_counts(NAME, by_name(expected, *counted), by_name(found, *counted))
+    for group, (X, label) in zip(GROUPS, parsed, strict=True):
+        found = {f"{group}: features": X.shape[1]}
+        for letter, count in zip(LETTERS, np.bincount(label, minlength=27)[1:], strict=True):
+            found[f"{group}: {letter}"] = int(count)
+        check_counts(NAME, found)
 
-    own_X, own_label = zip(*(recordings[name] for name in names), strict=True)
-    X, label = np.concatenate(own_X), np.concatenate(own_label)
-    task = np.repeat(np.arange(len(names)), [len(own) for own in own_X])
-    taken = np.isin(label, [LETTERS.index(letter) + 1 for letter in spoken])
-    X, label, task = X[taken], label[taken], task[taken]
+    whole_X, whole_label = (np.concatenate(parts) for parts in zip(*parsed, strict=True))
+    group_of = np.repeat(np.arange(len(GROUPS)), [len(label) for _, label in parsed])
+    is_spoken = np.isin(whole_label, [LETTERS.index(letter) + 1 for letter in spoken])
+    rows = [np.flatnonzero(is_spoken & (group_of == GROUPS.index(name))) for name in names]
+    order, task = in_tasks(rows)
+    X = whole_X[order]
     if components is not None:
         X = on_components(NAME, X, components)
-    return Classes(X, label, task, names)
+    return Classes(X, whole_label[order], task, names)

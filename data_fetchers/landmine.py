@@ -6,74 +6,40 @@ are landmines. A task is a field. Fields 1 to 15 are of foliated ground, 16 to 2
 desert; this comes from the literature, not the file.
 
 Two public repositories have the original file of the authors, whose own address has it in a zip
-archive. The features are scaled by the authors.
+archive. The features are scaled by the authors. The file is not in random order: landmines come
+early in a field. Of the first 150 places of each field 10.1% are landmines, of all places 6.1%.
 
 Licence: unstated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._checks import by_name, chosen, expect_counts
+from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._checks import check_counts, chosen
 from data_fetchers._matlab import joined_cells, matlab, signed
-from data_fetchers._sampling import sampled, selected, sizes
-from data_fetchers.fetch import RemoteFile, fetch, pinned
+from data_fetchers._tasks import sampled, selected, sizes
+from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
 
 NAME = "landmine"
 LICENCE = "unstated"
-CITATION = """\
-@article{xue2007multitask,
-  author = {Xue, Ya and Liao, Xuejun and Carin, Lawrence and Krishnapuram, Balaji},
-  title = {Multi-Task Learning for Classification with {Dirichlet} Process Priors},
-  journal = {Journal of Machine Learning Research},
-  volume = {8},
-  pages = {35--63},
-  year = {2007}
-}
-"""
-
-FILES: tuple[RemoteFile, ...] = (
-    RemoteFile(
-        "LandmineData.mat",
-        "2163ab20a80e33a8b65593c48cf283c540599dcb291105e63fa4af2ce24c2bea",
-        1_085_456,
-        (
-            pinned(
-                "daizhongxiang/Federated_Bayesian_Optimization",
-                "9f46a1dfbbcfd5823e026ad9418a4cb881676ae9",
-                "LandmineData.mat",
-            ),
-            pinned(
-                "JingxiXu/humble-peer-amtl",
-                "d26ca787a4b5139653304f6e8a4e5df50f0d2b10",
-                "LandmineData.mat",
-            ),
-        ),
+CITATION = cited("xue2007multitask")
+FILES = listed(
+    NAME,
+    pinned(
+        "daizhongxiang/Federated_Bayesian_Optimization", "9f46a1dfbbcfd5823e026ad9418a4cb881676ae9"
     ),
+    pinned("JingxiXu/humble-peer-amtl", "d26ca787a4b5139653304f6e8a4e5df50f0d2b10"),
 )
 
-N_FEATURES = 9
-EXAMPLES = (
-    *(690, 690, 689, 508, 509, 509, 510, 511, 508, 509, 689, 688, 508, 510, 507),
-    *(445, 449, 448, 449, 449, 451, 454, 447, 449, 445, 448, 448, 454, 449),
-)
-"""Number of places in each field, from field 1 on."""
-LANDMINES = (
-    *(40, 48, 39, 19, 22, 29, 29, 26, 31, 15, 38, 35, 27, 31, 17),
-    *(32, 27, 31, 30, 37, 33, 39, 17, 41, 31, 36, 36, 26, 42),
-)
-"""Number of landmines in each field, from field 1 on."""
 FIRST_DESERT = 16
 """The first field of bare earth or desert; those before it are foliated."""
-SUBSETS = {
-    "all": tuple(range(1, len(EXAMPLES) + 1)),
-    "osmtl19": (*range(1, 11), *range(16, 25)),
-}
+SUBSETS = {"all": tuple(range(1, 30)), "osmtl19": (*range(1, 11), *range(16, 25))}
 """Named choices of fields. The OSMTL paper has 19, the first 10 of them foliated, without saying
 which; these are the fields in its first author's script for the next paper."""
 
@@ -108,7 +74,7 @@ def load(
     home: Path | None = None,
     tasks: str | Sequence[int] = "all",
     per_task: int | None = None,
-    sample_seed: int = 0,
+    sample_seed: int | None = 0,
     positives: float | None = None,
 ) -> Tasks:
     """Download the file if necessary, and make a task of each field.
@@ -121,16 +87,16 @@ def load(
         A choice of ``SUBSETS``, or the fields' numbers, from 1, in the tasks' order.
     per_task : int, optional
         Number of examples to keep per task, drawn uniformly without replacement; default: all.
-    sample_seed : int
-        Decides the draw.
+    sample_seed : int, optional
+        Decides the draw; null for the first examples instead of a draw.
     positives : float, optional
-        Share of landmines among the kept examples; default: as drawn.
+        Share of landmines among the kept examples; default: as they come.
 
     Returns
     -------
     Tasks
-        X : ndarray of shape (n_places, 9). The rows of a task are in the file's order, and its name
-        gives its field's number and ground (`task_name`).
+        X : ndarray of shape (n_places, 9), 14,820 places in all. The rows of a task are in the
+        file's order, and its name gives its field's number and ground (`task_name`).
 
     Raises
     ------
@@ -143,17 +109,7 @@ def load(
         chosen(NAME, "tasks", [tasks], SUBSETS)
         tasks = SUBSETS[tasks]
     fields = chosen(NAME, "tasks", tasks, SUBSETS["all"])
-
     places = parse(fetch(NAME, FILES[0], home=home).read_bytes())
-    expect_counts(
-        NAME,
-        _counts(N_FEATURES, zip(EXAMPLES, LANDMINES, strict=True)),
-        _counts(places.X.shape[1], sizes(places)),
-    )
+    check_counts(NAME, {"features": places.X.shape[1]} | sizes(places, "places", "landmines"))
     part = selected(places, [task_name(field) for field in fields])
     return sampled(NAME, part, per_task, sample_seed, positives)
-
-
-def _counts(n_features: int, sizes: Iterable[tuple[int, int]]) -> dict[str, int]:
-    of_field = {f"field {field}": pair for field, pair in enumerate(sizes, start=1)}
-    return {"features": n_features} | by_name(of_field, "places", "landmines")

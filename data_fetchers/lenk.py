@@ -5,7 +5,7 @@ from 0 to 10, and a task is a person. A description has 13 attributes of two lev
 +1, and a constant 1. The file is that of many papers on multi-task learning; it has 16 computers
 per person for training and 4 for testing, which are combined here, in this order.
 
-Targets are real numbers, so ``load`` returns `RealTasks`.
+Targets are real numbers, so ``load`` returns `RealTasks`, unless they are made classes.
 
 Licence: unstated.
 """
@@ -16,40 +16,21 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._checks import check_counts, chosen
 from data_fetchers._matlab import matlab
-from data_fetchers.fetch import RemoteFile, fetch, pinned
-from omtl.data.streams import RealTasks
+from data_fetchers._tasks import above_mean
+from data_fetchers.fetch import fetch
+from omtl.data.streams import RealTasks, Tasks
 
 NAME = "lenk"
 LICENCE = "unstated"
-CITATION = """\
-@article{lenk1996hierarchical,
-  author = {Lenk, Peter J. and DeSarbo, Wayne S. and Green, Paul E. and Young, Martin R.},
-  title = {Hierarchical {Bayes} Conjoint Analysis},
-  journal = {Marketing Science},
-  volume = {15},
-  number = {2},
-  pages = {173--191},
-  year = {1996}
-}
-"""
-FILES: tuple[RemoteFile, ...] = (
-    RemoteFile(
-        "lenk_data.mat",
-        "e6cc1029fa15ba8135dfca0f6a4bfa75599b4d43fe77224ce6b07bf9cdeb3e0b",
-        10_469,
-        (
-            pinned(
-                "dstamos/Parameter-free-MTL",
-                "75e27e04682b7ccb3870191d1650dc639f9dec60",
-                "data/lenk_data.mat",
-            ),
-        ),
-    ),
+CITATION = cited("lenk1996hierarchical")
+FILES = listed(
+    NAME, pinned("dstamos/Parameter-free-MTL", "75e27e04682b7ccb3870191d1650dc639f9dec60", "data")
 )
 
-N_PERSONS, N_FEATURES = 180, 13
+N_FEATURES = 13
 PARTS = {"Traindata": 16, "Testdata": 4}
 """The file's tables, and the number of computers per person in each."""
 
@@ -70,7 +51,13 @@ def parse(content: bytes) -> np.ndarray:
         return np.concatenate(parts, axis=1)
 
 
-def load(*, home: Path | None = None, n_features: int = N_FEATURES) -> RealTasks:
+def load(
+    *,
+    home: Path | None = None,
+    n_features: int = N_FEATURES,
+    above_mean_of: str | None = None,
+    n_tasks: int | None = None,
+) -> Tasks:
     """Download the file if necessary, and make a task of each person.
 
     Parameters
@@ -79,24 +66,28 @@ def load(*, home: Path | None = None, n_features: int = N_FEATURES) -> RealTasks
         The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     n_features : {13, 14}
         The attributes alone, or with the constant.
+    above_mean_of : {"all", "task"}, optional
+        Make classes of the ratings: +1 above the mean of all ratings, or of the person's own.
+    n_tasks : int, optional
+        Number of tasks, the first ones; all of them by default.
 
     Returns
     -------
     RealTasks
-        X : ndarray of shape (3600, 13), or 14 columns; y: ratings.
+        X : ndarray of shape (3600, 13), or 14 columns; y: ratings, or `Tasks` with classes.
 
     Raises
     ------
     DataMissing
         If the file is available nowhere.
     UserError
-        There are other numbers of features, or the parsed counts are not as expected.
+        An option is wrong, or the parsed counts are not as expected.
     """
     chosen(NAME, "n_features", [n_features], (N_FEATURES, N_FEATURES + 1))
     table = parse(fetch(NAME, FILES[0], home=home).read_bytes())
-    expect_counts(NAME, {"persons": N_PERSONS}, {"persons": len(table)})
+    check_counts(NAME, {"persons": len(table)})
     rows = table.reshape(-1, N_FEATURES + 2)
     X = np.ascontiguousarray(rows[:, :n_features])
-    task = np.repeat(np.arange(N_PERSONS), sum(PARTS.values()))
-    names = tuple(f"person {k + 1}" for k in range(N_PERSONS))
-    return RealTasks(X, rows[:, -1].copy(), task, names)
+    task = np.repeat(np.arange(len(table)), table.shape[1])
+    names = tuple(f"person {k + 1}" for k in range(len(table)))
+    return above_mean(NAME, RealTasks(X, rows[:, -1].copy(), task, names), above_mean_of, n_tasks)

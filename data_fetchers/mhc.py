@@ -14,106 +14,39 @@ Licence: unstated.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise, product
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
 
-from data_fetchers._checks import by_name, chosen, expect_counts
-from data_fetchers._sampling import in_tasks
-from data_fetchers.fetch import RemoteFile, fetch, pinned
+from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._checks import check_counts, chosen, read_lines
+from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 
 NAME = "mhc"
 LICENCE = "unstated"
-CITATION = """\
-@article{peters2006community,
-  author = {Peters, Bjoern and Bui, Huynh-Hoa and Frankild, Sune and Nielsen, Morten and
-            Lundegaard, Claus and Kostem, Emrah and others},
-  title = {A Community Resource Benchmarking Predictions of Peptide Binding to {MHC-I} Molecules},
-  journal = {PLoS Computational Biology},
-  volume = {2},
-  number = {6},
-  pages = {e65},
-  year = {2006}
-}
-"""
-
-FILES: tuple[RemoteFile, ...] = (
-    RemoteFile(
-        "predictions_smm.txt",
-        "0257c5db91150e1b1622704b2d6697c7322397963ac39b1cc0e7b3b55d525ddb",
-        2_403_737,
-        (
-            pinned(
-                "laurasansc/algorithms_bioinformatics",
-                "33f509b76919724252b6bdae903e33fec7c33d54",
-                "data/raw/predictions_smm.txt",
-            ),
-        ),
+CITATION = cited("peters2006community")
+FILES = listed(
+    NAME,
+    pinned(
+        "laurasansc/algorithms_bioinformatics",
+        "33f509b76919724252b6bdae903e33fec7c33d54",
+        "data/raw",
     ),
 )
 
 VALUES = ("count", "presence")
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
 COLUMNS = ("species", "allele", "length", "cv", "sequence", "inequality", "ic50", "smm")
+LENGTHS = (8, 9, 10, 11)
 BINDER_NM = 500.0
-PEPTIDES_BY_LENGTH = {8: 1619, 9: 32302, 10: 13660, 11: 1247}
-PEPTIDES_AND_BINDERS = {
-    "Patr A*0901": (89, 77),
-    "Patr B*0101": (132, 24),
-    "HLA A*0101": (1213, 121),
-    "HLA A*0201": (4405, 1708),
-    "HLA A*0202": (2503, 1110),
-    "HLA A*0203": (2498, 1109),
-    "HLA A*0206": (2491, 861),
-    "HLA A*0301": (3176, 927),
-    "HLA A*1101": (3078, 1166),
-    "HLA A*2301": (104, 49),
-    "HLA A*2402": (275, 127),
-    "HLA A*2403": (254, 29),
-    "HLA A*2601": (672, 53),
-    "HLA A*2902": (215, 76),
-    "HLA A*3001": (669, 77),
-    "HLA A*3002": (92, 29),
-    "HLA A*3101": (2926, 742),
-    "HLA A*3301": (2195, 331),
-    "HLA A*6801": (2196, 938),
-    "HLA A*6802": (2485, 660),
-    "HLA A*6901": (833, 86),
-    "HLA B*0702": (1467, 287),
-    "HLA B*0801": (708, 21),
-    "HLA B*1501": (978, 179),
-    "HLA B*1801": (118, 47),
-    "HLA B*2705": (969, 56),
-    "HLA B*3501": (913, 257),
-    "HLA B*4001": (1078, 40),
-    "HLA B*4002": (118, 39),
-    "HLA B*4402": (119, 44),
-    "HLA B*4403": (119, 34),
-    "HLA B*4501": (114, 49),
-    "HLA B*5101": (421, 109),
-    "HLA B*5301": (431, 153),
-    "HLA B*5401": (432, 125),
-    "HLA B*5701": (59, 11),
-    "HLA B*5801": (988, 104),
-    "Mamu A*01": (1678, 582),
-    "Mamu A*02": (845, 374),
-    "Mamu A*11": (1176, 397),
-    "Mamu B*01": (753, 81),
-    "Mamu B*17": (843, 128),
-    "H-2 Db": (437, 92),
-    "H-2 Dd": (160, 31),
-    "H-2 Kb": (703, 230),
-    "H-2 Kd": (246, 72),
-    "H-2 Kk": (352, 167),
-    "H-2 Ld": (102, 16),
-}
-"""For each allele, in the file's order: number of peptides, and of those under 500 nM."""
+
+Measurement = tuple[str, str, float]
+"""An allele as in options (`short_name`), a peptide's residues, and the affinity in nM."""
 
 
 def short_name(allele: str) -> str:
@@ -123,63 +56,31 @@ def short_name(allele: str) -> str:
     return allele.removeprefix("HLA ").replace("*", "")
 
 
-@dataclass(frozen=True)
-class Measurements:
-    """Parsed affinities, one per row of the file.
-
-    Parameters
-    ----------
-    allele : ndarray of shape (n_rows,), str
-        The alleles as the file spells them.
-    peptide : ndarray of shape (n_rows,), str
-        The peptides' residues, one letter each.
-    ic50 : ndarray of shape (n_rows,), float64
-        The affinities, in nM; the lower, the stronger.
-    """
-
-    allele: np.ndarray
-    peptide: np.ndarray
-    ic50: np.ndarray
-
-
-def parse(text: str) -> Measurements:
-    """Read the table of affinities.
+def parse(text: str) -> list[Measurement]:
+    """Read the table of affinities, in the file's order.
 
     Parameters
     ----------
     text : str
         The file's content: column names, then one line per measurement, separated by tabs.
 
-    Returns
-    -------
-    Measurements
-        The measurements in the file's order.
-
     Raises
     ------
     UserError
         If a line has another format.
     """
-    header, *lines = text.splitlines() or [""]
+
+    def read(line: str) -> Measurement:
+        _, allele, _, _, peptide, _, ic50, _ = line.split("\t")
+        if not set(peptide) <= set(AMINO_ACIDS):
+            raise ValueError(f"other letters than {AMINO_ACIDS}")
+        return short_name(allele), peptide, float(ic50)
+
+    header, _, table = text.partition("\n")
     if tuple(header.split("\t")) != COLUMNS:
         raise UserError(f"{NAME}: line 1 must have the columns {' '.join(COLUMNS)}: {header!r}.")
-    alleles: list[str] = []
-    peptides: list[str] = []
-    ic50: list[float] = []
-    for at, line in enumerate(lines, start=2):
-        try:
-            _, allele, _, _, peptide, _, affinity, _ = line.split("\t")
-            ic50.append(float(affinity))
-        except ValueError as fault:
-            raise UserError(
-                f"{NAME}: line {at} must have {len(COLUMNS)} columns, with a number as ic50: "
-                f"{line!r}."
-            ) from fault
-        alleles.append(allele)
-        peptides.append(peptide)
-    return Measurements(
-        np.array(alleles, dtype=np.str_), np.array(peptides, dtype=np.str_), np.array(ic50)
-    )
+    form = f"{len(COLUMNS)} columns, with amino acids as sequence and a number as ic50"
+    return read_lines(NAME, table, read, form, first=2)
 
 
 def bigrams(peptides: Sequence[str], value: str = "count") -> np.ndarray:
@@ -196,21 +97,12 @@ def bigrams(peptides: Sequence[str], value: str = "count") -> np.ndarray:
     -------
     ndarray of shape (n_peptides, 400), float64
         A column for each pair of adjacent residues, in alphabetical order: AA, AC, ..., YY.
-
-    Raises
-    ------
-    UserError
-        If a letter is none of the 20 amino acids'.
     """
-    column = {pair: k for k, pair in enumerate(product(AMINO_ACIDS, repeat=2))}
-    counts = np.zeros((len(peptides), len(column)))
-    for row, peptide in zip(counts, peptides, strict=True):
-        if not set(peptide) <= set(AMINO_ACIDS):
-            raise UserError(
-                f"{NAME}: the peptide {peptide!r} has other letters than {AMINO_ACIDS}."
-            )
-        for pair in pairwise(peptide):
-            row[column[pair]] += 1.0
+    pairs = ["".join(pair) for pair in product(AMINO_ACIDS, repeat=2)]
+    counted = CountVectorizer(
+        analyzer="char", ngram_range=(2, 2), lowercase=False, vocabulary=pairs, dtype=np.float64
+    )
+    counts = counted.transform(peptides).toarray()
     return counts if value == "count" else np.minimum(counts, 1.0)
 
 
@@ -241,8 +133,8 @@ def load(
     Returns
     -------
     Tasks
-        X : ndarray of shape (n_peptides, 400), as in `bigrams`. The rows of a task are in the
-        file's order.
+        X : ndarray of shape (n_peptides, 400), 48,828 peptides in all, as in `bigrams`. The rows of
+        a task are in the file's order.
 
     Raises
     ------
@@ -252,37 +144,35 @@ def load(
         An option is wrong, an allele has no peptide of these lengths, or the parsed counts are not
         as expected.
     """
-    spelt = {short_name(allele): allele for allele in PEPTIDES_AND_BINDERS}
-    names = chosen(NAME, "alleles", alleles, spelt)
-    kept = chosen(NAME, "lengths", lengths, PEPTIDES_BY_LENGTH)
+    kept = chosen(NAME, "lengths", lengths, LENGTHS)
     chosen(NAME, "value", [value], VALUES)
     if not threshold_nm > 0:
         raise UserError(f"{NAME}: threshold_nm must be above 0, not {threshold_nm}.")
 
     measured = parse(fetch(NAME, FILES[0], home=home).read_text(encoding="ascii"))
-    spellings, number = np.unique(measured.allele, return_inverse=True)
-    n_binders = np.bincount(number, measured.ic50 < BINDER_NM)
-    pairs = zip(np.bincount(number), n_binders, strict=True)
-    length = np.strings.str_len(measured.peptide)
-    expect_counts(
-        NAME,
-        _counts(PEPTIDES_BY_LENGTH, PEPTIDES_AND_BINDERS),
-        _counts(Counter(length.tolist()), dict(zip(spellings.tolist(), pairs, strict=True))),
-    )
-
-    right_length = np.isin(length, kept)
-    rows = [np.flatnonzero((measured.allele == spelt[name]) & right_length) for name in names]
-    for name, row in zip(names, rows, strict=True):
-        if not row.size:
+    check_counts(NAME, _counts(measured))
+    known = tuple(dict.fromkeys(allele for allele, _, _ in measured))
+    names = chosen(NAME, "alleles", alleles, known)
+    own: dict[str, list[Measurement]] = {name: [] for name in names}
+    for each in measured:
+        if each[0] in own and len(each[1]) in kept:
+            own[each[0]].append(each)
+    for name in names:
+        if not own[name]:
             raise UserError(
                 f"{NAME}: the allele {name} has no peptides of {', '.join(map(str, kept))} "
                 "residues: choose other lengths, or leave it out."
             )
-    order, task = in_tasks(rows)
-    y = np.where(measured.ic50[order] < threshold_nm, 1.0, -1.0)
-    return Tasks(bigrams(measured.peptide[order].tolist(), value), y, task, names)
+    task = np.repeat(np.arange(len(names)), [len(own[name]) for name in names])
+    _, peptides, ic50 = zip(*(each for name in names for each in own[name]), strict=True)
+    y = np.where(np.array(ic50) < threshold_nm, 1.0, -1.0)
+    return Tasks(bigrams(peptides, value), y, task, names)
 
 
-def _counts(by_length: Mapping[int, int], by_allele: Mapping[str, Any]) -> dict[str, int]:
-    of_length = {f"peptides of {n} residues": count for n, count in by_length.items()}
-    return of_length | by_name(by_allele, "peptides", "binders")
+def _counts(measured: Sequence[Measurement]) -> dict[str, int]:
+    """Return the numbers of peptides and of binders."""
+    return dict(
+        Counter(f"peptides of {len(peptide)} residues" for _, peptide, _ in measured)
+        + Counter(f"{allele}: peptides" for allele, _, _ in measured)
+        + Counter(f"{allele}: binders" for allele, _, ic50 in measured if ic50 < BINDER_NM)
+    )

@@ -16,92 +16,33 @@ Licence: unstated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._checks import check_counts, chosen
 from data_fetchers._matlab import matlab
-from data_fetchers._sampling import sampled
-from data_fetchers.fetch import RemoteFile, fetch, pinned
+from data_fetchers._tasks import sampled, selected, sizes
+from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
 
 NAME = "pubfig_attributes"
 LICENCE = "unstated"
-CITATION = """\
-@inproceedings{parikh2011relative,
-  author = {Parikh, Devi and Grauman, Kristen},
-  title = {Relative Attributes},
-  booktitle = {Proceedings of the IEEE International Conference on Computer Vision},
-  pages = {503--510},
-  year = {2011}
-}
-"""
-
-FILES: tuple[RemoteFile, ...] = (
-    RemoteFile(
-        "pubfig_data.mat",
-        "08a5681ee726c671414e6805e26a6b2be9b3d7c61b31064b3491b351dfca0dab",
-        1_846_411,
-        (
-            pinned(
-                "Kanav-7/RelativeAttributeCV",
-                "e2a65872a1e1da26a3bc88b53a45ee8fd5652019",
-                "pubfig_data.mat",
-            ),
-            pinned(
-                "chaitanya100100/Relative-Attributes-Zero-Shot-Learning",
-                "9e1dbb95b2e0cf32775add267d82f411ed9c5f96",
-                "pubfig_data.mat",
-            ),
-        ),
+CITATION = cited("parikh2011relative")
+FILES = listed(
+    NAME,
+    pinned("Kanav-7/RelativeAttributeCV", "e2a65872a1e1da26a3bc88b53a45ee8fd5652019"),
+    pinned(
+        "chaitanya100100/Relative-Attributes-Zero-Shot-Learning",
+        "9e1dbb95b2e0cf32775add267d82f411ed9c5f96",
     ),
 )
 
-N_FEATURES = 542
-IMAGES_BY_PERSON = (95, 96, 97, 94, 97, 97, 98, 98)
-POSITIVES = {
-    "Male": 578,
-    "White": 677,
-    "Young": 292,
-    "Smiling": 580,
-    "Chubby": 95,
-    "VisibleForehead": 580,
-    "BushyEyebrows": 190,
-    "NarrowEyes": 389,
-    "PointyNose": 195,
-    "BigLips": 289,
-    "RoundFace": 289,
-}
-"""For each attribute, in the file's order: the number of images that have it."""
 
-
-@dataclass(frozen=True)
-class Images:
-    """Parsed images, one per row of the file.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_images, n_features), float64
-        Features of the images.
-    person : ndarray of shape (n_images,), int64
-        The person in each image, from 0.
-    has : ndarray of shape (n_people, n_attributes), bool
-        Which attributes each person has.
-    attributes : tuple of str
-        The attributes' names.
-    """
-
-    X: np.ndarray
-    person: np.ndarray
-    has: np.ndarray
-    attributes: tuple[str, ...]
-
-
-def parse(content: bytes) -> Images:
-    """Read the images.
+def parse(content: bytes) -> Tasks:
+    """Return all attributes as tasks, each with all images in the file's order.
 
     Parameters
     ----------
@@ -124,7 +65,12 @@ def parse(content: bytes) -> Images:
             raise ValueError("people or names are missing")
         if not np.isin(person, np.arange(len(has))).all():
             raise ValueError("a person has no attributes")
-    return Images(X, person, has, attributes)
+    return Tasks(
+        np.tile(X, (len(attributes), 1)),
+        np.where(has[person].T.ravel(), 1.0, -1.0),
+        np.repeat(np.arange(len(attributes)), len(X)),
+        attributes,
+    )
 
 
 def load(
@@ -132,7 +78,7 @@ def load(
     home: Path | None = None,
     attributes: Sequence[str] | None = None,
     per_task: int | None = None,
-    sample_seed: int = 0,
+    sample_seed: int | None = 0,
     positives: float | None = None,
 ) -> Tasks:
     """Download the file if necessary, and make a task of each attribute.
@@ -142,13 +88,13 @@ def load(
     home : Path, optional
         The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     attributes : sequence of str, optional
-        The attributes, in the tasks' order; else all 11, in the order of ``POSITIVES``.
+        The attributes, in the tasks' order; else all 11, in the file's order.
     per_task : int, optional
         Number of examples to keep per task, drawn uniformly without replacement; default: all.
-    sample_seed : int
-        Decides the draw.
+    sample_seed : int, optional
+        Decides the draw; null for the first examples instead of a draw.
     positives : float, optional
-        Share of the kept examples that have the attribute; default: as drawn.
+        Share of the kept examples that have the attribute; default: as they come.
 
     Returns
     -------
@@ -162,32 +108,7 @@ def load(
     UserError
         An attribute is unknown, or the parsed counts are not as expected.
     """
-    names = chosen(NAME, "attributes", attributes, POSITIVES)
-
-    images = parse(fetch(NAME, FILES[0], home=home).read_bytes())
-    positives_of = zip(images.attributes, images.has[images.person].sum(axis=0), strict=True)
-    expect_counts(
-        NAME,
-        _counts(N_FEATURES, IMAGES_BY_PERSON, POSITIVES),
-        _counts(images.X.shape[1], np.bincount(images.person), dict(positives_of)),
-    )
-
-    columns = [images.attributes.index(name) for name in names]
-    has = images.has[images.person][:, columns]
-    whole = Tasks(
-        np.tile(images.X, (len(names), 1)),
-        np.where(has.T.ravel(), 1.0, -1.0),
-        np.repeat(np.arange(len(names)), len(images.X)),
-        names,
-    )
-    return sampled(NAME, whole, per_task, sample_seed, positives)
-
-
-def _counts(
-    n_features: int, by_person: Iterable[int], by_attribute: Mapping[str, int]
-) -> dict[str, int]:
-    return (
-        {"features": n_features}
-        | {f"images of person {person}": n for person, n in enumerate(by_person, start=1)}
-        | {f"images with {attribute}": n for attribute, n in by_attribute.items()}
-    )
+    every = parse(fetch(NAME, FILES[0], home=home).read_bytes())
+    check_counts(NAME, {"features": every.X.shape[1]} | sizes(every, "images", "images with it"))
+    part = selected(every, chosen(NAME, "attributes", attributes, every.names))
+    return sampled(NAME, part, per_task, sample_seed, positives)

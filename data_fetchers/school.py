@@ -6,7 +6,7 @@ school, the others are indicators of the year, gender, the band in verbal reason
 the school's gender and denomination. The file's last feature is a constant, and two features encode
 gender; without the constant and one of these there are 26, as in papers with 26 features.
 
-Targets are real numbers, so ``load`` returns `RealTasks`.
+Targets are real numbers, so ``load`` returns `RealTasks`, unless they are made classes.
 
 Licence: of the data unstated; the file's repository has GPL-2.0.
 """
@@ -17,39 +17,18 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._checks import chosen, expect_counts
+from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._checks import check_counts, chosen
 from data_fetchers._matlab import joined_cells, matlab
-from data_fetchers.fetch import RemoteFile, fetch, pinned
-from omtl.data.streams import RealTasks
+from data_fetchers._tasks import above_mean
+from data_fetchers.fetch import fetch
+from omtl.data.streams import RealTasks, Tasks
 
 NAME = "school"
 LICENCE = "unstated; the repository's is GPL-2.0"
-CITATION = """\
-@article{bakker2003task,
-  author = {Bakker, Bart and Heskes, Tom},
-  title = {Task Clustering and Gating for {Bayesian} Multitask Learning},
-  journal = {Journal of Machine Learning Research},
-  volume = {4},
-  pages = {83--99},
-  year = {2003}
-}
-"""
-FILES: tuple[RemoteFile, ...] = (
-    RemoteFile(
-        "school.mat",
-        "57fb3238fdd03a9aa17276e2ce18d9bbb5d128c3261e794fe6233b58b6909068",
-        44_759,
-        (
-            pinned(
-                "jiayuzhou/MALSAR",
-                "fb9751594983df020ddc4f7e4a40520ee7c37989",
-                "data/school.mat",
-            ),
-        ),
-    ),
-)
+CITATION = cited("bakker2003task")
+FILES = listed(NAME, pinned("jiayuzhou/MALSAR", "fb9751594983df020ddc4f7e4a40520ee7c37989", "data"))
 
-COUNTS = {"schools": 139, "pupils": 15_362, "features": 28}
 PERCENTAGES = (3, 4)
 """Numeric columns; all others are 0 or 1."""
 LEFT_OUT = (5, 27)
@@ -72,7 +51,13 @@ def parse(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return np.concatenate(X), y.astype(np.float64), school
 
 
-def load(*, home: Path | None = None, coding: str = "zero_one") -> RealTasks:
+def load(
+    *,
+    home: Path | None = None,
+    coding: str = "zero_one",
+    above_mean_of: str | None = None,
+    n_tasks: int | None = None,
+) -> Tasks:
     """Download the file if necessary, and make a task of each school.
 
     Parameters
@@ -81,26 +66,29 @@ def load(*, home: Path | None = None, coding: str = "zero_one") -> RealTasks:
         The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     coding : {"zero_one", "signs"}
         The coding of two-valued features.
+    above_mean_of : {"all", "task"}, optional
+        Make classes of the scores: +1 above the mean of all scores, or of the school's own.
+    n_tasks : int, optional
+        Number of tasks, the first ones; all of them by default.
 
     Returns
     -------
     RealTasks
-        X : ndarray of shape (15362, 26); y: exam scores, 1 to 70.
+        X : ndarray of shape (15362, 26); y: exam scores, 1 to 70, or `Tasks` with classes.
 
     Raises
     ------
     DataMissing
         If the file is available nowhere.
     UserError
-        The coding is unknown, or the parsed counts are not as expected.
+        An option is wrong, or the parsed counts are not as expected.
     """
     chosen(NAME, "coding", [coding], CODINGS)
     X, y, task = parse(fetch(NAME, FILES[0], home=home).read_bytes())
-    n_schools = len(set(task.tolist()))
-    found = {"schools": n_schools, "pupils": len(y), "features": X.shape[1]}
-    expect_counts(NAME, COUNTS, found)
+    names = tuple(f"school {k + 1}" for k in range(task[-1] + 1))
+    check_counts(NAME, {"schools": len(names), "pupils": len(y), "features": X.shape[1]})
     if coding == "signs":
         two_valued = np.setdiff1d(np.arange(X.shape[1]), PERCENTAGES)
         X[:, two_valued] = 2.0 * X[:, two_valued] - 1.0
-    names = tuple(f"school {k + 1}" for k in range(n_schools))
-    return RealTasks(np.delete(X, LEFT_OUT, axis=1), y, task, names)
+    real = RealTasks(np.delete(X, LEFT_OUT, axis=1), y, task, names)
+    return above_mean(NAME, real, above_mean_of, n_tasks)

@@ -11,87 +11,49 @@ Licence: unstated.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from data_fetchers._checks import chosen
-from data_fetchers._files import listed
-from data_fetchers._words import VALUES, lengths, lines, review_tasks
-from data_fetchers.fetch import RemoteFile, fetch, pinned
+from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._checks import chosen, read_lines
+from data_fetchers._reviews import Review, count_ngrams, ngram_lengths, review_tasks
+from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
-from omtl.util.errors import UserError
 
 NAME = "sentiment16"
 LICENCE = "unstated"
-CITATION = """\
-@inproceedings{liu2017adversarial,
-  author = {Liu, Pengfei and Qiu, Xipeng and Huang, Xuanjing},
-  title = {Adversarial Multi-task Learning for Text Classification},
-  booktitle = {Proceedings of the 55th Annual Meeting of the Association for Computational
-               Linguistics},
-  pages = {1--10},
-  year = {2017}
-}
-"""
-
+CITATION = cited("liu2017adversarial")
 FOLDER = "sentiment"
 """The folder of the files, shared with the same collection's other version."""
+FILES = listed(NAME, pinned("ccsasuke/man", "b57b4c14340db1ca7bffb5d9737b7c2601dc8df2", "data"))
 
-_COMMIT = "b57b4c14340db1ca7bffb5d9737b7c2601dc8df2"
-FILES: tuple[RemoteFile, ...] = listed(
-    NAME, lambda path: pinned("ccsasuke/man", _COMMIT, f"data/{path}")
-)
-
-REVIEWS = {
-    "MR": (1014, 986),
-    "apparel": (1000, 1000),
-    "baby": (900, 1000),
-    "books": (1000, 1000),
-    "camera_photo": (998, 999),
-    "dvd": (1000, 1000),
-    "electronics": (998, 1000),
-    "health_personal_care": (1000, 1000),
-    "imdb": (1006, 994),
-    "kitchen_housewares": (1000, 1000),
-    "magazines": (970, 1000),
-    "music": (1000, 1000),
-    "software": (915, 1000),
-    "sports_outdoors": (1000, 1000),
-    "toys_games": (1000, 1000),
-    "video": (1000, 1000),
-}
-"""Numbers of negative and positive reviews of each domain."""
+DOMAINS = tuple(dict.fromkeys(Path(file.path).name.split(".")[0] for file in FILES))
+FILMS = ("MR", "imdb")
+"""The domains that are no kinds of Amazon's products."""
 LABELS = {"0": -1.0, "1": 1.0}
-AMAZON = tuple(name for name in REVIEWS if name not in ("MR", "imdb"))
-"""The domains that are kinds of Amazon's products."""
 
 
-def parse(texts: Iterable[str]) -> list[list[tuple[str, float]]]:
-    """Return the text and the label, -1 or +1, of each review of each file.
+def parse(text: str, lengths: Sequence[int] = (1,)) -> list[Review]:
+    """Return the features and the label of each review of a file.
 
     Parameters
     ----------
-    texts : iterable of str
-        Contents of ``.task.train`` and ``.task.test`` files.
+    text : str
+        Content of a ``.task.train`` or ``.task.test`` file.
+    lengths : sequence of int
+        The lengths of the features, in words.
 
     Raises
     ------
     UserError
         If a line has another format.
     """
-    found = []
-    for number, text in enumerate(texts, start=1):
-        reviews = []
-        for at, line in lines(text):
-            label, tab, review = line.partition("\t")
-            if not tab or label.strip() not in LABELS:
-                raise UserError(
-                    f"{NAME}: line {at} of file {number} is not '0' or '1', a tab and a "
-                    f"review: {line[:60]!r}."
-                )
-            reviews.append((review, LABELS[label.strip()]))
-        found.append(reviews)
-    return found
+
+    def read(line: str) -> Review:
+        label, review = line.split("\t", 1)
+        return count_ngrams(review, lengths), LABELS[label.strip()]
+
+    return read_lines(NAME, text, read, "'0' or '1', a tab and a review")
 
 
 def load(
@@ -108,18 +70,18 @@ def load(
     home : Path, optional
         The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     domains : sequence of str, optional
-        The domains, in the tasks' order; default: those of ``AMAZON``.
-    value : {"count", "presence"}
-        Whether an entry is the number of occurrences in the review, or 1.
+        The domains, in the tasks' order; default: all kinds of Amazon's products.
+    value : {"count", "presence", "frequency", "tfidf"}
+        The entries, as in `data_fetchers._features.weighted`.
     ngrams : int or collection of int
         The lengths of the features, in words: 1, 2, or both.
 
     Returns
     -------
     Tasks
-        X : csr_array of shape (n_reviews, n_features), a column for each feature, sorted by name.
-        The rows of a task are its training reviews and then its test reviews, as the files have
-        them.
+        X : csr_array of shape (27780, 78817) for Amazon's products and words, a column for each
+        feature, sorted by name. The rows of a task are its training reviews and then its test
+        reviews, as the files have them.
 
     Raises
     ------
@@ -128,16 +90,15 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    names = chosen(NAME, "domains", AMAZON if domains is None else domains, REVIEWS)
-    chosen(NAME, "value", [value], VALUES)
-    features = lengths(NAME, ngrams)
-
-    wanted = [f"fdu-mtl/{name}.task.{part}" for name in names for part in ("train", "test")]
+    amazon = [name for name in DOMAINS if name not in FILMS]
+    names = chosen(NAME, "domains", amazon if domains is None else domains, DOMAINS)
+    lengths = ngram_lengths(NAME, ngrams)
     by_path = {file.path: file for file in FILES}
-    # A few files contain bytes that are not UTF-8; Latin-1 maps every byte to a character.
-    parsed = parse(
-        fetch(FOLDER, by_path[path], home=home).read_bytes().decode("latin-1") for path in wanted
-    )
-    parts = zip(parsed[::2], parsed[1::2], strict=True)
-    reviews = {name: train + test for name, (train, test) in zip(names, parts, strict=True)}
-    return review_tasks(NAME, reviews, REVIEWS, features, value)
+    reviews: dict[str, list[Review]] = {name: [] for name in names}
+    for name, own in reviews.items():
+        for part in ("train", "test"):
+            file = by_path[f"fdu-mtl/{name}.task.{part}"]
+            # A few files contain bytes that are not UTF-8; Latin-1 maps every byte to a character.
+            text = fetch(FOLDER, file, home=home).read_bytes().decode("latin-1")
+            own += parse(text, lengths)
+    return review_tasks(NAME, reviews, value)

@@ -13,6 +13,11 @@ have more or fewer than 3 stars: those of ``t4``, the -1 of ``t2`` and the 1 of 
 with 1 and 5 stars have twice their share. A text that occurs more than once in a domain is used
 once.
 
+The collection's labelled files have at most 1,000 reviews of a class: those that
+`data_fetchers.sentiment16` comes from have 900 negative and 1,000 positive ones of baby, and 1,000
+of each class of most domains. Here more of the negative ones are missing: of 100 reviews drawn from
+each domain 82% are positive, and with `at_most` 1,000 of a class 73%.
+
 The training files of music and video are not used, because we had no copy to take their hashes
 from.
 
@@ -22,80 +27,40 @@ Licence: unstated.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from data_fetchers._checks import chosen
-from data_fetchers._files import listed
-from data_fetchers._words import VALUES, lengths, lines, review_tasks
-from data_fetchers.fetch import RemoteFile, fetch, pinned
-from omtl.data.streams import Tasks
+import numpy as np
+
+from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._checks import chosen, read_lines
+from data_fetchers._reviews import Review, count_ngrams, ngram_lengths, review_tasks
+from data_fetchers.fetch import fetch
+from omtl.data.streams import Tasks, in_given_order
 from omtl.util.errors import UserError
 
 NAME = "sentiment25"
 LICENCE = "unstated"
-CITATION = """\
-@inproceedings{blitzer2007biographies,
-  author = {Blitzer, John and Dredze, Mark and Pereira, Fernando},
-  title = {Biographies, {Bollywood}, Boom-boxes and Blenders: Domain Adaptation for Sentiment
-           Classification},
-  booktitle = {Proceedings of the 45th Annual Meeting of the Association of Computational
-               Linguistics},
-  pages = {440--447},
-  year = {2007}
-}
-@inproceedings{yu2018diverse,
-  author = {Yu, Mo and Guo, Xiaoxiao and Yi, Jinfeng and Chang, Shiyu and Potdar, Saloni and Cheng,
-            Yu and Tesauro, Gerald and Wang, Haoyu and Zhou, Bowen},
-  title = {Diverse Few-Shot Text Classification with Multiple Metrics},
-  booktitle = {Proceedings of the 2018 Conference of the North American Chapter of the Association
-               for Computational Linguistics: Human Language Technologies},
-  pages = {1206--1215},
-  year = {2018}
-}
-"""
-
-_COMMIT = "7417f3d7fec58a31150678213491cb4a2d290917"
-FILES: tuple[RemoteFile, ...] = listed(
+CITATION = cited("blitzer2007biographies", "yu2018diverse")
+FILES = listed(
     NAME,
-    lambda path: pinned("Gorov/DiverseFewShot_Amazon", _COMMIT, f"Amazon_few_shot/{path}"),
+    pinned(
+        "Gorov/DiverseFewShot_Amazon",
+        "7417f3d7fec58a31150678213491cb4a2d290917",
+        "Amazon_few_shot",
+    ),
 )
 
 CERTAIN = {"t2": ("-1",), "t4": ("-1", "1"), "t5": ("1",)}
 """For each set of files, the labels that no review with 3 stars has."""
-REVIEWS = {
-    "apparel": (727, 4531),
-    "automotive": (86, 328),
-    "baby": (497, 1864),
-    "beauty": (243, 1363),
-    "books": (316, 2471),
-    "camera_photo": (504, 2858),
-    "cell_phones_service": (204, 319),
-    "computer_video_games": (180, 946),
-    "dvd": (376, 2434),
-    "electronics": (587, 1993),
-    "gourmet_food": (109, 769),
-    "grocery": (181, 1340),
-    "health_personal_care": (764, 3064),
-    "jewelry_watches": (159, 959),
-    "kitchen_housewares": (425, 1858),
-    "magazines": (374, 1386),
-    "music": (234, 2625),
-    "musical_instruments": (27, 154),
-    "office_products": (32, 201),
-    "outdoor_living": (181, 689),
-    "software": (473, 750),
-    "sports_outdoors": (562, 2514),
-    "tools_hardware": (5, 40),
-    "toys_games": (1410, 5887),
-    "video": (306, 2142),
-}
-"""Numbers of negative and positive reviews of each domain."""
-OF_100 = tuple(name for name, counts in REVIEWS.items() if sum(counts) > 100)
-"""The domains with more than 100 reviews: all but tools_hardware."""
+LABELS = {"-1": -1.0, "1": 1.0}
+DOMAINS = tuple(dict.fromkeys(file.path.split(".")[0] for file in FILES))
+FEW = ("tools_hardware",)
+"""The domains with fewer than 100 reviews."""
 
 
 def parse(text: str, labels: Collection[str]) -> dict[str, float]:
-    """Read a file's reviews, one per line.
+    """Return the label of each text of a file, in the file's order.
 
     Parameters
     ----------
@@ -104,35 +69,29 @@ def parse(text: str, labels: Collection[str]) -> dict[str, float]:
     labels : collection of {"-1", "1"}
         The labels to keep.
 
-    Returns
-    -------
-    dict of str to float
-        The label of each text, in the file's order.
-
     Raises
     ------
     UserError
         If a line has another format.
     """
-    found: dict[str, float] = {}
-    for at, line in lines(text):
-        review, tab, label = line.rpartition("\t")
-        if not tab or label not in ("-1", "1"):
-            raise UserError(
-                f"{NAME}: line {at} of a file is not a review, a tab and '1' or '-1': "
-                f"{line[:60]!r}."
-            )
-        if label in labels:
-            found[review] = float(label)
-    return found
+
+    def read(line: str) -> tuple[str, float]:
+        review, label = line.rsplit("\t", 1)
+        return review, LABELS[label]
+
+    kept = {LABELS[label] for label in labels}
+    reviews = read_lines(NAME, text, read, "a review, a tab and '1' or '-1'")
+    return {review: label for review, label in reviews if label in kept}
 
 
 def load(
     *,
     home: Path | None = None,
     domains: Sequence[str] | None = None,
+    rest: str | None = None,
     value: str = "count",
     ngrams: int | Collection[int] = 1,
+    at_most: int | None = None,
 ) -> Tasks:
     """Download the files if necessary, and make a task of each domain.
 
@@ -141,17 +100,22 @@ def load(
     home : Path, optional
         The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     domains : sequence of str, optional
-        The domains, in the tasks' order; default: those of ``OF_100``.
-    value : {"count", "presence"}
-        Whether an entry is the number of occurrences in the review, or 1.
+        The domains, in the tasks' order; default: all with 100 reviews or more.
+    rest : str, optional
+        Name of one more task that has the reviews of all further domains; default: no such task.
+    value : {"count", "presence", "frequency", "tfidf"}
+        The entries, as in `data_fetchers._features.weighted`.
     ngrams : int or collection of int
         The lengths of the features, in words: 1, 2, or both.
+    at_most : int, optional
+        Maximum number of reviews of a class of a task, the first ones; default: all.
 
     Returns
     -------
     Tasks
-        X : csr_array of shape (n_reviews, n_features), a column for each feature, sorted by name.
-        The rows of a task are in the order of the files, each text at its first occurrence.
+        X : csr_array of shape (52402, 112860) by default, a column for each feature of the domains'
+        reviews, sorted by name. The rows of a domain are in the order of the files, each text at
+        its first occurrence.
 
     Raises
     ------
@@ -160,15 +124,31 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    names = chosen(NAME, "domains", OF_100 if domains is None else domains, REVIEWS)
-    chosen(NAME, "value", [value], VALUES)
-    features = lengths(NAME, ngrams)
+    large = [name for name in DOMAINS if name not in FEW]
+    names = chosen(NAME, "domains", large if domains is None else domains, DOMAINS)
+    lengths = ngram_lengths(NAME, ngrams)
+    if at_most is not None and at_most < 1:
+        raise UserError(f"{NAME}: at_most must be 1 or more, not {at_most}.")
 
-    reviews: dict[str, dict[str, float]] = {name: {} for name in names}
+    labels: dict[str, dict[str, float]] = {name: {} for name in (DOMAINS if rest else names)}
     for file in FILES:
         domain, stars, _ = file.path.split(".")
-        if domain in reviews:
+        if domain in labels:
             text = fetch(NAME, file, home=home).read_bytes().decode()
-            reviews[domain] |= parse(text, CERTAIN[stars])
-    pairs = {name: own.items() for name, own in reviews.items()}
-    return review_tasks(NAME, pairs, REVIEWS, features, value)
+            labels[domain] |= parse(text, CERTAIN[stars])
+    reviews: dict[str, list[Review]] = {
+        name: [(count_ngrams(text, lengths), label) for text, label in own.items()]
+        for name, own in labels.items()
+    }
+    tasks = review_tasks(NAME, reviews, value)
+    if rest:
+        number = [names.index(name) if name in names else len(names) for name in tasks.names]
+        tasks = replace(tasks, task=np.array(number)[tasks.task], names=(*names, rest))
+    if at_most is None:
+        return tasks
+    of_class = [
+        own[tasks.y[own] == label][:at_most]
+        for own in in_given_order(tasks)
+        for label in (-1.0, 1.0)
+    ]
+    return tasks.taken(np.sort(np.concatenate(of_class)))

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from omtl.util.errors import UserError
-
-GRID_SHAPES = {4: (2, 2), 9: (3, 3), 12: (3, 4)}
+from omtl.util.errors import UserError, check_known
 
 
 def full(n_nodes: int) -> list[tuple[int, int]]:
@@ -26,8 +23,8 @@ def ring(n_nodes: int) -> list[tuple[int, int]]:
 
 def grid(n_nodes: int) -> list[tuple[int, int]]:
     """Return the edges of a rectangular grid, as square as the number of nodes allows."""
-    side = next(k for k in range(int(n_nodes**0.5), 0, -1) if n_nodes % k == 0)
-    rows, columns = GRID_SHAPES.get(n_nodes, (side, n_nodes // side))
+    rows = next(k for k in range(int(n_nodes**0.5), 0, -1) if n_nodes % k == 0)
+    columns = n_nodes // rows
     place = {(r, c): r * columns + c for r in range(rows) for c in range(columns)}
     return [
         (node, place[r + dr, c + dc])
@@ -38,6 +35,7 @@ def grid(n_nodes: int) -> list[tuple[int, int]]:
 
 
 TOPOLOGIES = {"full": full, "ring": ring, "grid": grid}
+WEIGHTS = ("uniform", "metropolis")
 
 
 def adjacency(n_nodes: int, edges: Iterable[Sequence[int]]) -> np.ndarray:
@@ -49,9 +47,9 @@ def adjacency(n_nodes: int, edges: Iterable[Sequence[int]]) -> np.ndarray:
         If an edge leaves the network or the network is not connected.
     """
     near = np.zeros((n_nodes, n_nodes))
-    for edge in _listed(edges):
-        ends = _listed(edge)
-        if len(ends) != 2 or not all(
+    for edge in edges if isinstance(edges, Iterable) else [edges]:
+        ends = np.array(edge, dtype=object)
+        if ends.shape != (2,) or not all(
             isinstance(end, int | np.integer) and 0 <= end < n_nodes for end in ends
         ):
             raise UserError(
@@ -65,11 +63,6 @@ def adjacency(n_nodes: int, edges: Iterable[Sequence[int]]) -> np.ndarray:
             f"network: nodes {alone} cannot be reached from node 0; add an edge to them"
         )
     return near
-
-
-def _listed(value: Any) -> list[Any]:
-    """Return the value's items; a value without items is its own only item."""
-    return list(value) if isinstance(value, Iterable) else [value]
 
 
 def uniform_weights(near: np.ndarray, include_self: bool) -> np.ndarray:
@@ -127,13 +120,8 @@ def mixing_matrix(
             "or give network.edges"
         )
     near = _adjacency_of(topology, n_nodes) if edges is None else adjacency(n_nodes, edges)
-    kinds = {
-        "uniform": lambda: uniform_weights(near, include_self),
-        "metropolis": lambda: metropolis_weights(near),
-    }
-    if weights not in kinds:
-        raise UserError(f"network: no weights {weights!r}; choose from {', '.join(kinds)}")
-    return kinds[weights]()
+    check_known("network.weights", weights, WEIGHTS)
+    return uniform_weights(near, include_self) if weights == "uniform" else metropolis_weights(near)
 
 
 @lru_cache(maxsize=64)

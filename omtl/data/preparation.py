@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from omtl.data.examples import Examples
-from omtl.data.rows import Rows, SparseRows, rows_of, square_norms
+from omtl.data.rows import rows_of, square_norms
 from omtl.data.streams import Stream, Tasks
 from omtl.data.validation import sound_tasks
 from omtl.util.errors import check_known
@@ -108,7 +108,6 @@ def prepared_data(tasks: Tasks) -> PreparedData:
     is dropped from the row and kept in the squared norm. The most common features come first, so
     that the most used weights lie together in memory.
     """
-    square_norm = square_norms(tasks.X)
     reduced = tasks
     if isinstance(tasks.X, sparse.csr_array):
         rows_with = np.bincount(tasks.X.indices, minlength=tasks.X.shape[1])
@@ -117,7 +116,7 @@ def prepared_data(tasks: Tasks) -> PreparedData:
         kept.sort_indices()
         reduced = replace(tasks, X=kept)
     is_reduced = reduced.X.shape[1] < tasks.X.shape[1]
-    return PreparedData(reduced, square_norm, tasks.sha256, is_reduced)
+    return PreparedData(reduced, square_norms(tasks.X), tasks.sha256, is_reduced)
 
 
 def read_only(source: PreparedData) -> PreparedData:
@@ -149,10 +148,13 @@ def in_order(source: PreparedData, stream: Stream) -> tuple[Examples, Stream]:
     """
     tasks, order = source.tasks, stream.example
     if _bytes_of(tasks.X) * order.size > LARGE * tasks.y.size:
-        examples = Examples(_rows(tasks.X), tasks.y, tasks.task, source.square_norm)
+        examples = Examples(rows_of(tasks.X, copy=False), tasks.y, tasks.task, source.square_norm)
     else:
         examples = Examples(
-            _rows(tasks.X[order]), tasks.y[order], tasks.task[order], source.square_norm[order]
+            rows_of(tasks.X[order], copy=False),
+            tasks.y[order],
+            tasks.task[order],
+            source.square_norm[order],
         )
         stream = stream._replace(example=np.arange(order.size))
     if not source.square_norm.flags.writeable:
@@ -164,14 +166,3 @@ def in_order(source: PreparedData, stream: Stream) -> tuple[Examples, Stream]:
 def _bytes_of(X: np.ndarray | sparse.csr_array) -> int:
     """Return the size in bytes of a matrix's values and, if sparse, their columns."""
     return X.data.nbytes + X.indices.nbytes if isinstance(X, sparse.csr_array) else X.nbytes
-
-
-def _rows(X: np.ndarray | sparse.csr_array) -> Rows:
-    """Return the rows of a matrix like `rows_of`, without a copy if the types fit.
-
-    Learners only read them.
-    """
-    if not isinstance(X, sparse.csr_array):
-        return rows_of(X)
-    indices = X.indices.astype(np.int32, copy=False)
-    return SparseRows(X.indptr.astype(np.int64), indices, X.data.astype(np.float64, copy=False))

@@ -25,13 +25,19 @@ class SparseRows(NamedTuple):
 Rows = DenseRows | SparseRows
 
 
-def rows_of(X: np.ndarray | sparse.csr_array) -> Rows:
-    """Return the rows of a matrix in the form that compiled code reads."""
-    if isinstance(X, sparse.csr_array):
-        return SparseRows(
-            X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(np.float64)
-        )
-    return DenseRows(np.ascontiguousarray(X, dtype=np.float64))
+def rows_of(X: np.ndarray | sparse.csr_array, copy: bool = True) -> Rows:
+    """Return the rows of a matrix in the form that compiled code reads.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n_rows, n_features)
+    copy : bool
+        Whether to copy the arrays of a sparse matrix even if their types fit.
+    """
+    if not isinstance(X, sparse.csr_array):
+        return DenseRows(np.ascontiguousarray(X, dtype=np.float64))
+    parts = ((X.indptr, np.int64), (X.indices, np.int32), (X.data, np.float64))
+    return SparseRows(*(array.astype(kind, copy=copy) for array, kind in parts))
 
 
 def square_norms(X: np.ndarray | sparse.csr_array) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from omtl.util.errors import check_known
+from omtl.util.errors import UserError, check_known
 
 BLOCK = 1 << 20
 """How many numbers to convert at a time for hashing."""
@@ -64,6 +64,44 @@ class RealTasks(Tasks):
     """Examples of many tasks with real targets: `y` may be any finite numbers (regression)."""
 
     real: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Examples of many tasks, with classes.
+
+    This is not `Tasks` with the class as y: y is -1 or +1, and a learner that
+    multiplies it with a score would silently accept any other number.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n_examples, n_features), float64
+        One example per row.
+    label : ndarray of shape (n_examples,), int64
+        The class of each example, with the same meaning in all tasks.
+    task : ndarray of shape (n_examples,), int64
+        The task of each example, from 0 to ``len(names) - 1``.
+    names : tuple of str
+        The tasks' names, by index.
+    """
+
+    X: np.ndarray | sparse.csr_array
+    label: np.ndarray
+    task: np.ndarray
+    names: tuple[str, ...]
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of a learner's input: rows, classes, tasks."""
+        return Tasks(self.X, self.label, self.task, self.names).sha256
+
+    @property
+    def y(self) -> np.ndarray:
+        """Raise a UserError, because there are classes instead."""
+        raise UserError(
+            f"The tasks {', '.join(self.names)} have classes instead of labels of -1 and +1: "
+            "choose another data set, or a learner of similarities."
+        )
 
 
 class Stream(NamedTuple):
@@ -218,10 +256,9 @@ def first_part(stream: Stream, share: float) -> Stream:
     if n_rounds >= stream.start.size - 1:
         return stream
     n_events = stream.start[n_rounds]
-    earlier = stream.checkpoint[stream.checkpoint < n_rounds]
     return Stream(
         start=stream.start[: n_rounds + 1],
         example=stream.example[:n_events],
         node=stream.node[:n_events],
-        checkpoint=np.append(earlier, n_rounds),
+        checkpoint=np.append(stream.checkpoint[stream.checkpoint < n_rounds], n_rounds),
     )

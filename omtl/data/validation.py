@@ -67,10 +67,9 @@ def _coordinates(X: Any) -> Any:
     """Return a matrix as coordinates, after checking that they fit its shape."""
     found = X.tocoo()
     for axis, index, size in zip(AXES, found.coords, found.shape, strict=True):
-        _check_integers(index, f"X: {axis}")
         if index.shape != found.data.shape:
             raise ValueError(f"X has {found.data.size} values and {index.size} indices")
-        _check_range(index, size, f"X: {axis}")
+        _check_index(index, size, f"X: {axis}")
     return found
 
 
@@ -78,7 +77,6 @@ def _check_compressed(X: Any, major: int) -> None:
     """Raise ValueError unless the arrays of a compressed matrix belong together."""
     indptr, indices, n_major = X.indptr, X.indices, X.shape[major]
     _check_integers(indptr, "X.indptr")
-    _check_integers(indices, "X.indices")
     if indptr.shape != (n_major + 1,) or indptr[0] != 0:
         raise ValueError(f"X.indptr must begin with 0 and have {n_major + 1} entries")
     if indices.ndim != 1 or indices.shape != X.data.shape or indptr[-1] > indices.size:
@@ -87,7 +85,7 @@ def _check_compressed(X: Any, major: int) -> None:
         )
     if np.any(indptr[1:] < indptr[:-1]):
         raise ValueError("X.indptr must not descend")
-    _check_range(indices, X.shape[1 - major], f"X: {AXES[1 - major]}")
+    _check_index(indices, X.shape[1 - major], f"X: {AXES[1 - major]}")
 
 
 def _check_integers(array: Any, name: str) -> None:
@@ -95,8 +93,9 @@ def _check_integers(array: Any, name: str) -> None:
         raise ValueError(f"{name} must be an array of whole numbers")
 
 
-def _check_range(index: np.ndarray, size: int, name: str) -> None:
-    """Raise ValueError if a number is out of range."""
+def _check_index(index: Any, size: int, name: str) -> None:
+    """Raise ValueError unless all numbers are whole and in range."""
+    _check_integers(index, name)
     if not index.size:
         return
     least, largest = int(index.min()), int(index.max())
@@ -143,5 +142,4 @@ def _check_examples(X: Any, tasks: Any) -> None:
         raise ValueError("targets must be finite numbers")
     if not has_classes and not tasks.real and not (np.abs(labels) == 1.0).all():
         raise ValueError("labels must be -1 or +1")
-    _check_integers(tasks.task, "task")
-    _check_range(tasks.task, m, "task")
+    _check_index(tasks.task, m, "task")

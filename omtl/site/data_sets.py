@@ -46,7 +46,7 @@ def _data_set(name: str, sources: Sources) -> dict[str, Any]:
         "does": plain(of_load[""]),
         "returns": prose(inspect.cleandoc("\n" + returns)) if returns else "",
         "options": [(n, kind, code(t)) for n, kind, t in entries(of_load.get("Parameters", ""))],
-        "counts": [(what, f"{n:,}") for what, n in getattr(module, "COUNTS", {}).items() if what],
+        "counts": [(what, f"{n:,}") for what, n in data_fetchers.totals(name).items()],
         "configs": configs,
         "stands_in": any(kind == "substitute" for c in configs for _, _, kind in c["columns"]),
         "differences": list(_differences(configs, sources)),

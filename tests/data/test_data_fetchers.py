@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import data_fetchers
 from data_fetchers import mhc, sentiment
-from data_fetchers.__main__ import main
 from data_fetchers.fetch import Archive, DataMissing
+from omtl.commands._main import main
 from omtl.util.errors import UserError
-from omtl.util.paths import ROOT
+from omtl.util.status import DONE, WRONG_USE
 
 NAMES = data_fetchers.names()
 
 
 def test_data_sets_are_found_by_being_there() -> None:
-    assert {"mhc", "sentiment"} <= set(NAMES)
-    assert not {"fetch", "__main__", "_checks"} & set(NAMES)
+    assert {"mhc", "sentiment", "random_walk"} <= set(NAMES)
+    assert not {"fetch", "synthetic", "_checks"} & set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -71,44 +67,17 @@ def test_fetch_all_fetches_what_there_is_and_names_what_is_missing(
     assert data_fetchers.fetch_all(["sentiment"]) == told
 
 
-def test_the_command_prints_a_line_a_file(
+def test_the_command_prints_one_line_per_file(
     home: Path, put: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     put(mhc, {"predictions_smm.txt": b"mhc"})
-    assert main(["mhc"]) == 0
+    assert main(["fetch", "mhc"]) == DONE
     assert capsys.readouterr() == (f"{home}/mhc/predictions_smm.txt\n", "")
 
-    assert main(["mhc", "sentiment"]) == 2
+    assert main(["fetch", "mhc", "sentiment"]) == WRONG_USE
     out, err = capsys.readouterr()
     assert out == f"{home}/mhc/predictions_smm.txt\n"
     assert err.count("is missing") == len(sentiment.FILES)
 
-    assert main(["mch"]) == 2
+    assert main(["fetch", "mch"]) == WRONG_USE
     assert "no data set 'mch'" in capsys.readouterr().err
-
-
-def test_the_command_is_a_module(home: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "data_fetchers", "mhc"],
-        cwd=ROOT,
-        env={**os.environ, "OMTL_DATA": str(home)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert str(home / "mhc/predictions_smm.txt") in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_wrong_labels_of_an_outlier_walk() -> None:
-    """The draw is the same but for the labels, of which so many are wrong."""
-    right, wrong = (
-        data_fetchers.load("outlier_walk", rng=np.random.default_rng(0), flipped=share)
-        for share in (0.0, 0.1)
-    )
-    np.testing.assert_array_equal(right.X, wrong.X)
-    assert abs(np.mean(right.y != wrong.y) - 0.1) < 0.015  # five standard deviations
-    with pytest.raises(UserError, match=r"flipped=0\.6 must be from 0 to 0\.5"):
-        data_fetchers.load("outlier_walk", rng=np.random.default_rng(0), flipped=0.6)

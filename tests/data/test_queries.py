@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from data_sets import real
 
 import data_fetchers
 from omtl.data.networks import mixing_matrix
@@ -71,40 +69,6 @@ def test_logdet_learns_the_negative_correlation_that_a_fixed_relation_hides() ->
 def test_a_share_that_leaves_nothing_is_refused(share: float) -> None:
     with pytest.raises(UserError, match=r"protocol\.test_share"):
         queries.part_to_learn(setting(test_share=share))
-
-
-def test_tasks_are_opposed() -> None:
-    """w1 = −w2, w3 has no correlation with them, and labels follow."""
-    from data_fetchers.opposed_tasks import true_weights
-
-    w = true_weights(np.random.default_rng(3), 10)
-    np.testing.assert_array_equal(w[0], -w[1])
-    assert abs(np.corrcoef(w)[0, 2]) < 1e-12
-    tasks = data_fetchers.load("opposed_tasks", rng=np.random.default_rng(3))
-    assert np.bincount(tasks.task).tolist() == [100] * 3
-    np.testing.assert_array_equal(
-        tasks.y, np.sign(np.einsum("ij,ij->i", np.asarray(tasks.X), w[tasks.task]))
-    )
-
-
-def test_newsgroups_are_paired(real_home: Path | None) -> None:
-    for pairing, first in (("far", "misc"), ("near", "comp.os")):
-        tasks = real("newsgroup_pairs", real_home, pairing=pairing)
-        assert tasks.y.size == 15_935
-        assert len(tasks.names) == 10
-        assert np.unique(tasks.task).size == 10
-        assert first in " ".join(tasks.names)
-        assert abs(np.bincount(tasks.task, weights=tasks.y)).max() < 20
-    with pytest.raises(UserError, match="pairing"):
-        data_fetchers.load("newsgroup_pairs", pairing="random")
-
-
-def test_other_reviews_are_one_task(real_home: Path | None) -> None:
-    tasks = real("sentiment8", real_home)
-    assert tasks.names[-1] == "other"
-    counts = np.bincount(tasks.task)
-    assert counts[:2].tolist() == [727 + 4531, 316 + 2471]
-    assert counts.sum() == 52_447
 
 
 def test_mixing_is_not_asked_for() -> None:

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from omtl.data.preparation import prepare, prepared_data
 from omtl.data.streams import (
+    Classes,
     Stream,
     Tasks,
     checkpoints,
@@ -284,3 +286,15 @@ def test_hash_of_sparse_rows_does_not_see_the_width_of_indices() -> None:
     X = tasks.X.copy()
     X.indptr, X.indices = X.indptr.astype(np.int64), X.indices.astype(np.int64)
     assert Tasks(X, tasks.y, tasks.task, tasks.names).sha256 == tasks.sha256
+
+
+@pytest.mark.parametrize("X", [np.eye(3), sparse.csr_array(np.eye(3))])
+def test_classes_are_prepared_as_tasks_are_and_have_no_signs(X: object) -> None:
+    classes = Classes(X, np.array([1, 2, 2]), np.array([0, 0, 1]), ("a", "b"))
+    source = prepared_data(prepare(classes, "unit", bias=True))
+    assert isinstance(source.tasks, Classes)
+    assert source.tasks.label.tolist() == [1, 2, 2]
+    with pytest.raises(UserError, match=r"a, b have classes instead of labels of -1 and \+1"):
+        _ = source.tasks.y
+    other = Classes(X, np.array([1, 2, 1]), classes.task, classes.names)
+    assert classes.sha256 != other.sha256

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from data_fetchers.isolet import Classes
 from omtl.data.preparation import prepared_data
+from omtl.data.streams import Classes
 from omtl.experiment.config import grid_points, load_option
 from omtl.experiment.unit import new_learner
 from omtl.kernel.similarities import Similarities

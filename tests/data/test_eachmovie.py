@@ -6,18 +6,16 @@ import gzip
 import struct
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from data_sets import real
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import data_fetchers
-from data_fetchers import eachmovie
+from data_fetchers import _catalogue, _checks, eachmovie
 from data_fetchers.eachmovie import Ratings
 from omtl.util.errors import UserError
 
@@ -32,21 +30,6 @@ SCORE = np.array(
 )
 USERS = ("7", "23", "24", "71", "74")
 FILMS = ("1", "2", "3", "8", "1648")
-COUNTS = {
-    "users": 5,
-    "films": 5,
-    "ratings": 15,
-    "ratings in Movie_train.RData": 9,
-    "ratings in Movie_test.RData": 6,
-    "ratings of 1": 2,
-    "ratings of 2": 2,
-    "ratings of 3": 3,
-    "ratings of 4": 4,
-    "ratings of 5": 2,
-    "ratings of 6": 2,
-    "users with 3 ratings": 3,
-    "users with 3 ratings or more": 4,
-}
 
 
 def r_file(score: np.ndarray, users: Sequence[str], films: Sequence[str]) -> bytes:
@@ -98,7 +81,6 @@ def tiny(put: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
         return Ratings(np.frombuffer(content, dtype=np.int8).reshape(5, 5), USERS, FILMS)
 
     monkeypatch.setattr(eachmovie, "parse", parse)
-    monkeypatch.setattr(eachmovie, "COUNTS", dict(COUNTS))
     monkeypatch.setattr(eachmovie, "RATED", 3)
     monkeypatch.setattr(eachmovie, "N_USERS", 2)
 
@@ -243,6 +225,7 @@ def test_likes_as_features() -> None:
         ({"like_from": 1}, "like_from: 1 is not among 2, 3, 4, 5, 6, user_mean, user_median"),
         ({"like_from": 7}, "like_from: 7 is not among"),
         ({"like_from": "mean"}, "like_from: 'mean' is not among"),
+        ({"users": "fewer"}, "'fewer' is not among exactly, more"),
         ({"features": "film_mean"}, "'film_mean' is not among rating, centred, like"),
     ],
 )
@@ -252,33 +235,19 @@ def test_a_wrong_option_is_named(options: dict[str, object], message: str) -> No
 
 
 @pytest.mark.usefixtures("tiny")
-@pytest.mark.parametrize("what", COUNTS)
-def test_counts_are_checked(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    monkeypatch.setitem(eachmovie.COUNTS, what, COUNTS[what] + 1)
-    with pytest.raises(UserError, match=f"{what} {COUNTS[what]} instead of {COUNTS[what] + 1}"):
+def test_counts_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_checks, "expected_counts", _catalogue.expected_counts)
+    with pytest.raises(UserError, match="users 5 instead of 5055; films 5 instead of 1619"):
         eachmovie.load()
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("rdata")
-def test_thirty_users(real_home: Path | None) -> None:
-    tasks = real("eachmovie", real_home)
-    assert tasks.X.shape == (6000, 1783)
-    assert np.bincount(tasks.task).tolist() == [200] * 30
-    assert len(set(tasks.names)) == 30
-    assert set(np.unique(tasks.X)) == set(range(7))
-    share = np.bincount(tasks.task, weights=tasks.y > 0) / 200
-    assert 0.3 < share.min() < share.max() < 0.94
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("rdata")
-def test_thirty_other_users(real_home: Path | None) -> None:
-    tasks, others = (real(name, real_home) for name in ("eachmovie", "eachmovie_others"))
-    assert others.X.shape == (6000, 1783)
-    assert np.bincount(others.task).tolist() == [200] * 30
-    assert not {*tasks.names} & {*others.names}
-    assert set(np.unique(others.X)) == set(range(7))
-    assert np.mean(others.y > 0.0) == pytest.approx(0.695, abs=1e-3)
-    with pytest.raises(UserError, match="like_from: 7 is not among"):
-        real("eachmovie_others", real_home, like_from=7)
+@pytest.mark.usefixtures("tiny")
+def test_other_users_rated_more_films(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of their films only as many are examples as a task has."""
+    monkeypatch.setattr(eachmovie, "N_USERS", 1)
+    tasks = eachmovie.load(users="more")
+    assert tasks.names == ("user 71",)
+    assert tasks.y.size == 3
+    assert tasks.X.shape[1] == 3  # the other users with so many ratings
+    ratings = {(*SCORE[[0, 1, 2], film],): SCORE[3, film] for film in np.flatnonzero(SCORE[3])}
+    assert [y > 0 for y in tasks.y] == [ratings[*map(int, x)] >= 4 for x in tasks.X]

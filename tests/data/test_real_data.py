@@ -1,0 +1,36 @@
+"""The real files parse to the same examples, labels and tasks as ever."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from data_sets import real
+
+from omtl.experiment.config import load_option, options
+from omtl.experiment.loading import module_of
+from omtl.util.paths import ROOT
+
+with (ROOT / "tests/golden/data_sets.csv").open(encoding="utf-8", newline="") as table:
+    KNOWN = {row["data_set"]: row for row in csv.DictReader(table)}
+"""The examples of each config in ``conf/dataset/`` that has files."""
+
+
+def test_every_data_set_with_files_is_known() -> None:
+    assert set(KNOWN) == {
+        name for name in options("dataset") if module_of(load_option("dataset", name)).FILES
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KNOWN)
+def test_real_data(real_home: Path | None, name: str) -> None:
+    dataset = load_option("dataset", name)
+    if dataset.get("module", name) == "eachmovie":
+        pytest.importorskip("rdata")
+    found = real(dataset.get("module", name), real_home, **dataset["options"])
+    shape = {"tasks": len(found.names), "examples": found.X.shape[0], "features": found.X.shape[1]}
+    known = KNOWN[name]
+    assert shape == {what: int(known[what]) for what in shape}
+    assert found.sha256 == known["sha256"]

@@ -1,0 +1,161 @@
+"""Data sets that are drawn: their tasks are what their descriptions say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import data_fetchers
+from data_fetchers.synthetic import DATA_SETS, opposed_weights, random_walk_weights
+from omtl.data.streams import Tasks
+from omtl.util.errors import UserError
+
+
+def drawn(name: str, seed: int = 0, **options: Any) -> Tasks:
+    """Return a draw of a data set."""
+    return data_fetchers.load(name, rng=np.random.default_rng(seed), **options)
+
+
+def changing(**options: Any) -> Tasks:
+    """Return a small draw of tasks that change."""
+    return drawn("changing_walk", **{"n_tasks": 4, "n_examples": 40, "n_features": 5} | options)
+
+
+def lifelong(**options: Any) -> Tasks:
+    """Return a draw of tasks of two kinds."""
+    return drawn("lifelong_gaussians", **options)
+
+
+@pytest.mark.parametrize("name", DATA_SETS)
+def test_draws_are_of_the_generator(name: str) -> None:
+    """The same generator gives the same data; another, other data."""
+    one, again, other = (drawn(name, seed, n_examples=7) for seed in (0, 0, 1))
+    assert one.sha256 == again.sha256 != other.sha256
+    assert np.bincount(one.task).tolist() == [7] * len(one.names)
+
+
+def test_weights_of_a_walk_are_those_of_its_labels() -> None:
+    weights = random_walk_weights(np.random.default_rng(0), 9, 100, 0.1, "variance")
+    tasks = drawn("random_walk", n_examples=50)
+    y = np.sign(np.einsum("ij,ij->i", np.asarray(tasks.X), weights[tasks.task]))
+    np.testing.assert_array_equal(tasks.y, y)
+    steps = np.diff(random_walk_weights(np.random.default_rng(0), 9, 5000, 0.1, "std"), axis=0)
+    np.testing.assert_allclose(steps.std(axis=1), 0.1, rtol=0.05)
+
+
+def test_wrong_labels_of_an_outlier_walk() -> None:
+    """The draw is the same but for the labels."""
+    right, wrong = (drawn("outlier_walk", flipped=share) for share in (0.0, 0.1))
+    np.testing.assert_array_equal(right.X, wrong.X)
+    assert abs(np.mean(right.y != wrong.y) - 0.1) < 0.015  # five standard deviations
+
+
+def test_tasks_are_opposed() -> None:
+    """w1 = −w2, w3 has no correlation with them, and labels follow."""
+    w = opposed_weights(np.random.default_rng(3), 10)
+    np.testing.assert_array_equal(w[0], -w[1])
+    assert abs(np.corrcoef(w)[0, 2]) < 1e-12
+    tasks = drawn("opposed_tasks", 3)
+    assert np.bincount(tasks.task).tolist() == [100] * 3
+    y = np.sign(np.einsum("ij,ij->i", np.asarray(tasks.X), w[tasks.task]))
+    np.testing.assert_array_equal(tasks.y, y)
+
+
+def test_biased_tasks_have_as_much_noise_as_signal() -> None:
+    tasks = drawn("biased_tasks", 3, n_tasks=200, n_examples=40)
+    np.testing.assert_allclose(np.linalg.norm(tasks.X, axis=1), 1.0)
+    fits = []
+    for k in range(200):
+        X, y = tasks.X[tasks.task == k], tasks.y[tasks.task == k]
+        fits.append(np.linalg.lstsq(X, y)[0])
+        assert 1.2 < y.var() / (X @ fits[-1]).var() < 4.0
+    assert np.mean(fits) == pytest.approx(4.0, abs=0.5)
+
+
+def test_labels_are_those_of_the_weights_where_nothing_changes() -> None:
+    """One weight vector tells all labels of a task, and none does where it changes sides."""
+    for swap_at, separable in ((1.0, True), (0.5, False)):
+        tasks = changing(swap_at=swap_at)
+        own = tasks.task == 1
+        X, y = np.asarray(tasks.X)[own] * tasks.y[own, None], tasks.y[own]
+        w = np.zeros(5)
+        for _ in range(2000):
+            wrong = X @ w <= 0.0
+            w += X[wrong].sum(axis=0) / len(y)
+        assert bool(np.all(X @ w > 0.0)) is separable
+
+
+def test_runs_of_labels() -> None:
+    """Neighbouring tasks are in opposite phase."""
+    y = changing(run=10).y.reshape(4, 4, 10)
+    assert y[0].tolist() == [[1.0] * 10, [-1.0] * 10] * 2
+    assert np.array_equal(y[1], -y[0])
+
+
+def test_drift_moves_the_weights() -> None:
+    """With the same random numbers otherwise, some labels differ, and later more than early."""
+    differ = (changing(drift=0.3).y != changing().y).reshape(4, 40)
+    assert differ[:, 20:].sum() > differ[:, :20].sum()
+
+
+def test_syn1_is_two_kinds_in_two_places() -> None:
+    """25 tasks of 100 examples of each kind, about [10, 10] and [20, 5], of covariance I."""
+    tasks = lifelong()
+    assert tasks.X.shape == (5_000, 2)
+    assert np.bincount(tasks.task).tolist() == [100] * 50
+    for rows, place in ((tasks.task < 25, (10.0, 10.0)), (tasks.task >= 25, (20.0, 5.0))):
+        X = np.asarray(tasks.X)[rows]
+        np.testing.assert_allclose(X.mean(axis=0), place, atol=5.0 / np.sqrt(2_500))
+        np.testing.assert_allclose(np.cov(X.T), np.eye(2), atol=0.15)
+
+
+def test_syn1_boundaries() -> None:
+    """Without spread, labels are sign(−x₁ + x₂) and sign(−x₁/4 + x₂)."""
+    tasks = lifelong(spread=0.0)
+    X, kind = np.asarray(tasks.X), tasks.task >= 25
+    wanted = np.where(kind, X[:, 1] - 0.25 * X[:, 0], X[:, 1] - X[:, 0]) > 0.0
+    np.testing.assert_array_equal(tasks.y > 0.0, wanted)
+    for k in (0, 49):
+        assert 20 < np.sum(tasks.y[tasks.task == k] > 0.0) < 80
+
+
+def test_syn2_is_one_place_with_opposite_labels() -> None:
+    """All about [10, 10]; the second kind's labels are the opposite of the first boundary's."""
+    tasks = lifelong(kinds="opposite", spread=0.0)
+    X = np.asarray(tasks.X)
+    np.testing.assert_allclose(X.mean(axis=0), 10.0, atol=0.1)
+    side = np.where(tasks.task < 25, 1.0, -1.0)
+    np.testing.assert_array_equal(tasks.y, side * np.where(X[:, 1] > X[:, 0], 1.0, -1.0))
+
+
+@pytest.mark.parametrize(("spread_is", "std"), [("variance", 1e-3**0.5), ("std", 1e-3)])
+def test_each_task_has_its_own_boundary(spread_is: str, std: float) -> None:
+    """ε_T is one number for both components: labels are of a_T = a + ε_T (1, 1)."""
+    tasks = lifelong(spread_is=spread_is, n_tasks=400)
+    rng = np.random.default_rng(0)
+    epsilon = std * rng.standard_normal(400)
+    for k in range(400):
+        X, y = np.asarray(tasks.X)[tasks.task == k], tasks.y[tasks.task == k]
+        a = np.array([-1.0, 1.0] if k < 200 else [-0.25, 1.0]) + epsilon[k]
+        np.testing.assert_array_equal(y, np.where(X @ a > 0.0, 1.0, -1.0))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("lifelong_gaussians", {"kinds": "other"}, "'other' is not among shifted, opposite"),
+        ("lifelong_gaussians", {"spread_is": "sd"}, "'sd' is not among variance, std"),
+        ("random_walk", {"increment_is": "sd"}, "'sd' is not among variance, std"),
+        ("outlier_walk", {"outlier_is": "sd"}, "'sd' is not among variance, std"),
+        ("outlier_walk", {"flipped": 0.6}, "flipped=0.6 must be between 0 and 0.5"),
+        ("changing_walk", {"drift": -1.0}, "must be"),
+        ("changing_walk", {"run": 0}, "must be"),
+        ("changing_walk", {"swap_at": 0.0}, "must be"),
+        ("changing_walk", {"fewest": 2.0}, "must be"),
+    ],
+)
+def test_a_wrong_option_is_named(name: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=f"{name}: .*{message}"):
+        drawn(name, **options)
