@@ -52,9 +52,7 @@ KINDS = {
     "mistake_bound": Kind("omtrsl_bounds", needs="ridges scales", by_line=True),
     "parameter_effect": Kind("metric_lines", needs="parameter", by_line=True),
     "precision_at_k": Kind("rankings", shows="precision average_precision"),
-    "query_ratio": Kind(
-        "rankings", needs="rank ratios", shows="queries precision average_precision"
-    ),
+    "query_ratio": Kind("rankings", "rank ratios", shows="precision average_precision"),
     "regret_bound": Kind("dom_bounds", needs="ridges", by_line=True),
     "relationship": Kind("relations", needs="groups", by_line=True),
     "rom_regret": Kind("rom_bounds", needs="horizons", by_line=True),

@@ -10,7 +10,7 @@ import numpy as np
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.unit import Unit, setting_of
 from omtl.figures.panels.axes import Axes, Played, Reference
-from omtl.figures.panels.bounds import beside_bounds, largest_norm, solved
+from omtl.figures.panels.bounds import beside_bounds, largest_norm, lines_of, solved
 from omtl.theory import aklo
 from omtl.util.errors import UserError
 
@@ -78,9 +78,14 @@ def task_bound(one: Played, panel: Panel) -> Axes:
         notes.append(summary(lams[p], radii[p], faced[-1]))
     if known and not points[0]["sample"]:
         notes.append(corollary_of(Faced(*map(np.concatenate, zip(*faced, strict=True)))))
-    reference = Reference(aklo.rate(n, known=known), "R = ∞")
-    labels = ("λ", "errors on a task")
-    return beside_bounds(one, lams, found, labels, references=(reference,), notes=tuple(notes))
+    return beside_bounds(
+        one,
+        lines_of(lams, found),
+        x_label="λ",
+        y_label="errors on a task",
+        references=(Reference(aklo.rate(n, known=known), "R = ∞"),),
+        notes=tuple(notes),
+    )
 
 
 def summary(lam: float, radius: float, tasks: Faced) -> str:

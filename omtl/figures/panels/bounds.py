@@ -14,7 +14,7 @@ import numpy as np
 
 from omtl.experiment.loading import is_synthetic, load_prepared, module_of
 from omtl.experiment.unit import Result, Unit, setting_of
-from omtl.figures.panels.axes import Axes, Played, line_of
+from omtl.figures.panels.axes import Axes, Line, Played, line_of
 from omtl.theory import comparators
 from omtl.util.errors import UserError
 from omtl.util.seeds import generator
@@ -28,31 +28,22 @@ Bounds = dict[str, Callable[[np.ndarray], np.ndarray]]
 Solution = TypeVar("Solution")
 
 
-def beside_bounds(
-    one: Played,
-    x: Any,
-    found: Curves,
-    labels: tuple[str, str],
-    *,
-    n_measured: int = 1,
-    params: str = "",
-    **more: Any,
-) -> Axes:
-    """Return axes of what was measured, the first curves, beside bounds where these are finite.
-
-    `labels` are those of x and y; `more` is what else `Axes` takes.
-    """
+def lines_of(x: Any, found: Curves, params: str = "", n_measured: int = 1) -> tuple[Line, ...]:
+    """Return lines of what was measured, the first curves, and of bounds where these are finite."""
     lines = []
     for i, (label, curves) in enumerate(found.items()):
         bounded = np.isfinite(curves).all(axis=0)
         if bounded.any():
-            is_theory = i >= n_measured
-            values = curves[:, bounded]
-            at = np.asarray(x)[bounded]
-            lines.append(line_of(label, at, values, params=(params,), is_theory=is_theory))
+            more: dict[str, Any] = {"params": (params,), "is_theory": i >= n_measured}
+            lines.append(line_of(label, np.asarray(x)[bounded], curves[:, bounded], **more))
+    return tuple(lines)
+
+
+def beside_bounds(one: Played, lines: tuple[Line, ...], **more: Any) -> Axes:
+    """Return the axes of a line of a panel of bounds; `more` is what else `Axes` takes."""
     described = one.line.description
     said = {"title": described.title or one.line.label, "warning": described.warning}
-    return Axes(*labels, tuple(lines), x_scale="log", y_scale="log", **said | more)
+    return Axes(lines=lines, x_scale="log", y_scale="log", **said | more)
 
 
 def check_known(one: Played, *names: str) -> None:
@@ -126,10 +117,9 @@ def regret_beside(
     found, rounds = curves_of(one, curves), setting_of(one.units[0]).stream.checkpoint
     return beside_bounds(
         one,
-        rounds,
-        found,
-        ("rounds T", "regret (hinge loss)"),
-        params=one.most_chosen,
+        lines_of(rounds, found, one.most_chosen),
+        x_label="rounds T",
+        y_label="regret (hinge loss)",
         warning=warning,
         notes=(*notes, *times_above("regret is", found)),
     )

@@ -16,6 +16,7 @@ from omtl.figures.panels.bounds import (
     check_known,
     curves_of,
     largest_norm,
+    lines_of,
     times_above,
 )
 from omtl.protocols.similarity import as_seen, parts_of
@@ -46,10 +47,9 @@ def mistake_bound(one: Played, panel: Panel) -> Axes:
     found = curves_of(one, curves)
     return beside_bounds(
         one,
-        seen,
-        found,
-        ("triplets", "mistakes"),
-        params=one.most_chosen,
+        lines_of(seen, found, one.most_chosen),
+        x_label="triplets",
+        y_label="mistakes",
         notes=times_above("mistakes are", found),
     )
 

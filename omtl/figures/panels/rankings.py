@@ -11,6 +11,7 @@ import numpy as np
 
 from omtl.experiment.unit import Result
 from omtl.figures.panels.axes import Axes, Line, PlannedPanel, Played, line_of
+from omtl.util.errors import UserError
 
 MEASURES = {"AP@k": "precision", "mAP@k": "average_precision"}
 """The arrays behind each measure."""
@@ -41,12 +42,19 @@ def query_ratio(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     labels to most: in each repeat straight from one to the next, so that repeats can be compared at
     the same ratio. Ratios that a repeat does not reach are left out. Other methods see all labels,
     and are level lines.
+
+    Raises
+    ------
+    UserError
+        If a line varies in its queries, and its learner reports none.
     """
     rank = panel.description.rank
     ratios = np.array(panel.description.ratios, dtype=np.float64)
 
     def line(one: Played, name: str) -> Line:
         if one.line.description.varies == "queries":
+            if "queries" not in one.results[0].arrays:
+                raise UserError(f"query_ratio: {one.line.label} reports no queries; set no varies")
             values = np.array(
                 [through(r, r.arrays[name][:, rank - 1], ratios) for r in one.results]
             )

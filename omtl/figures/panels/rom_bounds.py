@@ -10,7 +10,7 @@ from omtl.data.streams import Tasks
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.unit import Result, Unit, setting_of
 from omtl.figures.panels.axes import Axes, Played
-from omtl.figures.panels.bounds import Curves, beside_bounds, curves_of, solved
+from omtl.figures.panels.bounds import Curves, beside_bounds, curves_of, lines_of, solved
 from omtl.theory import rom
 from omtl.theory.rom_comparator import Best, Regulariser, best_fixed
 from omtl.util.errors import UserError
@@ -128,8 +128,13 @@ def rom_regret(one: Played, panel: Panel) -> Axes:
         f"largest duality gap of a comparator, relative: {max(gaps):.1g}",
         *above(found),
     ]
-    labels = ("rounds T", "regret (loss and regulariser)")
-    return beside_bounds(one, checkpoint[horizons], found, labels, n_measured=2, notes=tuple(notes))
+    return beside_bounds(
+        one,
+        lines_of(checkpoint[horizons], found, n_measured=2),
+        x_label="rounds T",
+        y_label="regret (loss and regulariser)",
+        notes=tuple(notes),
+    )
 
 
 def fixed_by(one: Played) -> tuple[str, Regulariser]:
