@@ -48,21 +48,21 @@ def test_measured_objective_is_that_of_a_plain_transcription(name: str) -> None:
                 examples = examples_of(this.tasks)
                 got = objective.measure(learner, examples, this.stream, this.shape, compiled)
                 for values, sums in (
-                    (got.checkpoint_loss, expected.losses),
-                    (got.checkpoint_penalty, expected.penalties),
-                    (got.checkpoint_shared, expected.shared),
-                    (got.checkpoint_own, expected.own),
-                    (got.largest_gradient, np.maximum.accumulate(shared + 2.0 * own)),
-                    (got.largest_weighted, np.maximum.accumulate(shared / m + 2.0 * own)),
+                    (got["checkpoint_loss"], expected.losses),
+                    (got["checkpoint_penalty"], expected.penalties),
+                    (got["checkpoint_shared"], expected.shared),
+                    (got["checkpoint_own"], expected.own),
+                    (got["largest_gradient"], np.maximum.accumulate(shared + 2.0 * own)),
+                    (got["largest_weighted"], np.maximum.accumulate(shared / m + 2.0 * own)),
                 ):
                     np.testing.assert_allclose(values, sums[at], rtol=1e-7, atol=1e-7)
                 if isinstance(learner, ROMRDA):
                     np.testing.assert_allclose(
-                        got.checkpoint_proximity, expected.proximities[at], rtol=1e-7, atol=1e-9
+                        got["checkpoint_proximity"], expected.proximities[at], rtol=1e-7, atol=1e-9
                     )
                 trace, _ = play(learner, examples, this.stream, this.shape)
-                np.testing.assert_array_equal(got.mistakes, trace.mistakes)
-                np.testing.assert_array_equal(got.checkpoint_mistakes, trace.checkpoint_mistakes)
+                np.testing.assert_array_equal(got["mistakes"], trace.mistakes)
+                np.testing.assert_array_equal(got["checkpoint_mistakes"], trace.checkpoint_mistakes)
 
     agree()
 
