@@ -156,7 +156,7 @@ def test_weights_in_hindsight_are_of_the_stream_that_was_played() -> None:
     for run_out in ("sit_out", "again"):
         unit = experiment.unit(0, 0)
         unit = replace(unit, protocol={**unit.protocol, "run_out": run_out})
-        found.append(rom_bounds.best_of(unit, 12, Regulariser(1.0, 1.0, 1.0)).objective)
+        found.append(rom_bounds.best_so_far(unit, 12, Regulariser(1.0, 1.0, 1.0)).objective)
     assert found[1] > 1.01 * found[0]
 
 
