@@ -169,7 +169,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """A panel of a figure; its `kind`, one of `omtl.figures.panels.KINDS`, reads the other keys.
+    """A panel of a figure; its `kind`, of `omtl.figures.panels.PANEL_KINDS`, reads the others.
 
     With several `protocols` it has each line once under each. With `across`, the label of x, it has
     each line once for each column of the published table; x is the number that the column's name

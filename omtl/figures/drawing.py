@@ -12,7 +12,7 @@ import numpy as np
 from omtl.experiment.descriptions import PanelGrid
 from omtl.figures.colours import colours_of
 from omtl.figures.numbers import Shown
-from omtl.figures.panels.axes import Axes, HeatMap, Line, Reference
+from omtl.figures.panels.axes import Axes, Curve, HeatMap, Reference
 from omtl.figures.pictures import SMALL
 
 if TYPE_CHECKING:
@@ -217,7 +217,9 @@ def draw_heat_map(part: HeatMap, on: Drawn) -> None:
     bar.ax.tick_params(labelsize=SMALL)
 
 
-def draw_reference(reference: Reference, on: Drawn, line: Line, *, alone: bool, last: bool) -> None:
+def draw_reference(
+    reference: Reference, on: Drawn, line: Curve, *, alone: bool, last: bool
+) -> None:
     """Draw a vertical line with its label beside it, where the axes' own line is not."""
     to_axes = on.transData + on.transAxes.inverted()
     height = float(np.interp(reference.x, line.x, line.mean))

@@ -63,12 +63,12 @@ def shorter(svg: str) -> str:
     Positions are rounded to a tenth of a point, there is one font, and names of groups, indentation
     and metadata are left out.
     """
-    svg = PATHS.sub(lambda path: f' d="{one_line(path[1].split())}"', METADATA.sub("", svg))
+    svg = PATHS.sub(lambda path: f' d="{short_path(path[1].split())}"', METADATA.sub("", svg))
     svg = PLACES.sub(lambda place: ZERO.sub("", FINER.sub(r"\1", place[0])), svg)
     return INDENT.sub("\n", NAMED.sub("<g", FONTS.sub(r"\1, sans-serif", svg)))
 
 
-def one_line(words: Sequence[str]) -> str:
+def short_path(words: Sequence[str]) -> str:
     """Return the commands of a path; a line after a line or a move needs no letter."""
     shortened, command = [], ""
     for word in words:

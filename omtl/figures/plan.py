@@ -12,7 +12,7 @@ from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.relevant_answers import for_dataset
 from omtl.experiment.schema import check_names
 from omtl.experiment.unit import Unit
-from omtl.figures.panels import KINDS, check_kind
+from omtl.figures.panels import PANEL_KINDS, check_kind
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel
 from omtl.tables.plan import describe, published
 
@@ -80,7 +80,7 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
             for number in numbers
             if number["dataset"] == panel.published
             and number["task"] == "all"
-            and number["metric"] == (panel.metric or KINDS[panel.kind].marked)
+            and number["metric"] == (panel.metric or PANEL_KINDS[panel.kind].marked)
         }
         at = {(n["algorithm"], n["dataset"]): float(n["mean"]) for n in numbers if panel.across}
         panels.append(PlannedPanel(panel, lines, finals, at))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,14 +21,14 @@ class Metric:
     name : str
     unit : str
         Unit of the number, as printed.
-    lower_is_better : bool
-    worst : float
-        The value for a learner that diverged.
     of : callable
         ``of(arrays, point, task)`` returns the number for one repeat; `task` is a task's index, or
         None for all tasks.
     needs : tuple of str
         The arrays that it needs.
+    worst : float
+        The value for a learner that diverged.
+    lower_is_better : bool
     timing : bool
         Whether it is a time, which is not comparable across machines.
     ranked : bool
@@ -36,10 +37,10 @@ class Metric:
 
     name: str
     unit: str
-    lower_is_better: bool
-    worst: float
     of: Callable[[Arrays, int, int | None], float]
     needs: tuple[str, ...]
+    worst: float = np.inf
+    lower_is_better: bool = True
     timing: bool = False
     ranked: bool = True
 
@@ -111,48 +112,30 @@ def seconds(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG
 
 COUNTS = ("mistakes", "examples")
 TESTED = ("right", "tested")
-REAL = {
-    "absolute_error": share("absolute", "examples"),
-    "square_error": share("square", "examples"),
-}
+REAL = ("absolute", "examples"), ("square", "examples")
 
 error = share(*COUNTS, times=100.0)
 """The cumulative error rate: mistakes per hundred predictions."""
 
+HIGHER: dict[str, Any] = {"worst": 0.0, "lower_is_better": False}
+
 METRICS = {
     metric.name: metric
     for metric in (
-        Metric("error", "%", lower_is_better=True, worst=100.0, of=error, needs=COUNTS),
-        Metric("ace", "%", lower_is_better=True, worst=100.0, of=ace, needs=COUNTS),
-        Metric("auc", "", lower_is_better=False, worst=0.0, of=auc, needs=("auc",)),
-        Metric("accuracy", "%", False, worst=0.0, of=share(*TESTED, times=100.0), needs=TESTED),
-        Metric("right", "", False, worst=0.0, of=share(*TESTED), needs=TESTED),
-        Metric("wrong", "", lower_is_better=True, worst=1.0, of=share(*COUNTS), needs=COUNTS),
-        *(
-            Metric(name, "", lower_is_better=True, worst=np.inf, of=of, needs=(array, "examples"))
-            for (name, of), array in zip(REAL.items(), ("absolute", "square"), strict=True)
-        ),
-        Metric("test_absolute_error", "", True, np.inf, test_absolute, needs=("test_absolute",)),
-        Metric("correlation", "", False, 0.0, correlation, needs=("correlation",), ranked=False),
-        *(
-            Metric(name, unit, lower_is_better=True, worst=np.inf, of=total(array), needs=(array,))
-            for name, unit, array in (
-                ("nsv", "examples", "updates"),  # support vectors: they changed the weights
-                ("mistakes", "examples", "mistakes"),
-                ("queries", "labels", "queries"),
-            )
-        ),
-        *(
-            Metric(
-                name,
-                "s",
-                lower_is_better=True,
-                worst=np.inf,
-                of=seconds,
-                needs=("seconds",),
-                timing=True,
-            )
-            for name in ("seconds", "time")
-        ),
+        Metric("error", "%", error, COUNTS, worst=100.0),
+        Metric("ace", "%", ace, COUNTS, worst=100.0),
+        Metric("auc", "", auc, ("auc",), **HIGHER),
+        Metric("accuracy", "%", share(*TESTED, times=100.0), TESTED, **HIGHER),
+        Metric("right", "", share(*TESTED), TESTED, **HIGHER),
+        Metric("wrong", "", share(*COUNTS), COUNTS, worst=1.0),
+        Metric("absolute_error", "", share(*REAL[0]), REAL[0]),
+        Metric("square_error", "", share(*REAL[1]), REAL[1]),
+        Metric("test_absolute_error", "", test_absolute, ("test_absolute",)),
+        Metric("correlation", "", correlation, ("correlation",), ranked=False, **HIGHER),
+        Metric("nsv", "examples", total("updates"), ("updates",)),  # those that changed the weights
+        Metric("mistakes", "examples", total("mistakes"), ("mistakes",)),
+        Metric("queries", "labels", total("queries"), ("queries",)),
+        Metric("seconds", "s", seconds, ("seconds",), timing=True),
+        Metric("time", "s", seconds, ("seconds",), timing=True),
     )
 }

@@ -15,10 +15,10 @@ import numpy as np
 from numba import njit
 
 from omtl.metric_learning.models import Model, Parts, Stack
-from omtl.metric_learning.psd_projection import nearest_in_cone
 from omtl.metric_learning.quadratic_forms import (
     DENSE,
     Edges,
+    nearest_in_cone,
     some_distances,
     squares,
     symmetric_product,

@@ -17,7 +17,7 @@ from omtl.data.streams import Stream
 from omtl.kernel.loop import run
 from omtl.kernel.rules import Event, Play, Shape
 from omtl.learners.lifelong import AKLO, alpha
-from omtl.protocols.setting import Setting
+from omtl.protocols.setting import Setting, by_learner
 from omtl.util.errors import UserError
 
 NEEDS = ("score", "update")
@@ -83,20 +83,6 @@ class Accumulated(NamedTuple):
         return so_far
 
 
-def new_accumulated(shape: Shape) -> Accumulated:
-    """Return the initial record, before the first example."""
-    n = shape.n_tasks
-    return Accumulated(
-        mistakes=np.zeros(n, dtype=np.int64),
-        longest=np.zeros(n),
-        shares=np.zeros((n, max(shape.n_examples))),
-        errors=np.zeros((n, n)),
-        weighed_errors=np.zeros((n, n)),
-        n_past=np.zeros(n, dtype=np.int64),
-        diverged=np.zeros(1, dtype=np.int64),
-    )
-
-
 def measure(
     learner: Any, examples: Examples, stream: Stream, shape: Shape, compiled: bool = True
 ) -> Accumulated:
@@ -119,7 +105,16 @@ def measure(
         raise UserError(
             f"protocol accumulation: {type(learner).__name__} has no knowledge base; choose AKLO"
         )
-    found = new_accumulated(shape)
+    n = shape.n_tasks
+    found = Accumulated(
+        mistakes=np.zeros(n, dtype=np.int64),
+        longest=np.zeros(n),
+        shares=np.zeros((n, max(shape.n_examples))),
+        errors=np.zeros((n, n)),
+        weighed_errors=np.zeros((n, n)),
+        n_past=np.zeros(n, dtype=np.int64),
+        diverged=np.zeros(1, dtype=np.int64),
+    )
     run(learner, learner.new_state(shape), examples, stream, found, compiled)
     return found
 
@@ -147,8 +142,8 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
             "which are dropped; it needs a data set without, as norms of the weights miss them"
         )
     examples, stream, shape = setting.played()
-    found = [measure(learner, examples, stream, shape) for learner in learners]
-    arrays = {name: np.stack([getattr(one, name) for one in found]) for name in Accumulated._fields}
+    records = [measure(learner, examples, stream, shape)._asdict() for learner in learners]
+    arrays = by_learner(records)
     arrays["diverged"] = arrays["diverged"][:, 0]
     arrays["examples"] = np.array(shape.n_examples)
     _, first = np.unique(examples.task[stream.example], return_index=True)

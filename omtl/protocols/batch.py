@@ -10,7 +10,7 @@ import numpy as np
 from omtl.data.preparation import with_unit_rows
 from omtl.data.streams import Tasks
 from omtl.learners.batch import Fit
-from omtl.protocols.setting import Setting
+from omtl.protocols.setting import Setting, by_learner
 from omtl.protocols.splits import areas, split_and_folds
 from omtl.util.errors import UserError
 
@@ -56,7 +56,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     pairs = split_and_folds(tasks, protocol, setting.rng)
     shorten = with_unit_rows if protocol["unit_rows_to_learn"] else lambda part: part
     parts = [(shorten(tasks.taken(learnt)), tasks.taken(held_out)) for learnt, held_out in pairs]
-    area, eta, validation, diverged = [], [], [], []
+    records = []
     for learner in learners:
         if not hasattr(learner, "fit"):
             raise UserError(
@@ -68,15 +68,9 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
             for number, (learnt, _) in enumerate(parts)
         ]
         found = [areas_of(fit, held_out) for fit, (_, held_out) in zip(fits, parts, strict=True)]
-        area.append(found[0])
-        eta.append(fits[0].eta)
+        wild = sum(int(np.sum(~np.isfinite(fit.weights))) for fit in fits)
+        records.append({"auc": found[0], "found_eta": fits[0].eta, "diverged": wild})
         if protocol["folds"]:
-            validation.append(mean_area(found[1:]))
-        diverged.append(sum(int(np.sum(~np.isfinite(fit.weights))) for fit in fits))
-    arrays = {
-        "auc": np.stack(area),
-        "found_eta": np.stack(eta),
-        "diverged": np.array(diverged),
-        "examples": np.bincount(tasks.task[pairs[0][0]], minlength=len(tasks.names)),
-    }
-    return arrays | ({"validation": np.array(validation)} if validation else {})
+            records[-1]["validation"] = mean_area(found[1:])
+    counts = np.bincount(tasks.task[pairs[0][0]], minlength=len(tasks.names))
+    return by_learner(records) | {"examples": counts}

@@ -10,7 +10,7 @@ import numpy as np
 
 from omtl.kernel.play import ZERO_SCORES, play
 from omtl.kernel.points import play_points
-from omtl.protocols.setting import Setting
+from omtl.protocols.setting import Setting, by_learner
 from omtl.util.errors import check_known
 
 NEEDS = ("score", "update")
@@ -39,18 +39,22 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     learners = list(learners)
     zero = zero_score(setting)
     played = play_points(learners, examples, stream, shape, zero)
-    traces, found = zip(*played, strict=True)
     by_task = setting.protocol.get("by_task", False)
     kept = (*BY_POINT, "checkpoint_by_task") if by_task else BY_POINT
-    arrays = {name: np.stack([getattr(trace, name) for trace in traces]) for name in kept}
-    arrays["diverged"] = np.array([trace.diverged[0] for trace in traces])
+    arrays = by_learner(
+        [
+            {name: getattr(trace, name) for name in kept}
+            | {f"found_{name}": value for name, value in found.items()}
+            | {"diverged": trace.diverged[0]}
+            for trace, found in played
+        ]
+    )
     arrays["examples"] = np.array(shape.n_examples)
     arrays["seen"] = stream.start[stream.checkpoint]
     if by_task:
         parts = np.split(examples.task[stream.example], arrays["seen"][:-1])
         counts = [np.bincount(part, minlength=shape.n_tasks) for part in parts]
         arrays["seen_by_task"] = np.cumsum(counts, axis=0)
-    arrays |= {f"found_{name}": np.stack([one[name] for one in found]) for name in found[0]}
     if timed:
         seconds = [_fastest(timed, learner, examples, stream, shape) for learner in learners]
         arrays["seconds"] = np.array(seconds)

@@ -15,9 +15,9 @@ from omtl.data.examples import Examples
 from omtl.data.preparation import PreparedData, in_order, scaled
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.inlining import loop
-from omtl.kernel.play import Trace, play
-from omtl.kernel.rules import Event, Shape, findings, is_compiled, score
-from omtl.protocols.setting import Setting
+from omtl.kernel.play import play
+from omtl.kernel.rules import Event, Shape, is_compiled, score
+from omtl.protocols.setting import Setting, by_learner, found_in
 from omtl.protocols.splits import areas, split_and_folds
 from omtl.util.errors import check_known
 
@@ -199,37 +199,27 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     protocol = setting.protocol
     parts = parts_of(setting)
     tests, validates = MEASURES[protocol["test_by"]], MEASURES[protocol["validate_by"]]
-    traces: list[Trace] = []
-    area, validation, diverged, seconds, found = [], [], [], [], []
+    whole, *rest = parts
+    records: list[dict[str, Any]] = []
     for learner in learners:
-        whole, *rest = parts
-        if protocol["timed"] and not traces:
+        if protocol["timed"] and not records:
             play(learner, whole.examples, whole.stream, whole.shape)  # no measured play compiles
         started = time.thread_time()
         trace, state = play(learner, whole.examples, whole.stream, whole.shape)
-        seconds.append(time.thread_time() - started)
+        seconds = time.thread_time() - started
         scores, wild = scores_of(learner, state, whole)
-        learnt = findings(learner, state)
-        traces.append(trace._replace(updates=learnt.pop("updates", trace.updates)))
-        found.append(learnt)
-        area.append(tests(scores, whole))
+        found = found_in(learner, state)
+        record: dict[str, Any] = {"auc": tests(scores, whole), "mistakes": trace.mistakes}
+        record["updates"] = found.pop("found_updates", trace.updates)
         validated = []
         for part in rest:
             other, its_state = play(learner, part.examples, part.stream, part.shape)
             scores, its_wild = scores_of(learner, its_state, part)
             validated.append(np.nanmean(validates(scores, part)))
             wild += its_wild + int(other.diverged[0])
-        validation.append(np.mean(validated) if validated else np.nan)
-        diverged.append(wild + int(trace.diverged[0]))
-    arrays = {
-        "auc": np.stack(area),
-        "mistakes": np.stack([trace.mistakes for trace in traces]),
-        "updates": np.stack([trace.updates for trace in traces]),
-        "diverged": np.array(diverged),
-        "examples": np.array(parts[0].shape.n_examples),
-    }
-    if protocol["folds"]:
-        arrays["validation"] = np.array(validation)
-    if protocol["timed"]:
-        arrays["seconds"] = np.array(seconds)
-    return arrays | {f"found_{name}": np.stack([one[name] for one in found]) for name in found[0]}
+        if validated:
+            record["validation"] = np.mean(validated)
+        if protocol["timed"]:
+            record["seconds"] = seconds
+        records.append(record | found | {"diverged": wild + int(trace.diverged[0])})
+    return by_learner(records) | {"examples": np.array(whole.shape.n_examples)}

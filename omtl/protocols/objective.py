@@ -19,47 +19,22 @@ from omtl.data.streams import Stream
 from omtl.kernel.loop import run
 from omtl.kernel.products import axpy, sum_of_squares
 from omtl.kernel.rules import Event, Play, penalty, proximity
-from omtl.protocols.setting import Setting
+from omtl.protocols.setting import Setting, by_learner
 from omtl.util.errors import UserError
 
+BY_CHECKPOINT = (
+    *("checkpoint_mistakes", "checkpoint_loss", "checkpoint_penalty", "checkpoint_proximity"),
+    *("checkpoint_shared", "checkpoint_own", "largest_gradient", "largest_weighted"),
+)
+"""What is recorded at each checkpoint.
 
-class Objective(NamedTuple):
-    """The record of one play; all but the first and last fields are values up to checkpoints.
-
-    Parameters
-    ----------
-    mistakes : ndarray of shape (n_tasks,), int64
-        Wrong predictions, by task.
-    checkpoint_mistakes : ndarray of shape (n_checkpoints,), int64
-        Wrong predictions of all tasks.
-    checkpoint_loss : ndarray of shape (n_checkpoints,)
-        Sum of the hinge losses.
-    checkpoint_penalty, checkpoint_proximity : ndarray of shape (n_checkpoints,)
-        Sums over the rounds of the learner's penalty and proximity at the predicting weights.
-    checkpoint_shared, checkpoint_own : ndarray of shape (n_checkpoints,)
-        Sums over the rounds of ‖Σ g^i‖² and of Σ ‖g^i‖².
-    largest_gradient, largest_weighted : ndarray of shape (n_checkpoints,)
-        Largest ‖G_t‖² of a round, and the same with the part of u divided by m.
-    diverged : ndarray of shape (1,), int64
-        Number of scores that were not finite.
-    """
-
-    mistakes: np.ndarray
-    checkpoint_mistakes: np.ndarray
-    checkpoint_loss: np.ndarray
-    checkpoint_penalty: np.ndarray
-    checkpoint_proximity: np.ndarray
-    checkpoint_shared: np.ndarray
-    checkpoint_own: np.ndarray
-    largest_gradient: np.ndarray
-    largest_weighted: np.ndarray
-    diverged: np.ndarray
-
+Wrong predictions of all tasks; the sum of the hinge losses; sums over the rounds of the learner's
+penalty and proximity at the predicting weights, of ‖Σ g^i‖² and of Σ ‖g^i‖²; the largest ‖G_t‖² of
+a round, and the same with the part of u divided by m.
+"""
 
 MISTAKES, LOSS, PENALTY, PROXIMITY, SHARED, OWN, LARGEST, WEIGHTED = range(8)
-"""Positions of the sums in `Sums`, in the order of the fields of `Objective` by checkpoint."""
-
-BY_POINT = tuple(name for name in Objective._fields if name != "diverged")
+"""Positions of these in `Sums`."""
 
 
 class Sums(NamedTuple):
@@ -138,7 +113,7 @@ class Sums(NamedTuple):
 
 def measure(
     learner: Any, examples: Examples, stream: Stream, shape: Any, compiled: bool = True
-) -> Objective:
+) -> dict[str, np.ndarray]:
     """Play a stream from a new state and return the measurements.
 
     Parameters
@@ -149,18 +124,25 @@ def measure(
         The examples, their order, and what the learner knows about them in advance.
     compiled : bool
         Whether to run in the compiled loop.
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``mistakes`` (n_tasks,), wrong predictions by task; ``diverged``, the number of scores that
+        were not finite; and what is recorded `BY_CHECKPOINT`, (n_checkpoints,).
     """
     recorder = Sums(
         mistakes=np.zeros(shape.n_tasks, dtype=np.int64),
-        by_checkpoint=np.zeros((stream.checkpoint.size, WEIGHTED + 1)),
+        by_checkpoint=np.zeros((stream.checkpoint.size, len(BY_CHECKPOINT))),
         gradient=np.zeros(shape.n_features),
-        sums=np.zeros(WEIGHTED + 1),
+        sums=np.zeros(len(BY_CHECKPOINT)),
         own=np.zeros(1),
         diverged=np.zeros(1, dtype=np.int64),
     )
     run(learner, learner.new_state(shape), examples, stream, recorder, compiled)
-    wrong, *others = recorder.by_checkpoint.T
-    return Objective._make((recorder.mistakes, wrong.astype(np.int64), *others, recorder.diverged))
+    found = dict(zip(BY_CHECKPOINT, recorder.by_checkpoint.T, strict=True))
+    found["checkpoint_mistakes"] = found["checkpoint_mistakes"].astype(np.int64)
+    return {"mistakes": recorder.mistakes, "diverged": recorder.diverged[0], **found}
 
 
 NEEDS = ("score", "update")
@@ -173,9 +155,9 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     Returns
     -------
     dict of str to ndarray
-        With P learners, K tasks and C checkpoints: ``mistakes`` (P, K), the other arrays of
-        `Objective` (P, C), ``diverged`` (P,), ``examples`` (K,), and ``seen`` (C,): the number of
-        examples up to each checkpoint.
+        With P learners, K tasks and C checkpoints: ``mistakes`` (P, K), what is recorded
+        `BY_CHECKPOINT` (P, C), ``diverged`` (P,), ``examples`` (K,), and ``seen`` (C,): the number
+        of examples up to each checkpoint.
 
     Raises
     ------
@@ -190,9 +172,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
             "dropped; it needs a data set without such features, as norms of the weights miss them"
         )
     examples, stream, shape = setting.played()
-    found = [measure(learner, examples, stream, shape) for learner in learners]
-    arrays = {name: np.stack([getattr(one, name) for one in found]) for name in BY_POINT}
-    arrays["diverged"] = np.array([one.diverged[0] for one in found])
+    arrays = by_learner([measure(learner, examples, stream, shape) for learner in learners])
     arrays["examples"] = np.array(shape.n_examples)
     arrays["seen"] = stream.start[stream.checkpoint]
     return arrays

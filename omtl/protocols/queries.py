@@ -17,10 +17,10 @@ from omtl.data.examples import Examples
 from omtl.data.rows import rows_of, square_norms
 from omtl.data.streams import first_part
 from omtl.kernel.play import play
-from omtl.kernel.rules import Shape, findings
+from omtl.kernel.rules import Shape
 from omtl.protocols.cumulative import zero_score
 from omtl.protocols.heldout import Part, part_of, scores_of
-from omtl.protocols.setting import Setting
+from omtl.protocols.setting import Setting, by_learner, found_in
 from omtl.protocols.splits import split
 from omtl.util.errors import UserError
 
@@ -93,28 +93,26 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     K, pair = shape.n_tasks, setting.protocol["pair"]
     if pair is not None and shape.sparse:
         raise UserError("protocol.pair: weights are compared on dense rows only; leave it null")
-    arrays: dict[str, list[Any]] = {
-        name: [] for name in ("mistakes", "updates", "queries", "right", "diverged")
-    }
-    more: dict[str, list[Any]] = {}
+    records = []
     for learner in learners:
         trace, state = play(learner, examples, part.stream, shape, zero=zero)
         scores, wild = scores_of(learner, state, part)
-        learnt = findings(learner, state)
+        found = found_in(learner, state)
         right = part.y * np.where(scores == 0.0, zero, scores) > 0.0
-        answers = learnt.pop("wrong", trace.mistakes)
-        arrays["mistakes"].append(answers if setting.protocol["with_peers"] else trace.mistakes)
-        arrays["updates"].append(trace.updates)
-        arrays["queries"].append(learnt.pop("asked", np.array(shape.n_examples)))
-        arrays["right"].append(np.bincount(part.task, weights=right, minlength=K))
-        arrays["diverged"].append(wild + int(trace.diverged[0]))
+        answers = found.pop("found_wrong", trace.mistakes)
+        record = {
+            "mistakes": answers if setting.protocol["with_peers"] else trace.mistakes,
+            "updates": trace.updates,
+            "queries": found.pop("found_asked", np.array(shape.n_examples)),
+            "right": np.bincount(part.task, weights=right, minlength=K),
+            "diverged": wild + int(trace.diverged[0]),
+        }
         if pair is not None:
             W = weights_of(learner, state, shape)[np.array(pair) - 1]
             constant = bool((np.ptp(W, axis=1) == 0.0).any())
-            more.setdefault("correlation", []).append(0.0 if constant else np.corrcoef(W)[0, 1])
-        for name, value in learnt.items():
-            more.setdefault(f"found_{name}", []).append(value)
-    return {name: np.stack(value) for name, value in (arrays | more).items()} | {
+            record["correlation"] = 0.0 if constant else np.corrcoef(W)[0, 1]
+        records.append(record | found)
+    return by_learner(records) | {
         "examples": np.array(shape.n_examples),
         "tested": np.bincount(part.task, minlength=K),
     }

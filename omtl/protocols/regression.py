@@ -17,7 +17,7 @@ from omtl.kernel.loop import run
 from omtl.kernel.losses import ABSOLUTE, SQUARE
 from omtl.kernel.rules import Event, Play, score
 from omtl.protocols.heldout import Part, part_of
-from omtl.protocols.setting import Setting
+from omtl.protocols.setting import Setting, by_learner
 from omtl.util.errors import UserError, check_known
 
 NEEDS = ("score", "update", "with_loss")
@@ -170,10 +170,9 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     of = np.repeat(np.arange(counts.size), tested)
     off = [np.bincount(of, np.abs(one.sums / counts[of] - y)) / tested for one in found]
     tasks_met = part.examples.task[part.stream.example]
-    return {
-        name: np.stack([getattr(one, name) for one in found])
-        for name in ("absolute", "square", "checkpoint_absolute")
-    } | {
+    kept = ("absolute", "square", "checkpoint_absolute")
+    records = [{name: getattr(one, name) for name in kept} for one in found]
+    return by_learner(records) | {
         "test_absolute": np.stack(off),
         "diverged": np.array([one.diverged[0] for one in found]),
         "order": tasks_met[np.sort(np.unique(tasks_met, return_index=True)[1])],

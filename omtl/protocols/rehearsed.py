@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -29,32 +29,13 @@ from omtl.kernel.play import Trace, new_trace
 from omtl.kernel.rules import Shape
 from omtl.learners.lifelong import AKLO, Knowledge
 from omtl.protocols import cumulative
-from omtl.protocols.setting import Setting
+from omtl.protocols.setting import Setting, by_learner
 from omtl.util.errors import UserError
 
 NEEDS = cumulative.NEEDS
 
 REFUSED = ("timed", "by_task")
 """Options of `omtl.protocols.cumulative` that have no meaning here."""
-
-
-class Rehearsed(NamedTuple):
-    """What is recorded of the plays that count, by event of the stream.
-
-    Parameters
-    ----------
-    mistakes, losses : ndarray of shape (n_events,)
-        Whether the prediction was wrong, and its hinge loss.
-    updates : ndarray of shape (n_tasks,), int64
-        Steps of the tasks' own classifiers, which are the same in both plays.
-    diverged : int
-        Number of scores that were not finite, in both plays.
-    """
-
-    mistakes: np.ndarray
-    losses: np.ndarray
-    updates: np.ndarray
-    diverged: int
 
 
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
@@ -80,19 +61,9 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     examples, stream, shape = setting.played()
     zero = cumulative.zero_score(setting)
     played = [rehearse(learner, examples, stream, shape, zero) for learner in learners]
-    task = examples.task[stream.example]
-    ends = stream.start[stream.checkpoint] - 1
-    wrong = np.stack([one.mistakes for one in played])
-    lost = np.stack([one.losses for one in played])
-    by_task = [np.bincount(task[row], minlength=shape.n_tasks) for row in wrong]
-    return {
-        "mistakes": np.stack(by_task),
-        "updates": np.stack([one.updates for one in played]),
-        "checkpoint_mistakes": np.cumsum(wrong, axis=1)[:, ends],
-        "checkpoint_loss": np.cumsum(lost, axis=1)[:, ends],
-        "diverged": np.array([one.diverged for one in played]),
+    return by_learner(played) | {
         "examples": np.array(shape.n_examples),
-        "seen": ends + 1,
+        "seen": stream.start[stream.checkpoint],
     }
 
 
@@ -115,8 +86,10 @@ def whole(source: PreparedData) -> PreparedData:
 
 def rehearse(
     learner: AKLO, examples: Examples, stream: Stream, shape: Shape, zero: float = 0.0
-) -> Rehearsed:
+) -> dict[str, np.ndarray]:
     """Play a stream twice, and return what is recorded of the plays that count.
+
+    Updates are the same in both plays, and scores that were not finite are of both.
 
     The tasks are replayed from the last to the first, each with a base of the columns up to its
     own: the next column, in which its own classifier begins anew, is then needed no more.
@@ -157,7 +130,14 @@ def rehearse(
         wrong[events] = np.diff(trace.checkpoint_mistakes, prepend=0)
         lost[events] = np.diff(trace.checkpoint_loss, prepend=0.0)
         diverged += trace.diverged[0]
-    return Rehearsed(wrong.astype(bool), lost, updates, diverged)
+    ends = stream.start[stream.checkpoint] - 1
+    return {
+        "mistakes": np.bincount(task[wrong.astype(bool)], minlength=shape.n_tasks),
+        "updates": updates,
+        "checkpoint_mistakes": np.cumsum(wrong)[ends],
+        "checkpoint_loss": np.cumsum(lost)[ends],
+        "diverged": diverged,
+    }
 
 
 def _played(

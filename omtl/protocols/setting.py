@@ -1,8 +1,11 @@
-"""The input of a protocol for one repeat: data, config, network, random generators."""
+"""The input of a protocol for one repeat: data, config, network, random generators.
+
+And what all protocols return: the arrays of what they record of each learner.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +17,7 @@ from omtl.data.networks import mixing_matrix
 from omtl.data.preparation import PreparedData, in_order
 from omtl.data.rows import SparseRows
 from omtl.data.streams import Stream, Tasks
-from omtl.kernel.rules import Shape
+from omtl.kernel.rules import Shape, findings
 from omtl.util.errors import UserError
 
 
@@ -114,3 +117,13 @@ class Setting:
             n_examples=tuple(counts.tolist()),
             seed=int(self.rng("learner").integers(2**31)),
         )
+
+
+def by_learner(records: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
+    """Return what is recorded of each learner as arrays; their first axis is the learners'."""
+    return {name: np.stack([record[name] for record in records]) for name in records[0]}
+
+
+def found_in(learner: Any, state: Any) -> dict[str, np.ndarray]:
+    """Return what a learner tells of its state, each as ``found_<name>``."""
+    return {f"found_{name}": value for name, value in findings(learner, state).items()}

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from omtl.kernel.triplet_steps import Policy
 from omtl.measures.ranking import Quality, quality
-from omtl.protocols.setting import Setting
+from omtl.protocols.setting import Setting, by_learner
 from omtl.protocols.similarity_training import Examples, Trained, batch, online, warm_up
 from omtl.protocols.splits import folds
 from omtl.util.errors import UserError, check_known
@@ -139,7 +139,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         one is not trained again: it gets that one's results, including its seconds.
     """
     parts = parts_of(setting)
-    found: dict[str, list[Any]] = {}
+    records: list[dict[str, Any]] = []
     warm, uncapped = False, Uncapped()
     for learner in learners:
         pooled = getattr(learner, "pooled", False)
@@ -149,8 +149,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
             warm_up(learner, examples, parts.fit, setting)
             warm = True
         if (same := uncapped.of(learner, len(examples.names))) is not None:
-            for values in found.values():
-                values.append(values[same])
+            records.append(records[same])
             continue
         fitted = train(learner, examples, parts.fit, setting)
         tested = (
@@ -165,10 +164,9 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
             qualities(trained, ranked, rows, pooled, setting)
             for trained, rows in ((fitted, parts.held_out), (tested, parts.test))
         )
-        for name, value in _arrays(tested, precise).items():
-            found.setdefault(name, []).append(value)
-        found.setdefault("validation", []).append(_mean(validated).precision[-1])
-    arrays = {name: np.stack(values) for name, values in found.items()}
+        validation = _mean(validated).precision[-1]
+        records.append(_arrays(tested, precise) | {"validation": validation})
+    arrays = by_learner(records)
     return arrays | {name: arrays[name][0] for name in ("examples", "seen") if name in arrays}
 
 

@@ -54,20 +54,20 @@ from omtl.theory.comparators import hinge_minimiser
 MISTAKE = 1.5
 """Factor of the own hinge loss with which a mistake never counts less than 1."""
 
-RANGE = 4.0
+LARGEST_ERROR = 4.0
 """Largest error e_t."""
 
 EXCESS = 1e-4
 """Maximum excess of w*'s loss over the least loss, relative to 1 + its loss."""
 
-BESIDE = 0.99
+NEARBY = 0.99
 """Factor for a ridge at which the solver stalls."""
 
-MOST_STEPS = 100
+MOST_RIDGES = 100
 """Number of ridges after which `best_within` gives up; 10 to 30 are usual."""
 
 
-def rate(n: int, *, known: bool = True) -> float:
+def horizon_rate(n: int, *, known: bool = True) -> float:
     """Return √((log N + 1)/N), or 1 for an unknown horizon; λ is (X + R)/R times this.
 
     Parameters
@@ -86,11 +86,11 @@ def theorem_lam(n: int, *, radius: float, largest_norm: float, known: bool = Tru
     Parameters
     ----------
     n, known
-        As in `rate`.
+        As in `horizon_rate`.
     radius, largest_norm : float
         R and X.
     """
-    return (largest_norm + radius) / radius * rate(n, known=known)
+    return (largest_norm + radius) / radius * horizon_rate(n, known=known)
 
 
 def radius_of(lam: float, n: int, *, largest_norm: float, known: bool = True) -> float:
@@ -99,11 +99,11 @@ def radius_of(lam: float, n: int, *, largest_norm: float, known: bool = True) ->
     Parameters
     ----------
     lam : float
-        λ of the play. The theorems always set it above `rate`.
+        λ of the play. The theorems always set it above `horizon_rate`.
     n, largest_norm, known
         As in `theorem_lam`.
     """
-    least = rate(n, known=known)
+    least = horizon_rate(n, known=known)
     return largest_norm * least / (lam - least) if lam > least else math.inf
 
 
@@ -139,7 +139,7 @@ def base_regret_printed(shares: np.ndarray, n_experts: int, *, known: bool = Tru
     n_experts : int
         T, 1 or more.
     known : bool
-        As in `rate`.
+        As in `horizon_rate`.
     """
     regret = 4.0 * math.sqrt(2.0 * math.log(n_experts) * float(shares.sum()))
     return regret if known else regret * math.log(shares.size)
@@ -155,7 +155,7 @@ def base_regret(shares: np.ndarray, n_experts: int, *, known: bool = True) -> fl
 
     def of_interval(part: np.ndarray, tuned_to: float) -> float:
         epsilon = math.sqrt(log / (8.0 * tuned_to))
-        return float(part[0] * log / epsilon + epsilon * RANGE**2 / 8.0 * part.sum())
+        return float(part[0] * log / epsilon + epsilon * LARGEST_ERROR**2 / 8.0 * part.sum())
 
     if known:
         return of_interval(shares, float(shares.sum()))
@@ -166,7 +166,7 @@ def base_regret(shares: np.ndarray, n_experts: int, *, known: bool = True) -> fl
     )
 
 
-def deviation(shares: np.ndarray, delta: float) -> float:
+def sampling_deviation(shares: np.ndarray, delta: float) -> float:
     """Return √(8 Σ α_t² log(1/δ)), the excess of sampled errors over their mean (corollary 2).
 
     Parameters
@@ -308,11 +308,11 @@ def best_within(
     least, most = 0.0, float(norms.sum()) / radius or 1.0  # with ‖w‖ at most R
     ridge, floor = most, 0.0
     inside = outside = np.zeros(X.shape[1])
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_RIDGES):
         try:
             w, gap = hinge_minimiser(X, y, ridge)
         except ArithmeticError:  # it may stall at one ridge but not at a nearby one
-            ridge *= BESIDE
+            ridge *= NEARBY
             continue
         over = float(w @ w) - radius**2
         floor = max(floor, lost(w) + 0.5 * ridge * over - gap)

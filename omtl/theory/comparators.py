@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -10,38 +9,24 @@ from scipy import linalg, sparse
 
 from omtl.data.rows import square_norms
 from omtl.data.streams import Stream, Tasks
-from omtl.theory.interior_point import Hinge, Point, Step, minimised, normal_matrix, signed
+from omtl.theory.interior_point import (
+    Hinge,
+    Inner,
+    Newton,
+    minimised,
+    normal_matrix,
+    signed,
+)
 from omtl.util.errors import UserError
 
 VANISHING = 1e-6
-"""Default ridge of `best_fixed`, in units of the examples' mean squared norm."""
+"""Default ridge of `best_weights`, in units of the examples' mean squared norm."""
 
 GAP = 1e-10
 """Duality gap at which a comparator is accepted, relative to 1 + its objective."""
 
 PART = 0.995
 """Part of the way to the border that a step may take."""
-
-
-@dataclass(frozen=True)
-class Comparator:
-    """Fixed weights of all tasks, with which a learner is compared.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_tasks, n_features)
-    losses : ndarray of shape (n_examples,)
-        Hinge loss on each example.
-    ridge : ndarray of shape (n_tasks,)
-        λ of the objective that the weights minimise, hinge loss + λ/2 ‖u‖².
-    gap : ndarray of shape (n_tasks,)
-        Duality gap of that objective: other weights can be better by at most this.
-    """
-
-    weights: np.ndarray
-    losses: np.ndarray
-    ridge: np.ndarray
-    gap: np.ndarray
 
 
 def hinge_losses(tasks: Tasks, U: np.ndarray) -> np.ndarray:
@@ -59,7 +44,7 @@ def at_checkpoints(losses: np.ndarray, stream: Stream) -> np.ndarray:
     Parameters
     ----------
     losses : ndarray of shape (n_examples,)
-        Loss of each example, such as `Comparator.losses`.
+        Loss of each example (`hinge_losses`).
     stream : Stream
         The order of the examples.
     """
@@ -67,7 +52,7 @@ def at_checkpoints(losses: np.ndarray, stream: Stream) -> np.ndarray:
     return lost[stream.start[stream.checkpoint]]
 
 
-def best_fixed(tasks: Tasks, ridge: float = VANISHING) -> Comparator:
+def best_weights(tasks: Tasks, ridge: float = VANISHING) -> np.ndarray:
     """Return for each task the best fixed weights in hindsight, u_* of theorem 4.
 
     The weights with the least hinge loss need not be unique: on separable data a whole cone has
@@ -85,6 +70,10 @@ def best_fixed(tasks: Tasks, ridge: float = VANISHING) -> Comparator:
     ridge : float
         Ridge > 0, in units of the mean squared norm of the task's examples.
 
+    Returns
+    -------
+    ndarray of shape (n_tasks, n_features)
+
     Raises
     ------
     UserError
@@ -93,16 +82,14 @@ def best_fixed(tasks: Tasks, ridge: float = VANISHING) -> Comparator:
     if not ridge > 0.0:
         raise UserError(f"ridge={ridge} must be positive, such as {VANISHING}")
     square_norm = square_norms(tasks.X)
-    found = []
+    U = np.empty((len(tasks.names), tasks.X.shape[1]))
     for k, name in enumerate(tasks.names):
         mine = np.flatnonzero(tasks.task == k)
         if mine.size == 0:
             raise UserError(f"{name} has no examples, so no weights are best for it")
         scaled = ridge * (float(square_norm[mine].mean()) or 1.0)
-        w, gap = hinge_minimiser(tasks.X[mine], tasks.y[mine], scaled)
-        found.append((w, scaled, gap))
-    U, ridges, gaps = (np.array(part) for part in zip(*found, strict=True))
-    return Comparator(U, hinge_losses(tasks, U), ridges, gaps)
+        U[k], _ = hinge_minimiser(tasks.X[mine], tasks.y[mine], scaled)
+    return U
 
 
 def hinge_minimiser(
@@ -130,7 +117,7 @@ def hinge_minimiser(
     """
     problem = _Ridge(signed(X, y), ridge)
     n, d = problem.Z.shape
-    start = Point(np.zeros(d), np.full(2 * n, 0.5), np.repeat([1.0, 2.0], n))
+    start = Inner(np.zeros(d), np.full(2 * n, 0.5), np.repeat([1.0, 2.0], n))
     at, gap = minimised(problem, start, GAP, PART)
     return at.weights, gap
 
@@ -141,14 +128,14 @@ class _Ridge(NamedTuple):
     Z: np.ndarray | sparse.csr_array
     ridge: float
 
-    def objective_and_gap(self, at: Point) -> tuple[float, float]:
+    def objective_and_gap(self, at: Inner) -> tuple[float, float]:
         """Return the objective of an interior point, and its duality gap."""
         Z, w, alpha = self.Z, at.weights, at.left[: self.Z.shape[0]]
         margins, pull = Z @ w, Z.T @ alpha
         primal = float(np.maximum(0.0, 1.0 - margins).sum() + self.ridge / 2.0 * (w @ w))
         return primal, primal - float(alpha.sum() - (pull @ pull) / (2.0 * self.ridge))
 
-    def newton(self, at: Point) -> Step:
+    def newton(self, at: Inner) -> Newton:
         """Return the steps from an interior point; the linear equations are factorised once."""
         Z, w, alpha = self.Z, at.weights, at.left[: self.Z.shape[0]]
         hinge = Hinge(at, Z @ w)
@@ -157,9 +144,9 @@ class _Ridge(NamedTuple):
         factor = linalg.cho_factor(normal, lower=True, overwrite_a=True, check_finite=False)
         force = Z.T @ alpha - self.ridge * w
 
-        def step(products: np.ndarray, ahead: Point | None) -> Point:  # noqa: ARG001
+        def step(products: np.ndarray, ahead: Inner | None) -> Inner:  # noqa: ARG001
             target = hinge.target(products)
             dw = linalg.cho_solve(factor, force + Z.T @ target, check_finite=False)
-            return Point(dw, *hinge.pairs(products, target - (Z @ dw) / hinge.weight))
+            return Inner(dw, *hinge.pairs(products, target - (Z @ dw) / hinge.weight))
 
         return step

@@ -111,7 +111,7 @@ def norm_ratio(b: float) -> float:
 
 
 class Mixing(NamedTuple):
-    """Constants of lemma 1, |(Aᵏ)_ij − 1/m| ≤ θ βᵏ, as printed.
+    """Problem of lemma 1, |(Aᵏ)_ij − 1/m| ≤ θ βᵏ, as printed.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def lemma1(mixing: np.ndarray, period: int = 1) -> Mixing:
     return Mixing(base**-2, base ** (1.0 / period), smallest, period)
 
 
-def deviation(mixing: np.ndarray, power: int) -> float:
+def mixing_deviation(mixing: np.ndarray, power: int) -> float:
     """Return max_ij |(Aᵏ)_ij − 1/m|, which lemma 1 bounds by θ βᵏ."""
     m = mixing.shape[0]
     return float(np.max(np.abs(np.linalg.matrix_power(mixing, power) - 1.0 / m)))
@@ -197,7 +197,7 @@ def exact_delta(mixing: np.ndarray) -> float:
 
 
 class Problem(NamedTuple):
-    """Constants of a problem.
+    """Problem of a problem.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ MOST_STEPS = 200
 """Number of Newton steps after which the solver gives up; 15 to 40 are usual."""
 
 
-class Point(NamedTuple):
+class Inner(NamedTuple):
     """An interior point, or a step from one to another.
 
     Parameters
@@ -38,40 +38,42 @@ class Point(NamedTuple):
         """The mean product of the pairs."""
         return float(self.left @ self.right) / self.left.size
 
-    def moved(self, step: Point, length: float) -> Point:
+    def moved(self, step: Inner, length: float) -> Inner:
         """Return the point after a part of a step."""
-        return Point(*(x + length * dx for x, dx in zip(self, step, strict=True)))
+        return Inner(*(x + length * dx for x, dx in zip(self, step, strict=True)))
 
-    def longest(self, step: Point) -> float:
+    def longest(self, step: Inner) -> float:
         """Return the part of a step that keeps the pairs non-negative."""
         x, dx = np.concatenate(self[1:]), np.concatenate(step[1:])
         return float(np.min(-x[dx < 0.0] / dx[dx < 0.0], initial=math.inf))
 
 
-Step = Callable[[np.ndarray, Point | None], Point]
+Newton = Callable[[np.ndarray, Inner | None], Inner]
 """Returns the step that brings the products of the pairs to these values.
 
 Where constraints are not linear, their terms of second order are those of the step ahead, if any.
 """
 
 
-class Problem(Protocol):
+class HingeProblem(Protocol):
     """What is minimised."""
 
-    def objective_and_gap(self, at: Point) -> tuple[float, float]:
+    def objective_and_gap(self, at: Inner) -> tuple[float, float]:
         """Return the objective of an interior point, and its duality gap."""
 
-    def newton(self, at: Point) -> Step:
+    def newton(self, at: Inner) -> Newton:
         """Return the steps from an interior point; the linear equations are factorised once."""
 
 
-def minimised(problem: Problem, at: Point, most_gap: float, part: float) -> tuple[Point, float]:
+def minimised(
+    problem: HingeProblem, at: Inner, most_gap: float, part: float
+) -> tuple[Inner, float]:
     """Return the point where the duality gap is small enough, and the gap.
 
     Parameters
     ----------
-    problem : Problem
-    at : Point
+    problem : HingeProblem
+    at : Inner
         Where to start.
     most_gap : float
         The accepted gap, relative to 1 + the objective.
@@ -106,11 +108,11 @@ class Hinge:
 
     Parameters
     ----------
-    at : Point
+    at : Inner
     margins : ndarray of shape (n,)
     """
 
-    def __init__(self, at: Point, margins: np.ndarray) -> None:
+    def __init__(self, at: Inner, margins: np.ndarray) -> None:
         self.left, self.right = at.left[: 2 * margins.size], at.right[: 2 * margins.size]
         self.ratio = self.right / self.left
         surplus, slack = np.split(self.right, 2)

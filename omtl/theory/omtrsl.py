@@ -86,7 +86,7 @@ def theorem2(
     return max(steep, 1.0 / C) / delta * (norms + (delta + 1.0) * C * losses)
 
 
-def margins(M: np.ndarray, X: np.ndarray, stream: Iterable[Triplets]) -> np.ndarray:
+def triplet_margins(M: np.ndarray, X: np.ndarray, stream: Iterable[Triplets]) -> np.ndarray:
     """Return y ⟨M^k, X_t⟩ of fixed matrices on each triplet of a stream.
 
     Parameters

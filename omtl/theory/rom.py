@@ -29,18 +29,18 @@ from typing import Any
 
 import numpy as np
 
-from omtl.theory.rom_comparator import Weights
+from omtl.theory.rom_comparator import FixedWeights
 
 Numbers = Any
 """A number of a play, or an array with those of several plays, for which bounds are arrays too."""
 
 
-def square_norm(weights: Weights) -> float:
+def square_norm(weights: FixedWeights) -> float:
     """Return ‖W‖² = ‖u‖² + ‖P‖² + ‖Q‖², with U of shape (d, 1) as in section II.B."""
     return sum(weights.squares)
 
 
-def weighted_square_norm(weights: Weights) -> float:
+def weighted_square_norm(weights: FixedWeights) -> float:
     """Return ‖W‖²_m = m ‖u‖² + ‖P‖² + ‖Q‖², in which eqs. 6, 7 and 10 are one step of size η."""
     u, p, q = weights.squares
     return weights.P.shape[0] * u + p + q
@@ -99,7 +99,7 @@ def theorem3_printed(n_rounds: float, *, square: float, gradient: Numbers) -> Nu
     return np.sqrt(2.0 * square * gradient * n_rounds)
 
 
-def best_eta(n_rounds: float, *, square: float, gradient: Numbers) -> Numbers:
+def best_pgd_eta(n_rounds: float, *, square: float, gradient: Numbers) -> Numbers:
     """Return η = ‖W_*‖_m/(G √T), which minimises `lemma2` for gradients of norm G or less.
 
     The least is the corrected theorem 3, G ‖W_*‖_m √T.

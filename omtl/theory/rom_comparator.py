@@ -20,7 +20,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from omtl.data.streams import Tasks
-from omtl.theory.interior_point import Hinge, Point, Step, minimised, normal_matrix, signed
+from omtl.theory.interior_point import Hinge, Inner, Newton, minimised, normal_matrix, signed
 from omtl.util.errors import UserError
 
 GAP = 1e-8
@@ -36,7 +36,7 @@ PART = 0.99
 """Part of the way to the border that a step may take."""
 
 
-class Weights(NamedTuple):
+class FixedWeights(NamedTuple):
     """Fixed weights: u of shape (n_features,), P and Q of shape (n_tasks, n_features)."""
 
     u: np.ndarray
@@ -56,18 +56,18 @@ class Regulariser(NamedTuple):
     beta: float
     gamma: float
 
-    def of(self, weights: Weights) -> float:
+    def of(self, weights: FixedWeights) -> float:
         """Return r_1 of these weights."""
         u, p, _ = weights.squares
         lasso = float(np.linalg.norm(weights.Q, axis=1).sum())
         return 0.5 * self.alpha * u + 0.5 * self.beta * p + self.gamma * lasso
 
-    def split(self, u: np.ndarray, V: np.ndarray) -> Weights:
+    def split(self, u: np.ndarray, V: np.ndarray) -> FixedWeights:
         """Return the weights with the least r_1 for given p^i + q^i, one row per task."""
         norm = np.linalg.norm(V, axis=1, keepdims=True)
         bound = self.gamma / self.beta
         left = np.where(norm > bound, 1.0 - bound / np.where(norm > 0.0, norm, 1.0), 0.0)
-        return Weights(u, V - left * V, left * V)
+        return FixedWeights(u, V - left * V, left * V)
 
 
 @dataclass(frozen=True)
@@ -76,18 +76,14 @@ class Best:
 
     Parameters
     ----------
-    weights : Weights
-    loss, penalty : float
-        The sum of their hinge losses, and their r_1 (for one round).
+    weights : FixedWeights
     objective : float
-        Loss plus T times penalty.
+        The sum of their hinge losses plus T r_1.
     gap : float
         Duality gap: other weights can be better by at most this.
     """
 
-    weights: Weights
-    loss: float
-    penalty: float
+    weights: FixedWeights
     objective: float
     gap: float
 
@@ -122,9 +118,7 @@ def best_fixed(tasks: Tasks, n_rounds: int, r: Regulariser) -> Best:
     Z = [signed(tasks.X[mine], tasks.y[mine]) for mine in own]
     problem = _Objective(Z, r, n_rounds)
     at, gap = minimised(problem, problem.start(d), GAP, PART)
-    weights = r.split(at.weights[0], at.weights[1:])
-    loss = float(np.maximum(0.0, 1.0 - problem.margins(at.weights)).sum())
-    return Best(weights, loss, r.of(weights), loss + n_rounds * r.of(weights), gap)
+    return Best(r.split(at.weights[0], at.weights[1:]), problem.objective_and_gap(at)[0], gap)
 
 
 class _Objective:
@@ -149,7 +143,7 @@ class _Objective:
         self.alpha, self.beta, self.gamma = (n_rounds * weight for weight in r)
         self.sizes = [part.shape[0] for part in Z]
 
-    def start(self, d: int) -> Point:
+    def start(self, d: int) -> Inner:
         """Return an initial point, inside every ball."""
         norm = np.linalg.norm(self.pulls(np.ones(sum(self.sizes))), axis=1)
         level = 0.5 * self.gamma / np.maximum(norm, self.gamma)
@@ -157,7 +151,7 @@ class _Objective:
         a = np.repeat(level, self.sizes)
         hinge = np.concatenate([a, 1.0 - a])
         pairs = np.concatenate([hinge, START / room]), np.concatenate([START / hinge, room])
-        return Point(np.zeros((1 + len(self.Z), d)), *pairs)
+        return Inner(np.zeros((1 + len(self.Z), d)), *pairs)
 
     def by_task(self, values: np.ndarray) -> list[np.ndarray]:
         """Return values by example as a list by task."""
@@ -173,7 +167,7 @@ class _Objective:
         parts = zip(self.Z, self.by_task(values), strict=True)
         return np.array([part.T @ value for part, value in parts])
 
-    def objective_and_gap(self, at: Point) -> tuple[float, float]:
+    def objective_and_gap(self, at: Inner) -> tuple[float, float]:
         """Return the objective at a point, and its gap to the dual one of its multipliers.
 
         Those of a task are scaled down to where the dual objective is finite.
@@ -190,7 +184,7 @@ class _Objective:
         total -= float(shared @ shared) / (2 * self.alpha) + np.sum(S**2) / (2 * self.beta)
         return objective, objective - total
 
-    def newton(self, at: Point) -> Step:
+    def newton(self, at: Inner) -> Newton:
         """Return the steps from an interior point; the linear equations are factorised once.
 
         In du they are (T α + Σ H^i) du + Σ H^i dv^i, and in dv^i H^i du + (H^i + M^i⁻¹) dv^i, where
@@ -214,7 +208,7 @@ class _Objective:
             whole += H[k] - H[k] @ solve(factors[k], H[k])
         factor = linalg.cho_factor(whole, lower=True, check_finite=False)
 
-        def step(products: np.ndarray, ahead: Point | None) -> Point:
+        def step(products: np.ndarray, ahead: Inner | None) -> Inner:
             off_room = 0.5 * (1.0 - square / gamma2) - room
             off_V = rho[:, None] * S - at.weights[1:]
             if ahead is not None:  # the terms of second order of the balls
@@ -238,7 +232,7 @@ class _Objective:
             droom = off_room - np.sum(S * self.pulls(change), axis=1) / gamma2
             dforce = (products[n:] - force * droom) / room - force
             left, slacks = hinge.pairs(products[:n], change)
-            return Point(moves, np.concatenate([left, dforce]), np.concatenate([slacks, droom]))
+            return Inner(moves, np.concatenate([left, dforce]), np.concatenate([slacks, droom]))
 
         return step
 

@@ -19,7 +19,7 @@ from omtl.experiment.selection import costs
 from omtl.experiment.unit import compute, new_learner, setting_of
 from omtl.figures import panels
 from omtl.figures.panels import aklo_bounds
-from omtl.figures.panels.axes import Axes, Line, Mark, PlannedLine, PlannedPanel, Played
+from omtl.figures.panels.axes import Axes, Curve, Mark, PlannedLine, PlannedPanel, Played
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import as_chosen
 from omtl.kernel.play import play
@@ -137,20 +137,20 @@ def test_bounds_of_tasks(name: str) -> None:
     """Errors of each λ, bounds of those that the theorem sets; what is proved holds."""
     one = experiment(BOUNDED[name], "accumulation")
     part = axes_of("task_bound", [one], 2, delta=0.05)
-    shown: dict[str, Line] = {line.label: line for line in part.lines}
+    shown: dict[str, Curve] = {line.label: line for line in part.lines}
     assert shown[aklo_bounds.ERRORS].x.tolist() == GRID["lam"]
     at = [30.0] if name == "theorem 2" else [1.0, 30.0]
-    for label in (aklo_bounds.PRINTED, aklo_bounds.PROVED, aklo_bounds.ALL):
+    for label in (aklo_bounds.PRINTED, aklo_bounds.PROVED, aklo_bounds.EXAMPLES):
         assert shown[label].x.tolist() == at
         assert shown[label].is_theory
-    assert np.all(shown[aklo_bounds.ALL].mean == 20.0)
+    assert np.all(shown[aklo_bounds.EXAMPLES].mean == 20.0)
     for repeat in (0, 1):
         for p in range(3):
             tasks = by_example(one, repeat, p)
             mean = np.mean([task.sum() for task in tasks[1:]])
             assert shown[aklo_bounds.ERRORS].values[repeat, p] == pytest.approx(mean)
     [line] = part.references
-    assert line.x == (1.0 if name == "theorem 2" else pytest.approx(aklo.rate(20)))
+    assert line.x == (1.0 if name == "theorem 2" else pytest.approx(aklo.horizon_rate(20)))
     assert sum("corollary 1" in note for note in part.notes) == (name == "theorem 1")
     assert all("proved" in note for note in part.notes if note.startswith("λ"))
     errors = shown[aklo_bounds.ERRORS].values[:, [GRID["lam"].index(lam) for lam in at]]
@@ -181,7 +181,7 @@ def test_a_bound_by_hand() -> None:
     e = (np.clip(X @ np.array(past).T, -1, 1) - y[:, None]) ** 2
     shares = 1.0 - np.arange(20) / 20
     largest = float(np.linalg.norm(setting.tasks.X, axis=1).max())
-    radius = largest * aklo.rate(20) / (1.0 - aklo.rate(20))
+    radius = largest * aklo.horizon_rate(20) / (1.0 - aklo.horizon_rate(20))
     assert printed.base == pytest.approx(shares @ e[:, np.argmin(e.sum(axis=0))])
     w, _ = aklo.best_within(X, y, radius)
     own = (1.0 - shares) @ np.maximum(0.0, 1.0 - y * (X @ w))
@@ -218,4 +218,4 @@ def test_weights_in_hindsight_are_of_the_examples_that_were_played() -> None:
         tasks, stream = setting_of(unit).tasks, setting_of(unit).stream
         mine = stream.example[tasks.task[stream.example] == k]
         best = aklo.best_within(tasks.X[mine], tasks.y[mine], 2.0)[0]
-        np.testing.assert_allclose(aklo_bounds.best_of(unit, k, 2.0)[0], best, rtol=1e-3)
+        np.testing.assert_allclose(aklo_bounds.best_on_task(unit, k, 2.0)[0], best, rtol=1e-3)

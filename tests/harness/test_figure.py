@@ -27,7 +27,7 @@ from omtl.experiment.unit import Result, compute
 from omtl.figures import drawing, panels, plan
 from omtl.figures.numbers import drawn_rows, frame, show_figure
 from omtl.figures.panels import axes, bounds, dom_bounds
-from omtl.figures.panels.axes import Axes, Line
+from omtl.figures.panels.axes import Axes, Curve
 from omtl.figures.plan import plan_figure
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.reproduce import make_figure
@@ -118,7 +118,7 @@ def test_numbers_are_those_of_the_store(store: Store, tmp_path: Path) -> None:
     effect = [r for r in rows if r["panel"] == "b" and r["kind"] == "run"]
     assert [r["x"] for r in effect] == ["0", "2", "8", "0", "0.5", "1"]
     source = load_prepared(unit.dataset, 0, 0)
-    star = dom.b_star(comparators.best_fixed(source.tasks).weights)
+    star = dom.b_star(comparators.best_weights(source.tasks))
     references = [r for r in rows if r["kind"] == "reference"]
     assert float(references[0]["x"]) == pytest.approx(star, rel=1e-5)
     assert [r["label"].partition(", ")[2] or r["label"] for r in references] == [
@@ -304,6 +304,6 @@ def test_band_and_limits() -> None:
     np.testing.assert_allclose(line.mean, [2.0, 2.0])
     np.testing.assert_allclose(line.std, [np.sqrt(2.0), 0.0], rtol=1e-5)
     n = 10 * drawing.FIRST_SHOWN
-    falling = Line("f", np.arange(n), np.r_[99.0, np.linspace(20, 10, n - 1)], np.zeros(n), 1)
+    falling = Curve("f", np.arange(n), np.r_[99.0, np.linspace(20, 10, n - 1)], np.zeros(n), 1)
     low, high = drawing.limits_of([Axes("x", "y", (falling,))])
     assert 9.0 < low < 10.0 < 19.0 < high < 20.0

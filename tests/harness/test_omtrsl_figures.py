@@ -6,14 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from described import a_claim
+from described import a_claim, a_figure
 
+from omtl.compute.store import Store
 from omtl.evidence.claims import judge_claim, outcome_of
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
+from omtl.experiment.config import named_reading
 from omtl.experiment.unit import Result
-from omtl.figures.numbers import Shown
+from omtl.figures import plan
+from omtl.figures.numbers import Shown, show_figure
 from omtl.figures.panels.axes import Axes, line_of
 from omtl.figures.panels.rankings import through
+from omtl.tables.request import Request
+from omtl.util.errors import UserError
 
 
 def test_values_between_two_shares_of_queries() -> None:
@@ -43,3 +48,28 @@ def test_claims_may_name_lines_of_figures(part: dict[str, Any], expected: str) -
     shown = [Shown("a", "", (Axes("x", "y", (one, other), title="AP@k"),))]
     found = judge_claim(a_claim({"panel": "a", **part}, figure="dom-fig2"), shown)
     assert outcome_of(one.outcome for one in found) == expected
+
+
+@pytest.mark.parametrize("varies", ["nothing", "queries"])
+def test_only_lines_that_vary_in_their_queries_need_them(
+    varies: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch learner reports none: it is a level line."""
+    panel = {"kind": "query_ratio", "label": "a", "title": "", "dataset": "isolet", "rank": 2}
+    panel |= {"ratios": [0.1, 0.5], "lines": [{"algorithm": "mtlmnn", "varies": varies}]}
+    says = {"protocol": "similarity", "selection": "cv5", "panels": [panel]}
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: a_figure(**says))
+    figure = plan.plan_figure("tiny", named_reading("omtrsl", "as_written"))
+    [unit] = figure.units(0, 1)
+    n_points = len(figure.panels[0].lines[0].experiment.points)
+    ranked = {"precision": [50.0, 40.0], "average_precision": [60.0, 30.0]}
+    arrays = {name: np.tile(values, (n_points, 1)) for name, values in ranked.items()}
+    arrays |= {"validation": np.zeros(n_points), "diverged": np.zeros(n_points)}
+    store.save(unit, Result(arrays, {}))
+    asked = Request(repeats=1, store=store)
+    if varies == "queries":
+        with pytest.raises(UserError, match="mtLMNN reports no queries"):
+            show_figure(figure, asked)
+        return
+    [shown] = show_figure(figure, asked)
+    assert [axes.lines[0].mean.tolist() for axes in shown.axes] == [[40.0, 40.0], [30.0, 30.0]]

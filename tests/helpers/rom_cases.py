@@ -15,7 +15,7 @@ from omtl.data.streams import Stream, Tasks
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.protocols.setting import Setting
 from omtl.theory import comparators
-from omtl.theory.rom_comparator import Regulariser, Weights
+from omtl.theory.rom_comparator import FixedWeights, Regulariser
 
 SLACK = 1e-9
 """Of comparisons of sums of rounded numbers, relative."""
@@ -32,15 +32,15 @@ class Plain(NamedTuple):
     proximities: np.ndarray
     shared: np.ndarray
     own: np.ndarray
-    weights: Weights
+    weights: FixedWeights
 
 
 def plain(learner: Any, case: Case) -> Plain:
     """Play ROM-PGD or ROM-RDA as the paper's equations have it, with every part written out."""
     m, d = case.shape.n_tasks, case.shape.n_features
     r = Regulariser(learner.alpha, learner.beta, learner.gamma)
-    W = Weights(np.zeros(d), np.zeros((m, d)), np.zeros((m, d)))
-    sums = Weights(np.zeros(d), np.zeros((m, d)), np.zeros((m, d)))
+    W = FixedWeights(np.zeros(d), np.zeros((m, d)), np.zeros((m, d)))
+    sums = FixedWeights(np.zeros(d), np.zeros((m, d)), np.zeros((m, d)))
     rows = []
     for t, given_now in enumerate(case.given, start=1):
         theta = learner.kappa * math.sqrt(t) if isinstance(learner, ROMRDA) else 0.0
@@ -61,12 +61,12 @@ def plain(learner: Any, case: Case) -> Plain:
                 P[i] = (P[i] - eta * G[i]) / (1.0 + r.beta * eta)
                 hat = Q[i] - eta * G[i]
                 Q[i] = max(0.0, 1.0 - eta * r.gamma / max(np.linalg.norm(hat), 1e-300)) * hat
-            W = Weights(u, P, Q)
+            W = FixedWeights(u, P, Q)
         else:
-            sums = Weights(sums.u + g, sums.P + G, sums.Q + G)
+            sums = FixedWeights(sums.u + g, sums.P + G, sums.Q + G)
             norm = np.linalg.norm(sums.Q, axis=1, keepdims=True) / t
             left = np.maximum(0.0, 1.0 - r.gamma / np.maximum(norm, 1e-300))
-            W = Weights(
+            W = FixedWeights(
                 -sums.u / t / (r.alpha + theta / t),
                 -sums.P / t / (r.beta + theta / t),
                 -left * sums.Q / theta,
@@ -98,7 +98,7 @@ def at_first(case: Case, n_rounds: int) -> Tasks:
     return Tasks(case.tasks.X[seen], case.tasks.y[seen], case.tasks.task[seen], case.tasks.names)
 
 
-def objective_of(tasks: Tasks, n_rounds: int, W: Weights, r: Regulariser) -> float:
+def objective_of(tasks: Tasks, n_rounds: int, W: FixedWeights, r: Regulariser) -> float:
     """Return the hinge losses of fixed weights plus their regulariser in every round."""
     losses = comparators.hinge_losses(tasks, W.u + W.P + W.Q)
     return float(losses.sum() + n_rounds * r.of(W))

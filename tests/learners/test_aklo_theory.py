@@ -261,13 +261,13 @@ def test_drawn_errors_exceed_their_mean_seldom() -> None:
             bound = (
                 got.weighed_errors[k, :4].min()
                 + aklo.base_regret(shares, 4)
-                + aklo.deviation(shares, delta)
+                + aklo.sampling_deviation(shares, delta)
             )
             above += got.mistakes[k] > bound
     assert above <= delta * 200
     rng = np.random.default_rng(0)
     shares = np.linspace(1.0, 0.5, 50)
     worst = 4.0 * rng.integers(0, 2, size=(4000, 50)) - 2.0  # the widest there are
-    exceed = np.mean(worst @ shares > aklo.deviation(shares, delta))
+    exceed = np.mean(worst @ shares > aklo.sampling_deviation(shares, delta))
     assert 0.01 < exceed <= delta
-    assert aklo.deviation(np.ones(2), math.exp(-1.0)) == 4.0
+    assert aklo.sampling_deviation(np.ones(2), math.exp(-1.0)) == 4.0

@@ -11,8 +11,13 @@ from scipy import sparse
 from omtl.learners.lmnn import MTLMNN
 from omtl.metric_learning import descent, quadratic_forms
 from omtl.metric_learning.descent import Solution
-from omtl.metric_learning.psd_projection import nearest_in_cone
-from omtl.metric_learning.quadratic_forms import mirror, products, to_pairs, to_targets
+from omtl.metric_learning.quadratic_forms import (
+    mirror,
+    nearest_in_cone,
+    products,
+    to_pairs,
+    to_targets,
+)
 from omtl.util.errors import UserError
 from tests.helpers.lmnn_problem import Problem
 

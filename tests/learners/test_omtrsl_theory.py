@@ -45,7 +45,7 @@ def test_mistakes_are_within_theorem_1(seed: int, C: float, b: float, plain: boo
     X, triplets, wrong, candidates = played(seed, C, b, None, plain)
     steep = omtrsl.steepness(np.sqrt(np.max(np.sum(X**2, axis=1))), b, 3, plain)
     for M in candidates:
-        loss = np.maximum(0.0, 1.0 - omtrsl.margins(M, X, [triplets])).sum()
+        loss = np.maximum(0.0, 1.0 - omtrsl.triplet_margins(M, X, [triplets])).sum()
         norm = omtrsl.square_norm_A(M, b, np.eye(4))
         assert wrong <= omtrsl.theorem1(loss, square_norm=norm, steep=steep, C=C) * (1 + 1e-9)
 
@@ -79,7 +79,7 @@ def test_expected_mistakes_are_within_theorem_2(
     X, triplets, wrong, candidates = played(seed, C, b, delta, False)
     steep = omtrsl.steepness(np.sqrt(np.max(np.sum(X**2, axis=1))), b, 3)
     for M in candidates:
-        loss = np.maximum(0.0, 1.0 - omtrsl.margins(M, X, [triplets])).sum()
+        loss = np.maximum(0.0, 1.0 - omtrsl.triplet_margins(M, X, [triplets])).sum()
         norm = omtrsl.square_norm_A(M, b, np.eye(4))
         bound = omtrsl.theorem2(loss, square_norm=norm, steep=steep, C=C, delta=delta)
         assert wrong <= bound * (1 + 1e-9)

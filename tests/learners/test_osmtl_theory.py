@@ -124,7 +124,7 @@ def test_theorem_1_bounds_each_tasks_regret(
     )
     losses = suffered(steps, tasks, stream)
     rng = np.random.default_rng(seed)
-    best = comparators.best_fixed(tasks, 1e-3).weights
+    best = comparators.best_weights(tasks, 1e-3)
     for U in (best, np.zeros((m, 3)), 3.0 * rng.standard_normal((m, 3))):
         regret = np.cumsum(losses - osmtl.fixed_weights(tasks, stream, U).own, axis=0).T
         assert np.all(regret <= bound_of(tasks, stream, U, C, alpha) + SLACK)
@@ -188,7 +188,7 @@ def test_compiled_plays_stay_below_the_bound(learner: type) -> None:
     shape = Shape(6, 8, mixing_matrix(6), n_rounds=T)
     one = learner(1.0, 1.0, 0.5, margin=1.0, by_horizon=True)
     trace, _ = play(one, examples_of(tasks), stream, shape)
-    U = comparators.best_fixed(tasks).weights
+    U = comparators.best_weights(tasks)
     lost = comparators.at_checkpoints(comparators.hinge_losses(tasks, U), stream)
     bound = bound_of(tasks, stream, U, *osmtl.corollary2_rates(T)).sum(axis=0)
     assert np.all(trace.checkpoint_loss - lost <= bound)

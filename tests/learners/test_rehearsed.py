@@ -60,16 +60,18 @@ def test_the_task_is_known_as_if_it_had_been_met_before(learner: AKLO, form: str
     """The mistakes on each task are those after a task with the same examples."""
     case = life((12, 30, 25, 40))
     case = case.sparse if form == "sparse" else case
-    got = rehearsed.rehearse(learner, examples_of(case.tasks), case.stream, case.shape)
+    stream = case.stream._replace(checkpoint=1 + np.arange(case.stream.example.size))
+    got = rehearsed.rehearse(learner, examples_of(case.tasks), stream, case.shape)
+    wrong = np.diff(got["checkpoint_mistakes"], prepend=0)
+    lost = np.diff(got["checkpoint_loss"], prepend=0.0)
     task = case.tasks.task[case.stream.example]
     for c, k in enumerate(dict.fromkeys(task.tolist())):
         there = case if c == 0 else with_rehearsal(case, c)
         scores = recorded(learner, there).scores[there.tasks.task[there.stream.example] == k]
         y = case.tasks.y[case.stream.example][task == k]
-        assert got.mistakes[task == k].tolist() == (y * scores <= 0.0).tolist()
-        np.testing.assert_allclose(
-            got.losses[task == k], np.maximum(0.0, 1.0 - y * scores), atol=1e-9
-        )
+        assert wrong[task == k].tolist() == (y * scores <= 0.0).tolist()
+        assert got["mistakes"][k] == wrong[task == k].sum()
+        np.testing.assert_allclose(lost[task == k], np.maximum(0.0, 1.0 - y * scores), atol=1e-9)
 
 
 @pytest.mark.parametrize("learner", SAMPLES, ids=repr)
@@ -79,10 +81,10 @@ def test_a_draw_from_equal_classifiers_is_that_classifier(learner: AKLO) -> None
     half = np.tile(np.arange(20), 2)
     tasks = Tasks(case.tasks.X[half], case.tasks.y[half], case.tasks.task, case.tasks.names)
     case = case._replace(tasks=tasks)
-    stream = case.stream._replace(example=np.arange(40))
+    stream = case.stream._replace(example=np.arange(40), checkpoint=1 + np.arange(40))
     examples = examples_of(tasks)
     drawn, summed = (
-        rehearsed.rehearse(one, examples, stream, case.shape).mistakes
+        rehearsed.rehearse(one, examples, stream, case.shape)["checkpoint_mistakes"]
         for one in (learner, AKLO(0.01, uniform=True))
     )
     assert drawn.tolist() == summed.tolist()

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from omtl.data.streams import Tasks
-from omtl.theory.rom_comparator import GAP, Regulariser, Weights, best_fixed
+from omtl.theory.rom_comparator import GAP, FixedWeights, Regulariser, best_fixed
 from omtl.util.errors import UserError
 
 
@@ -33,7 +33,7 @@ def test_best_fixed_is_best(seed: int, r: Regulariser, as_sparse: bool) -> None:
 
     def value(x: np.ndarray) -> float:
         u, P, Q = x[:3], x[3:12].reshape(3, 3), x[12:].reshape(3, 3)
-        return objective_of(tasks, 9, Weights(u, P, Q), r)
+        return objective_of(tasks, 9, FixedWeights(u, P, Q), r)
 
     least = best.objective - 2.0 * GAP * (1.0 + best.objective)
     for size in (1e-4, 1e-2, 1.0):
@@ -50,8 +50,8 @@ def test_best_fixed_of_a_smooth_solver(r: tuple[float, float, float]) -> None:
     tasks, n_rounds = problem((8, 7), n_features=2).tasks, 8
     n = tasks.y.size
 
-    def parts(x: np.ndarray) -> tuple[Weights, np.ndarray, np.ndarray]:
-        W = Weights(x[:2], x[2:6].reshape(2, 2), x[6:10].reshape(2, 2))
+    def parts(x: np.ndarray) -> tuple[FixedWeights, np.ndarray, np.ndarray]:
+        W = FixedWeights(x[:2], x[2:6].reshape(2, 2), x[6:10].reshape(2, 2))
         return W, x[10 : 10 + n], x[10 + n :]
 
     def value(x: np.ndarray) -> float:

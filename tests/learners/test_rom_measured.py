@@ -48,21 +48,21 @@ def test_measured_objective_is_that_of_a_plain_transcription(name: str) -> None:
                 examples = examples_of(this.tasks)
                 got = objective.measure(learner, examples, this.stream, this.shape, compiled)
                 for values, sums in (
-                    (got.checkpoint_loss, expected.losses),
-                    (got.checkpoint_penalty, expected.penalties),
-                    (got.checkpoint_shared, expected.shared),
-                    (got.checkpoint_own, expected.own),
-                    (got.largest_gradient, np.maximum.accumulate(shared + 2.0 * own)),
-                    (got.largest_weighted, np.maximum.accumulate(shared / m + 2.0 * own)),
+                    (got["checkpoint_loss"], expected.losses),
+                    (got["checkpoint_penalty"], expected.penalties),
+                    (got["checkpoint_shared"], expected.shared),
+                    (got["checkpoint_own"], expected.own),
+                    (got["largest_gradient"], np.maximum.accumulate(shared + 2.0 * own)),
+                    (got["largest_weighted"], np.maximum.accumulate(shared / m + 2.0 * own)),
                 ):
                     np.testing.assert_allclose(values, sums[at], rtol=1e-7, atol=1e-7)
                 if isinstance(learner, ROMRDA):
                     np.testing.assert_allclose(
-                        got.checkpoint_proximity, expected.proximities[at], rtol=1e-7, atol=1e-9
+                        got["checkpoint_proximity"], expected.proximities[at], rtol=1e-7, atol=1e-9
                     )
                 trace, _ = play(learner, examples, this.stream, this.shape)
-                np.testing.assert_array_equal(got.mistakes, trace.mistakes)
-                np.testing.assert_array_equal(got.checkpoint_mistakes, trace.checkpoint_mistakes)
+                np.testing.assert_array_equal(got["mistakes"], trace.mistakes)
+                np.testing.assert_array_equal(got["checkpoint_mistakes"], trace.checkpoint_mistakes)
 
     agree()
 
@@ -156,7 +156,7 @@ def test_weights_in_hindsight_are_of_the_stream_that_was_played() -> None:
     for run_out in ("sit_out", "again"):
         unit = experiment.unit(0, 0)
         unit = replace(unit, protocol={**unit.protocol, "run_out": run_out})
-        found.append(rom_bounds.best_of(unit, 12, Regulariser(1.0, 1.0, 1.0)).objective)
+        found.append(rom_bounds.best_so_far(unit, 12, Regulariser(1.0, 1.0, 1.0)).objective)
     assert found[1] > 1.01 * found[0]
 
 

@@ -12,18 +12,18 @@ from rom_cases import LEARNERS, SEEDS, SLACK, at_first, objective_of, one_stream
 
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.theory import rom
-from omtl.theory.rom_comparator import GAP, Regulariser, Weights, best_fixed
+from omtl.theory.rom_comparator import GAP, FixedWeights, Regulariser, best_fixed
 
 
-def fixed_weights(case: Case, r: Regulariser, n_rounds: int, seed: int) -> list[Weights]:
+def fixed_weights(case: Case, r: Regulariser, n_rounds: int, seed: int) -> list[FixedWeights]:
     """Return the best weights, shorter ones, none, and random ones."""
     rng = np.random.default_rng(seed)
     best = best_fixed(at_first(case, n_rounds), n_rounds, r).weights
-    random = Weights(*(rng.standard_normal(part.shape) for part in best))
+    random = FixedWeights(*(rng.standard_normal(part.shape) for part in best))
     return [
         best,
-        Weights(*(0.5 * part for part in best)),
-        Weights(*(0.0 * p for p in best)),
+        FixedWeights(*(0.5 * part for part in best)),
+        FixedWeights(*(0.0 * p for p in best)),
         random,
     ]
 
@@ -64,7 +64,7 @@ def test_lemma_2_in_the_weighted_norm(case: Case, learner: ROMPGD, seed: int) ->
     square = rom.weighted_square_norm(best.weights)
     if largest > 0.0 and square > 0.0:
         known = {"square": square, "gradient": 3.0 * largest}
-        tuned = plain(learner._replace(eta=rom.best_eta(n_rounds, **known)), case)
+        tuned = plain(learner._replace(eta=rom.best_pgd_eta(n_rounds, **known)), case)
         regret = (tuned.losses + tuned.penalties)[-1] - best.objective
         bound = corrected_theorem3(n_rounds, **known)
         assert regret <= bound + 2.0 * GAP * (1.0 + best.objective + bound)
@@ -96,7 +96,7 @@ def test_lemma_2_and_theorem_3_as_printed_fail_for_five_tasks() -> None:
     """Five equal tasks, x = y = 1, only u is free: it steps by η a round, not by 5 η."""
     m, T = 5, 5000
     case = one_stream([[1.0] * m] * T, [[1.0] * m] * T)
-    W = Weights(np.ones(1), np.zeros((m, 1)), np.zeros((m, 1)))  # no loss and no regulariser
+    W = FixedWeights(np.ones(1), np.zeros((m, 1)), np.zeros((m, 1)))  # no loss and no regulariser
     largest = m**2 + 2.0 * m
     eta = rom.theorem3_eta(T, square=1.0, gradient=largest)
     for every_round in (False, True):
@@ -187,7 +187,7 @@ def test_rates_minimise_the_bounds() -> None:
     assert printed == pytest.approx(2.0 * math.sqrt(3.0) * math.sqrt(3.5) * math.sqrt(T))
     assert rom.theorem6(T, kappa=kappa, **known) == pytest.approx(printed)
     assert rom.lemma2_printed(eta=eta, square=7.0, gradients=3.0 * T) == pytest.approx(printed)
-    best = rom.best_eta(T, **known)
+    best = rom.best_pgd_eta(T, **known)
     assert rom.lemma2(eta=best, square=7.0, gradients=3.0 * T) == pytest.approx(
         corrected_theorem3(T, **known)
     )

@@ -1,8 +1,9 @@
 """The kinds of panels of a figure: they compute its numbers and run no learner.
 
-A kind is a function of that name in the module that `KINDS` gives. It takes a panel's plan with
-what the store holds for its lines, and returns `Axes` with lines, vertical references and published
-marks, rounded as they are written. How they look is not decided here (`omtl.figures.drawing`).
+A kind is a function of that name in the module that `PANEL_KINDS` gives. It takes a panel's plan
+with what the store holds for its lines, and returns `Axes` with lines, vertical references and
+published marks, rounded as they are written. How they look is not decided here
+(`omtl.figures.drawing`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError
 
 
-class Kind(NamedTuple):
+class PanelKind(NamedTuple):
     """A kind of panel.
 
     Parameters
@@ -43,26 +44,24 @@ class Kind(NamedTuple):
     by_line: bool = False
 
 
-KINDS = {
-    "absolute_error": Kind("curves", needs="metric"),
-    "across_columns": Kind("metric_lines", needs="metric across"),
-    "last_task": Kind("curves"),
-    "learning_curves": Kind("curves", shows="checkpoint_mistakes seen", marked="error"),
-    "lifelong_error": Kind("curves", marked="ace"),
-    "mistake_bound": Kind("omtrsl_bounds", needs="ridges scales", by_line=True),
-    "parameter_effect": Kind("metric_lines", needs="parameter", by_line=True),
-    "precision_at_k": Kind("rankings", shows="precision average_precision"),
-    "query_ratio": Kind(
-        "rankings", needs="rank ratios", shows="queries precision average_precision"
-    ),
-    "regret_bound": Kind("dom_bounds", needs="ridges", by_line=True),
-    "relationship": Kind("relations", needs="groups", by_line=True),
-    "rom_regret": Kind("rom_bounds", needs="horizons", by_line=True),
-    "sensitivity": Kind("metric_lines", needs="parameter", by_line=True),
-    "smoothed_regret": Kind("osmtl_bounds", needs="ridges", by_line=True),
-    "task_bound": Kind("aklo_bounds", needs="delta", by_line=True),
-    "task_curves": Kind("curves", needs="tasks", shows="checkpoint_by_task seen_by_task"),
-    "training_size": Kind("metric_lines", shows="auc"),
+PANEL_KINDS = {
+    "absolute_error": PanelKind("curves", needs="metric"),
+    "across_columns": PanelKind("metric_lines", needs="metric across"),
+    "last_task": PanelKind("curves"),
+    "learning_curves": PanelKind("curves", shows="checkpoint_mistakes seen", marked="error"),
+    "lifelong_error": PanelKind("curves", marked="ace"),
+    "mistake_bound": PanelKind("omtrsl_bounds", needs="ridges scales", by_line=True),
+    "parameter_effect": PanelKind("metric_lines", needs="parameter", by_line=True),
+    "precision_at_k": PanelKind("rankings", shows="precision average_precision"),
+    "query_ratio": PanelKind("rankings", "rank ratios", shows="precision average_precision"),
+    "regret_bound": PanelKind("dom_bounds", needs="ridges", by_line=True),
+    "relationship": PanelKind("relations", needs="groups", by_line=True),
+    "rom_regret": PanelKind("rom_bounds", needs="horizons", by_line=True),
+    "sensitivity": PanelKind("metric_lines", needs="parameter", by_line=True),
+    "smoothed_regret": PanelKind("osmtl_bounds", needs="ridges", by_line=True),
+    "task_bound": PanelKind("aklo_bounds", needs="delta", by_line=True),
+    "task_curves": PanelKind("curves", needs="tasks", shows="checkpoint_by_task seen_by_task"),
+    "training_size": PanelKind("metric_lines", shows="auc"),
 }
 
 
@@ -74,7 +73,7 @@ def check_kind(panel: Panel) -> None:
     UserError
         With what is wrong.
     """
-    kind = KINDS[choose("kind of panel", panel.kind, list(KINDS))]
+    kind = PANEL_KINDS[choose("kind of panel", panel.kind, list(PANEL_KINDS))]
     for key in kind.needs.split():
         if not all(getattr(one, key) for one in ([panel] if hasattr(panel, key) else panel.lines)):
             raise UserError(f"panel {panel.label}: kind {panel.kind} needs {key}")
@@ -87,7 +86,7 @@ def check_kind(panel: Panel) -> None:
 def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes | HeatMap]:
     """Return the axes of a panel, given what the store holds for its lines."""
     description = panel.description
-    kind = KINDS[description.kind]
+    kind = PANEL_KINDS[description.kind]
     make = getattr(import_module(f"{__name__}.{kind.module}"), description.kind)
     return [make(one, description) for one in played] if kind.by_line else make(panel, played)
 
@@ -100,7 +99,7 @@ def check_measured(panel: Panel, protocol: str, measured: Collection[str]) -> No
     UserError
         With what is lacking.
     """
-    needed = KINDS[panel.kind].shows.split()
+    needed = PANEL_KINDS[panel.kind].shows.split()
     needed += METRICS[panel.metric].needs if panel.metric else ()
     if panel.kind == "sensitivity" and not panel.metric:
         needed.append("validation")

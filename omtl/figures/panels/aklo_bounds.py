@@ -10,14 +10,14 @@ import numpy as np
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.unit import Unit, setting_of
 from omtl.figures.panels.axes import Axes, Played, Reference
-from omtl.figures.panels.bounds import beside_bounds, largest_norm, solved
+from omtl.figures.panels.bounds import beside_bounds, largest_norm, lines_of, solved
 from omtl.theory import aklo
 from omtl.util.errors import UserError
 
 ERRORS = "errors"
 PRINTED = "bound as printed"
 PROVED = "bound as it can be proved"
-ALL = "examples"
+EXAMPLES = "examples"
 
 
 class Faced(NamedTuple):
@@ -67,20 +67,25 @@ def task_bound(one: Played, panel: Panel) -> Axes:
     arrays = [result.arrays for result in one.results]
     errors = [met["mistakes"][:, met["place"] > 0].mean(axis=1) for met in arrays]
     found = {ERRORS: np.array(errors)}
-    found |= {label: np.full_like(found[ERRORS], np.inf) for label in (PRINTED, PROVED, ALL)}
+    found |= {label: np.full_like(found[ERRORS], np.inf) for label in (PRINTED, PROVED, EXAMPLES)}
     notes, faced = [], []
     for p in bounded:
         repeats = [tasks_of(one, repeat, p, panel.delta) for repeat in range(len(one.units))]
         found[PRINTED][:, p] = [tasks.printed.sum(axis=1).mean() for tasks in repeats]
         found[PROVED][:, p] = [tasks.proved.sum(axis=1).mean() for tasks in repeats]
-        found[ALL][:, p] = [tasks.n_examples.mean() for tasks in repeats]
+        found[EXAMPLES][:, p] = [tasks.n_examples.mean() for tasks in repeats]
         faced.append(Faced(*map(np.concatenate, zip(*repeats, strict=True))))
         notes.append(summary(lams[p], radii[p], faced[-1]))
     if known and not points[0]["sample"]:
-        notes.append(corollary_of(Faced(*map(np.concatenate, zip(*faced, strict=True)))))
-    reference = Reference(aklo.rate(n, known=known), "R = ∞")
-    labels = ("λ", "errors on a task")
-    return beside_bounds(one, lams, found, labels, references=(reference,), notes=tuple(notes))
+        notes.append(corollary1_note(Faced(*map(np.concatenate, zip(*faced, strict=True)))))
+    return beside_bounds(
+        one,
+        lines_of(lams, found),
+        x_label="λ",
+        y_label="errors on a task",
+        references=(Reference(aklo.horizon_rate(n, known=known), "R = ∞"),),
+        notes=tuple(notes),
+    )
 
 
 def summary(lam: float, radius: float, tasks: Faced) -> str:
@@ -99,7 +104,7 @@ def summary(lam: float, radius: float, tasks: Faced) -> str:
     return f"λ = {lam:g} (R = {radius:.3g}): {errors}; {'; '.join(parts)}"
 
 
-def corollary_of(tasks: Faced) -> str:
+def corollary1_note(tasks: Faced) -> str:
     """Return on how many tasks corollary 1 says something, as text."""
     says, would = (tasks.gammas < 1.0).T
     return (
@@ -119,11 +124,11 @@ def tasks_of(one: Played, repeat: int, p: int, delta: float) -> Faced:
         n, n_past = int(arrays["examples"][k]), int(arrays["n_past"][p, k])
         shares = arrays["shares"][p, k, :n]
         radius = aklo.radius_of(lam, n, largest_norm=X, known=known)
-        u, losses = best_of(unit, int(k), radius)
+        u, losses = best_on_task(unit, int(k), radius)
         best = int(np.argmin(arrays["errors"][p, k, :n_past]))
         base, least = (float(arrays[name][p, k, best]) for name in ("weighed_errors", "errors"))
         own = float((1.0 - shares) @ losses)
-        drawn = aklo.deviation(shares, delta) if point["sample"] else 0.0
+        drawn = aklo.sampling_deviation(shares, delta) if point["sample"] else 0.0
         gammas = aklo.least_gammas(shares, n_past, least_error=least, radius=radius, largest_norm=X)
         norms = {"norm": float(np.linalg.norm(u)), "longest": float(arrays["longest"][p, k])}
         printed = aklo.Bound(
@@ -145,7 +150,7 @@ def tasks_of(one: Played, repeat: int, p: int, delta: float) -> Faced:
     return Faced(*(np.array(values, dtype=float) for values in zip(*rows, strict=True)))
 
 
-def best_of(unit: Unit, k: int, radius: float) -> tuple[np.ndarray, np.ndarray]:
+def best_on_task(unit: Unit, k: int, radius: float) -> tuple[np.ndarray, np.ndarray]:
     """Return w* of a task, found once a process, and its losses in the order of the examples."""
     setting = setting_of(unit)
     tasks, stream = setting.tasks, setting.stream

@@ -104,7 +104,7 @@ class Played:
         """Return what a function gives for each repeat, at the point that was chosen for it."""
         return np.array([of(result, point) for result, point in self.at_chosen])
 
-    def drawn(self, x: Any, of: Callable[[Result, int], Any], worst: float | None = None) -> Line:
+    def drawn(self, x: Any, of: Callable[[Result, int], Any], worst: float | None = None) -> Curve:
         """Return the line of a function of each repeat and of the point chosen for it.
 
         It is at `worst` throughout where the play diverged, if there is a worst.
@@ -148,7 +148,7 @@ class Played:
 
 
 @dataclass(frozen=True)
-class Line:
+class Curve:
     """A line of an axes: the mean over the repeats, with its standard deviation.
 
     Parameters
@@ -207,7 +207,7 @@ class Axes:
 
     x_label: str
     y_label: str
-    lines: tuple[Line, ...]
+    lines: tuple[Curve, ...]
     x_scale: str = "linear"
     y_scale: str = "linear"
     ticks: tuple[float, ...] = ()
@@ -266,10 +266,10 @@ def mean_and_std(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.where(std > ROUNDING * np.abs(mean), std, 0.0)
 
 
-def line_of(label: str, x: Any, values: np.ndarray, **more: Any) -> Line:
+def line_of(label: str, x: Any, values: np.ndarray, **more: Any) -> Curve:
     """Return the line of the mean and deviation of values of shape (n_repeats, n)."""
     mean, std = map(rounded, mean_and_std(values))
-    return Line(label, rounded(x), mean, std, len(values), values=values, **more)
+    return Curve(label, rounded(x), mean, std, len(values), values=values, **more)
 
 
 def label_of(metric: Metric) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from omtl.experiment.loading import is_synthetic, load_prepared, module_of
 from omtl.experiment.unit import Result, Unit, setting_of
-from omtl.figures.panels.axes import Axes, Played, line_of
+from omtl.figures.panels.axes import Axes, Curve, Played, line_of
 from omtl.theory import comparators
 from omtl.util.errors import UserError
 from omtl.util.seeds import generator
@@ -25,37 +25,28 @@ Curves = dict[str, np.ndarray]
 Bounds = dict[str, Callable[[np.ndarray], np.ndarray]]
 """Functions by label, from weights to the bound on the regret against them at each checkpoint."""
 
-Solution = TypeVar("Solution")
+Solved = TypeVar("Solved")
 
 
-def beside_bounds(
-    one: Played,
-    x: Any,
-    found: Curves,
-    labels: tuple[str, str],
-    *,
-    n_measured: int = 1,
-    params: str = "",
-    **more: Any,
-) -> Axes:
-    """Return axes of what was measured, the first curves, beside bounds where these are finite.
-
-    `labels` are those of x and y; `more` is what else `Axes` takes.
-    """
+def lines_of(x: Any, found: Curves, params: str = "", n_measured: int = 1) -> tuple[Curve, ...]:
+    """Return lines of what was measured, the first curves, and of bounds where these are finite."""
     lines = []
     for i, (label, curves) in enumerate(found.items()):
         bounded = np.isfinite(curves).all(axis=0)
         if bounded.any():
-            is_theory = i >= n_measured
-            values = curves[:, bounded]
-            at = np.asarray(x)[bounded]
-            lines.append(line_of(label, at, values, params=(params,), is_theory=is_theory))
+            more: dict[str, Any] = {"params": (params,), "is_theory": i >= n_measured}
+            lines.append(line_of(label, np.asarray(x)[bounded], curves[:, bounded], **more))
+    return tuple(lines)
+
+
+def beside_bounds(one: Played, lines: tuple[Curve, ...], **more: Any) -> Axes:
+    """Return the axes of a line of a panel of bounds; `more` is what else `Axes` takes."""
     described = one.line.description
     said = {"title": described.title or one.line.label, "warning": described.warning}
-    return Axes(*labels, tuple(lines), x_scale="log", y_scale="log", **said | more)
+    return Axes(lines=lines, x_scale="log", y_scale="log", **said | more)
 
 
-def check_known(one: Played, *names: str) -> None:
+def check_points_have(one: Played, *names: str) -> None:
     """Refuse a learner without the hyper-parameters that a theorem reads.
 
     Raises
@@ -68,7 +59,7 @@ def check_known(one: Played, *names: str) -> None:
         raise UserError(f"{one.line.label} has no {listed}, which the theorem needs")
 
 
-def curves_of(one: Played, curves: Callable[[Unit, Result, int], Curves]) -> Curves:
+def curves_by_label(one: Played, curves: Callable[[Unit, Result, int], Curves]) -> Curves:
     """Return the curves of all repeats, each at the point that was chosen for it.
 
     Parameters
@@ -93,9 +84,9 @@ def regret_beside(
     """Return axes of a line's regret beside its bounds.
 
     The regret is against the first of the ridges' comparators u, the best fixed weights in
-    hindsight (`omtl.theory.comparators.best_fixed`). A bound of the regret against any other fixed
-    weights v also bounds it: by bound(v) + loss(v) − loss(u). The least of these is over the path
-    of the ridges, and over no weights at all.
+    hindsight (`omtl.theory.comparators.best_weights`). A bound of the regret against any other
+    fixed weights v also bounds it: by bound(v) + loss(v) − loss(u). The least of these is over the
+    path of the ridges, and over no weights at all.
 
     Parameters
     ----------
@@ -110,7 +101,7 @@ def regret_beside(
     def curves(unit: Unit, result: Result, p: int) -> Curves:
         setting = setting_of(unit)
         *others, (tightest, last) = bounds(unit, one.line.experiment.points[p]).items()
-        path = [comparator_of(unit, ridge).weights for ridge in ridges]
+        path = [best_weights_of(unit, ridge) for ridge in ridges]
         path.append(np.zeros_like(path[0]))
         losses = [
             comparators.at_checkpoints(comparators.hinge_losses(setting.tasks, U), setting.stream)
@@ -123,13 +114,12 @@ def regret_beside(
             tightest: np.min(certified, axis=0) - losses[0],
         }
 
-    found, rounds = curves_of(one, curves), setting_of(one.units[0]).stream.checkpoint
+    found, rounds = curves_by_label(one, curves), setting_of(one.units[0]).stream.checkpoint
     return beside_bounds(
         one,
-        rounds,
-        found,
-        ("rounds T", "regret (hinge loss)"),
-        params=one.most_chosen,
+        lines_of(rounds, found, one.most_chosen),
+        x_label="rounds T",
+        y_label="regret (hinge loss)",
         warning=warning,
         notes=(*notes, *times_above("regret is", found)),
     )
@@ -165,16 +155,16 @@ def drawn_weights(unit: Unit) -> np.ndarray | None:
     return module.true_weights(rng, **options)
 
 
-def comparator_of(unit: Unit, ridge: float) -> comparators.Comparator:
+def best_weights_of(unit: Unit, ridge: float) -> np.ndarray:
     """Return the best fixed weights in hindsight on a unit's data, found once a process."""
     source = load_prepared(unit.dataset, unit.seed, unit.draw)
-    return solved((source.sha256, ridge), lambda: comparators.best_fixed(source.tasks, ridge))
+    return solved((source.sha256, ridge), lambda: comparators.best_weights(source.tasks, ridge))
 
 
 _SOLVED: dict[Hashable, Any] = {}
 
 
-def solved(problem: Hashable, solve: Callable[[], Solution]) -> Solution:
+def solved(problem: Hashable, solve: Callable[[], Solved]) -> Solved:
     """Return the solution of a problem, found once a process."""
     if problem not in _SOLVED:
         _SOLVED[problem] = solve()

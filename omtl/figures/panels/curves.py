@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from omtl.experiment.unit import Result, setting_of
-from omtl.figures.panels.axes import Axes, Line, PlannedPanel, Played, line_of
+from omtl.figures.panels.axes import Axes, Curve, PlannedPanel, Played, line_of
 from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError
 
@@ -40,7 +40,7 @@ def task_curves(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
         If the data set has no task of that name.
     """
 
-    def line(one: Played, k: int) -> Line:
+    def line(one: Played, k: int) -> Curve:
         seen = one.results[0].arrays["seen_by_task"][:, k]
         moving = np.flatnonzero(np.diff(seen, prepend=0))  # until its examples run out
 

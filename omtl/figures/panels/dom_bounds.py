@@ -13,8 +13,8 @@ from omtl.experiment.unit import Unit, setting_of
 from omtl.figures.panels.axes import Axes, Played
 from omtl.figures.panels.bounds import (
     Bounds,
-    check_known,
-    comparator_of,
+    best_weights_of,
+    check_points_have,
     largest_norm,
     regret_beside,
 )
@@ -32,12 +32,12 @@ def regret_bound(one: Played, panel: Panel) -> Axes:
 
     The last line is the least bound over comparators (`regret_beside`).
     """
-    check_known(one, "eta", "b")
+    check_points_have(one, "eta", "b")
     unit, point = one.units[0], one.line.experiment.points[one.chosen[0]]
     eta, b = float(point["eta"]), float(point["b"])
     mixing, rounds = setting_of(unit).mixing, setting_of(unit).stream.checkpoint
-    problem, printed = problem_of(unit, b), dom.lemma1(mixing)
-    norm = dom.square_norm_B(comparator_of(unit, panel.ridges[0]).weights, b)
+    problem, printed = theorem4_constants(unit, b), dom.lemma1(mixing)
+    norm = dom.square_norm_B(best_weights_of(unit, panel.ridges[0]), b)
     best = dom.best_eta(float(rounds[-1]), problem, square_norm=norm, delta=0.0)
     notes = (
         f"lemma 1: ε = {printed.smallest_weight:.4g}, Q = {printed.period}, "
@@ -49,14 +49,14 @@ def regret_bound(one: Played, panel: Panel) -> Axes:
     )
     # Equal weights on a grid are not doubly stochastic: nothing is proved there.
     warning = "" if dom.is_doubly_stochastic(mixing) else "assumption 2 fails"
-    return regret_beside(one, panel.ridges, bounds_of, notes, warning)
+    return regret_beside(one, panel.ridges, theorem4_bounds, notes, warning)
 
 
-def bounds_of(unit: Unit, point: Mapping[str, Any]) -> Bounds:
+def theorem4_bounds(unit: Unit, point: Mapping[str, Any]) -> Bounds:
     """Return the bounds on a unit's regret against weights at each checkpoint, by label."""
     rounds, mixing = setting_of(unit).stream.checkpoint, setting_of(unit).mixing
     eta, b = float(point["eta"]), float(point["b"])
-    problem = problem_of(unit, b)
+    problem = theorem4_constants(unit, b)
 
     def bound(U: np.ndarray, delta: float = 0.0) -> np.ndarray:
         norm = dom.square_norm_B(U, b)
@@ -70,7 +70,7 @@ def bounds_of(unit: Unit, point: Mapping[str, Any]) -> Bounds:
     }
 
 
-def problem_of(unit: Unit, b: float) -> dom.Problem:
+def theorem4_constants(unit: Unit, b: float) -> dom.Problem:
     """Return the theorem's m, L and C for a unit played with tasks related by b.
 
     Raises

@@ -14,7 +14,7 @@ from omtl.experiment.descriptions import Panel
 from omtl.experiment.unit import Result, Unit
 from omtl.figures.panels.axes import (
     Axes,
-    Line,
+    Curve,
     Mark,
     PlannedLine,
     PlannedPanel,
@@ -25,7 +25,7 @@ from omtl.figures.panels.axes import (
     number,
     rounded,
 )
-from omtl.figures.panels.bounds import comparator_of, drawn_weights
+from omtl.figures.panels.bounds import best_weights_of, drawn_weights
 from omtl.measures.metrics import METRICS, Metric
 from omtl.theory import comparators, dom
 from omtl.util.errors import UserError
@@ -38,7 +38,7 @@ def across_columns(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     """
     asked = panel.description
     metric = METRICS[asked.metric]
-    lines = joined(played, lambda line: number_of(line.column), metric)
+    lines = joined_lines(played, lambda line: number_of(line.column), metric)
     places = [(one.line, (one.line.description.published, one.line.column)) for one in played]
     marks = tuple(
         Mark(line.label, panel.published_at[place], number_of(line.column))
@@ -74,15 +74,15 @@ def training_size(
     In each repeat the area is that of the point of the grid that the rule chose; where a play
     diverged it is that of the worst.
     """
-    lines = joined(played, lambda line: line.experiment.protocol["n_train"], METRICS["auc"])
+    lines = joined_lines(played, lambda line: line.experiment.protocol["n_train"], METRICS["auc"])
     ticks = tuple(sorted({float(x) for line in lines for x in line.x}))
     labels = ("training examples a task", "area under the ROC curve")
     return [Axes(*labels, lines, ticks=ticks, error_bars=True)]
 
 
-def joined(
+def joined_lines(
     played: Sequence[Played], x_of: Callable[[PlannedLine], float], metric: Metric
-) -> tuple[Line, ...]:
+) -> tuple[Curve, ...]:
     """Return a metric's lines, each through all experiments of its label, each at its own x."""
     by_label: dict[str, dict[float, Played]] = {}
     for one in played:
@@ -90,7 +90,7 @@ def joined(
     return tuple(chosen_line(label, at, metric) for label, at in by_label.items())
 
 
-def chosen_line(label: str, at: dict[float, Played], metric: Metric) -> Line:
+def chosen_line(label: str, at: dict[float, Played], metric: Metric) -> Curve:
     """Return the line of a metric at the points that the rule chose, for plays by their x."""
     at = dict(sorted(at.items()))
     values = [one.over_repeats(partial(number, metric)) for one in at.values()]
@@ -128,7 +128,7 @@ def parameter_effect(one: Played, panel: Panel) -> Axes:
 
 def optimal_b(unit: Unit) -> tuple[list[Reference], tuple[str, ...]]:
     """Return remark 2's b* of a unit's data, and what is to be said of it."""
-    weights = {"best in hindsight": comparator_of(unit, comparators.VANISHING).weights}
+    weights = {"best in hindsight": best_weights_of(unit, comparators.VANISHING)}
     drawn = drawn_weights(unit)
     if drawn is not None:
         weights["true weights"] = drawn

@@ -13,9 +13,10 @@ from omtl.figures.panels.axes import Axes, Played
 from omtl.figures.panels.bounds import (
     Curves,
     beside_bounds,
-    check_known,
-    curves_of,
+    check_points_have,
+    curves_by_label,
     largest_norm,
+    lines_of,
     times_above,
 )
 from omtl.protocols.similarity import as_seen, parts_of
@@ -35,26 +36,25 @@ def mistake_bound(one: Played, panel: Panel) -> Axes:
     The matrices that the bounds compare with are `omtl.theory.omtrsl.within_classes` for the
     panel's `ridges`, each at the panel's `scales`, and I; of these, those that make a bound least.
     """
-    check_known(one, "C", "b")
+    check_points_have(one, "C", "b")
     points, seen = one.line.experiment.points, one.results[0].arrays["seen"]
 
     def curves(unit: Unit, result: Result, p: int) -> Curves:
         made = result.arrays["checkpoint_mistakes"][p]
-        bounds = bounds_of(unit, points[p], result.arrays["seen"], panel)
+        bounds = mistake_bounds(unit, points[p], result.arrays["seen"], panel)
         return {f"mistakes of {one.line.label}": made, **bounds}
 
-    found = curves_of(one, curves)
+    found = curves_by_label(one, curves)
     return beside_bounds(
         one,
-        seen,
-        found,
-        ("triplets", "mistakes"),
-        params=one.most_chosen,
+        lines_of(seen, found, one.most_chosen),
+        x_label="triplets",
+        y_label="mistakes",
         notes=times_above("mistakes are", found),
     )
 
 
-def bounds_of(unit: Unit, point: Mapping[str, Any], seen: np.ndarray, panel: Panel) -> Curves:
+def mistake_bounds(unit: Unit, point: Mapping[str, Any], seen: np.ndarray, panel: Panel) -> Curves:
     """Return the bounds on a unit's mistakes at each checkpoint, by label."""
     C, b, setting = float(point["C"]), float(point["b"]), setting_of(unit)
     examples, rows = as_seen(setting, pooled=False), parts_of(setting).train
@@ -68,7 +68,7 @@ def bounds_of(unit: Unit, point: Mapping[str, Any], seen: np.ndarray, panel: Pan
     fixed.append((np.repeat(one[None], n_tasks, axis=0), (1.0,)))
     norms, distances, losses = [], [], []  # ‖M‖²_A, ‖M − I‖²_A, and losses up to each checkpoint
     for M, factors in fixed:
-        margin = omtrsl.margins(M, examples.X, stream_of(examples, rows, setting))
+        margin = omtrsl.triplet_margins(M, examples.X, stream_of(examples, rows, setting))
         for factor in factors:
             norms.append(omtrsl.square_norm_A(factor * M, b))
             distances.append(omtrsl.square_norm_A(factor * M, b, one))

@@ -12,8 +12,8 @@ from omtl.experiment.unit import Unit, setting_of
 from omtl.figures.panels.axes import Axes, Played
 from omtl.figures.panels.bounds import (
     Bounds,
-    check_known,
-    comparator_of,
+    best_weights_of,
+    check_points_have,
     largest_norm,
     regret_beside,
 )
@@ -29,17 +29,17 @@ def smoothed_regret(one: Played, panel: Panel) -> Axes:
     The last line is the least bound over comparators (`regret_beside`). Corollary 2, which is
     of the last round alone, is a note.
     """
-    check_known(one, "C", "alpha", "margin")
+    check_points_have(one, "C", "alpha", "margin")
     unit, point = one.units[0], one.line.experiment.points[one.chosen[0]]
     C, alpha = rates_of(unit, point)
     notes = [f"C = {C:.4g}, α = {alpha:.4g}, R = {largest_norm(unit):.4g}"]
     if np.allclose((C, alpha), osmtl.corollary2_rates(setting_of(unit).stream.start.size - 1)):
-        after = np.mean([corollary_of(unit, panel.ridges[0]) for unit in one.units])
+        after = np.mean([corollary2_of(unit, panel.ridges[0]) for unit in one.units])
         notes.append(f"corollary 2 after all rounds: {after:.4g}")
     # Theorem 1 supposes that tasks learn whenever their margin is below 1.
     is_proved = point["margin"] >= 1.0 or point.get("any_task", False)
     warning = "" if is_proved else "nothing is proved"
-    return regret_beside(one, panel.ridges, bounds_of, notes, warning)
+    return regret_beside(one, panel.ridges, theorem1_bounds, notes, warning)
 
 
 def rates_of(unit: Unit, point: Mapping[str, Any]) -> tuple[float, float]:
@@ -51,7 +51,7 @@ def rates_of(unit: Unit, point: Mapping[str, Any]) -> tuple[float, float]:
     return C, alpha
 
 
-def bounds_of(unit: Unit, point: Mapping[str, Any]) -> Bounds:
+def theorem1_bounds(unit: Unit, point: Mapping[str, Any]) -> Bounds:
     """Return the bounds on a unit's regret against weights, summed over the tasks, by label."""
     setting = setting_of(unit)
     C, alpha = rates_of(unit, point)
@@ -64,9 +64,9 @@ def bounds_of(unit: Unit, point: Mapping[str, Any]) -> Bounds:
     return {THEOREM: bound, TIGHTEST: bound}
 
 
-def corollary_of(unit: Unit, ridge: float) -> float:
+def corollary2_of(unit: Unit, ridge: float) -> float:
     """Return corollary 2's bound on a unit's regret after all rounds, summed over the tasks."""
     setting = setting_of(unit)
     stream = setting.stream
-    fixed = osmtl.fixed_weights(setting.tasks, stream, comparator_of(unit, ridge).weights)
+    fixed = osmtl.fixed_weights(setting.tasks, stream, best_weights_of(unit, ridge))
     return float(osmtl.corollary2_bound(stream.start.size - 1, fixed, largest_norm(unit)).sum())

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from omtl.experiment.unit import Result
-from omtl.figures.panels.axes import Axes, Line, PlannedPanel, Played, line_of
+from omtl.figures.panels.axes import Axes, Curve, PlannedPanel, Played, line_of
+from omtl.util.errors import UserError
 
 MEASURES = {"AP@k": "precision", "mAP@k": "average_precision"}
 """The arrays behind each measure."""
@@ -22,7 +23,7 @@ def precision_at_k(
 ) -> list[Axes]:
     """Return axes for AP@k and for mAP@k against the number of ranks k."""
 
-    def line(one: Played, name: str) -> Line:
+    def line(one: Played, name: str) -> Curve:
         ranks = 1 + np.arange(one.results[0].arrays[name].shape[1])
         return one.drawn(ranks, lambda result, point: result.arrays[name][point])
 
@@ -41,12 +42,19 @@ def query_ratio(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     labels to most: in each repeat straight from one to the next, so that repeats can be compared at
     the same ratio. Ratios that a repeat does not reach are left out. Other methods see all labels,
     and are level lines.
+
+    Raises
+    ------
+    UserError
+        If a line varies in its queries, and its learner reports none.
     """
     rank = panel.description.rank
     ratios = np.array(panel.description.ratios, dtype=np.float64)
 
-    def line(one: Played, name: str) -> Line:
+    def line(one: Played, name: str) -> Curve:
         if one.line.description.varies == "queries":
+            if "queries" not in one.results[0].arrays:
+                raise UserError(f"query_ratio: {one.line.label} reports no queries; set no varies")
             values = np.array(
                 [through(r, r.arrays[name][:, rank - 1], ratios) for r in one.results]
             )

@@ -56,13 +56,13 @@ def relationship(one: Played, panel: Panel) -> HeatMap:
         n_repeats=n_repeats,
         params=one.most_chosen,
         notes=(
-            "; ".join(f"{name} {spread(values)}" for name, values in seen.items()),
+            "; ".join(f"{name} {mean_and_deviation(values)}" for name, values in seen.items()),
             f"adjusted Rand index of the mean η {seen_in_mean:.2f}",
         ),
     )
 
 
-def spread(values: np.ndarray) -> str:
+def mean_and_deviation(values: np.ndarray) -> str:
     """Return mean and deviation of the values that are numbers, as text."""
     there = values[np.isfinite(values)]
     if there.size == 0:

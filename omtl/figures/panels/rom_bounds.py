@@ -10,7 +10,7 @@ from omtl.data.streams import Tasks
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.unit import Result, Unit, setting_of
 from omtl.figures.panels.axes import Axes, Played
-from omtl.figures.panels.bounds import Curves, beside_bounds, curves_of, solved
+from omtl.figures.panels.bounds import Curves, beside_bounds, curves_by_label, lines_of, solved
 from omtl.theory import rom
 from omtl.theory.rom_comparator import Best, Regulariser, best_fixed
 from omtl.util.errors import UserError
@@ -99,14 +99,14 @@ def rom_regret(one: Played, panel: Panel) -> Axes:
     grid that is nearest to the one from which the theorem follows at that T, and at the rate that
     the selection rule chooses.
     """
-    rate, regulariser = fixed_by(one)
+    rate, regulariser = rate_and_regulariser(one)
     theory, points = THEORIES[rate], one.line.experiment.points
     checkpoint = setting_of(one.units[0]).stream.checkpoint
-    horizons = spread(checkpoint, panel.horizons)
+    horizons = spread_checkpoints(checkpoint, panel.horizons)
     gaps: list[float] = []
 
     def horizon(c: int, unit: Unit, result: Result) -> Horizon:
-        best = best_of(unit, int(checkpoint[c]), regulariser)
+        best = best_so_far(unit, int(checkpoint[c]), regulariser)
         gaps.append(best.gap / (1.0 + best.objective))
         rates = np.array([float(point[rate]) for point in points])
         measured = {name: result.arrays[name][:, c] for name in MEASURED}
@@ -121,18 +121,23 @@ def rom_regret(one: Played, panel: Panel) -> Axes:
             values.append({TUNED: at.regrets[here], CHOSEN: at.regrets[own], **bounded})
         return {label: np.array([at[label] for at in values]) for label in values[0]}
 
-    found = curves_of(one, curves)
+    found = curves_by_label(one, curves)
     last = horizon(horizons[-1], one.units[0], one.results[0])
     notes = [
-        *described(last, rate, theory(last)[0], one.named(one.chosen[0])),
+        *horizon_notes(last, rate, theory(last)[0], one.named(one.chosen[0])),
         f"largest duality gap of a comparator, relative: {max(gaps):.1g}",
         *above(found),
     ]
-    labels = ("rounds T", "regret (loss and regulariser)")
-    return beside_bounds(one, checkpoint[horizons], found, labels, n_measured=2, notes=tuple(notes))
+    return beside_bounds(
+        one,
+        lines_of(checkpoint[horizons], found, n_measured=2),
+        x_label="rounds T",
+        y_label="regret (loss and regulariser)",
+        notes=tuple(notes),
+    )
 
 
-def fixed_by(one: Played) -> tuple[str, Regulariser]:
+def rate_and_regulariser(one: Played) -> tuple[str, Regulariser]:
     """Return the name of a line's rate, and the one regulariser of its grid.
 
     Raises
@@ -158,13 +163,13 @@ def fixed_by(one: Played) -> tuple[str, Regulariser]:
     return rates[0], regularisers.pop()
 
 
-def spread(checkpoints: np.ndarray, n: int) -> list[int]:
+def spread_checkpoints(checkpoints: np.ndarray, n: int) -> list[int]:
     """Return the numbers of about n checkpoints, evenly spread on a logarithmic axis."""
     wanted = np.geomspace(checkpoints[0], checkpoints[-1], n)
     return sorted({int(np.abs(checkpoints - x).argmin()) for x in wanted})
 
 
-def described(at: Horizon, rate: str, wanted: np.ndarray, own: str) -> list[str]:
+def horizon_notes(at: Horizon, rate: str, wanted: np.ndarray, own: str) -> list[str]:
     """Return the numbers of a horizon of a repeat, and what ROM-RDA's regret would be with r_2."""
     here, (u, p, q) = at.nearest(wanted), at.best.weights.squares
     outliers = int(np.count_nonzero(at.best.weights.Q.any(axis=1)))
@@ -192,7 +197,7 @@ def above(found: Curves) -> list[str]:
     ]
 
 
-def best_of(unit: Unit, n_rounds: int, r: Regulariser) -> Best:
+def best_so_far(unit: Unit, n_rounds: int, r: Regulariser) -> Best:
     """Return the best fixed weights for the first rounds of a unit's stream, once a process."""
     setting = setting_of(unit)
     stream, whole = setting.stream, setting.tasks
