@@ -53,7 +53,7 @@ verify: $(VENV)/run ## recompute random cells, compare every digit with results/
 data: $(VENV)/run ## fetch all data files
 	@$(PYTHON) -m data_fetchers
 
-bench: $(VENV)/test ## time kernels and tables beside other libraries, in one run (PART=kernels)
+bench: $(VENV)/test ## time kernels and tables beside other libraries, in one run (PART=learners)
 	@$(PYTHON) -m scripts.bench $(PART)
 
 BROWSER := $(if $(and $(shell command -v chromium),$(shell command -v chromedriver)),,and not browser)
@@ -82,17 +82,14 @@ faults: $(VENV)/test ## kill runs at 200 random moments, resume them, compare th
 elastic: $(VENV)/test ## break runs on clusters at 200 random moments on each engine
 	@$(PYTHON) -m scripts.elastic
 
-simulation: $(VENV)/test ## measure what handing out 100,000 units costs, with simulated workers
-	@$(PYTHON) -m scripts.simulation
-
 slurm: $(VENV)/test ## compute units by workers that are jobs of a Slurm on this machine (Debian, root)
 	@bash scripts/slurm.sh
 
 mutants: $(VENV)/test ## make small changes to the code and check that quick tests notice
 	@$(PYTHON) -m scripts.mutants
 
-engines: $(VENV)/test ## measure what each engine for many workers costs
-	@$(PYTHON) -m scripts.engines
+scheduling: $(VENV)/test ## measure what handing out small units costs beside plain joblib (UNITS=600)
+	@$(PYTHON) -m scripts.scheduling $(if $(UNITS),--units '$(UNITS)')
 
 audit: $(VENV)/test ## check hashes, licences and known vulnerabilities of what is installed
 	@$(PYTHON) scripts/audit.py
