@@ -85,8 +85,8 @@ elastic: $(VENV)/test ## break runs on clusters at 200 random moments on each en
 slurm: $(VENV)/test ## compute units by workers that are jobs of a Slurm on this machine (Debian, root)
 	@bash scripts/slurm.sh
 
-mutants: $(VENV)/test ## make small changes to the code and check that quick tests notice
-	@$(PYTHON) -m scripts.mutants
+mutants: $(VENV)/test ## change the code in small ways and see whether tests notice (N=300 SEED=n)
+	@$(PYTHON) -m scripts.mutants --count '$(or $(N),300)' --seed '$(SEED)'
 
 scheduling: $(VENV)/test ## measure what handing out small units costs beside plain joblib (UNITS=600)
 	@$(PYTHON) -m scripts.scheduling $(if $(UNITS),--units '$(UNITS)')
