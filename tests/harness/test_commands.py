@@ -19,7 +19,7 @@ from rich.console import Console
 from omtl.commands import _main
 from omtl.compute import code_log, parallel_jobs
 from omtl.compute.store import Store
-from omtl.experiment import citations, code, doctor
+from omtl.experiment import citations, doctor
 from omtl.experiment.config import (
     load_option,
     named_reading,
@@ -32,7 +32,7 @@ from omtl.tables.layout import lay_out
 from omtl.tables.render import latex, markdown
 from omtl.tables.request import Request
 from omtl.tables.scoring import frame, score_table
-from omtl.util import compile_cache, paths, user_folder
+from omtl.util import code, compile_cache, paths, user_folder
 from omtl.util.errors import UserError
 from omtl.util.files import IN_WORK
 from omtl.util.paths import ROOT
