@@ -53,7 +53,7 @@ verify: $(VENV)/run ## recompute random cells, compare every digit with results/
 data: $(VENV)/run ## fetch all data files
 	@$(OMTL) fetch
 
-bench: $(VENV)/test ## time kernels and tables beside other libraries, in one run (PART=kernels)
+bench: $(VENV)/test ## time kernels and tables beside other libraries, in one run (PART=learners)
 	@$(PYTHON) -m scripts.bench $(PART)
 
 BROWSER := $(if $(and $(shell command -v chromium),$(shell command -v chromedriver)),,and not browser)
@@ -85,11 +85,11 @@ elastic: $(VENV)/test ## break runs on clusters at 200 random moments on each en
 slurm: $(VENV)/test ## compute units by workers that are jobs of a Slurm on this machine (Debian, root)
 	@bash scripts/slurm.sh
 
-mutants: $(VENV)/test ## make small changes to the code and check that quick tests notice
-	@$(PYTHON) -m scripts.mutants
+mutants: $(VENV)/test ## change the code in small ways and see whether tests notice (N=300 SEED=n)
+	@$(PYTHON) -m scripts.mutants --count '$(or $(N),300)' --seed '$(SEED)'
 
-engines: $(VENV)/test ## measure what each engine for many workers costs
-	@$(PYTHON) -m scripts.engines
+scheduling: $(VENV)/test ## measure what handing out small units costs beside plain joblib (UNITS=600)
+	@$(PYTHON) -m scripts.scheduling $(if $(UNITS),--units '$(UNITS)')
 
 audit: $(VENV)/test ## check hashes, licences and known vulnerabilities of what is installed
 	@$(PYTHON) scripts/audit.py

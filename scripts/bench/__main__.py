@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,11 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from omtl.experiment.host import host
-from omtl.util.paths import RESULTS
+from omtl.util.files import write_whole
+from omtl.util.paths import RESULTS, ROOT
 from omtl.util.result_files import markdown_table, write_csv
 from scripts.bench import estimators, learners, waits
 from scripts.bench.turns import QUICK, Effort, as_frame
-from scripts.records import fill
 
 PARTS: dict[str, Callable[[Effort], Iterator[dict[str, Any]]]] = {
     "waits": waits.waits,
@@ -52,6 +53,14 @@ def ratios(frame: pd.DataFrame) -> pd.DataFrame:
     place = ["learner", "layout", "n_tasks", "n_features"]
     wide = frame.pivot_table(index=place, columns="contender", values="ratio", sort=False)
     return wide[[*dict.fromkeys(frame["contender"])]].reset_index()
+
+
+def fill(name: str, lines: Iterable[str]) -> None:
+    """Replace the lines between the marks of a part in the page of the documentation."""
+    page = ROOT / "docs" / "performance.md"
+    between = re.compile(f"(?<=<!-- {name} -->\n).*(?=<!-- end of {name} -->\n)", re.DOTALL)
+    text = "\n".join(lines) + "\n"
+    write_whole(page, between.sub(lambda _: text, page.read_text(encoding="utf-8")))
 
 
 def run_part(name: str, effort: Effort, folder: Path | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 from archive_server import BODY, Reply, Server, files_in, remote
@@ -247,3 +248,20 @@ def test_zero_is_not_offline(
 ) -> None:
     monkeypatch.setenv("OMTL_OFFLINE", "0")
     fetch("set", remote(server.serve("/file", Reply())), home=tmp_path)
+
+
+def test_servers_are_asked_for_plain_bytes(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An encoding of their choice would make positions those of other bytes."""
+    asked = []
+    handler: Any = server.RequestHandlerClass
+    answer = handler.do_GET
+
+    def noting(request: Any) -> None:
+        asked.append(request.headers["Accept-Encoding"])
+        answer(request)
+
+    monkeypatch.setattr(handler, "do_GET", noting)
+    fetch("set", remote(server.serve("/file", Reply())), home=tmp_path)
+    assert asked == ["identity"]

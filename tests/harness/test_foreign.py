@@ -16,6 +16,7 @@ from environments import environment
 from scipy import sparse
 
 from omtl.data.streams import Tasks
+from omtl.experiment import loading
 from omtl.experiment import unit as unit_module
 from omtl.experiment.composition import composed, experiment_of
 from omtl.experiment.config import grid_points, load_option
@@ -25,7 +26,7 @@ from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
 from omtl.reference.conformance import CHECKS, PASS, look_at
 from omtl.reference.problems import problem, recorded
-from omtl.util import code, loading
+from omtl.util import code
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 from omtl.util.user_folder import VARIABLE

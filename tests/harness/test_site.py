@@ -21,6 +21,7 @@ from omtl.site.tables import table_page
 from omtl.tables.plan import descriptions, plan_table
 from omtl.tables.play import play
 from omtl.tables.request import Request
+from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS, ROOT
 from omtl.util.status import WRONG_USE
@@ -333,3 +334,14 @@ def test_the_command_refuses_a_folder_of_others(
     (tmp_path / "notes").write_text("mine")
     assert main(["report", "--output", str(tmp_path)]) == WRONG_USE
     assert "name a new folder with --output" in capsys.readouterr().err
+
+
+def test_the_report_knows_learners_of_an_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "algorithm").mkdir()
+    text = "name: mine\nlabel: Mine\nlearner: mine.Mine\nnetworked: false\n"
+    path = tmp_path / "algorithm" / "mine.yaml"
+    path.write_text(text + "fixed: {}\ngrid: {}\n", encoding="utf-8")
+    monkeypatch.setenv(user_folder.VARIABLE, str(tmp_path))
+    assert Sources(RESULTS).algorithms["mine"]["label"] == "Mine"

@@ -11,6 +11,7 @@ import yaml
 from pages import PAGES, lines_of
 
 from omtl.commands import _main
+from omtl.measures.metrics import METRICS
 from omtl.util.paths import ROOT
 
 IDS = [path.relative_to(ROOT).as_posix() for path in PAGES]
@@ -84,3 +85,10 @@ def test_folders_are_as_the_architecture_says() -> None:
         assert (ROOT / folder).is_dir(), folder
     for file in re.findall(r"`((?:\w+/)+\w+\.py)`", page):
         assert (ROOT / file).is_file(), file
+
+
+def test_every_metric_is_explained() -> None:
+    """In the page of the command line."""
+    text = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
+    explained = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
+    assert set(METRICS) - {"time"} <= explained  # a table's other word for seconds
