@@ -180,14 +180,14 @@ def by_rows(
     Parameters
     ----------
     dense, sparse : callable, optional
-        The functions to call if one of the arguments is `DenseRows` or `SparseRows`; by default the
-        function itself.
+        The functions to call if one of the arguments is, or has, `DenseRows` or `SparseRows`; by
+        default the function itself.
     """
     forms: dict[Any, Callable | None] = {DenseRows: dense, SparseRows: sparse}
 
     def decorate(function: Function) -> Function:
         def choose(*kinds: Any) -> Callable:
-            of = next(_tuple_of(kind) for kind in kinds if _tuple_of(kind) in forms)
+            of = next(rows_kind(kind) for kind in kinds if rows_kind(kind) in forms)
             return forms[of] or function
 
         return chosen(function, choose)
@@ -236,6 +236,12 @@ def method(name: str, otherwise: Callable | None = None) -> Callable:
         return of(type(self))(self, *arguments)
 
     return chosen(call, lambda self, *rest: of(self.instance_class))  # noqa: ARG005
+
+
+def rows_kind(kind: Any) -> type | None:
+    """Return the class of rows, or of an example's rows, from numba's type; None for others."""
+    own = getattr(kind, "fields", ())
+    return _tuple_of(kind.types[own.index("rows")] if "rows" in own else kind)
 
 
 def _tuple_of(kind: Any) -> type | None:

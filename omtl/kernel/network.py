@@ -30,7 +30,7 @@ from omtl.kernel.layout import at_line, in_lines
 from omtl.kernel.neighbours import threes_of
 from omtl.kernel.passes import dense_row_dots
 from omtl.kernel.products import axpy, dot, rescale
-from omtl.kernel.rules import Shape
+from omtl.kernel.rules import Example, Shape, row_at
 
 SMALLEST_SCALE = 1e-200
 """When a scale falls below this, all are multiplied out: rarely, and long before underflow."""
@@ -184,17 +184,17 @@ def place(net: Network, rows: Rows, p: int) -> np.ndarray:
 
 
 @inlined
-def axpy_places(net, rows, x, first, end):
+def axpy_places(net, x, first, end):
     """Add a dense row, scaled by `steps`, to the vectors of some places."""
     n_features = net.near.X.shape[1]
     if end - first > FEW:
         for f in range(n_features):
-            net.near.X[0, f] = rows.X[x, f]
+            net.near.X[0, f] = x.rows.X[x.i, f]
         for p in range(first, end):
-            axpy(net.steps[p], net.near, 0, net.vectors[p, :n_features])
+            axpy(net.steps[p], row_at(net.near, 0), net.vectors[p, :n_features])
     else:
         for p in range(first, end):
-            axpy(net.steps[p], rows, x, net.vectors[p, :n_features])
+            axpy(net.steps[p], x, net.vectors[p, :n_features])
 
 
 def _mix_by_node(net, rows):  # noqa: ARG001
@@ -204,7 +204,7 @@ def _mix_by_node(net, rows):  # noqa: ARG001
             net.places[e] = links.indices[e] * n_slots + s
         threes = SparseRows(links.indptr, net.places, links.values)
         for g in range(at.size):
-            dot_columns(net.vectors, threes, g, net.mixed.shape[1], (0,), net.mixed[g])
+            dot_columns(net.vectors, row_at(threes, g), net.mixed.shape[1], (0,), net.mixed[g])
         for g in range(at.size):
             total, part = net.vectors[at[g] * n_slots + s], net.mixed[g]
             more = g > 0 and at[g - 1] == at[g]
@@ -253,118 +253,118 @@ def multiply_out(net: Network, rows: Rows) -> None:
     net.scale[:] = 1.0
 
 
-def _dot_slots_by_place(net, rows, x, first, last):
+def _dot_slots_by_place(net, x, first, last):
     n, n_slots = net.decay.size, net.known.shape[1]
     if net.mixed.shape[0]:
         for begin in range(0, net.products.size, n_slots):
-            dense_row_dots(net.vectors, rows.X[x], begin + first, begin + last, net.products)
+            dense_row_dots(net.vectors, x.rows.X[x.i], begin + first, begin + last, net.products)
     elif (last - first) * n < 3:  # groups of three would cost time here without a gain
         for p in range(first * n, last * n):
-            net.products[p] = dot(net.vectors[p, : rows.X.shape[1]], rows, x)
+            net.products[p] = dot(net.vectors[p, : x.rows.X.shape[1]], x)
     else:
-        dense_row_dots(net.vectors, rows.X[x], first * n, last * n, net.products)
+        dense_row_dots(net.vectors, x.rows.X[x.i], first * n, last * n, net.products)
 
 
-def _dot_slots_by_feature(net, rows, x, first, last):
+def _dot_slots_by_feature(net, x, first, last):
     n = net.decay.size
-    dot_columns(net.vectors, rows, x, (last - first) * n, (first * n,), net.products)
+    dot_columns(net.vectors, x, (last - first) * n, (first * n,), net.products)
 
 
 @by_rows(dense=_dot_slots_by_place, sparse=_dot_slots_by_feature)
-def dot_slots(net: Network, rows: Rows, x: int, first: int, last: int) -> None:
-    """Write the products of row `x` with slots `first` to `last` − 1 to `products`."""
+def dot_slots(net: Network, x: Example, first: int, last: int) -> None:
+    """Write the products of `x` with slots `first` to `last` − 1 to `products`."""
     n, n_slots = net.decay.size, net.known.shape[1]
     for slot in range(first, last):
         own = range(slot, net.products.size, n_slots)
         for p in own if len(net.mixed) else range(slot * n, slot * n + n):
-            net.products[p] = dot(place(net, rows, p), rows, x)
+            net.products[p] = dot(place(net, x.rows, p), x)
 
 
-def _axpy_slots_by_place(net, rows, x, first, last):
+def _axpy_slots_by_place(net, x, first, last):
     n = net.decay.size
-    axpy_places(net, rows, x, first * n, last * n)
+    axpy_places(net, x, first * n, last * n)
 
 
-def _axpy_slots_by_feature(net, rows, x, first, last):
+def _axpy_slots_by_feature(net, x, first, last):
     n = net.decay.size
-    axpy_columns(net.vectors, rows, x, (last - first) * n, (first * n,), net.steps)
+    axpy_columns(net.vectors, x, (last - first) * n, (first * n,), net.steps)
 
 
 @by_rows(dense=_axpy_slots_by_place, sparse=_axpy_slots_by_feature)
-def axpy_slots(net: Network, rows: Rows, x: int, first: int, last: int) -> None:
-    """Add row `x`, scaled by `steps`, to slots `first` to `last` − 1, stored by mode."""
+def axpy_slots(net: Network, x: Example, first: int, last: int) -> None:
+    """Add `x`, scaled by `steps`, to slots `first` to `last` − 1, stored by mode."""
     n = net.decay.size
     for p in range(first * n, last * n):
-        axpy(net.steps[p], rows, x, place(net, rows, p))
+        axpy(net.steps[p], x, place(net, x.rows, p))
 
 
-def _dot_pair_by_feature(net, rows, x, slot, other):
+def _dot_pair_by_feature(net, x, slot, other):
     n = net.decay.size
-    dot_columns(net.vectors, rows, x, n, (slot * n, other * n), net.products)
+    dot_columns(net.vectors, x, n, (slot * n, other * n), net.products)
 
 
 @by_rows(sparse=_dot_pair_by_feature)
-def dot_pair(net: Network, rows: Rows, x: int, slot: int, other: int) -> None:
-    """Write the products of row `x` with two slots to `products`."""
-    dot_slots(net, rows, x, slot, slot + 1)
-    dot_slots(net, rows, x, other, other + 1)
+def dot_pair(net: Network, x: Example, slot: int, other: int) -> None:
+    """Write the products of `x` with two slots to `products`."""
+    dot_slots(net, x, slot, slot + 1)
+    dot_slots(net, x, other, other + 1)
 
 
-def _axpy_pair_by_feature(net, rows, x, slot, other):
+def _axpy_pair_by_feature(net, x, slot, other):
     n = net.decay.size
-    axpy_columns(net.vectors, rows, x, n, (slot * n, other * n), net.steps)
+    axpy_columns(net.vectors, x, n, (slot * n, other * n), net.steps)
 
 
 @by_rows(sparse=_axpy_pair_by_feature)
-def axpy_pair(net: Network, rows: Rows, x: int, slot: int, other: int) -> None:
-    """Add row `x`, scaled by `steps`, to two slots."""
-    axpy_slots(net, rows, x, slot, slot + 1)
-    axpy_slots(net, rows, x, other, other + 1)
+def axpy_pair(net: Network, x: Example, slot: int, other: int) -> None:
+    """Add `x`, scaled by `steps`, to two slots."""
+    axpy_slots(net, x, slot, slot + 1)
+    axpy_slots(net, x, other, other + 1)
 
 
-def _dot_node_by_either(net, node, rows, x, first, last):
+def _dot_node_by_either(net, node, x, first, last):
     n_nodes = net.mixed.shape[0]
     if n_nodes:
         n = net.known.shape[1]
-        dense_row_dots(net.vectors, rows.X[x], node * n + first, node * n + last, net.products)
+        dense_row_dots(net.vectors, x.rows.X[x.i], node * n + first, node * n + last, net.products)
     else:
-        dot_slots(net, rows, x, first, last)
+        dot_slots(net, x, first, last)
 
 
-def _dot_node_by_mode(net, node, rows, x, first, last):  # noqa: ARG001
-    dot_slots(net, rows, x, first, last)
+def _dot_node_by_mode(net, node, x, first, last):  # noqa: ARG001
+    dot_slots(net, x, first, last)
 
 
 @by_rows(dense=_dot_node_by_either, sparse=_dot_node_by_mode)
-def dot_node(net: Network, node: int, rows: Rows, x: int, first: int, last: int) -> None:
-    """Write the products of row `x` with a node's slots `first` to `last` − 1 to `products`."""
+def dot_node(net: Network, node: int, x: Example, first: int, last: int) -> None:
+    """Write the products of `x` with a node's slots `first` to `last` − 1 to `products`."""
     if len(net.mixed):
         n_slots = net.known.shape[1]
         for p in range(node * n_slots + first, node * n_slots + last):
-            net.products[p] = dot(place(net, rows, p), rows, x)
+            net.products[p] = dot(place(net, x.rows, p), x)
     else:
-        dot_slots(net, rows, x, first, last)
+        dot_slots(net, x, first, last)
 
 
-def _axpy_node_by_either(net, node, rows, x, first, last):
+def _axpy_node_by_either(net, node, x, first, last):
     n_nodes = net.mixed.shape[0]
     if n_nodes:
         n = net.known.shape[1]
-        axpy_places(net, rows, x, node * n + first, node * n + last)
+        axpy_places(net, x, node * n + first, node * n + last)
     else:
-        axpy_slots(net, rows, x, first, last)
+        axpy_slots(net, x, first, last)
 
 
-def _axpy_node_by_mode(net, node, rows, x, first, last):  # noqa: ARG001
-    axpy_slots(net, rows, x, first, last)
+def _axpy_node_by_mode(net, node, x, first, last):  # noqa: ARG001
+    axpy_slots(net, x, first, last)
 
 
 @by_rows(dense=_axpy_node_by_either, sparse=_axpy_node_by_mode)
-def axpy_node(net: Network, node: int, rows: Rows, x: int, first: int, last: int) -> None:
-    """Add row `x` to a node's slots `first` to `last` − 1, with the planned steps."""
+def axpy_node(net: Network, node: int, x: Example, first: int, last: int) -> None:
+    """Add `x` to a node's slots `first` to `last` − 1, with the planned steps."""
     if len(net.mixed):
         n_slots = net.known.shape[1]
         for p in range(node * n_slots + first, node * n_slots + last):
-            axpy(net.steps[p], rows, x, place(net, rows, p))
+            axpy(net.steps[p], x, place(net, x.rows, p))
     else:
-        axpy_slots(net, rows, x, first, last)
+        axpy_slots(net, x, first, last)

@@ -110,24 +110,24 @@ def round_sum(shape: Shape) -> RoundSum:
 
 
 @inlined
-def dot_sum(u, p, q, k, rows, x):
+def dot_sum(u, p, q, k, x):
     """Return (u + p_k + q_k)·x of a RoundSum, Scaled and GroupSparse vectors."""
     k = np.uint32(k)
     q.product[0] = 0.0
     if q.norms.square[k] != 0.0:
-        common, own, sparse = dot_three(u.vector, p.vectors[k], q.vectors[k], rows, x)
+        common, own, sparse = dot_three(u.vector, p.vectors[k], q.vectors[k], x)
         q.product[0] = q.scale[k] * sparse
     else:
-        common, own = dot(u.vector, rows, x), dot(p.vectors[k], rows, x)
+        common, own = dot(u.vector, x), dot(p.vectors[k], x)
     return u.scale[0] * common + p.scale[k] * own + q.product[0]
 
 
 @inlined
-def dot_normed(w, k, rows, x):
-    """Return the product of row `x` and sum k."""
+def dot_normed(w, k, x):
+    """Return the product of `x` and sum k."""
     w.product[0] = 0.0
     if w.norms.square[k] != 0.0:
-        w.product[0] = dot(w.vectors[k], rows, x)
+        w.product[0] = dot(w.vectors[k], x)
     return w.product[0]
 
 
@@ -135,10 +135,10 @@ def dot_normed(w, k, rows, x):
 
 
 @inlined
-def add_and_shrink(w, y, step, rows, event):
+def add_and_shrink(w, y, step, x):
     """Set the task's w_k to (w_k + a y x) / divisor, where `step` is a and the divisor."""
-    k, (a, divisor) = event.task, step
-    axpy(a * y / w.scale[k], rows, event.example, w.vectors[k])
+    k, (a, divisor) = x.task, step
+    axpy(a * y / w.scale[k], x, w.vectors[k])
     shrink(w, k, divisor)
 
 
@@ -162,31 +162,31 @@ def multiply_out(w, k):
 
 
 @inlined
-def stays_zero(w, k, a, event, threshold):
+def stays_zero(w, k, a, x, threshold):
     """Return whether w_k is zero and would stay zero after `add_and_threshold`."""
-    return w.norms.square[k] == 0.0 and abs(a) * math.sqrt(event.square_norm) <= threshold
+    return w.norms.square[k] == 0.0 and abs(a) * math.sqrt(x.square_norm) <= threshold
 
 
 @inlined
-def add_and_threshold(w, y, step, rows, event):
+def add_and_threshold(w, y, step, x):
     """Set the task's w_k to max(0, 1 − b / ‖v‖) v, v = w_k + a y x; `step` is a and b.
 
     This costs O(1) if w_k stays zero.
     """
-    k, (a, threshold) = np.uint32(event.task), step
-    if not stays_zero(w, k, a * y, event, threshold):
-        axpy(a * y / w.scale[k], rows, event.example, w.vectors[k])
-        threshold_sum(w, k, a * y, rows, event, threshold, w.product[0])
+    k, (a, threshold) = np.uint32(x.task), step
+    if not stays_zero(w, k, a * y, x, threshold):
+        axpy(a * y / w.scale[k], x, w.vectors[k])
+        threshold_sum(w, k, a * y, x, threshold, w.product[0])
 
 
 @inlined
-def threshold_sum(w, k, a, rows, event, threshold, product):
+def threshold_sum(w, k, a, x, threshold, product):
     """Threshold w_k, to which `a` times an example was added; `product` is w_k·x before that."""
     if w.n_rows[k] < w.rows.shape[1]:
-        w.rows[k, w.n_rows[k]] = event.example
+        w.rows[k, w.n_rows[k]] = x.i
     w.n_rows[k] += 1
-    follow_norm(w, k, w.scale[k], a, rows, event, product)
-    cut_norm(w, k, threshold, rows)
+    follow_norm(w, k, w.scale[k], a, x, product)
+    cut_norm(w, k, threshold, x.rows)
 
 
 @inlined
@@ -217,10 +217,10 @@ def cut_norm(w, k, threshold, rows):
 
 
 @inlined
-def follow_norm(w, k, scale, a, rows, event, product):
+def follow_norm(w, k, scale, a, x, product):
     """Update the norm of vector k, to which `a` times an example was added."""
-    unseen = unseen_square_norm(rows, event.example, event.square_norm)
-    keep_norm(w.norms, k, scale, w.vectors[k], a, product, event.square_norm, unseen)
+    unseen = unseen_square_norm(x)
+    keep_norm(w.norms, k, scale, w.vectors[k], a, product, x.square_norm, unseen)
 
 
 def _set_to_zero(w, rows, added, n_added):  # noqa: ARG001
@@ -248,11 +248,11 @@ def forget(w: np.ndarray, rows: Rows, added: np.ndarray, n_added: int) -> None: 
 
 
 @inlined
-def add_normed(w, a, rows, event):
+def add_normed(w, a, x):
     """Add `a` times an example to its task's sum, and update the norm."""
-    k = np.uint32(event.task)
-    axpy(a, rows, event.example, w.vectors[k])
-    follow_norm(w, k, 1.0, a, rows, event, w.product[0])
+    k = np.uint32(x.task)
+    axpy(a, x, w.vectors[k])
+    follow_norm(w, k, 1.0, a, x, w.product[0])
 
 
 @inlined
@@ -272,10 +272,10 @@ def note_norms(w):
 
 
 @inlined
-def add_later(u, y, event):
+def add_later(u, y, x):
     """Schedule y times an example, to be added at the end of the round."""
-    u.label[np.uint32(event.task)] = y
-    u.example[np.uint32(event.task)] = event.example
+    u.label[np.uint32(x.task)] = y
+    u.example[np.uint32(x.task)] = x.i
 
 
 @inlined

@@ -23,7 +23,7 @@ from omtl.compute.store import Store
 from omtl.data.rows import rows_of
 from omtl.experiment import loading
 from omtl.experiment.unit import Result, setting_of
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 from omtl.learners.perceptron import Perceptron
 from omtl.util import files
 from omtl.util.errors import UserError, WriteError
@@ -216,7 +216,7 @@ def test_a_perceptron_learns_at_its_margin() -> None:
     rows = rows_of(np.ones((1, 2)))
     learner = Perceptron(1.0)
     state = learner.new_state(Shape(1, 2, np.eye(1)))
-    assert learner.update(state, rows, Event(0, 0, 0, 0, 2.0), 1.0, 0.0)
+    assert learner.update(state, Example(rows, 0, 0, 0, 2.0, 0), 1.0, 0.0)
     assert state.w.tolist() == [[1.0, 1.0]]
 
 
