@@ -44,7 +44,3 @@
 `not_compiled`      why numba refuses a learner, in one line
 ==================  ================================================================================
 """
-
-from omtl.util.compile_cache import keep_compiled
-
-keep_compiled()
