@@ -2,7 +2,7 @@
 
 ==================  ================================================================================
 `inlining`          compiling rules as parts of one loop; choosing compiled forms by types
-`layout`            alignment of vectors in memory
+`layout`            many vectors in memory
 `products`          dot, axpy: one vector, one row
 `passes`            several products or steps in one pass
 `many_vectors`      one row, many vectors: copies shared by points of a grid

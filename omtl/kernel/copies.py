@@ -11,7 +11,6 @@ import numpy as np
 
 from omtl.data.rows import Rows
 from omtl.kernel.inlining import by_kind, by_rows, inlined
-from omtl.kernel.layout import vector_of
 from omtl.kernel.many_vectors import axpys, axpys_of, dots
 from omtl.kernel.products import axpy, rescale
 from omtl.kernel.rules import row_at
@@ -139,7 +138,7 @@ def _close_sums(part, rates, first, last, rows, steps):
 
 def _add_rounds_by_copy(part, rows, rate, first, last, steps):  # noqa: ARG001
     for c in range(first, last):
-        vector = part.vector[c, : rows.X.shape[1]]
+        vector = part.vector[c]
         add_round(RoundSum(vector, part.scale[c], part.label[c], part.example[c]), rate[c], rows)
 
 
@@ -172,7 +171,7 @@ def add_rounds(
 ) -> None:
     """Add the round's examples, ``rate[c]`` times, to copies of a `RoundSum`."""
     for c in range(first, last):
-        vector = vector_of(part.vector, c, rows)
+        vector = part.vector[c]
         add_round(RoundSum(vector, part.scale[c], part.label[c], part.example[c]), rate[c], rows)
 
 
@@ -202,9 +201,6 @@ def _copy_group_sparse(part, c, new, features):
     part.scale[new] = part.scale[c]
     _copy_weights(part.vectors[c], part.vectors[new], features)
     _copy_norms(part.norms, c, new)
-    part.n_rows[new] = part.n_rows[c]
-    for j in range(min(part.n_rows[c], part.rows.shape[1])):
-        part.rows[new, j] = part.rows[c, j]
 
 
 @copy_part.of(NormedSum)

@@ -19,7 +19,6 @@ from omtl.data.streams import Stream
 from omtl.kernel import sharing
 from omtl.kernel.copies import add_later_to_copy
 from omtl.kernel.inlining import inlined, loop
-from omtl.kernel.layout import padded
 from omtl.kernel.play import Trace
 from omtl.kernel.products import SUMS
 from omtl.kernel.rules import Example, Shape, findings
@@ -277,7 +276,7 @@ def new_copies(
     start = np.multiply.outer(most, np.arange(n_tasks))
     start[0] = 0
     stop = start.copy()
-    table = (n_parts, padded(max(most[0], *(each * n_tasks for each in most[1:]))))
+    table = (n_parts, max(most[0], *(each * n_tasks for each in most[1:])))
     copies = Copies(
         of=np.zeros((n_parts, n_tasks, n_points), dtype=np.uint32),
         start=start,
@@ -367,7 +366,7 @@ def share(
         enough = all(n <= limit for n, limit in zip(kinds, most, strict=True))
         if enough:
             if pool is None:
-                kept = padded(most[0]), padded(max(most[1:]) * shape.n_tasks)
+                kept = most[0], max(most[1:]) * shape.n_tasks
                 pool = sharing.new_pool(block[0], shape, n_own, *kept, at_once)
             points = type(block[0])(*(np.array(values) for values in zip(*block, strict=True)))
             copies = new_copies(parts, shape.n_tasks, most)

@@ -10,14 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from omtl.kernel.inlining import by_rows, inlined
-from omtl.kernel.layout import vector_of
 from omtl.kernel.passes import dense_row_dots
 from omtl.kernel.products import SUMS, axpy, dense_dot, dot, sparse_axpy, sparse_dot
 from omtl.kernel.rules import Example
 
 
 def _dense_dot_one(W, j, x):
-    return dense_dot(W[j, : x.rows.X.shape[1]], x.rows.X[x.i])
+    return dense_dot(W[j], x.rows.X[x.i])
 
 
 def _sparse_dot_one(W, j, x):
@@ -27,11 +26,11 @@ def _sparse_dot_one(W, j, x):
 @by_rows(dense=_dense_dot_one, sparse=_sparse_dot_one)
 def dot_one(W: np.ndarray, j: int, x: Example) -> float:
     """Return the inner product of ``W[j]``, from `zero_vectors`, and `x`, exactly as `dot`."""
-    return dot(np.ascontiguousarray(vector_of(W, j, x.rows)), x)
+    return dot(np.ascontiguousarray(W[j]), x)
 
 
 def _dense_axpy_one(a, x, j, W):
-    axpy(a, x, W[j, : x.rows.X.shape[1]])
+    axpy(a, x, W[j])
 
 
 def _sparse_axpy_one(a, x, j, W):
@@ -41,7 +40,7 @@ def _sparse_axpy_one(a, x, j, W):
 @by_rows(dense=_dense_axpy_one, sparse=_sparse_axpy_one)
 def axpy_one(a: float, x: Example, j: int, W: np.ndarray) -> None:
     """Add `a` times `x` to ``W[j]``, from `zero_vectors`, in place."""
-    axpy(a, x, vector_of(W, j, x.rows))
+    axpy(a, x, W[j])
 
 
 @inlined
@@ -89,7 +88,7 @@ def dots(W: np.ndarray, x: Example, first: int, last: int, sums: np.ndarray) -> 
 def _dense_axpys(a, x, first, last, W):
     for j in range(first, last):
         if a[j] != 0.0:
-            axpy(a[j], x, W[j, : x.rows.X.shape[1]])
+            axpy(a[j], x, W[j])
 
 
 def _sparse_axpys(a, x, first, last, W):

@@ -26,7 +26,6 @@ from omtl.data.networks import modes
 from omtl.data.rows import DenseRows, Rows, SparseRows
 from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.lanes import axpy_columns, dot_columns
-from omtl.kernel.layout import at_line, in_lines
 from omtl.kernel.neighbours import threes_of
 from omtl.kernel.passes import dense_row_dots
 from omtl.kernel.products import axpy, dot, rescale
@@ -35,20 +34,16 @@ from omtl.kernel.rules import Example, Shape, row_at
 SMALLEST_SCALE = 1e-200
 """When a scale falls below this, all are multiplied out: rarely, and long before underflow."""
 
-FEW = 4
-"""If more places than this learn from a dense row, they use a copy aligned like them."""
-
 
 class Network(NamedTuple):
     """The nodes' weight vectors, in the modes of the network or one by one.
 
     Place s · n_modes + k is mode k of slot s; slot s of node i is the sum over k of
     to_nodes[i, k] · scale[k] times the vector in that place. `vectors` is of shape
-    (n_places, n_features) for dense rows, with zeros after the features, and (n_features, n_places)
-    for sparse ones. `products` and `steps`, of shape (n_places,), belong to the current row; `near`
-    is memory for a dense one. `known[i, s]` is whether slot s of node i is nonempty; if not, its
-    score is exactly 0. If `settled`, of shape (1,), is true, `known` no longer changes until a node
-    learns something new.
+    (n_places, n_features) for dense rows, and (n_features, n_places) for sparse ones. `products`
+    and `steps`, of shape (n_places,), belong to the current row. `known[i, s]` is whether slot s of
+    node i is nonempty; if not, its score is exactly 0. If `settled`, of shape (1,), is true,
+    `known` no longer changes until a node learns something new.
 
     If `mixed` has rows, the vectors are the nodes' own: place i · n_slots + s is slot s of node i,
     and the modes are not used. `mixed` is memory for the weighted sums of a slot, with weights
@@ -71,7 +66,6 @@ class Network(NamedTuple):
     links: SparseRows
     summed_at: np.ndarray
     places: np.ndarray
-    near: DenseRows
 
 
 def network(shape: Shape, n_slots: int, by_node: bool = False) -> Network:
@@ -93,9 +87,9 @@ def network(shape: Shape, n_slots: int, by_node: bool = False) -> Network:
     links, summed_at = threes_of(shape.mixing if by_node else np.empty((0, 0)))
     return Network(
         vectors=(
-            at_line(shape.n_features, n_places)
+            np.zeros((shape.n_features, n_places))
             if shape.sparse
-            else in_lines(n_places, shape.n_features)
+            else np.zeros((n_places, shape.n_features))
         ),
         scale=np.ones(decay.size),
         decay=decay,
@@ -107,11 +101,10 @@ def network(shape: Shape, n_slots: int, by_node: bool = False) -> Network:
         known=np.zeros((n_nodes, n_slots), dtype=np.bool_),
         known_before=np.zeros((n_nodes, n_slots), dtype=np.bool_),
         settled=np.ones(1, dtype=np.bool_),
-        mixed=in_lines(summed_at.size, shape.n_features),
+        mixed=np.zeros((summed_at.size, shape.n_features)),
         links=links,
         summed_at=summed_at,
         places=np.zeros_like(links.indices),
-        near=DenseRows(in_lines(1, shape.n_features)[:, : shape.n_features]),
     )
 
 
@@ -178,23 +171,14 @@ def set_step(a, net, node, slot):
 
 def place(net: Network, rows: Rows, p: int) -> np.ndarray:
     """Return the vector in a place."""
-    if isinstance(rows, DenseRows):
-        return net.vectors[p, : net.near.X.shape[1]]
-    return net.vectors[:, p]
+    return net.vectors[p] if isinstance(rows, DenseRows) else net.vectors[:, p]
 
 
 @inlined
 def axpy_places(net, x, first, end):
     """Add a dense row, scaled by `steps`, to the vectors of some places."""
-    n_features = net.near.X.shape[1]
-    if end - first > FEW:
-        for f in range(n_features):
-            net.near.X[0, f] = x.rows.X[x.i, f]
-        for p in range(first, end):
-            axpy(net.steps[p], row_at(net.near, 0), net.vectors[p, :n_features])
-    else:
-        for p in range(first, end):
-            axpy(net.steps[p], x, net.vectors[p, :n_features])
+    for p in range(first, end):
+        axpy(net.steps[p], x, net.vectors[p])
 
 
 def _mix_by_node(net, rows):  # noqa: ARG001
@@ -260,7 +244,7 @@ def _dot_slots_by_place(net, x, first, last):
             dense_row_dots(net.vectors, x.rows.X[x.i], begin + first, begin + last, net.products)
     elif (last - first) * n < 3:  # groups of three would cost time here without a gain
         for p in range(first * n, last * n):
-            net.products[p] = dot(net.vectors[p, : x.rows.X.shape[1]], x)
+            net.products[p] = dot(net.vectors[p], x)
     else:
         dense_row_dots(net.vectors, x.rows.X[x.i], first * n, last * n, net.products)
 

@@ -17,13 +17,12 @@ from omtl.kernel.rules import Example, row_at
 @inlined
 def dense_row_dots(W, x, first, last, out):
     """Write the products of ``W[first:last]`` and a dense row to ``out[first:last]``, in threes."""
-    n = x.size
     whole = last - (last - first) % 3
     for start in range(first, whole, 3):
         k = np.uint32(start)
-        out[k], out[k + 1], out[k + 2] = dense_dots(W[k, :n], W[k + 1, :n], W[k + 2, :n], x)
+        out[k], out[k + 1], out[k + 2] = dense_dots(W[k], W[k + 1], W[k + 2], x)
     for j in range(whole, last):
-        out[j] = dense_dot(W[j, :n], x)
+        out[j] = dense_dot(W[j], x)
 
 
 def _dense_dot_three(u, v, w, x):

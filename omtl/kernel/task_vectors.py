@@ -95,7 +95,7 @@ def _add_by_task(W, A, rows, examples):
                 W.net.steps[n] = A[k, j]
                 W.taken[n] = examples[j]
                 n += 1
-        axpy_all(W.net.steps, rows, W.taken, n, W.net.vectors[k, : rows.X.shape[1]])
+        axpy_all(W.net.steps, rows, W.taken, n, W.net.vectors[k])
 
 
 @by_rows(dense=_add_by_task)

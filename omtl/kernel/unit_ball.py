@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from omtl.kernel.inlining import inlined
-from omtl.kernel.layout import at_line
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.rules import Shape
 from omtl.kernel.vectors import shrink
@@ -29,7 +28,7 @@ class InBall(NamedTuple):
 def in_ball(shape: Shape) -> InBall:
     """Return a zero vector for each task."""
     n = shape.n_tasks
-    return InBall(at_line(n, shape.n_features), np.ones(n), np.zeros(n), np.zeros(n))
+    return InBall(np.zeros((n, shape.n_features)), np.ones(n), np.zeros(n), np.zeros(n))
 
 
 @inlined

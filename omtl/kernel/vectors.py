@@ -18,9 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.data.rows import Rows
-from omtl.kernel.inlining import by_rows, inlined
-from omtl.kernel.layout import at_line
+from omtl.kernel.inlining import inlined
 from omtl.kernel.norms import Norms, keep_norm, unseen_square_norm, zero_norms
 from omtl.kernel.passes import axpy_all, dot_three
 from omtl.kernel.products import axpy, dot, rescale, sum_of_squares
@@ -28,9 +26,6 @@ from omtl.kernel.rules import Shape
 
 SMALLEST_SCALE = 1e-100
 """A scale below this is multiplied into its vector, whose squared norm is then still finite."""
-
-FORGOTTEN_AT_ONCE = 64
-"""Sparse vectors are cleared row by row, up to one row per this many features."""
 
 
 class Scaled(NamedTuple):
@@ -43,15 +38,13 @@ class Scaled(NamedTuple):
 class GroupSparse(NamedTuple):
     """Scaled vectors that a group lasso keeps at zero if possible.
 
-    ``norms.square[k]`` is ‖w_k‖², and exactly 0 if w_k is zero. `rows` and `n_rows` list the rows
-    added to w_k since it was last zero; `product` is w·x for the last scored example.
+    ``norms.square[k]`` is ‖w_k‖², and exactly 0 if w_k is zero; `product` is w·x for the last
+    scored example.
     """
 
     vectors: np.ndarray
     scale: np.ndarray
     norms: Norms
-    rows: np.ndarray
-    n_rows: np.ndarray
     product: np.ndarray
 
 
@@ -81,16 +74,13 @@ class RoundSum(NamedTuple):
 
 def scaled(shape: Shape) -> Scaled:
     """Return a zero vector for each task."""
-    return Scaled(at_line(shape.n_tasks, shape.n_features), np.ones(shape.n_tasks))
+    return Scaled(np.zeros((shape.n_tasks, shape.n_features)), np.ones(shape.n_tasks))
 
 
 def group_sparse(shape: Shape) -> GroupSparse:
     """Return a zero vector for each task."""
     m, d = shape.n_tasks, shape.n_features
-    rows = np.zeros((m, 1 + d // FORGOTTEN_AT_ONCE), dtype=np.int64)
-    return GroupSparse(
-        at_line(m, d), np.ones(m), zero_norms(m), rows, np.zeros(m, dtype=np.int64), np.zeros(1)
-    )
+    return GroupSparse(np.zeros((m, d)), np.ones(m), zero_norms(m), np.zeros(1))
 
 
 def normed_sum(shape: Shape) -> NormedSum:
@@ -102,8 +92,9 @@ def normed_sum(shape: Shape) -> NormedSum:
 def round_sum(shape: Shape) -> RoundSum:
     """Return a zero vector with nothing to add."""
     m = shape.n_tasks
-    vector = at_line(1, shape.n_features)[0]
-    return RoundSum(vector, np.ones(1), np.zeros(m), np.zeros(m, dtype=np.int64))
+    return RoundSum(
+        np.zeros(shape.n_features), np.ones(1), np.zeros(m), np.zeros(m, dtype=np.int64)
+    )
 
 
 # Products
@@ -182,28 +173,24 @@ def add_and_threshold(w, y, step, x):
 @inlined
 def threshold_sum(w, k, a, x, threshold, product):
     """Threshold w_k, to which `a` times an example was added; `product` is w_k·x before that."""
-    if w.n_rows[k] < w.rows.shape[1]:
-        w.rows[k, w.n_rows[k]] = x.i
-    w.n_rows[k] += 1
     follow_norm(w, k, w.scale[k], a, x, product)
-    cut_norm(w, k, threshold, x.rows)
+    cut_norm(w, k, threshold)
 
 
 @inlined
-def shorten(w, k, threshold, rows):
+def shorten(w, k, threshold):
     """Set w_k to max(0, 1 − threshold / ‖w_k‖) w_k, unless it is zero."""
     if w.norms.square[k] != 0.0:
-        cut_norm(w, k, threshold, rows)
+        cut_norm(w, k, threshold)
 
 
 @inlined
-def cut_norm(w, k, threshold, rows):
+def cut_norm(w, k, threshold):
     """Set w_k, whose norm is known, to max(0, 1 − threshold / ‖w_k‖) w_k."""
     norms = w.norms
     norm = math.sqrt(max(0.0, norms.square[k]))
     if norm <= threshold:
-        forget(w.vectors[k], rows, w.rows[k], w.n_rows[k])
-        w.n_rows[k] = 0
+        forget(w.vectors[k])
         w.scale[k] = 1.0
         norms.square[k] = norms.unseen[k] = norms.error[k] = 0.0
         return
@@ -223,25 +210,11 @@ def follow_norm(w, k, scale, a, x, product):
     keep_norm(w.norms, k, scale, w.vectors[k], a, product, x.square_norm, unseen)
 
 
-def _set_to_zero(w, rows, added, n_added):  # noqa: ARG001
+@inlined
+def forget(w):
+    """Set a vector to zero."""
     for k in range(w.size):
         w[k] = 0.0
-
-
-def _forget_row_by_row(w, rows, added, n_added):
-    if n_added > added.size:
-        for k in range(w.size):
-            w[k] = 0.0
-    else:
-        for e in range(n_added):
-            for k in range(rows.indptr[added[e]], rows.indptr[added[e] + 1]):
-                w[np.uint32(rows.indices[k])] = 0.0
-
-
-@by_rows(dense=_set_to_zero, sparse=_forget_row_by_row)
-def forget(w: np.ndarray, rows: Rows, added: np.ndarray, n_added: int) -> None:  # noqa: ARG001
-    """Set a vector to zero; `added` has the first of the `n_added` rows that were added to it."""
-    w[:] = 0.0
 
 
 # NormedSum

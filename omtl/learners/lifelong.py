@@ -16,7 +16,7 @@ import numpy as np
 
 from omtl.kernel.distributions import exponential_weights
 from omtl.kernel.inlining import inlined
-from omtl.kernel.layout import at_line, zero_vectors
+from omtl.kernel.layout import zero_vectors
 from omtl.kernel.losses import hinge
 from omtl.kernel.many_vectors import axpy_one, dot_first
 from omtl.kernel.products import axpy, dot
@@ -281,7 +281,7 @@ class AKLO(NamedTuple):
         n, d = shape.n_tasks, shape.n_features
         known = shape.n_examples if shape.n_examples and not self.doubling else n * (0,)
         return Knowledge(
-            total=zero_vectors(n, d, sparse=True) if shape.sparse else at_line(n, d),
+            total=zero_vectors(n, d, shape.sparse),
             scale=np.zeros(n),
             seen=np.zeros(n, dtype=np.int64),
             losses=np.zeros((n, n)),

@@ -95,7 +95,6 @@ class ROMPGD(NamedTuple):
     ---------
     defaults : eta = 0.1, alpha = 0.01, beta = 0.1, gamma = 0.1
     takes : rounds
-    row_lists : q/rows
     """
 
     eta: float
@@ -126,7 +125,7 @@ class ROMPGD(NamedTuple):
         for i in range(state.u.label.size):
             if self.every_round and state.u.label[i] == 0.0:  # gradient 0
                 shrink(state.p, i, step_of_p(self.eta, self.beta)[1])  # eq. 7
-                shorten(state.q, i, step_of_q(self.eta, self.gamma)[1], rows)  # eq. 10
+                shorten(state.q, i, step_of_q(self.eta, self.gamma)[1])  # eq. 10
         m = state.u.label.size
         close_sum(state.u, step_of_u(self.eta, self.alpha, m), rows)  # eq. 6
 

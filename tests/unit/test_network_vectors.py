@@ -15,7 +15,6 @@ from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of
 from omtl.data.streams import Tasks, rounds
 from omtl.kernel import network
 from omtl.kernel.inlining import OPTIONS
-from omtl.kernel.layout import LINE, at_line, in_lines
 from omtl.kernel.network import Network
 from omtl.kernel.play import play
 from omtl.kernel.products import row_dot
@@ -203,17 +202,6 @@ def test_knowledge_spreads_link_by_link(include_self: bool) -> None:
         known = (mixing @ known) > 0.0
         np.testing.assert_array_equal(net.known, known)
         assert not net.settled[0] or (known == ((mixing @ known) > 0.0)).all()
-
-
-@pytest.mark.parametrize("n_features", [1, 8, 9, 16, 100])
-def test_vectors_begin_where_lines_do(n_features: int) -> None:
-    """An odd number of lines lies between the vectors, and all is zero."""
-    vectors = in_lines(3, n_features)
-    assert n_features <= vectors.shape[1] < n_features + 2 * LINE
-    assert vectors.shape[1] // LINE % 2 == 1
-    assert all(row.ctypes.data % (LINE * row.itemsize) == 0 for row in vectors)
-    assert at_line(n_features, 3).ctypes.data % (LINE * 8) == 0
-    assert not vectors.any()
 
 
 @pytest.mark.parametrize("n_nodes", [2, 4])
