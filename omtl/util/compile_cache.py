@@ -15,7 +15,7 @@ import shutil
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache, update_wrapper
 from pathlib import Path
 from threading import Lock
@@ -51,11 +51,25 @@ class Compiled:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the code for the classes of the arguments."""
-        classes = tuple(_classes_in(arguments))
+        return self._with(classes_in(arguments), lambda compiled: compiled(*arguments))
+
+    def entry(self, classes: tuple[type, ...], kinds: tuple[Any, ...]) -> Any:
+        """Return the entry point of the code for arguments of these types of numba's.
+
+        Parameters
+        ----------
+        classes : tuple of type
+            The classes of tuples among the arguments (`classes_in`).
+        kinds : tuple
+        """
+        return self._with(classes, lambda compiled: compiled.compile(kinds))
+
+    def _with(self, classes: tuple[type, ...], use: Callable[[Any], Any]) -> Any:
+        """Use the code for these classes, and seal what was compiled for it."""
         if classes not in self._made:
             self._made[classes] = (*self.for_classes(classes), set())
         compiled, folder, sealed = self._made[classes]
-        result = compiled(*arguments)
+        result = use(compiled)
         if len(compiled.overloads) > len(sealed):
             sealed.update(compiled.overloads)
             if folder is not None:
@@ -83,11 +97,13 @@ def kept(**options: Any) -> Callable[[Callable], Compiled]:
     return lambda function: Compiled(function, options)
 
 
-def _classes_in(arguments: tuple[Any, ...]) -> Iterator[type]:
+def classes_in(arguments: tuple[Any, ...]) -> tuple[type, ...]:
+    """Return the classes of all tuples among the arguments, also within others."""
+    found: list[type] = []
     for argument in arguments:
         if isinstance(argument, tuple):
-            yield type(argument)
-            yield from _classes_in(argument)
+            found += [type(argument), *classes_in(argument)]
+    return tuple(found)
 
 
 def folder_of(modules: set[str]) -> Path | None:
