@@ -53,6 +53,11 @@ class Compiled:
         """Call the code for the classes of the arguments."""
         return self._with(classes_in(arguments), lambda compiled: compiled(*arguments))
 
+    @property
+    def signatures(self) -> list[Any]:
+        """The types for which there is code."""
+        return [kinds for compiled, _, _ in self._made.values() for kinds in compiled.signatures]
+
     def entry(self, classes: tuple[type, ...], kinds: tuple[Any, ...]) -> Any:
         """Return the entry point of the code for arguments of these types of numba's.
 
