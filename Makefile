@@ -100,8 +100,8 @@ docs: $(VENV)/test ## build the documentation and the results as one site in .om
 lock: $(VENV)/test ## resolve the requirements anew and lock them by hash
 	@$(PYTHON) scripts/lock.py
 
-clean: ## remove the environment and compiled code; downloads and results are kept
-	@rm -rf $(VENV) .omtl/compiled .omtl/compiled_own
+clean: ## remove the environment; downloads and results are kept
+	@rm -rf $(VENV)
 
 distclean: clean ## remove also downloads and stored results: data and hours of computing
 	@rm -rf .omtl

@@ -8,15 +8,18 @@ from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
 from omtl.kernel.inlining import inlined
 from omtl.kernel.nonzeros import nonzeros
 from omtl.kernel.products import axpy, dot, row_dot, row_sum
+from omtl.kernel.rules import Example, row_at
 
 __all__ = [
     "DenseRows",
+    "Example",
     "Rows",
     "SparseRows",
     "axpy",
     "dot",
     "inlined",
     "nonzeros",
+    "row_at",
     "row_dot",
     "row_sum",
     "rows_of",

@@ -34,16 +34,16 @@ class OwnAdaGrad:
         size = (shape.n_tasks, shape.n_features)
         return Adapted(np.zeros(size), np.zeros(size))
 
-    def score(self, state, rows, event):
+    def score(self, state, x):
         """Return w·x."""
-        return dot(state.w[event.task], rows, event.example)
+        return dot(state.w[x.task], x)
 
-    def update(self, state, rows, event, y, score):
+    def update(self, state, x, y, score):
         """Step each weight by its gradient over the root of its squared gradients so far."""
         if y * score >= 1.0:
             return False
-        w, square = state.w[event.task], state.square[event.task]
-        for f, x in nonzeros(rows, event.example):
-            square[f] += x * x
-            w[f] += self.eta * y * x / np.sqrt(square[f])
+        w, square = state.w[x.task], state.square[x.task]
+        for f, value in nonzeros(x):
+            square[f] += value * value
+            w[f] += self.eta * y * value / np.sqrt(square[f])
         return True

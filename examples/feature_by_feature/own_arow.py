@@ -34,23 +34,23 @@ class OwnAROW:
         size = (shape.n_tasks, shape.n_features)
         return Posterior(np.zeros(size), np.ones(size))
 
-    def score(self, state, rows, event):
+    def score(self, state, x):
         """Return w·x."""
-        return dot(state.w[event.task], rows, event.example)
+        return dot(state.w[x.task], x)
 
-    def update(self, state, rows, event, y, score):
+    def update(self, state, x, y, score):
         """Move the means towards the label, and shrink the variances of the features seen."""
         loss = 1.0 - y * score
         if loss <= 0.0:
             return False
-        w, variance = state.w[event.task], state.variance[event.task]
+        w, variance = state.w[x.task], state.variance[x.task]
         # Features that only this example has are left out of its row, but not of its norm.
-        v = event.square_norm
-        for f, x in nonzeros(rows, event.example):
-            v -= (1.0 - variance[f]) * x * x
+        v = x.square_norm
+        for f, value in nonzeros(x):
+            v -= (1.0 - variance[f]) * value * value
         beta = 1.0 / (max(v, 0.0) + self.r)
-        for f, x in nonzeros(rows, event.example):
-            reach = variance[f] * x
+        for f, value in nonzeros(x):
+            reach = variance[f] * value
             w[f] += beta * loss * y * reach
             variance[f] -= beta * reach * reach
         return True

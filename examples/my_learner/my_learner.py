@@ -31,14 +31,14 @@ class MyLearner:
         """Return zero weights: a row a task, and a last one that all share."""
         return np.zeros((shape.n_tasks + 1, shape.n_features))
 
-    def score(self, state, rows, event):
+    def score(self, state, x):
         """Return (v + w_k)·x."""
-        return dot(state[event.task], rows, event.example) + dot(state[-1], rows, event.example)
+        return dot(state[x.task], x) + dot(state[-1], x)
 
-    def update(self, state, rows, event, y, score):
+    def update(self, state, x, y, score):
         """Step towards the label where the margin is below 1."""
         if y * score >= 1.0:
             return False
-        axpy(self.eta * y, rows, event.example, state[event.task])
-        axpy(self.eta * self.mu * y, rows, event.example, state[-1])
+        axpy(self.eta * y, x, state[x.task])
+        axpy(self.eta * self.mu * y, x, state[-1])
         return True

@@ -16,6 +16,7 @@ import data_fetchers
 from data_fetchers.fetch import place_of
 from omtl.experiment.config import option_files
 from omtl.util import user_folder
+from omtl.util.compile_cache import own_home
 from omtl.util.files import IN_WORK
 from omtl.util.paths import ROOT, kept
 
@@ -30,13 +31,8 @@ EXTRAS = {"": BAD, "harness": BAD, "report": BAD, "engines": NOTE, "dev": NOTE}
 LOCKS = {"engines": "engines", "dev": "test"}
 """The lock file that pins an extra; the others are in ``run.lock``."""
 
-KEPT = {
-    "store": "finished units",
-    "data": "data files",
-    "compiled": "compiled code",
-    "compiled_own": "compiled code of learners of your own",
-}
-"""Cache folders and their contents."""
+KEPT = {"store": "finished units", "data": "data files"}
+"""Folders of what is kept between runs, and their contents."""
 
 VARIABLES = ("OMTL_HOME", "OMTL_DATA", "OMTL_DATA_MIRROR", "OMTL_OFFLINE", "OMTL_OWN")
 
@@ -116,13 +112,16 @@ def _called(name: str) -> str:
 
 def _kept() -> list[dict[str, str]]:
     findings = []
-    for folder, what in KEPT.items():
-        files = _sizes(kept() / folder)
+    folders = {kept() / name: what for name, what in KEPT.items()}
+    if (home := own_home()) is not None:
+        folders[home] = "compiled code"
+    for folder, what in folders.items():
+        files = _sizes(folder)
         size = sum(files.values()) / 2**20
         damaged = sum(path.suffix == ".damaged" for path in files)
         detail = f"{len(files)} files, {size:.1f} MiB: {what}"
         detail += f"; {damaged} damaged, set aside" if damaged else ""
-        findings.append(finding("kept", str(kept() / folder), GOOD if files else NOTE, detail))
+        findings.append(finding("kept", str(folder), GOOD if files else NOTE, detail))
     return findings
 
 

@@ -2,7 +2,7 @@
 
 ==================  ================================================================================
 `inlining`          compiling rules as parts of one loop; choosing compiled forms by types
-`layout`            alignment of vectors in memory
+`layout`            many vectors in memory
 `products`          dot, axpy: one vector, one row
 `passes`            several products or steps in one pass
 `many_vectors`      one row, many vectors: copies shared by points of a grid
@@ -44,7 +44,3 @@
 `not_compiled`      why numba refuses a learner, in one line
 ==================  ================================================================================
 """
-
-from omtl.util.compile_cache import keep_compiled
-
-keep_compiled()

@@ -27,6 +27,7 @@ from numba.extending import (
 )
 
 from omtl.kernel.inlining import loop
+from omtl.util.compile_cache import Compiled, classes_in
 
 
 class Boxed(types.Type):
@@ -81,12 +82,12 @@ fill = loop(_fill)
 
 
 @cache
-def form_of(kind: types.Type) -> tuple[Boxed, int, Callable]:
+def form_of(kind: types.Type, classes: tuple[type, ...]) -> tuple[Boxed, int, Callable]:
     """Return the type of a box, its size in bytes, and the function that fills it."""
     context = cpu_target.target_context
     boxed = Boxed(kind)
     size = context.get_abi_sizeof(context.get_data_type(kind))
-    return boxed, size, fill.compile((boxed, kind))
+    return boxed, size, fill.entry(classes, (boxed, kind))
 
 
 class Box:
@@ -99,17 +100,18 @@ class Box:
     """
 
     def __init__(self, value: Any) -> None:
-        self.kind, size, put = form_of(typeof(value))
+        self.classes = classes_in((value,))
+        self.kind, size, put = form_of(typeof(value), self.classes)
         self._value = value
         self._memory = np.zeros(-(-size // 64) * 8 + 8)  # aligned below
         begin = self._memory.__array_interface__["data"][0]
         self.address = -(-begin // 64) * 64
         put(self.address, value)
 
-    def entry(self, function: Any, *kinds: types.Type) -> Callable:
+    def entry(self, function: Compiled, *kinds: types.Type) -> Callable:
         """Return a compiled function's entry point for this box and arguments of these types.
 
         It is called with the arguments alone. It does not check their types: the caller must. The
         box must outlive it.
         """
-        return partial(function.compile((self.kind, *kinds)), self.address)
+        return partial(function.entry(self.classes, (self.kind, *kinds)), self.address)

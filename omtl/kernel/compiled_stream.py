@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.core import types
 
 from omtl.data.rows import DenseRows, Rows, SparseRows
@@ -25,6 +24,7 @@ from omtl.kernel.row_norms import (
     same_as_numpy,
     sparse_square_norm,
 )
+from omtl.util.compile_cache import kept
 
 SOUND, UNSOUND, RUNAWAY = 0, 1, 2
 """Results of learning: success; an invalid row, after which the updates must be undone; scores that
@@ -141,8 +141,8 @@ def _many(stream, batch, scores, n, at_once, learns, ends):
 
 
 # For an example or two, releasing Python's lock takes longer than learning.
-one_dense = njit(cache=True, **OPTIONS)(_one_dense)
-one_sparse = njit(cache=True, **OPTIONS)(_one_sparse)
+one_dense = kept(**OPTIONS)(_one_dense)
+one_sparse = kept(**OPTIONS)(_one_sparse)
 many_dense = loop(_many_dense)
 many_sparse = loop(_many_sparse)
 

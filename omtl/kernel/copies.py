@@ -11,9 +11,9 @@ import numpy as np
 
 from omtl.data.rows import Rows
 from omtl.kernel.inlining import by_kind, by_rows, inlined
-from omtl.kernel.layout import vector_of
 from omtl.kernel.many_vectors import axpys, axpys_of, dots
 from omtl.kernel.products import axpy, rescale
+from omtl.kernel.rules import row_at
 from omtl.kernel.vectors import (
     SMALLEST_SCALE,
     GroupSparse,
@@ -41,77 +41,77 @@ def _but_zero_vectors(square, sums, out):
 
 
 @by_kind
-def take_products(part, rows, i, first, last, sums, out):
-    """Put the products of copies with row `i` in ``out[first:last]``, in O(nonzeros) each."""
-    dots(part.vectors, rows, i, first, last, sums)
+def take_products(part, x, first, last, sums, out):
+    """Put the products of copies with `x` in ``out[first:last]``, in O(nonzeros) each."""
+    dots(part.vectors, x, first, last, sums)
     _times_scale(part.scale[first:last], sums[0, first:last], out[first:last])
 
 
 @take_products.of(RoundSum)
-def _products_of_round_sum(part, rows, i, first, last, sums, out):
-    dots(part.vector, rows, i, first, last, sums)
+def _products_of_round_sum(part, x, first, last, sums, out):
+    dots(part.vector, x, first, last, sums)
     _times_scale(part.scale[first:last, 0], sums[0, first:last], out[first:last])
 
 
 @take_products.of(GroupSparse)
-def _products_of_group_sparse(part, rows, i, first, last, sums, out):
-    dots(part.vectors, rows, i, first, last, sums)
+def _products_of_group_sparse(part, x, first, last, sums, out):
+    dots(part.vectors, x, first, last, sums)
     _times_scale(part.scale[first:last], sums[0, first:last], out[first:last])
     _but_zero_vectors(part.norms.square[first:last], out[first:last], out[first:last])
 
 
 @take_products.of(NormedSum)
-def _products_of_normed_sum(part, rows, i, first, last, sums, out):
-    dots(part.vectors, rows, i, first, last, sums)
+def _products_of_normed_sum(part, x, first, last, sums, out):
+    dots(part.vectors, x, first, last, sums)
     _but_zero_vectors(part.norms.square[first:last], sums[0, first:last], out[first:last])
 
 
 @by_kind
-def coefficient(part, step, c, event, y):  # noqa: ARG001
+def coefficient(part, step, c, x, y):  # noqa: ARG001
     """Return the factor with which to add the row to a copy's vector."""
     return step[0] * y / part.scale[c]
 
 
 @coefficient.of(GroupSparse)
-def _coefficient_of_group_sparse(part, step, c, event, y):
+def _coefficient_of_group_sparse(part, step, c, x, y):
     a, threshold = step
-    return 0.0 if stays_zero(part, c, a * y, event, threshold) else a * y / part.scale[c]
+    return 0.0 if stays_zero(part, c, a * y, x, threshold) else a * y / part.scale[c]
 
 
 @coefficient.of(NormedSum)
-def _coefficient_of_normed_sum(part, step, c, event, y):  # noqa: ARG001
+def _coefficient_of_normed_sum(part, step, c, x, y):  # noqa: ARG001
     return step[0] * y
 
 
 @by_kind
-def add_rows(part, steps, rows, i, first, last, which):
-    """Add ``steps[c]`` times row `i` to copies; only those in `which` have a step."""
-    axpys_of(steps, rows, i, first, last, which, part.vectors)
+def add_rows(part, steps, x, first, last, which):
+    """Add ``steps[c]`` times `x` to copies; only those in `which` have a step."""
+    axpys_of(steps, x, first, last, which, part.vectors)
 
 
 @by_kind
-def finish_step(part, step, c, rows, event, y, product):  # noqa: ARG001
+def finish_step(part, step, c, x, y, product):  # noqa: ARG001
     """Finish after the addition; `product` is the copy's product with the row before it."""
     shrink(part, c, step[1])
 
 
 @finish_step.of(GroupSparse)
-def _finish_group_sparse(part, step, c, rows, event, y, product):
+def _finish_group_sparse(part, step, c, x, y, product):
     a, threshold = step
-    if not stays_zero(part, c, a * y, event, threshold):
-        threshold_sum(part, c, a * y, rows, event, threshold, product)
+    if not stays_zero(part, c, a * y, x, threshold):
+        threshold_sum(part, c, a * y, x, threshold, product)
 
 
 @finish_step.of(NormedSum)
-def _finish_normed_sum(part, step, c, rows, event, y, product):
-    follow_norm(part, c, 1.0, step[0] * y, rows, event, product)
+def _finish_normed_sum(part, step, c, x, y, product):
+    follow_norm(part, c, 1.0, step[0] * y, x, product)
 
 
 @inlined
-def add_later_to_copy(part, c, event, y):
+def add_later_to_copy(part, c, x, y):
     """Schedule y times an example for a copy of a `RoundSum`, to be added after the round."""
-    part.label[c, event.task] = y
-    part.example[c, event.task] = event.example
+    part.label[c, x.task] = y
+    part.example[c, x.task] = x.i
 
 
 @by_kind
@@ -138,7 +138,7 @@ def _close_sums(part, rates, first, last, rows, steps):
 
 def _add_rounds_by_copy(part, rows, rate, first, last, steps):  # noqa: ARG001
     for c in range(first, last):
-        vector = part.vector[c, : rows.X.shape[1]]
+        vector = part.vector[c]
         add_round(RoundSum(vector, part.scale[c], part.label[c], part.example[c]), rate[c], rows)
 
 
@@ -154,10 +154,10 @@ def _add_rounds_by_task(part, rows, rate, first, last, steps):
                 if part.example[c, i] == x:
                     steps[c] = step
                 else:  # the task had more than one example in the round
-                    axpy(step, rows, part.example[c, i], part.vector[c])
+                    axpy(step, row_at(rows, part.example[c, i]), part.vector[c])
                 part.label[c, i] = 0.0
         if x >= 0:
-            axpys(steps, rows, x, first, last, part.vector)
+            axpys(steps, row_at(rows, x), first, last, part.vector)
 
 
 @by_rows(dense=_add_rounds_by_copy, sparse=_add_rounds_by_task)
@@ -171,7 +171,7 @@ def add_rounds(
 ) -> None:
     """Add the round's examples, ``rate[c]`` times, to copies of a `RoundSum`."""
     for c in range(first, last):
-        vector = vector_of(part.vector, c, rows)
+        vector = part.vector[c]
         add_round(RoundSum(vector, part.scale[c], part.label[c], part.example[c]), rate[c], rows)
 
 
@@ -201,9 +201,6 @@ def _copy_group_sparse(part, c, new, features):
     part.scale[new] = part.scale[c]
     _copy_weights(part.vectors[c], part.vectors[new], features)
     _copy_norms(part.norms, c, new)
-    part.n_rows[new] = part.n_rows[c]
-    for j in range(min(part.n_rows[c], part.rows.shape[1])):
-        part.rows[new, j] = part.rows[c, j]
 
 
 @copy_part.of(NormedSum)

@@ -30,16 +30,16 @@ def no_task(n_features: int) -> CurrentTask:
 
 
 @inlined
-def has_ended(current, event):
+def has_ended(current, x):
     """Return whether the current task has gradients, and ends because another's example arrives."""
-    return current.n[0] > 0 and current.task[0] != event.task
+    return current.n[0] > 0 and current.task[0] != x.task
 
 
 @inlined
-def add_gradient(current, s, rows, event):
+def add_gradient(current, s, x):
     """Add the gradient s x of an example, whose task is now the current one."""
-    axpy(s, rows, event.example, current.G)
-    current.task[0] = event.task
+    axpy(s, x, current.G)
+    current.task[0] = x.task
     current.n[0] += 1
 
 

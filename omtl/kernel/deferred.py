@@ -8,6 +8,7 @@ import numpy as np
 
 from omtl.kernel.inlining import inlined
 from omtl.kernel.products import axpy, row_dot
+from omtl.kernel.rules import row_at
 
 
 class Steps(NamedTuple):
@@ -29,19 +30,19 @@ def no_steps(n_tasks: int) -> Steps:
 
 
 @inlined
-def defer_step(steps, weight, event):
+def defer_step(steps, weight, x):
     """Keep the update from an example until the end of the round."""
-    steps.weight[event.task] = weight
-    steps.example[event.task] = event.example
-    steps.node[event.task] = event.node
+    steps.weight[x.task] = weight
+    steps.example[x.task] = x.i
+    steps.node[x.task] = x.node
 
 
 @inlined
-def defer_hinge_step(steps, eta, event, y, score):
+def defer_hinge_step(steps, eta, x, y, score):
     """Keep the step η y x if the hinge loss is not 0; return whether it is not."""
     if y * score >= 1.0:
         return False
-    defer_step(steps, eta * y, event)
+    defer_step(steps, eta * y, x)
     return True
 
 
@@ -80,10 +81,10 @@ def nothing_given(n_tasks: int) -> Given:
 
 
 @inlined
-def keep_example(given, event, y, learns):
+def keep_example(given, x, y, learns):
     """Keep an example until the end of the round."""
-    given.label[event.task], given.example[event.task] = y, event.example
-    given.learns[event.task] = learns
+    given.label[x.task], given.example[x.task] = y, x.i
+    given.learns[x.task] = learns
 
 
 @inlined
@@ -110,10 +111,10 @@ def no_task_steps(n_tasks: int) -> TaskSteps:
 
 
 @inlined
-def defer_task_step(steps, weight, event):
+def defer_task_step(steps, weight, x):
     """Keep the update of the example's task until the end of the round."""
-    steps.weight[event.task] = weight
-    steps.example[event.task] = event.example
+    steps.weight[x.task] = weight
+    steps.example[x.task] = x.i
 
 
 @inlined
@@ -121,7 +122,7 @@ def take_task_steps(steps, rows, w):
     """Add each task's update to its vector w_k, and forget it."""
     for k in range(steps.weight.size):
         if steps.weight[k] != 0.0:
-            axpy(steps.weight[k], rows, steps.example[k], w[k])
+            axpy(steps.weight[k], row_at(rows, steps.example[k]), w[k])
             steps.weight[k] = 0.0
 
 
@@ -142,11 +143,11 @@ def no_pairs(n_examples: int) -> Pairs:
 
 
 @inlined
-def pair_dot(pairs, rows, before, x):
-    """Return the inner product of two rows, computed once if it is stored."""
-    if x >= pairs.before.size:
-        return row_dot(rows, before, x)
-    if pairs.before[x] != before:
-        pairs.before[x] = before
-        pairs.product[x] = row_dot(rows, before, x)
-    return pairs.product[x]
+def pair_dot(pairs, before, x):
+    """Return the inner product of two examples, computed once if it is stored."""
+    if x.i >= pairs.before.size:
+        return row_dot(before, x)
+    if pairs.before[x.i] != before.i:
+        pairs.before[x.i] = before.i
+        pairs.product[x.i] = row_dot(before, x)
+    return pairs.product[x.i]

@@ -19,10 +19,9 @@ from omtl.data.streams import Stream
 from omtl.kernel import sharing
 from omtl.kernel.copies import add_later_to_copy
 from omtl.kernel.inlining import inlined, loop
-from omtl.kernel.layout import padded
 from omtl.kernel.play import Trace
 from omtl.kernel.products import SUMS
-from omtl.kernel.rules import Event, Shape, findings
+from omtl.kernel.rules import Example, Shape, findings
 from omtl.kernel.seen_features import SeenFeatures, add_features, none_seen, rows_by_task
 
 AT_ONCE = 500
@@ -195,21 +194,22 @@ def share_slowly(
             i = stream.example[e]
             k = examples.task[i]
             y = examples.y[i]
-            event = Event(t, i, k, stream.node[e], examples.square_norm[i])
+            x = Example(examples.rows, i, k, stream.node[e], examples.square_norm[i], t)
+            own_x = Example(own_rows, i, k, stream.node[e], examples.square_norm[i], t)
             add_features(seen[0], examples.rows, 0, i)
             add_features(seen[1], own_rows, k, i)
             for part in range(n_parts):
-                rows, slot = (own_rows, k) if part else (examples.rows, 0)
+                its_x, slot = (own_x, k) if part else (x, 0)
                 first, last = copies.start[part, slot], copies.stop[part, slot]
                 sharing.take_products_of(
-                    parts, part, rows, i, first, last, copies.sums, product[part]
+                    parts, part, its_x, first, last, copies.sums, product[part]
                 )
             sharing.scores(points, pool, product, of, k, tally.score)
-            n_learn = record_scores(tally, k, y, event.square_norm > 0.0, zero)
+            n_learn = record_scores(tally, k, y, x.square_norm > 0.0, zero)
             if n_learn == 0:
                 continue
             for part in range(n_parts):
-                rows, slot, known = (own_rows, k, seen[1]) if part else (examples.rows, 0, seen[0])
+                slot, known = (k, seen[1]) if part else (0, seen[0])
                 first, last = copies.start[part, slot], copies.stop[part, slot]
                 if n_learn < n_points:
                     features = known.features[slot, : known.n[slot]]
@@ -222,7 +222,7 @@ def share_slowly(
                 n = learning_copies(learners, copies.has_points, first, last)
                 if part == 0:
                     for j in range(n):
-                        add_later_to_copy(parts[0], learners[j], event, y)
+                        add_later_to_copy(parts[0], learners[j], x, y)
                     continue
                 a_point, steps, which = copies.a_point[part], copies.steps, learners[:n]
                 for c in range(first, last):
@@ -230,12 +230,12 @@ def share_slowly(
                 for j in range(n):
                     c = learners[j]
                     step = sharing.step_of(points, part, a_point[c], n_tasks)
-                    steps[c] = sharing.coefficient_of(parts, part, step, c, event, y)
-                sharing.add_rows_to(parts, part, steps, rows, i, first, last, which)
+                    steps[c] = sharing.coefficient_of(parts, part, step, c, own_x, y)
+                sharing.add_rows_to(parts, part, steps, own_x, first, last, which)
                 for j in range(n):
                     c = learners[j]
                     step = sharing.step_of(points, part, a_point[c], n_tasks)
-                    sharing.finish_step_of(parts, part, step, c, rows, event, y, product[part, c])
+                    sharing.finish_step_of(parts, part, step, c, own_x, y, product[part, c])
         for part in range(n_parts):
             rows = own_rows if part else examples.rows
             for slot in range(n_tasks if part else 1):
@@ -276,7 +276,7 @@ def new_copies(
     start = np.multiply.outer(most, np.arange(n_tasks))
     start[0] = 0
     stop = start.copy()
-    table = (n_parts, padded(max(most[0], *(each * n_tasks for each in most[1:]))))
+    table = (n_parts, max(most[0], *(each * n_tasks for each in most[1:])))
     copies = Copies(
         of=np.zeros((n_parts, n_tasks, n_points), dtype=np.uint32),
         start=start,
@@ -366,7 +366,7 @@ def share(
         enough = all(n <= limit for n, limit in zip(kinds, most, strict=True))
         if enough:
             if pool is None:
-                kept = padded(most[0]), padded(max(most[1:]) * shape.n_tasks)
+                kept = most[0], max(most[1:]) * shape.n_tasks
                 pool = sharing.new_pool(block[0], shape, n_own, *kept, at_once)
             points = type(block[0])(*(np.array(values) for values in zip(*block, strict=True)))
             copies = new_copies(parts, shape.n_tasks, most)

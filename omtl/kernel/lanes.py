@@ -170,8 +170,9 @@ def _in_lanes(some: Callable) -> Callable:
     """Extend `some`, which handles one column per lane, to `n` columns from each place on."""
 
     @inlined
-    def columns(table, rows, x, n, places, by_column):
-        where, values, start, stop = rows.indices, rows.values, rows.indptr[x], rows.indptr[x + 1]
+    def columns(table, x, n, places, by_column):
+        where, values = x.rows.indices, x.rows.values
+        start, stop = x.rows.indptr[x.i], x.rows.indptr[x.i + 1]
         p = 0
         while p + 32 <= n:
             some(32, table, where, values, start, stop, p, places, by_column)
@@ -195,7 +196,7 @@ def _in_lanes(some: Callable) -> Callable:
 
 
 dot_columns = _in_lanes(dot_lanes)
-"""Write the products of row `x` with `n` columns from each place to ``by_column``."""
+"""Write the products of `x` with `n` columns from each place to ``by_column``."""
 
 axpy_columns = _in_lanes(axpy_lanes)
-"""Add row `x`, scaled by ``by_column``, to `n` columns from each place."""
+"""Add `x`, scaled by ``by_column``, to `n` columns from each place."""

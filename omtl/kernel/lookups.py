@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from omtl.data.validation import WIDEST
+from omtl.util.compile_cache import kept
 
 
-@njit(cache=True)
+@kept()
 def signs(y, classes, out):
     """Write -1 or +1 for each label; return whether all are among the two classes."""
     negative, positive = classes[0], classes[1]
@@ -18,7 +17,7 @@ def signs(y, classes, out):
     return not strange
 
 
-@njit(cache=True)
+@kept()
 def narrow(indices, out):
     """Write indices as 32-bit numbers; return whether all fit."""
     strange = False
@@ -28,7 +27,7 @@ def narrow(indices, out):
     return not strange
 
 
-@njit(cache=True)
+@kept()
 def look_up(task, first, table, out):
     """Write ``table[k - first]`` for each task k; return whether none is outside or negative."""
     for i in range(task.size):
@@ -39,7 +38,7 @@ def look_up(task, first, table, out):
     return True
 
 
-@njit(cache=True)
+@kept()
 def mark(task, first, met):
     """Set ``met[k - first]`` for each task k."""
     for i in range(task.size):

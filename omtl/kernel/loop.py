@@ -7,9 +7,9 @@ its type, like a learner's rules. They pass on a running value, a number or a tu
     return the initial value, before the first round;
 ``opened(self, so_far, learner, state)``
     at the start of a round;
-``scored(self, so_far, play, event, y, score)``
+``scored(self, so_far, play, x, y, score)``
     when an example has its score, before the learner sees its label;
-``learnt(self, so_far, event, stepped)``
+``learnt(self, so_far, x, stepped)``
     after the learner has taken a step or not;
 ``closed(self, so_far, stream, t)``
     at the end of round `t`.
@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import Any
 
 from omtl.kernel.inlining import loop, method
-from omtl.kernel.rules import Event, Play, close_round, is_compiled, open_round, score, update
+from omtl.kernel.rules import Example, Play, close_round, is_compiled, open_round, score, update
 
 
 def _go_on(self, so_far, *rest):  # noqa: ARG001
@@ -41,7 +41,7 @@ def run_slowly(
 ) -> None:
     """Play a stream, and record it. A score of 0 counts as `zero`."""
     rows = examples.rows
-    playing = Play(learner, state, rows)
+    playing = Play(learner, state)
     so_far = begin(recorder)
     for t in range(stream.start.size - 1):
         open_round(learner, state, rows)
@@ -49,14 +49,14 @@ def run_slowly(
         for e in range(stream.start[t], stream.start[t + 1]):
             i = stream.example[e]
             y = examples.y[i]
-            event = Event(t, i, examples.task[i], stream.node[e], examples.square_norm[i])
-            value = score(learner, state, rows, event)
+            x = Example(rows, i, examples.task[i], stream.node[e], examples.square_norm[i], t)
+            value = score(learner, state, x)
             if value == 0.0:
                 value = zero
-            so_far = scored(recorder, so_far, playing, event, y, value)
+            so_far = scored(recorder, so_far, playing, x, y, value)
             # An empty row has nothing to learn from, and a norm of 0 to divide by.
-            stepped = event.square_norm > 0.0 and update(learner, state, rows, event, y, value)
-            so_far = learnt(recorder, so_far, event, stepped)
+            stepped = x.square_norm > 0.0 and update(learner, state, x, y, value)
+            so_far = learnt(recorder, so_far, x, stepped)
         close_round(learner, state, rows)
         so_far = closed(recorder, so_far, stream, t + 1)
 

@@ -9,39 +9,38 @@ from __future__ import annotations
 
 import numpy as np
 
-from omtl.data.rows import Rows
 from omtl.kernel.inlining import by_rows, inlined
-from omtl.kernel.layout import vector_of
 from omtl.kernel.passes import dense_row_dots
 from omtl.kernel.products import SUMS, axpy, dense_dot, dot, sparse_axpy, sparse_dot
+from omtl.kernel.rules import Example
 
 
-def _dense_dot_one(W, j, rows, i):
-    return dense_dot(W[j, : rows.X.shape[1]], rows.X[i])
+def _dense_dot_one(W, j, x):
+    return dense_dot(W[j], x.rows.X[x.i])
 
 
-def _sparse_dot_one(W, j, rows, i):
-    return sparse_dot(W[j], rows, i)
+def _sparse_dot_one(W, j, x):
+    return sparse_dot(W[j], x)
 
 
 @by_rows(dense=_dense_dot_one, sparse=_sparse_dot_one)
-def dot_one(W: np.ndarray, j: int, rows: Rows, i: int) -> float:
-    """Return the inner product of ``W[j]``, from `zero_vectors`, and row `i`, exactly as `dot`."""
-    return dot(np.ascontiguousarray(vector_of(W, j, rows)), rows, i)
+def dot_one(W: np.ndarray, j: int, x: Example) -> float:
+    """Return the inner product of ``W[j]``, from `zero_vectors`, and `x`, exactly as `dot`."""
+    return dot(np.ascontiguousarray(W[j]), x)
 
 
-def _dense_axpy_one(a, rows, i, j, W):
-    axpy(a, rows, i, W[j, : rows.X.shape[1]])
+def _dense_axpy_one(a, x, j, W):
+    axpy(a, x, W[j])
 
 
-def _sparse_axpy_one(a, rows, i, j, W):
-    sparse_axpy(a, rows, i, W[j])
+def _sparse_axpy_one(a, x, j, W):
+    sparse_axpy(a, x, W[j])
 
 
 @by_rows(dense=_dense_axpy_one, sparse=_sparse_axpy_one)
-def axpy_one(a: float, rows: Rows, i: int, j: int, W: np.ndarray) -> None:
-    """Add `a` times row `i` to ``W[j]``, from `zero_vectors`, in place."""
-    axpy(a, rows, i, vector_of(W, j, rows))
+def axpy_one(a: float, x: Example, j: int, W: np.ndarray) -> None:
+    """Add `a` times `x` to ``W[j]``, from `zero_vectors`, in place."""
+    axpy(a, x, W[j])
 
 
 @inlined
@@ -50,27 +49,28 @@ def _add_products(total, w, x):
         total[j] += w[j] * x
 
 
-def _dense_dots(W, rows, i, first, last, sums):
-    dense_row_dots(W, rows.X[i], first, last, sums[0])
+def _dense_dots(W, x, first, last, sums):
+    dense_row_dots(W, x.rows.X[x.i], first, last, sums[0])
 
 
-def _sparse_dots(W, rows, i, first, last, sums):
+def _sparse_dots(W, x, first, last, sums):
     features = W.T
-    start, stop = rows.indptr[i], rows.indptr[i + 1]
+    start, stop = x.rows.indptr[x.i], x.rows.indptr[x.i + 1]
     whole = stop - (stop - start) % SUMS
     for s in range(SUMS):
         for j in range(first, last):
             sums[s, j] = 0.0
     for k in range(start, stop):
         s = (k - start) % SUMS if k < whole else 0
-        _add_products(sums[s, first:last], features[rows.indices[k], first:last], rows.values[k])
+        weights = features[x.rows.indices[k], first:last]
+        _add_products(sums[s, first:last], weights, x.rows.values[k])
     for j in range(first, last):
         sums[0, j] = (sums[0, j] + sums[2, j]) + (sums[1, j] + sums[3, j])
 
 
 @by_rows(dense=_dense_dots, sparse=_sparse_dots)
-def dots(W: np.ndarray, rows: Rows, i: int, first: int, last: int, sums: np.ndarray) -> None:
-    """Write the inner products of some dense vectors and row `i` to ``sums[0, first:last]``.
+def dots(W: np.ndarray, x: Example, first: int, last: int, sums: np.ndarray) -> None:
+    """Write the inner products of some dense vectors and `x` to ``sums[0, first:last]``.
 
     Parameters
     ----------
@@ -82,67 +82,66 @@ def dots(W: np.ndarray, rows: Rows, i: int, first: int, last: int, sums: np.ndar
         Memory for partial sums. Each product is bit-identical to that of `dot`.
     """
     for j in range(first, last):
-        sums[0, j] = dot_one(W, j, rows, i)
+        sums[0, j] = dot_one(W, j, x)
 
 
-def _dense_axpys(a, rows, i, first, last, W):
+def _dense_axpys(a, x, first, last, W):
     for j in range(first, last):
         if a[j] != 0.0:
-            axpy(a[j], rows, i, W[j, : rows.X.shape[1]])
+            axpy(a[j], x, W[j])
 
 
-def _sparse_axpys(a, rows, i, first, last, W):
+def _sparse_axpys(a, x, first, last, W):
     features, steps = W.T, a[first:last]
-    for k in range(rows.indptr[i], rows.indptr[i + 1]):
-        _add_products(features[rows.indices[k], first:last], steps, rows.values[k])
+    for k in range(x.rows.indptr[x.i], x.rows.indptr[x.i + 1]):
+        _add_products(features[x.rows.indices[k], first:last], steps, x.rows.values[k])
 
 
 @by_rows(dense=_dense_axpys, sparse=_sparse_axpys)
-def axpys(a: np.ndarray, rows: Rows, i: int, first: int, last: int, W: np.ndarray) -> None:
-    """Add ``a[j]`` times row `i` to ``W[j]`` for j from `first` to `last` - 1, in place.
+def axpys(a: np.ndarray, x: Example, first: int, last: int, W: np.ndarray) -> None:
+    """Add ``a[j]`` times `x` to ``W[j]`` for j from `first` to `last` - 1, in place.
 
     `W` is as in `dots`. The steps are bit-identical to those of `axpy`, except for signs of zeros.
     """
     for j in range(first, last):
-        axpy_one(a[j], rows, i, j, W)
+        axpy_one(a[j], x, j, W)
 
 
-def _dense_axpys_of(a, rows, i, first, last, which, W):  # noqa: ARG001
+def _dense_axpys_of(a, x, first, last, which, W):  # noqa: ARG001
     for e in range(which.size):
         if a[which[e]] != 0.0:
-            axpy_one(a[which[e]], rows, i, which[e], W)
+            axpy_one(a[which[e]], x, which[e], W)
 
 
 @by_rows(dense=_dense_axpys_of)
 def axpys_of(
     a: np.ndarray,
-    rows: Rows,
-    i: int,
+    x: Example,
     first: int,
     last: int,
     which: np.ndarray,  # noqa: ARG001
     W: np.ndarray,
 ) -> None:
     """Take the steps of `axpys` if all of `a` except ``a[which]`` is zero."""
-    axpys(a, rows, i, first, last, W)
+    axpys(a, x, first, last, W)
 
 
-def _dense_dot_first(W, n, rows, i, out):
-    dense_row_dots(W, rows.X[i], 0, n, out)
+def _dense_dot_first(W, n, x, out):
+    dense_row_dots(W, x.rows.X[x.i], 0, n, out)
 
 
-def _sparse_dot_first(W, n, rows, i, out):
+def _sparse_dot_first(W, n, x, out):
     features = W.T
     for k in range(n):
         out[k] = 0.0
-    for e in range(rows.indptr[i], rows.indptr[i + 1]):
-        value, f = rows.values[e], np.uint32(rows.indices[e])
+    for e in range(x.rows.indptr[x.i], x.rows.indptr[x.i + 1]):
+        value, f = x.rows.values[e], np.uint32(x.rows.indices[e])
         for k in range(n):
             out[k] += value * features[f, k]
 
 
 @by_rows(dense=_dense_dot_first, sparse=_sparse_dot_first)
-def dot_first(W: np.ndarray, n: int, rows: Rows, i: int, out: np.ndarray) -> None:
-    """Write the inner products of row `i` with the first `n` vectors of `W` to `out`."""
+def dot_first(W: np.ndarray, n: int, x: Example, out: np.ndarray) -> None:
+    """Write the inner products of `x` with the first `n` vectors of `W` to `out`."""
     for k in range(n):
-        out[k] = dot_one(W, k, rows, i)
+        out[k] = dot_one(W, k, x)

@@ -26,17 +26,13 @@ from omtl.data.networks import modes
 from omtl.data.rows import DenseRows, Rows, SparseRows
 from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.lanes import axpy_columns, dot_columns
-from omtl.kernel.layout import at_line, in_lines
 from omtl.kernel.neighbours import threes_of
 from omtl.kernel.passes import dense_row_dots
 from omtl.kernel.products import axpy, dot, rescale
-from omtl.kernel.rules import Shape
+from omtl.kernel.rules import Example, Shape, row_at
 
 SMALLEST_SCALE = 1e-200
 """When a scale falls below this, all are multiplied out: rarely, and long before underflow."""
-
-FEW = 4
-"""If more places than this learn from a dense row, they use a copy aligned like them."""
 
 
 class Network(NamedTuple):
@@ -44,11 +40,10 @@ class Network(NamedTuple):
 
     Place s · n_modes + k is mode k of slot s; slot s of node i is the sum over k of
     to_nodes[i, k] · scale[k] times the vector in that place. `vectors` is of shape
-    (n_places, n_features) for dense rows, with zeros after the features, and (n_features, n_places)
-    for sparse ones. `products` and `steps`, of shape (n_places,), belong to the current row; `near`
-    is memory for a dense one. `known[i, s]` is whether slot s of node i is nonempty; if not, its
-    score is exactly 0. If `settled`, of shape (1,), is true, `known` no longer changes until a node
-    learns something new.
+    (n_places, n_features) for dense rows, and (n_features, n_places) for sparse ones. `products`
+    and `steps`, of shape (n_places,), belong to the current row. `known[i, s]` is whether slot s of
+    node i is nonempty; if not, its score is exactly 0. If `settled`, of shape (1,), is true,
+    `known` no longer changes until a node learns something new.
 
     If `mixed` has rows, the vectors are the nodes' own: place i · n_slots + s is slot s of node i,
     and the modes are not used. `mixed` is memory for the weighted sums of a slot, with weights
@@ -71,7 +66,6 @@ class Network(NamedTuple):
     links: SparseRows
     summed_at: np.ndarray
     places: np.ndarray
-    near: DenseRows
 
 
 def network(shape: Shape, n_slots: int, by_node: bool = False) -> Network:
@@ -93,9 +87,9 @@ def network(shape: Shape, n_slots: int, by_node: bool = False) -> Network:
     links, summed_at = threes_of(shape.mixing if by_node else np.empty((0, 0)))
     return Network(
         vectors=(
-            at_line(shape.n_features, n_places)
+            np.zeros((shape.n_features, n_places))
             if shape.sparse
-            else in_lines(n_places, shape.n_features)
+            else np.zeros((n_places, shape.n_features))
         ),
         scale=np.ones(decay.size),
         decay=decay,
@@ -107,11 +101,10 @@ def network(shape: Shape, n_slots: int, by_node: bool = False) -> Network:
         known=np.zeros((n_nodes, n_slots), dtype=np.bool_),
         known_before=np.zeros((n_nodes, n_slots), dtype=np.bool_),
         settled=np.ones(1, dtype=np.bool_),
-        mixed=in_lines(summed_at.size, shape.n_features),
+        mixed=np.zeros((summed_at.size, shape.n_features)),
         links=links,
         summed_at=summed_at,
         places=np.zeros_like(links.indices),
-        near=DenseRows(in_lines(1, shape.n_features)[:, : shape.n_features]),
     )
 
 
@@ -178,23 +171,14 @@ def set_step(a, net, node, slot):
 
 def place(net: Network, rows: Rows, p: int) -> np.ndarray:
     """Return the vector in a place."""
-    if isinstance(rows, DenseRows):
-        return net.vectors[p, : net.near.X.shape[1]]
-    return net.vectors[:, p]
+    return net.vectors[p] if isinstance(rows, DenseRows) else net.vectors[:, p]
 
 
 @inlined
-def axpy_places(net, rows, x, first, end):
+def axpy_places(net, x, first, end):
     """Add a dense row, scaled by `steps`, to the vectors of some places."""
-    n_features = net.near.X.shape[1]
-    if end - first > FEW:
-        for f in range(n_features):
-            net.near.X[0, f] = rows.X[x, f]
-        for p in range(first, end):
-            axpy(net.steps[p], net.near, 0, net.vectors[p, :n_features])
-    else:
-        for p in range(first, end):
-            axpy(net.steps[p], rows, x, net.vectors[p, :n_features])
+    for p in range(first, end):
+        axpy(net.steps[p], x, net.vectors[p])
 
 
 def _mix_by_node(net, rows):  # noqa: ARG001
@@ -204,7 +188,7 @@ def _mix_by_node(net, rows):  # noqa: ARG001
             net.places[e] = links.indices[e] * n_slots + s
         threes = SparseRows(links.indptr, net.places, links.values)
         for g in range(at.size):
-            dot_columns(net.vectors, threes, g, net.mixed.shape[1], (0,), net.mixed[g])
+            dot_columns(net.vectors, row_at(threes, g), net.mixed.shape[1], (0,), net.mixed[g])
         for g in range(at.size):
             total, part = net.vectors[at[g] * n_slots + s], net.mixed[g]
             more = g > 0 and at[g - 1] == at[g]
@@ -253,118 +237,118 @@ def multiply_out(net: Network, rows: Rows) -> None:
     net.scale[:] = 1.0
 
 
-def _dot_slots_by_place(net, rows, x, first, last):
+def _dot_slots_by_place(net, x, first, last):
     n, n_slots = net.decay.size, net.known.shape[1]
     if net.mixed.shape[0]:
         for begin in range(0, net.products.size, n_slots):
-            dense_row_dots(net.vectors, rows.X[x], begin + first, begin + last, net.products)
+            dense_row_dots(net.vectors, x.rows.X[x.i], begin + first, begin + last, net.products)
     elif (last - first) * n < 3:  # groups of three would cost time here without a gain
         for p in range(first * n, last * n):
-            net.products[p] = dot(net.vectors[p, : rows.X.shape[1]], rows, x)
+            net.products[p] = dot(net.vectors[p], x)
     else:
-        dense_row_dots(net.vectors, rows.X[x], first * n, last * n, net.products)
+        dense_row_dots(net.vectors, x.rows.X[x.i], first * n, last * n, net.products)
 
 
-def _dot_slots_by_feature(net, rows, x, first, last):
+def _dot_slots_by_feature(net, x, first, last):
     n = net.decay.size
-    dot_columns(net.vectors, rows, x, (last - first) * n, (first * n,), net.products)
+    dot_columns(net.vectors, x, (last - first) * n, (first * n,), net.products)
 
 
 @by_rows(dense=_dot_slots_by_place, sparse=_dot_slots_by_feature)
-def dot_slots(net: Network, rows: Rows, x: int, first: int, last: int) -> None:
-    """Write the products of row `x` with slots `first` to `last` − 1 to `products`."""
+def dot_slots(net: Network, x: Example, first: int, last: int) -> None:
+    """Write the products of `x` with slots `first` to `last` − 1 to `products`."""
     n, n_slots = net.decay.size, net.known.shape[1]
     for slot in range(first, last):
         own = range(slot, net.products.size, n_slots)
         for p in own if len(net.mixed) else range(slot * n, slot * n + n):
-            net.products[p] = dot(place(net, rows, p), rows, x)
+            net.products[p] = dot(place(net, x.rows, p), x)
 
 
-def _axpy_slots_by_place(net, rows, x, first, last):
+def _axpy_slots_by_place(net, x, first, last):
     n = net.decay.size
-    axpy_places(net, rows, x, first * n, last * n)
+    axpy_places(net, x, first * n, last * n)
 
 
-def _axpy_slots_by_feature(net, rows, x, first, last):
+def _axpy_slots_by_feature(net, x, first, last):
     n = net.decay.size
-    axpy_columns(net.vectors, rows, x, (last - first) * n, (first * n,), net.steps)
+    axpy_columns(net.vectors, x, (last - first) * n, (first * n,), net.steps)
 
 
 @by_rows(dense=_axpy_slots_by_place, sparse=_axpy_slots_by_feature)
-def axpy_slots(net: Network, rows: Rows, x: int, first: int, last: int) -> None:
-    """Add row `x`, scaled by `steps`, to slots `first` to `last` − 1, stored by mode."""
+def axpy_slots(net: Network, x: Example, first: int, last: int) -> None:
+    """Add `x`, scaled by `steps`, to slots `first` to `last` − 1, stored by mode."""
     n = net.decay.size
     for p in range(first * n, last * n):
-        axpy(net.steps[p], rows, x, place(net, rows, p))
+        axpy(net.steps[p], x, place(net, x.rows, p))
 
 
-def _dot_pair_by_feature(net, rows, x, slot, other):
+def _dot_pair_by_feature(net, x, slot, other):
     n = net.decay.size
-    dot_columns(net.vectors, rows, x, n, (slot * n, other * n), net.products)
+    dot_columns(net.vectors, x, n, (slot * n, other * n), net.products)
 
 
 @by_rows(sparse=_dot_pair_by_feature)
-def dot_pair(net: Network, rows: Rows, x: int, slot: int, other: int) -> None:
-    """Write the products of row `x` with two slots to `products`."""
-    dot_slots(net, rows, x, slot, slot + 1)
-    dot_slots(net, rows, x, other, other + 1)
+def dot_pair(net: Network, x: Example, slot: int, other: int) -> None:
+    """Write the products of `x` with two slots to `products`."""
+    dot_slots(net, x, slot, slot + 1)
+    dot_slots(net, x, other, other + 1)
 
 
-def _axpy_pair_by_feature(net, rows, x, slot, other):
+def _axpy_pair_by_feature(net, x, slot, other):
     n = net.decay.size
-    axpy_columns(net.vectors, rows, x, n, (slot * n, other * n), net.steps)
+    axpy_columns(net.vectors, x, n, (slot * n, other * n), net.steps)
 
 
 @by_rows(sparse=_axpy_pair_by_feature)
-def axpy_pair(net: Network, rows: Rows, x: int, slot: int, other: int) -> None:
-    """Add row `x`, scaled by `steps`, to two slots."""
-    axpy_slots(net, rows, x, slot, slot + 1)
-    axpy_slots(net, rows, x, other, other + 1)
+def axpy_pair(net: Network, x: Example, slot: int, other: int) -> None:
+    """Add `x`, scaled by `steps`, to two slots."""
+    axpy_slots(net, x, slot, slot + 1)
+    axpy_slots(net, x, other, other + 1)
 
 
-def _dot_node_by_either(net, node, rows, x, first, last):
+def _dot_node_by_either(net, node, x, first, last):
     n_nodes = net.mixed.shape[0]
     if n_nodes:
         n = net.known.shape[1]
-        dense_row_dots(net.vectors, rows.X[x], node * n + first, node * n + last, net.products)
+        dense_row_dots(net.vectors, x.rows.X[x.i], node * n + first, node * n + last, net.products)
     else:
-        dot_slots(net, rows, x, first, last)
+        dot_slots(net, x, first, last)
 
 
-def _dot_node_by_mode(net, node, rows, x, first, last):  # noqa: ARG001
-    dot_slots(net, rows, x, first, last)
+def _dot_node_by_mode(net, node, x, first, last):  # noqa: ARG001
+    dot_slots(net, x, first, last)
 
 
 @by_rows(dense=_dot_node_by_either, sparse=_dot_node_by_mode)
-def dot_node(net: Network, node: int, rows: Rows, x: int, first: int, last: int) -> None:
-    """Write the products of row `x` with a node's slots `first` to `last` − 1 to `products`."""
+def dot_node(net: Network, node: int, x: Example, first: int, last: int) -> None:
+    """Write the products of `x` with a node's slots `first` to `last` − 1 to `products`."""
     if len(net.mixed):
         n_slots = net.known.shape[1]
         for p in range(node * n_slots + first, node * n_slots + last):
-            net.products[p] = dot(place(net, rows, p), rows, x)
+            net.products[p] = dot(place(net, x.rows, p), x)
     else:
-        dot_slots(net, rows, x, first, last)
+        dot_slots(net, x, first, last)
 
 
-def _axpy_node_by_either(net, node, rows, x, first, last):
+def _axpy_node_by_either(net, node, x, first, last):
     n_nodes = net.mixed.shape[0]
     if n_nodes:
         n = net.known.shape[1]
-        axpy_places(net, rows, x, node * n + first, node * n + last)
+        axpy_places(net, x, node * n + first, node * n + last)
     else:
-        axpy_slots(net, rows, x, first, last)
+        axpy_slots(net, x, first, last)
 
 
-def _axpy_node_by_mode(net, node, rows, x, first, last):  # noqa: ARG001
-    axpy_slots(net, rows, x, first, last)
+def _axpy_node_by_mode(net, node, x, first, last):  # noqa: ARG001
+    axpy_slots(net, x, first, last)
 
 
 @by_rows(dense=_axpy_node_by_either, sparse=_axpy_node_by_mode)
-def axpy_node(net: Network, node: int, rows: Rows, x: int, first: int, last: int) -> None:
-    """Add row `x` to a node's slots `first` to `last` − 1, with the planned steps."""
+def axpy_node(net: Network, node: int, x: Example, first: int, last: int) -> None:
+    """Add `x` to a node's slots `first` to `last` − 1, with the planned steps."""
     if len(net.mixed):
         n_slots = net.known.shape[1]
         for p in range(node * n_slots + first, node * n_slots + last):
-            axpy(net.steps[p], rows, x, place(net, rows, p))
+            axpy(net.steps[p], x, place(net, x.rows, p))
     else:
-        axpy_slots(net, rows, x, first, last)
+        axpy_slots(net, x, first, last)

@@ -18,7 +18,7 @@ from omtl.kernel.network import (
     set_step,
     slot_dot,
 )
-from omtl.kernel.rules import Shape
+from omtl.kernel.rules import Shape, row_at
 from omtl.util.errors import UserError
 
 
@@ -44,41 +44,41 @@ def require_a_node_a_task(learner: str, shape: Shape) -> None:
 
 
 @inlined
-def node_dot(net, node, slot, rows, x):
-    """Return the inner product of a node's slot and row `x`."""
-    dot_slots(net, rows, x, slot, slot + 1)
+def node_dot(net, node, slot, x):
+    """Return the inner product of a node's slot and `x`."""
+    dot_slots(net, x, slot, slot + 1)
     return slot_dot(net, node, slot)
 
 
 @inlined
-def node_dots(net, node, slot, other, rows, x):
-    """Return the sum of the inner products of two of a node's slots and row `x`."""
-    dot_pair(net, rows, x, slot, other)
+def node_dots(net, node, slot, other, x):
+    """Return the sum of the inner products of two of a node's slots and `x`."""
+    dot_pair(net, x, slot, other)
     return slot_dot(net, node, slot) + slot_dot(net, node, other)
 
 
 @inlined
-def all_slots_dot(net, node, rows, x, out):
-    """Write the inner products of all of a node's slots and row `x` to `out`."""
-    dot_node(net, node, rows, x, 0, out.size)
+def all_slots_dot(net, node, x, out):
+    """Write the inner products of all of a node's slots and `x` to `out`."""
+    dot_node(net, node, x, 0, out.size)
     for s in range(out.size):
         out[s] = slot_dot(net, node, s)
 
 
 @inlined
-def all_nodes_dot(net, slot, rows, x, out):
-    """Write the inner products of a slot of all nodes and row `x` to `out`."""
-    dot_slots(net, rows, x, slot, slot + 1)
+def all_nodes_dot(net, slot, x, out):
+    """Write the inner products of a slot of all nodes and `x` to `out`."""
+    dot_slots(net, x, slot, slot + 1)
     for i in range(out.size):
         out[i] = slot_dot(net, i, slot)
 
 
 @inlined
-def all_slots_axpy(a, shares, rows, x, net, node):
-    """Add ``a * shares[s]`` times row `x` to each slot s of a node."""
+def all_slots_axpy(a, shares, x, net, node):
+    """Add ``a * shares[s]`` times `x` to each slot s of a node."""
     for s in range(shares.size):
         set_step(a * shares[s], net, node, s)
-    axpy_node(net, node, rows, x, 0, shares.size)
+    axpy_node(net, node, x, 0, shares.size)
 
 
 @inlined
@@ -86,7 +86,7 @@ def add_step(steps, k, rows, net, node, slot):
     """Add the step from task k's example, if there is one, to a node's slot."""
     if steps.weight[k] != 0.0:
         set_step(steps.weight[k], net, node, slot)
-        axpy_slots(net, rows, steps.example[k], slot, slot + 1)
+        axpy_slots(net, row_at(rows, steps.example[k]), slot, slot + 1)
 
 
 @inlined
@@ -100,7 +100,7 @@ def share_step(steps, k, own, shared, rows, net):
         m = steps.weight.size
         set_step(own, net, steps.node[k], k)
         set_step(shared, net, steps.node[k], m)
-        axpy_pair(net, rows, steps.example[k], k, m)
+        axpy_pair(net, row_at(rows, steps.example[k]), k, m)
 
 
 @inlined

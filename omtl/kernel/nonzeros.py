@@ -6,32 +6,33 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from omtl.data.rows import DenseRows, Rows
+from omtl.data.rows import DenseRows
 from omtl.kernel.inlining import by_rows
+from omtl.kernel.rules import Example
 
 
-def _dense_nonzeros(rows, i):
-    for f in range(rows.X.shape[1]):
-        x = rows.X[i, f]
-        if x != 0.0:
-            yield f, x
+def _dense_nonzeros(x):
+    for f in range(x.rows.X.shape[1]):
+        value = x.rows.X[x.i, f]
+        if value != 0.0:
+            yield f, value
 
 
-def _sparse_nonzeros(rows, i):
-    for e in range(rows.indptr[i], rows.indptr[i + 1]):
-        x = rows.values[e]
-        if x != 0.0:
-            yield np.uint32(rows.indices[e]), x
+def _sparse_nonzeros(x):
+    for e in range(x.rows.indptr[x.i], x.rows.indptr[x.i + 1]):
+        value = x.rows.values[e]
+        if value != 0.0:
+            yield np.uint32(x.rows.indices[e]), value
 
 
 @by_rows(dense=_dense_nonzeros, sparse=_sparse_nonzeros)
-def nonzeros(rows: Rows, i: int) -> Iterator[tuple[int, float]]:
-    """Yield each nonzero feature of row `i` with its value, in ascending order.
+def nonzeros(x: Example) -> Iterator[tuple[int, float]]:
+    """Yield each nonzero feature of `x` with its value, in ascending order.
 
     It works in plain Python and in compiled rules, for dense and for sparse rows alike::
 
-        for f, x in nonzeros(rows, event.example):
-            w[f] += step * x / np.sqrt(square[f])
+        for f, value in nonzeros(x):
+            w[f] += step * value / np.sqrt(square[f])
 
     Compiled, the loop costs as much as a loop over the row's arrays: O(nonzeros) for sparse rows,
     O(n_features) for dense ones.
@@ -42,4 +43,4 @@ def nonzeros(rows: Rows, i: int) -> Iterator[tuple[int, float]]:
         From 0 to n_features − 1.
     value : float
     """
-    yield from (_dense_nonzeros if isinstance(rows, DenseRows) else _sparse_nonzeros)(rows, i)
+    yield from (_dense_nonzeros if isinstance(x.rows, DenseRows) else _sparse_nonzeros)(x)

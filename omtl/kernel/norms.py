@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.data.rows import DenseRows, Rows
+from omtl.data.rows import DenseRows
 from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.products import sum_of_squares
+from omtl.kernel.rules import Example
 
 ROUNDING = 1e-15
 """Bound on the relative error that one step adds to a squared norm."""
@@ -51,22 +52,22 @@ def keep_norm(norms, k, scale, w, step, product, square_norm, unseen):
         norms.error[k] = ROUNDING * norms.square[k]
 
 
-def _no_square_norm(rows, i, square_norm):  # noqa: ARG001
+def _no_square_norm(x):  # noqa: ARG001
     return 0.0
 
 
-def _rest_of_square_norm(rows, i, square_norm):
-    rest = square_norm
-    for k in range(rows.indptr[i], rows.indptr[i + 1]):
-        rest -= rows.values[k] * rows.values[k]
-    return rest if rest > WORST_ERROR * square_norm else 0.0
+def _rest_of_square_norm(x):
+    rest = x.square_norm
+    for k in range(x.rows.indptr[x.i], x.rows.indptr[x.i + 1]):
+        rest -= x.rows.values[k] * x.rows.values[k]
+    return rest if rest > WORST_ERROR * x.square_norm else 0.0
 
 
 @by_rows(dense=_no_square_norm, sparse=_rest_of_square_norm)
-def unseen_square_norm(rows: Rows, i: int, square_norm: float) -> float:
+def unseen_square_norm(x: Example) -> float:
     """Return the part of a row's squared norm in features that the rows do not have."""
-    if isinstance(rows, DenseRows):
+    if isinstance(x.rows, DenseRows):
         return 0.0
-    values = rows.values[rows.indptr[i] : rows.indptr[i + 1]]
-    rest = square_norm - float(values @ values)
-    return rest if rest > WORST_ERROR * square_norm else 0.0
+    values = x.rows.values[x.rows.indptr[x.i] : x.rows.indptr[x.i + 1]]
+    rest = x.square_norm - float(values @ values)
+    return rest if rest > WORST_ERROR * x.square_norm else 0.0

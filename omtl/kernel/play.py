@@ -9,7 +9,7 @@ import numpy as np
 from omtl.data.examples import Examples
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
-from omtl.kernel.rules import Event, Learner, Play, Shape
+from omtl.kernel.rules import Example, Learner, Play, Shape
 
 TINY = float(np.finfo(np.float64).tiny)
 """A score that carries only a sign."""
@@ -53,7 +53,7 @@ class Trace(NamedTuple):
         self,
         so_far: Any,
         play: Play,  # noqa: ARG002
-        event: Event,
+        x: Example,
         y: float,
         score: float,
     ) -> tuple[int, float, int]:
@@ -63,15 +63,15 @@ class Trace(NamedTuple):
             self.diverged[0] += 1
         if not y * score > 0.0:
             wrong += 1
-            self.mistakes[event.task] += 1
+            self.mistakes[x.task] += 1
         if not y * score >= 1.0:
             lost += 1.0 - y * score
         return wrong, lost, passed
 
-    def learnt(self, so_far: Any, event: Event, stepped: bool) -> tuple[int, float, int]:
+    def learnt(self, so_far: Any, x: Example, stepped: bool) -> tuple[int, float, int]:
         """Count a step."""
         if stepped:
-            self.updates[event.task] += 1
+            self.updates[x.task] += 1
         return so_far
 
     def closed(self, so_far: Any, stream: Any, t: int) -> tuple[int, float, int]:

@@ -19,8 +19,9 @@ from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from omtl.data.rows import DenseRows, Rows
-from omtl.kernel.inlining import by_rows, chosen, inlined
+from omtl.data.rows import DenseRows
+from omtl.kernel.inlining import by_rows, chosen, inlined, rows_kind
+from omtl.kernel.rules import Example
 
 LANES = 8
 """Width of the vectors in the compiled code; LLVM splits them to fit the CPU."""
@@ -126,26 +127,26 @@ def dense_weighed_square(weights, x):
 
 
 @inlined
-def sparse_dot(w, rows, i):
+def sparse_dot(w, x):
     """Return the inner product of a dense vector, possibly a column, and sparse row `i`."""
-    start, stop = rows.indptr[i], rows.indptr[i + 1]
+    start, stop = x.rows.indptr[x.i], x.rows.indptr[x.i + 1]
     whole = stop - (stop - start) % 4
     s0 = s1 = s2 = s3 = 0.0
     for k in range(start, whole, 4):
-        s0 += w[np.uint32(rows.indices[k])] * rows.values[k]
-        s1 += w[np.uint32(rows.indices[k + 1])] * rows.values[k + 1]
-        s2 += w[np.uint32(rows.indices[k + 2])] * rows.values[k + 2]
-        s3 += w[np.uint32(rows.indices[k + 3])] * rows.values[k + 3]
+        s0 += w[np.uint32(x.rows.indices[k])] * x.rows.values[k]
+        s1 += w[np.uint32(x.rows.indices[k + 1])] * x.rows.values[k + 1]
+        s2 += w[np.uint32(x.rows.indices[k + 2])] * x.rows.values[k + 2]
+        s3 += w[np.uint32(x.rows.indices[k + 3])] * x.rows.values[k + 3]
     for k in range(whole, stop):
-        s0 += w[np.uint32(rows.indices[k])] * rows.values[k]
+        s0 += w[np.uint32(x.rows.indices[k])] * x.rows.values[k]
     return (s0 + s2) + (s1 + s3)
 
 
 @inlined
-def sparse_axpy(a, rows, i, w):
+def sparse_axpy(a, x, w):
     """Add `a` times sparse row `i` to a dense vector, possibly a column."""
-    for k in range(rows.indptr[i], rows.indptr[i + 1]):
-        w[np.uint32(rows.indices[k])] += a * rows.values[k]
+    for k in range(x.rows.indptr[x.i], x.rows.indptr[x.i + 1]):
+        w[np.uint32(x.rows.indices[k])] += a * x.rows.values[k]
 
 
 TOGETHER = 4
@@ -176,11 +177,12 @@ def add_common(total, rows, mine, my_end, its, its_end):
 
 
 @inlined
-def merged_dot(rows, i, j):
+def merged_dot(x, z):
     """Return the inner product of sparse rows `i` and `j`."""
     total = 0.0
-    mine, its = rows.indptr[i], rows.indptr[j]
-    my_end, its_end = rows.indptr[i + 1], rows.indptr[j + 1]
+    rows = x.rows
+    mine, its = rows.indptr[x.i], rows.indptr[z.i]
+    my_end, its_end = rows.indptr[x.i + 1], rows.indptr[z.i + 1]
     while mine + TOGETHER <= my_end and its + TOGETHER <= its_end:
         if any_common(rows.indices, mine, its):
             total = add_common(total, rows, mine, mine + TOGETHER, its, its + TOGETHER)
@@ -199,79 +201,80 @@ def sum_of_squares(w):
     return total
 
 
-def _dense_dot_of(w, rows, i):
-    return dense_dot(w, rows.X[i])
+def _dense_dot_of(w, x):
+    return dense_dot(w, x.rows.X[x.i])
 
 
-def dot(w: np.ndarray, rows: Rows, i: int) -> float:
-    """Return the inner product of a dense vector and row `i`."""
-    if isinstance(rows, DenseRows):
-        return float(w @ rows.X[i])
-    part = slice(rows.indptr[i], rows.indptr[i + 1])
-    return float(w[rows.indices[part]] @ rows.values[part])
+def dot(w: np.ndarray, x: Example) -> float:
+    """Return the inner product of a dense vector and `x`."""
+    if isinstance(x.rows, DenseRows):
+        return float(w @ x.rows.X[x.i])
+    part = slice(x.rows.indptr[x.i], x.rows.indptr[x.i + 1])
+    return float(w[x.rows.indices[part]] @ x.rows.values[part])
 
 
-def _dot_of(w: Any, rows: Any, i: Any) -> Callable:  # noqa: ARG001
+def _dot_of(w: Any, x: Any) -> Callable:
     if w.layout != "C":
         raise TypingError("dot needs contiguous vectors: keep each weight vector in one row")
-    return _dense_dot_of if rows.instance_class is DenseRows else sparse_dot
+    return _dense_dot_of if rows_kind(x) is DenseRows else sparse_dot
 
 
 chosen(dot, _dot_of)
 
 
-def _dense_axpy(a, rows, i, w):
+def _dense_axpy(a, x, w):
     for k in range(w.size):
-        w[k] += a * rows.X[i, k]
+        w[k] += a * x.rows.X[x.i, k]
 
 
 @by_rows(dense=_dense_axpy, sparse=sparse_axpy)
-def axpy(a: float, rows: Rows, i: int, w: np.ndarray) -> None:
-    """Add `a` times row `i` to a dense vector, in place."""
-    if isinstance(rows, DenseRows):
-        w += a * rows.X[i]
+def axpy(a: float, x: Example, w: np.ndarray) -> None:
+    """Add `a` times `x` to a dense vector, in place."""
+    if isinstance(x.rows, DenseRows):
+        w += a * x.rows.X[x.i]
     else:
-        part = slice(rows.indptr[i], rows.indptr[i + 1])
-        w[rows.indices[part]] += a * rows.values[part]
+        part = slice(x.rows.indptr[x.i], x.rows.indptr[x.i + 1])
+        w[x.rows.indices[part]] += a * x.rows.values[part]
 
 
-def _dense_row_dot(rows, i, j):
-    return dense_dot(rows.X[i], rows.X[j])
+def _dense_row_dot(x, z):
+    return dense_dot(x.rows.X[x.i], z.rows.X[z.i])
 
 
 @by_rows(dense=_dense_row_dot, sparse=merged_dot)
-def row_dot(rows: Rows, i: int, j: int) -> float:
-    """Return the inner product of rows `i` and `j`; sparse rows must have ascending indices."""
+def row_dot(x: Example, z: Example) -> float:
+    """Return the inner product of examples of the same rows; sparse rows need ascending indices."""
+    rows = x.rows
     if isinstance(rows, DenseRows):
-        return float(rows.X[i] @ rows.X[j])
-    mine = slice(rows.indptr[i], rows.indptr[i + 1])
-    its = slice(rows.indptr[j], rows.indptr[j + 1])
+        return float(rows.X[x.i] @ rows.X[z.i])
+    mine = slice(rows.indptr[x.i], rows.indptr[x.i + 1])
+    its = slice(rows.indptr[z.i], rows.indptr[z.i + 1])
     _, left, right = np.intersect1d(
         rows.indices[mine], rows.indices[its], assume_unique=True, return_indices=True
     )
     return float(rows.values[mine][left] @ rows.values[its][right])
 
 
-def _dense_row_sum(rows, i):
+def _dense_row_sum(x):
     total = 0.0
-    for k in range(rows.X.shape[1]):
-        total += rows.X[i, k]
+    for k in range(x.rows.X.shape[1]):
+        total += x.rows.X[x.i, k]
     return total
 
 
-def _sparse_row_sum(rows, i):
+def _sparse_row_sum(x):
     total = 0.0
-    for k in range(rows.indptr[i], rows.indptr[i + 1]):
-        total += rows.values[k]
+    for k in range(x.rows.indptr[x.i], x.rows.indptr[x.i + 1]):
+        total += x.rows.values[k]
     return total
 
 
 @by_rows(dense=_dense_row_sum, sparse=_sparse_row_sum)
-def row_sum(rows: Rows, i: int) -> float:
-    """Return the sum of the components of row `i`."""
-    if isinstance(rows, DenseRows):
-        return float(rows.X[i].sum())
-    return float(rows.values[rows.indptr[i] : rows.indptr[i + 1]].sum())
+def row_sum(x: Example) -> float:
+    """Return the sum of the components of `x`."""
+    if isinstance(x.rows, DenseRows):
+        return float(x.rows.X[x.i].sum())
+    return float(x.rows.values[x.rows.indptr[x.i] : x.rows.indptr[x.i + 1]].sum())
 
 
 def _each_scaled(w, a):

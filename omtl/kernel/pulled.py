@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.data.rows import DenseRows, Rows, SparseRows
+from omtl.data.rows import DenseRows
 from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.lanes import axpy_columns, dot_columns
 from omtl.kernel.many_vectors import axpys
 from omtl.kernel.products import axpy, dot, rescale
-from omtl.kernel.rules import Shape
+from omtl.kernel.rules import Example, Shape
 
 SMALLEST_SCALE = 1e-100
 """A scale below this is multiplied into its vector, long before it could underflow."""
@@ -49,9 +49,9 @@ def pulled(shape: Shape) -> Pulled:
 
 
 @inlined
-def pulled_dot(state, rows, i, k):
-    """Return u^k·x of row `i`."""
-    take_products(state, rows, i, k)
+def pulled_dot(state, x, k):
+    """Return u^k·x."""
+    take_products(state, x, k)
     own = state.scale[k] * state.products[k]
     if state.pull[k] == 0.0:
         return own
@@ -64,31 +64,31 @@ def common_dot(state):
     return state.products[state.pull.size]
 
 
-def _dense_products(state, rows, i, k):
-    state.products[k] = dot(state.vectors[k], rows, i)
-    state.products[state.pull.size] = dot(state.vectors[state.pull.size], rows, i)
+def _dense_products(state, x, k):
+    state.products[k] = dot(state.vectors[k], x)
+    state.products[state.pull.size] = dot(state.vectors[state.pull.size], x)
 
 
-def _sparse_products(state, rows, i, k):
-    dot_columns(state.vectors, rows, i, 1, (k, state.pull.size), state.products)
+def _sparse_products(state, x, k):
+    dot_columns(state.vectors, x, 1, (k, state.pull.size), state.products)
 
 
 @by_rows(dense=_dense_products, sparse=_sparse_products)
-def take_products(state: Pulled, rows: Rows, i: int, k: int) -> None:
-    """Write own[k]·x and w·x of row `i` to `products`; each is bit-identical to `dot`."""
-    vectors = state.vectors if isinstance(rows, DenseRows) else state.vectors.T
+def take_products(state: Pulled, x: Example, k: int) -> None:
+    """Write own[k]·x and w·x to `products`; each is bit-identical to `dot`."""
+    vectors = state.vectors if isinstance(x.rows, DenseRows) else state.vectors.T
     for j in (k, -1):
-        state.products[j] = dot(vectors[j], rows, i)
+        state.products[j] = dot(vectors[j], x)
 
 
-def _dense_pull(state, rows, i, k, mu, a):
+def _dense_pull(state, x, k, mu, a):
     own, w = state.vectors[k], state.vectors[state.pull.size]
     for f in range(w.size):
-        own[f] = (mu * w[f] + (1.0 - mu) * own[f]) + a * rows.X[i, f]
+        own[f] = (mu * w[f] + (1.0 - mu) * own[f]) + a * x.rows.X[x.i, f]
 
 
 @inlined
-def _sparse_pull(state, rows, i, k, mu, a):
+def _sparse_pull(state, x, k, mu, a):
     own = state.vectors.T[k]
     state.pull[k] = mu + (1.0 - mu) * state.pull[k]
     state.scale[k] *= 1.0 - mu
@@ -96,49 +96,49 @@ def _sparse_pull(state, rows, i, k, mu, a):
         rescale(own, state.scale[k])
         state.scale[k] = 1.0
     if a != 0.0:
-        axpy(a / state.scale[k], rows, i, own)
+        axpy(a / state.scale[k], x, own)
 
 
 @by_rows(dense=_dense_pull, sparse=_sparse_pull)
-def pull_and_add(state: Pulled, rows: Rows, i: int, k: int, mu: float, a: float) -> None:
-    """Set u^k to μ w + (1−μ) u^k plus `a` times row `i`."""
-    if isinstance(rows, DenseRows):
+def pull_and_add(state: Pulled, x: Example, k: int, mu: float, a: float) -> None:
+    """Set u^k to μ w + (1−μ) u^k plus `a` times `x`."""
+    if isinstance(x.rows, DenseRows):
         w, own = state.vectors[-1], state.vectors[k]
-        own[:] = (mu * w + (1.0 - mu) * own) + a * rows.X[i]
+        own[:] = (mu * w + (1.0 - mu) * own) + a * x.rows.X[x.i]
     else:
-        _sparse_pull(state, rows, i, k, mu, a)
+        _sparse_pull(state, x, k, mu, a)
 
 
-def _add_to_columns(state, rows, i):
-    axpy_columns(state.vectors, rows, i, state.steps.size, (0,), state.steps)
+def _add_to_columns(state, x):
+    axpy_columns(state.vectors, x, state.steps.size, (0,), state.steps)
 
 
 @by_rows(dense=_add_to_columns, sparse=_add_to_columns)
-def add_to_all(state: Pulled, rows: SparseRows, i: int) -> None:
+def add_to_all(state: Pulled, x: Example) -> None:
     """Add a sparse row, scaled by `steps`, to all vectors."""
-    axpys(state.steps, rows, i, 0, state.steps.size, state.vectors.T)
+    axpys(state.steps, x, 0, state.steps.size, state.vectors.T)
 
 
-def _dense_add_to_common(state, rows, i, mu, a):  # noqa: ARG001
-    axpy(a, rows, i, state.vectors[state.pull.size])
+def _dense_add_to_common(state, x, mu, a):  # noqa: ARG001
+    axpy(a, x, state.vectors[state.pull.size])
 
 
 @inlined
-def _sparse_add_to_common(state, rows, i, mu, a):
+def _sparse_add_to_common(state, x, mu, a):
     n_tasks = state.pull.size
     if mu == 0.0:
-        axpy(a, rows, i, state.vectors.T[n_tasks])
+        axpy(a, x, state.vectors.T[n_tasks])
         return
     for j in range(n_tasks):
         state.steps[j] = -a * state.pull[j] / state.scale[j]
     state.steps[n_tasks] = a
-    add_to_all(state, rows, i)
+    add_to_all(state, x)
 
 
 @by_rows(dense=_dense_add_to_common, sparse=_sparse_add_to_common)
-def add_to_common(state: Pulled, rows: Rows, i: int, mu: float, a: float) -> None:
-    """Add `a` times row `i` to w, and keep all u^k unchanged."""
-    if isinstance(rows, DenseRows):
-        axpy(a, rows, i, state.vectors[-1])
+def add_to_common(state: Pulled, x: Example, mu: float, a: float) -> None:
+    """Add `a` times `x` to w, and keep all u^k unchanged."""
+    if isinstance(x.rows, DenseRows):
+        axpy(a, x, state.vectors[-1])
     else:
-        _sparse_add_to_common(state, rows, i, mu, a)
+        _sparse_add_to_common(state, x, mu, a)

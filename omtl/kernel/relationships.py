@@ -79,16 +79,16 @@ def unrelated(
 
 
 @inlined
-def slot_score(self, state, rows, event):
+def slot_score(self, state, x):
     """Return w^k·x."""
-    dot_slots(state.net, rows, event.example, event.task, event.task + 1)
-    return self.rate * state.net.products[event.task]
+    dot_slots(state.net, x, x.task, x.task + 1)
+    return self.rate * state.net.products[x.task]
 
 
 @inlined
-def errs(self, state, rows, event, y, score):
+def errs(self, state, x, y, score):
     """Return whether a step is due; if so, plan it: (A⁻¹)_{j,k} y times the example."""
-    k = event.task
+    k = x.task
     if self.active:
         b = state.similarity[k]
         if uniform(state) * (b + abs(score)) > b:
@@ -96,25 +96,25 @@ def errs(self, state, rows, event, y, score):
         state.asked[k] += 1
     if y * score > self.margin:
         return False
-    dot_slots(state.net, rows, event.example, 0, state.sums.size)
+    dot_slots(state.net, x, 0, state.sums.size)
     for j in range(state.sums.size):
         state.net.steps[j] = y * state.inverse[j, k]
     return True
 
 
 @inlined
-def take(state, rows, event, together):
+def take(state, x, together):
     """Take the planned steps: of all tasks, or of the event's only."""
-    m, k = state.sums.size, event.task
+    m, k = state.sums.size, x.task
     scores, steps = state.net.products, state.net.steps
     for i in range(m):
         for j in range(m):
             product = steps[i] * scores[j] + steps[j] * scores[i]
-            state.gram[i, j] += product + steps[i] * steps[j] * event.square_norm
+            state.gram[i, j] += product + steps[i] * steps[j] * x.square_norm
     if together:
-        axpy_slots(state.net, rows, event.example, 0, m)
+        axpy_slots(state.net, x, 0, m)
     else:
-        axpy_slots(state.net, rows, event.example, k, k + 1)
+        axpy_slots(state.net, x, k, k + 1)
 
 
 @inlined

@@ -18,7 +18,7 @@ import numpy as np
 
 from omtl.data.rows import DenseRows, Rows, SparseRows
 from omtl.kernel.inlining import by_rows, inlined
-from omtl.kernel.rules import Event, close_round, open_round, score, update
+from omtl.kernel.rules import Example, close_round, open_round, score, update
 
 
 class Batch(NamedTuple):
@@ -182,18 +182,18 @@ def follow_slowly(
             open_round(learner, state, source)
             clock.is_open[0] = True
         t = clock.round[0]
-        x = i
+        row = i
         if manner.holds:
             slot = 2 * k + t % 2 if manner.learns else 2 * n_tasks  # a new task moves no row
-            x = hold(window, slot, batch.rows, i)
-        event = Event(t, x, k, batch.node[i], batch.square_norm[i])
-        value = score(learner, state, source, event)
+            row = hold(window, slot, batch.rows, i)
+        x = Example(source, row, k, batch.node[i], batch.square_norm[i], t)
+        value = score(learner, state, x)
         scores[i] = value
         if not manner.learns:
             continue
         # An empty row has nothing to learn from, and a norm of 0 to divide by.
-        if event.square_norm > 0.0:
-            update(learner, state, source, event, batch.y[i], value)
+        if x.square_norm > 0.0:
+            update(learner, state, x, batch.y[i], value)
         clock.last_met[k] = t
         clock.n_met[0] += 1
         if not manner.by_task or clock.n_met[0] == n_tasks:

@@ -6,9 +6,9 @@ A learner is a ``NamedTuple`` of its hyper-parameters with the methods
     the state before the first round: a ``NamedTuple`` of arrays;
 ``open_round(self, state, rows)``
     before the predictions of a round (nodes combine their neighbours' vectors);
-``score(self, state, rows, event)``
-    the signed score of one example, from its row, never its label;
-``update(self, state, rows, event, y, score)``
+``score(self, state, x)``
+    the signed score of one `Example`, from its row, never its label;
+``update(self, state, x, y, score)``
     learning from the label of a nonempty row; returns whether the learner took a step;
 ``close_round(self, state, rows)``
     after the updates of a round;
@@ -41,25 +41,43 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from omtl.kernel.inlining import method
+from omtl.kernel.inlining import inlined, method
 
 
-class Event(NamedTuple):
-    """One example of the stream: its index, task, node and squared norm."""
+class Example(NamedTuple):
+    """An example x of the stream, without its label.
 
-    round: int
-    example: int
+    Parameters
+    ----------
+    rows : Rows
+        The rows of all examples.
+    i : int
+        Its row.
+    task, node, round : int
+        Its task, the node that meets it, and the round.
+    square_norm : float
+        ‖x‖².
+    """
+
+    rows: Any
+    i: int
     task: int
     node: int
     square_norm: float
+    round: int
+
+
+@inlined
+def row_at(rows, i):
+    """Return row `i` as an example of no task, for products with it and steps along it."""
+    return Example(rows, i, 0, 0, 0.0, 0)
 
 
 class Play(NamedTuple):
-    """What a recorder may ask about a play: the learner, its state, and the examples' rows."""
+    """What a recorder may ask about a play: the learner and its state."""
 
     learner: Any
     state: Any
-    rows: Any
 
 
 class Shape(NamedTuple):
@@ -97,10 +115,10 @@ class Learner(Protocol):
     def new_state(self, shape: Shape) -> Any:
         """Return the state before the first round."""
 
-    def score(self, state: Any, rows: Any, event: Event) -> float:
+    def score(self, state: Any, x: Example) -> float:
         """Return the signed score of an example."""
 
-    def update(self, state: Any, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Any, x: Example, y: float, score: float) -> bool:
         """Learn from a label; return whether a step was taken."""
 
 
@@ -122,7 +140,7 @@ open_round = method("open_round", _rest)
 """Call a learner's rule before a round, if it has one: ``open_round(learner, state, rows)``."""
 
 score = method("score")
-"""Return a learner's signed score of an example: ``score(learner, state, rows, event)``."""
+"""Return a learner's signed score of an example: ``score(learner, state, x)``."""
 
 update = method("update")
 """Let a learner learn from a label; return whether it took a step."""

@@ -43,7 +43,7 @@ def _add_nonzeros(seen, rows, slot, i):
 
 @by_rows(dense=_all_are_known, sparse=_add_nonzeros)
 def add_features(seen: SeenFeatures, rows: Rows, slot: int, i: int) -> None:
-    """Record the features of row `i`; for dense rows all are known from the start."""
+    """Record the features of `x`; for dense rows all are known from the start."""
     if isinstance(rows, SparseRows):
         for j in rows.indices[rows.indptr[i] : rows.indptr[i + 1]]:
             if not seen.known[slot, j]:

@@ -14,8 +14,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba.extending import register_jitable
 from scipy import optimize, sparse
+
+from omtl.util.compile_cache import kept
 
 MOST_FEATURES = 300
 """With more features than these the solver is L-BFGS-B."""
@@ -122,7 +124,7 @@ def _by_lbfgs(
 _REORDERED = {"reassoc", "contract", "nsz"}
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(nogil=True, error_model="numpy")
 def _newton(Z, c, ridge, width, floor, w):
     """Move w to the minimiser. Z has the features by rows; `floor` is the ridge in a step.
 
@@ -151,7 +153,7 @@ def _newton(Z, c, ridge, width, floor, w):
         short += t * change
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDERED)
+@register_jitable(fastmath=_REORDERED)
 def _pull(short, c, width):
     """Return minus the derivative of each c ℓ(z) in z, where `short` is 1 − z."""
     pull = np.empty(short.size)
@@ -160,7 +162,7 @@ def _pull(short, c, width):
     return pull
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def _curvature(Z, short, c, width):
     """Return the second derivatives of the losses, from the examples in the corner."""
     corner, n_corner = np.empty(short.size, np.int64), 0
@@ -176,7 +178,7 @@ def _curvature(Z, short, c, width):
     return np.dot(weighed, inside.T)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@register_jitable(error_model="numpy")
 def _length(short, change, c, width, pull, stiffness):
     """Return how far to go along a step: to where the objective is flat and no higher, or 0 if it
     falls only by rounding. The ridge's change is t pull + t²/2 stiffness."""
@@ -201,7 +203,7 @@ def _length(short, change, c, width, pull, stiffness):
     return low
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDERED)
+@register_jitable(fastmath=_REORDERED)
 def _along(short, change, t, c, width):
     """Return the losses at t along a step, and their first and second derivatives in t."""
     value, slope, curve = 0.0, 0.0, 0.0

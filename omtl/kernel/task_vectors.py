@@ -14,7 +14,7 @@ from omtl.data.rows import Rows
 from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.network import Network, axpy_slots, dot_slots, network
 from omtl.kernel.passes import axpy_all
-from omtl.kernel.rules import Shape
+from omtl.kernel.rules import Shape, row_at
 
 
 class TaskVectors(NamedTuple):
@@ -35,23 +35,23 @@ def task_vectors(shape: Shape) -> TaskVectors:
 
 
 @inlined
-def dot_task(W, k, rows, x):
-    """Return w_k·x of row `x`."""
-    dot_slots(W.net, rows, x, k, k + 1)
+def dot_task(W, k, x):
+    """Return w_k·x."""
+    dot_slots(W.net, x, k, k + 1)
     return W.net.products[k]
 
 
 @inlined
-def dot_tasks(W, rows, x):
-    """Compute the products of row `x` with all vectors; `product` then returns them."""
-    dot_slots(W.net, rows, x, 0, W.taken.size)
+def dot_tasks(W, x):
+    """Compute the products of `x` with all vectors; `product` then returns them."""
+    dot_slots(W.net, x, 0, W.taken.size)
 
 
 @inlined
-def add_to_task(W, k, a, rows, x):
-    """Add `a` times row `x` to w_k."""
+def add_to_task(W, k, a, x):
+    """Add `a` times `x` to w_k."""
     W.net.steps[k] = a
-    axpy_slots(W.net, rows, x, k, k + 1)
+    axpy_slots(W.net, x, k, k + 1)
 
 
 @inlined
@@ -67,7 +67,7 @@ def hinge_losses(W, rows, given, loss):
     for j in range(m):
         y = given.label[j]
         if y != 0.0:
-            dot_tasks(W, rows, given.example[j])
+            dot_tasks(W, row_at(rows, given.example[j]))
             for k in range(m):
                 loss[k, j] = max(0.0, 1.0 - y * product(W, k))
         else:
@@ -84,7 +84,7 @@ def _add_by_example(W, A, rows, examples):
             W.net.steps[k] = A[k, j]
             any_step |= A[k, j] != 0.0
         if any_step:
-            axpy_slots(W.net, rows, examples[j], 0, m)
+            axpy_slots(W.net, row_at(rows, examples[j]), 0, m)
 
 
 def _add_by_task(W, A, rows, examples):
@@ -95,7 +95,7 @@ def _add_by_task(W, A, rows, examples):
                 W.net.steps[n] = A[k, j]
                 W.taken[n] = examples[j]
                 n += 1
-        axpy_all(W.net.steps, rows, W.taken, n, W.net.vectors[k, : rows.X.shape[1]])
+        axpy_all(W.net.steps, rows, W.taken, n, W.net.vectors[k])
 
 
 @by_rows(dense=_add_by_task)

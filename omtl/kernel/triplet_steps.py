@@ -8,6 +8,7 @@ import numpy as np
 
 from omtl.kernel.inlining import inlined, loop
 from omtl.kernel.products import dot, row_dot
+from omtl.kernel.rules import row_at
 
 STRETCH = 64
 """Number of triplets of one task that are processed together."""
@@ -102,7 +103,8 @@ def learn_in_block(policy, queries, candidates, Q, R, differences, triplets, dra
     """
     n, task = triplets.y.size, triplets.task
     for i in range(n):
-        taken.scores[i] = dot(Q[i], differences, i) + dot(R[i], differences, i)
+        v = row_at(differences, i)
+        taken.scores[i] = dot(Q[i], v) + dot(R[i], v)
     for j in range(n):
         p = taken.scores[j]
         square_norm = queries[j, j] * candidates[j, j]
@@ -188,7 +190,9 @@ def learn_sparse(policy, rows, triplets, draws, own, shared, columns, values, ta
     for i in range(triplets.y.size):
         a, task = triplets.query[i], triplets.task[i]
         n = subtract(rows, triplets.first[i], triplets.second[i], columns, values)
-        p = row_dot(rows, a, triplets.first[i]) - row_dot(rows, a, triplets.second[i])
+        query = row_at(rows, a)
+        p = row_dot(query, row_at(rows, triplets.first[i]))
+        p -= row_dot(query, row_at(rows, triplets.second[i]))
         square_x = square_v = 0.0
         for m in range(n):
             square_v += values[m] * values[m]

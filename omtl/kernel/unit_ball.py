@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from omtl.kernel.inlining import inlined
-from omtl.kernel.layout import at_line
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.rules import Shape
 from omtl.kernel.vectors import shrink
@@ -29,13 +28,13 @@ class InBall(NamedTuple):
 def in_ball(shape: Shape) -> InBall:
     """Return a zero vector for each task."""
     n = shape.n_tasks
-    return InBall(at_line(n, shape.n_features), np.ones(n), np.zeros(n), np.zeros(n))
+    return InBall(np.zeros((n, shape.n_features)), np.ones(n), np.zeros(n), np.zeros(n))
 
 
 @inlined
-def dot_in_ball(w, k, rows, x):
+def dot_in_ball(w, k, x):
     """Return w_k·x, and keep it for a step along the same row."""
-    w.product[k] = w.scale[k] * dot(w.vectors[k], rows, x)
+    w.product[k] = w.scale[k] * dot(w.vectors[k], x)
     return w.product[k]
 
 
@@ -50,11 +49,11 @@ def dot_and_square(w, k, g):
 
 
 @inlined
-def projected_step(w, k, step, rows, event):
+def projected_step(w, k, step, x):
     """Subtract `step` times the example last scored from w_k, and project."""
     if step != 0.0:
-        square = step * step * event.square_norm - 2.0 * step * w.product[k] + w.square[k]
-        axpy(-step / w.scale[k], rows, event.example, w.vectors[k])
+        square = step * step * x.square_norm - 2.0 * step * w.product[k] + w.square[k]
+        axpy(-step / w.scale[k], x, w.vectors[k])
         project(w, k, max(0.0, square))
 
 

@@ -18,9 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.data.rows import Rows
-from omtl.kernel.inlining import by_rows, inlined
-from omtl.kernel.layout import at_line
+from omtl.kernel.inlining import inlined
 from omtl.kernel.norms import Norms, keep_norm, unseen_square_norm, zero_norms
 from omtl.kernel.passes import axpy_all, dot_three
 from omtl.kernel.products import axpy, dot, rescale, sum_of_squares
@@ -28,9 +26,6 @@ from omtl.kernel.rules import Shape
 
 SMALLEST_SCALE = 1e-100
 """A scale below this is multiplied into its vector, whose squared norm is then still finite."""
-
-FORGOTTEN_AT_ONCE = 64
-"""Sparse vectors are cleared row by row, up to one row per this many features."""
 
 
 class Scaled(NamedTuple):
@@ -43,15 +38,13 @@ class Scaled(NamedTuple):
 class GroupSparse(NamedTuple):
     """Scaled vectors that a group lasso keeps at zero if possible.
 
-    ``norms.square[k]`` is ‖w_k‖², and exactly 0 if w_k is zero. `rows` and `n_rows` list the rows
-    added to w_k since it was last zero; `product` is w·x for the last scored example.
+    ``norms.square[k]`` is ‖w_k‖², and exactly 0 if w_k is zero; `product` is w·x for the last
+    scored example.
     """
 
     vectors: np.ndarray
     scale: np.ndarray
     norms: Norms
-    rows: np.ndarray
-    n_rows: np.ndarray
     product: np.ndarray
 
 
@@ -81,16 +74,13 @@ class RoundSum(NamedTuple):
 
 def scaled(shape: Shape) -> Scaled:
     """Return a zero vector for each task."""
-    return Scaled(at_line(shape.n_tasks, shape.n_features), np.ones(shape.n_tasks))
+    return Scaled(np.zeros((shape.n_tasks, shape.n_features)), np.ones(shape.n_tasks))
 
 
 def group_sparse(shape: Shape) -> GroupSparse:
     """Return a zero vector for each task."""
     m, d = shape.n_tasks, shape.n_features
-    rows = np.zeros((m, 1 + d // FORGOTTEN_AT_ONCE), dtype=np.int64)
-    return GroupSparse(
-        at_line(m, d), np.ones(m), zero_norms(m), rows, np.zeros(m, dtype=np.int64), np.zeros(1)
-    )
+    return GroupSparse(np.zeros((m, d)), np.ones(m), zero_norms(m), np.zeros(1))
 
 
 def normed_sum(shape: Shape) -> NormedSum:
@@ -102,32 +92,33 @@ def normed_sum(shape: Shape) -> NormedSum:
 def round_sum(shape: Shape) -> RoundSum:
     """Return a zero vector with nothing to add."""
     m = shape.n_tasks
-    vector = at_line(1, shape.n_features)[0]
-    return RoundSum(vector, np.ones(1), np.zeros(m), np.zeros(m, dtype=np.int64))
+    return RoundSum(
+        np.zeros(shape.n_features), np.ones(1), np.zeros(m), np.zeros(m, dtype=np.int64)
+    )
 
 
 # Products
 
 
 @inlined
-def dot_sum(u, p, q, k, rows, x):
+def dot_sum(u, p, q, k, x):
     """Return (u + p_k + q_k)·x of a RoundSum, Scaled and GroupSparse vectors."""
     k = np.uint32(k)
     q.product[0] = 0.0
     if q.norms.square[k] != 0.0:
-        common, own, sparse = dot_three(u.vector, p.vectors[k], q.vectors[k], rows, x)
+        common, own, sparse = dot_three(u.vector, p.vectors[k], q.vectors[k], x)
         q.product[0] = q.scale[k] * sparse
     else:
-        common, own = dot(u.vector, rows, x), dot(p.vectors[k], rows, x)
+        common, own = dot(u.vector, x), dot(p.vectors[k], x)
     return u.scale[0] * common + p.scale[k] * own + q.product[0]
 
 
 @inlined
-def dot_normed(w, k, rows, x):
-    """Return the product of row `x` and sum k."""
+def dot_normed(w, k, x):
+    """Return the product of `x` and sum k."""
     w.product[0] = 0.0
     if w.norms.square[k] != 0.0:
-        w.product[0] = dot(w.vectors[k], rows, x)
+        w.product[0] = dot(w.vectors[k], x)
     return w.product[0]
 
 
@@ -135,10 +126,10 @@ def dot_normed(w, k, rows, x):
 
 
 @inlined
-def add_and_shrink(w, y, step, rows, event):
+def add_and_shrink(w, y, step, x):
     """Set the task's w_k to (w_k + a y x) / divisor, where `step` is a and the divisor."""
-    k, (a, divisor) = event.task, step
-    axpy(a * y / w.scale[k], rows, event.example, w.vectors[k])
+    k, (a, divisor) = x.task, step
+    axpy(a * y / w.scale[k], x, w.vectors[k])
     shrink(w, k, divisor)
 
 
@@ -162,48 +153,44 @@ def multiply_out(w, k):
 
 
 @inlined
-def stays_zero(w, k, a, event, threshold):
+def stays_zero(w, k, a, x, threshold):
     """Return whether w_k is zero and would stay zero after `add_and_threshold`."""
-    return w.norms.square[k] == 0.0 and abs(a) * math.sqrt(event.square_norm) <= threshold
+    return w.norms.square[k] == 0.0 and abs(a) * math.sqrt(x.square_norm) <= threshold
 
 
 @inlined
-def add_and_threshold(w, y, step, rows, event):
+def add_and_threshold(w, y, step, x):
     """Set the task's w_k to max(0, 1 − b / ‖v‖) v, v = w_k + a y x; `step` is a and b.
 
     This costs O(1) if w_k stays zero.
     """
-    k, (a, threshold) = np.uint32(event.task), step
-    if not stays_zero(w, k, a * y, event, threshold):
-        axpy(a * y / w.scale[k], rows, event.example, w.vectors[k])
-        threshold_sum(w, k, a * y, rows, event, threshold, w.product[0])
+    k, (a, threshold) = np.uint32(x.task), step
+    if not stays_zero(w, k, a * y, x, threshold):
+        axpy(a * y / w.scale[k], x, w.vectors[k])
+        threshold_sum(w, k, a * y, x, threshold, w.product[0])
 
 
 @inlined
-def threshold_sum(w, k, a, rows, event, threshold, product):
+def threshold_sum(w, k, a, x, threshold, product):
     """Threshold w_k, to which `a` times an example was added; `product` is w_k·x before that."""
-    if w.n_rows[k] < w.rows.shape[1]:
-        w.rows[k, w.n_rows[k]] = event.example
-    w.n_rows[k] += 1
-    follow_norm(w, k, w.scale[k], a, rows, event, product)
-    cut_norm(w, k, threshold, rows)
+    follow_norm(w, k, w.scale[k], a, x, product)
+    cut_norm(w, k, threshold)
 
 
 @inlined
-def shorten(w, k, threshold, rows):
+def shorten(w, k, threshold):
     """Set w_k to max(0, 1 − threshold / ‖w_k‖) w_k, unless it is zero."""
     if w.norms.square[k] != 0.0:
-        cut_norm(w, k, threshold, rows)
+        cut_norm(w, k, threshold)
 
 
 @inlined
-def cut_norm(w, k, threshold, rows):
+def cut_norm(w, k, threshold):
     """Set w_k, whose norm is known, to max(0, 1 − threshold / ‖w_k‖) w_k."""
     norms = w.norms
     norm = math.sqrt(max(0.0, norms.square[k]))
     if norm <= threshold:
-        forget(w.vectors[k], rows, w.rows[k], w.n_rows[k])
-        w.n_rows[k] = 0
+        forget(w.vectors[k])
         w.scale[k] = 1.0
         norms.square[k] = norms.unseen[k] = norms.error[k] = 0.0
         return
@@ -217,42 +204,28 @@ def cut_norm(w, k, threshold, rows):
 
 
 @inlined
-def follow_norm(w, k, scale, a, rows, event, product):
+def follow_norm(w, k, scale, a, x, product):
     """Update the norm of vector k, to which `a` times an example was added."""
-    unseen = unseen_square_norm(rows, event.example, event.square_norm)
-    keep_norm(w.norms, k, scale, w.vectors[k], a, product, event.square_norm, unseen)
+    unseen = unseen_square_norm(x)
+    keep_norm(w.norms, k, scale, w.vectors[k], a, product, x.square_norm, unseen)
 
 
-def _set_to_zero(w, rows, added, n_added):  # noqa: ARG001
+@inlined
+def forget(w):
+    """Set a vector to zero."""
     for k in range(w.size):
         w[k] = 0.0
-
-
-def _forget_row_by_row(w, rows, added, n_added):
-    if n_added > added.size:
-        for k in range(w.size):
-            w[k] = 0.0
-    else:
-        for e in range(n_added):
-            for k in range(rows.indptr[added[e]], rows.indptr[added[e] + 1]):
-                w[np.uint32(rows.indices[k])] = 0.0
-
-
-@by_rows(dense=_set_to_zero, sparse=_forget_row_by_row)
-def forget(w: np.ndarray, rows: Rows, added: np.ndarray, n_added: int) -> None:  # noqa: ARG001
-    """Set a vector to zero; `added` has the first of the `n_added` rows that were added to it."""
-    w[:] = 0.0
 
 
 # NormedSum
 
 
 @inlined
-def add_normed(w, a, rows, event):
+def add_normed(w, a, x):
     """Add `a` times an example to its task's sum, and update the norm."""
-    k = np.uint32(event.task)
-    axpy(a, rows, event.example, w.vectors[k])
-    follow_norm(w, k, 1.0, a, rows, event, w.product[0])
+    k = np.uint32(x.task)
+    axpy(a, x, w.vectors[k])
+    follow_norm(w, k, 1.0, a, x, w.product[0])
 
 
 @inlined
@@ -272,10 +245,10 @@ def note_norms(w):
 
 
 @inlined
-def add_later(u, y, event):
+def add_later(u, y, x):
     """Schedule y times an example, to be added at the end of the round."""
-    u.label[np.uint32(event.task)] = y
-    u.example[np.uint32(event.task)] = event.example
+    u.label[np.uint32(x.task)] = y
+    u.example[np.uint32(x.task)] = x.i
 
 
 @inlined

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from omtl.kernel.by_feature import adaptive_axpy
 from omtl.kernel.products import dot
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 
 
 class Adapted(NamedTuple):
@@ -47,14 +47,14 @@ class AdaGrad(NamedTuple):
         size = (1 if self.pooled else shape.n_tasks, shape.n_features)
         return Adapted(np.zeros(size), np.zeros(size))
 
-    def score(self, state: Adapted, rows: Any, event: Event) -> float:
+    def score(self, state: Adapted, x: Example) -> float:
         """Return w·x."""
-        return dot(state.w[0 if self.pooled else event.task], rows, event.example)
+        return dot(state.w[0 if self.pooled else x.task], x)
 
-    def update(self, state: Adapted, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Adapted, x: Example, y: float, score: float) -> bool:
         """Take a step along this example's gradient."""
         if y * score >= 1.0:
             return False
-        k = 0 if self.pooled else event.task
-        adaptive_axpy(self.eta * y, rows, event.example, state.w[k], state.square[k])
+        k = 0 if self.pooled else x.task
+        adaptive_axpy(self.eta * y, x, state.w[k], state.square[k])
         return True

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from omtl.kernel.products import axpy
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 from omtl.kernel.unit_ball import InBall, dot_in_ball, in_ball, project
 
 
@@ -47,21 +47,21 @@ class ALMA(NamedTuple):
         m = 1 if self.pooled else shape.n_tasks
         return Weights(in_ball(shape._replace(n_tasks=m)), np.zeros(m))
 
-    def score(self, state: Weights, rows: Any, event: Event) -> float:
+    def score(self, state: Weights, x: Example) -> float:
         """Return w·x."""
-        k = 0 if self.pooled else event.task
-        return dot_in_ball(state.w, k, rows, event.example)
+        k = 0 if self.pooled else x.task
+        return dot_in_ball(state.w, k, x)
 
-    def update(self, state: Weights, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Weights, x: Example, y: float, score: float) -> bool:
         """Take a step if the margin is too small, and project onto the ball."""
-        w, k = state.w, 0 if self.pooled else event.task
-        length = math.sqrt(event.square_norm)
+        w, k = state.w, 0 if self.pooled else x.task
+        length = math.sqrt(x.square_norm)
         margin = y * score / length
         root = math.sqrt(state.steps[k] + 1.0)
         if margin > (1.0 - self.alpha) / (self.alpha * root):
             return False
         state.steps[k] += 1.0
         step = math.sqrt(2.0) / root
-        axpy(y * step / (length * w.scale[k]), rows, event.example, w.vectors[k])
+        axpy(y * step / (length * w.scale[k]), x, w.vectors[k])
         project(w, k, w.square[k] + step * (step + 2.0 * margin))
         return True

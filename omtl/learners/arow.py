@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from omtl.kernel.by_feature import update_posterior, weighed_square
 from omtl.kernel.products import dot
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 
 
 class Posterior(NamedTuple):
@@ -49,18 +49,18 @@ class AROW(NamedTuple):
         size = (1 if self.pooled else shape.n_tasks, shape.n_features)
         return Posterior(np.zeros(size), np.zeros(size))
 
-    def score(self, state: Posterior, rows: Any, event: Event) -> float:
+    def score(self, state: Posterior, x: Example) -> float:
         """Return w·x."""
-        return dot(state.w[0 if self.pooled else event.task], rows, event.example)
+        return dot(state.w[0 if self.pooled else x.task], x)
 
-    def update(self, state: Posterior, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Posterior, x: Example, y: float, score: float) -> bool:
         """Move the means towards this example, and shrink the variances."""
         loss = 1.0 - y * score
         if loss <= 0.0:
             return False
-        k = 0 if self.pooled else event.task
+        k = 0 if self.pooled else x.task
         # Features of no other example are only in the row's norm, with variance 1.
-        v = event.square_norm - weighed_square(state.drop[k], rows, event.example)
+        v = x.square_norm - weighed_square(state.drop[k], x)
         beta = 1.0 / (max(v, 0.0) + self.r)
-        update_posterior(beta * loss * y, beta, rows, event.example, state.w[k], state.drop[k])
+        update_posterior(beta * loss * y, beta, x, state.w[k], state.drop[k])
         return True

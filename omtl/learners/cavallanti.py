@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from omtl.kernel.products import axpy, dot
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 
 
 class Steps(NamedTuple):
@@ -51,19 +51,19 @@ class MultiPerceptron(NamedTuple):
         """Return zero weights."""
         return Steps(np.zeros((shape.n_tasks, shape.n_features)), np.zeros(shape.n_features))
 
-    def score(self, state: Steps, rows: Any, event: Event) -> float:
+    def score(self, state: Steps, x: Example) -> float:
         """Return w^k·x."""
         n_tasks = state.own.shape[0]
-        shared = dot(state.shared, rows, event.example)
+        shared = dot(state.shared, x)
         if math.isinf(self.b):
             return self.eta * (shared / n_tasks)
-        both = n_tasks * dot(state.own[event.task], rows, event.example) + self.b * shared
+        both = n_tasks * dot(state.own[x.task], x) + self.b * shared
         return self.eta * (both / ((1.0 + self.b) * n_tasks))
 
-    def update(self, state: Steps, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Steps, x: Example, y: float, score: float) -> bool:
         """Take a step of all tasks if the margin is not reached."""
         if y * score > self.margin:
             return False
-        axpy(y, rows, event.example, state.own[event.task])
-        axpy(y, rows, event.example, state.shared)
+        axpy(y, x, state.own[x.task])
+        axpy(y, x, state.shared)
         return True

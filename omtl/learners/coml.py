@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from omtl.kernel.pulled import Pulled, add_to_common, common_dot, pull_and_add, pulled, pulled_dot
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 
 
 class COML(NamedTuple):
@@ -43,21 +43,21 @@ class COML(NamedTuple):
         """Return zero weights."""
         return pulled(shape)
 
-    def score(self, state: Pulled, rows: Any, event: Event) -> float:
+    def score(self, state: Pulled, x: Example) -> float:
         """Return u^k·x."""
-        return pulled_dot(state, rows, event.example, event.task)
+        return pulled_dot(state, x, x.task)
 
-    def update(self, state: Pulled, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Pulled, x: Example, y: float, score: float) -> bool:
         """Take the personal step, then the global one."""
-        x, common = event.example, common_dot(state)
+        common = common_dot(state)
         changed = False
         if self.every_round or y * score < 1.0:
             changed = y * score < 1.0 or self.mu > 0.0
             loss = 1.0 - y * (self.mu * common + (1.0 - self.mu) * score)
-            step = min(self.C, loss / event.square_norm) if loss > 0.0 else 0.0
-            pull_and_add(state, rows, x, event.task, self.mu, y * step)
+            step = min(self.C, loss / x.square_norm) if loss > 0.0 else 0.0
+            pull_and_add(state, x, x.task, self.mu, y * step)
         loss = 1.0 - y * common
         if loss > 0.0:
             changed = True
-            add_to_common(state, rows, x, self.mu, y * min(self.C, loss / event.square_norm))
+            add_to_common(state, x, self.mu, y * min(self.C, loss / x.square_norm))
         return changed

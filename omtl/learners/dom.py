@@ -38,7 +38,7 @@ from omtl.kernel.nodes import (
     require_a_node_a_task,
     share_step,
 )
-from omtl.kernel.rules import Event, Shape, rules_of
+from omtl.kernel.rules import Example, Shape, row_at, rules_of
 
 
 class NS(NamedTuple):
@@ -76,13 +76,13 @@ class NS(NamedTuple):
         """Let each node combine its neighbours' vectors (eq. 14)."""
         combine(state.net, rows)
 
-    def score(self, state: Nodes, rows: Any, event: Event) -> float:
+    def score(self, state: Nodes, x: Example) -> float:
         """Return v_k·x at the node of task k."""
-        return node_dot(state.net, event.task, 0, rows, event.example)
+        return node_dot(state.net, x.task, 0, x)
 
-    def update(self, state: Nodes, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
+    def update(self, state: Nodes, x: Example, y: float, score: float) -> bool:
         """Keep a hinge step until the end of the round."""
-        return defer_hinge_step(state.steps, self.eta, event, y, score)
+        return defer_hinge_step(state.steps, self.eta, x, y, score)
 
     def close_round(self, state: Nodes, rows: Any) -> None:
         """Add the steps, at the node of each task (eq. 15)."""
@@ -114,9 +114,9 @@ class DST(NamedTuple):
         """Return zero weights, one slot per task at every node."""
         return nodes(shape, n_slots=shape.n_tasks)
 
-    def score(self, state: Nodes, rows: Any, event: Event) -> float:
+    def score(self, state: Nodes, x: Example) -> float:
         """Return v_i^k·x."""
-        return node_dot(state.net, event.node, event.task, rows, event.example)
+        return node_dot(state.net, x.node, x.task, x)
 
     def close_round(self, state: Nodes, rows: Any) -> None:
         """Add the steps to the task's own slot (eq. 15)."""
@@ -164,10 +164,10 @@ class DOM1(NamedTuple):
         """Return zero weights: one slot per task and a shared one at every node."""
         return nodes(shape, n_slots=shape.n_tasks + 1)
 
-    def score(self, state: Nodes, rows: Any, event: Event) -> float:
+    def score(self, state: Nodes, x: Example) -> float:
         """Return v_i^k·x (line 9)."""
         shared = state.steps.weight.size
-        return node_dots(state.net, event.node, event.task, shared, rows, event.example)
+        return node_dots(state.net, x.node, x.task, shared, x)
 
     def close_round(self, state: Nodes, rows: Any) -> None:
         """Add η y B⁻¹ φ (line 13)."""
@@ -243,21 +243,21 @@ class DOM2(NamedTuple):
         """Let each node combine its neighbours' vectors (eq. 14)."""
         combine(state.net, rows)
 
-    def score(self, state: Relations, rows: Any, event: Event) -> float:
+    def score(self, state: Relations, x: Example) -> float:
         """Return v_i^k·x (line 11), and keep the scores that eq. 13 compares."""
         if self.by_node:
-            all_nodes_dot(state.net, event.task, rows, event.example, state.scores)
-            return state.scores[event.node]
-        all_slots_dot(state.net, event.node, rows, event.example, state.scores)
-        return state.scores[event.task]
+            all_nodes_dot(state.net, x.task, x, state.scores)
+            return state.scores[x.node]
+        all_slots_dot(state.net, x.node, x, state.scores)
+        return state.scores[x.task]
 
-    def update(self, state: Relations, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
+    def update(self, state: Relations, x: Example, y: float, score: float) -> bool:
         """Keep a hinge step (line 14) until the end of the round, and learn row k of P."""
-        k = event.task
+        k = x.task
         softmax_of_losses(state.learnt[k], state.scores, y, 1.0 - self.alpha)  # eq. 13
         state.learnt[k, k] += self.alpha  # line 20
         learns = y * score < 1.0
-        defer_step(state.steps, self.eta * y if learns else 0.0, event)
+        defer_step(state.steps, self.eta * y if learns else 0.0, x)
         return learns
 
     def close_round(self, state: Relations, rows: Any) -> None:
@@ -268,7 +268,8 @@ class DOM2(NamedTuple):
                 i = steps.node[k]
                 B_hat = state.believed[:, k] if self.by_row else state.believed[:, :, k]
                 neighbours_mean(passed_on, state.net, i, B_hat)  # row or column k of B_i (line 6)
-                all_slots_axpy(steps.weight[k], passed_on, rows, steps.example[k], state.net, i)
+                x = row_at(rows, steps.example[k])
+                all_slots_axpy(steps.weight[k], passed_on, x, state.net, i)
         forget_steps(steps)
         for k in range(m):
             for j in range(m):  # as before where task k had no example
@@ -324,20 +325,20 @@ class DA(NamedTuple):
         m, pairs = shape.n_tasks, in_common or no_pairs(0)
         return DualSum(network(shape, m + 1), np.zeros(1), no_steps(m), no_steps(m), pairs)
 
-    def score(self, state: DualSum, rows: Any, event: Event) -> float:
+    def score(self, state: DualSum, x: Example) -> float:
         """Return w_i^k·x."""
-        i, k, m = event.node, event.task, state.last.weight.size
-        z = node_dots(state.net, i, k, m, rows, event.example)
+        i, k, m = x.node, x.task, state.last.weight.size
+        z = node_dots(state.net, i, k, m, x)
         for j in range(m):
             if state.last.weight[j] != 0.0 and state.last.node[j] == i:  # g_i of eq. 22, in full
                 related = (self.b + (m if j == k else 0.0)) / ((1.0 + self.b) * m)  # eq. 25
-                product = pair_dot(state.pairs, rows, state.last.example[j], event.example)
+                product = pair_dot(state.pairs, row_at(x.rows, state.last.example[j]), x)
                 z += state.last.weight[j] * related * product
         return self.eta / math.sqrt(max(1.0, state.rounds[0])) * z  # eq. 23
 
-    def update(self, state: DualSum, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
+    def update(self, state: DualSum, x: Example, y: float, score: float) -> bool:
         """Keep the gradient until the end of the round."""
-        return defer_hinge_step(state.fresh, 1.0, event, y, score)
+        return defer_hinge_step(state.fresh, 1.0, x, y, score)
 
     def close_round(self, state: DualSum, rows: Any) -> None:
         """Combine all but this round's gradients (eq. 22)."""

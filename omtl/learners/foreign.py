@@ -18,8 +18,8 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from omtl.data.rows import DenseRows, Rows
-from omtl.kernel.rules import Event, Shape
+from omtl.data.rows import DenseRows
+from omtl.kernel.rules import Example, Shape
 from omtl.util.errors import UserError
 
 TARGET = "_target_"
@@ -32,10 +32,10 @@ OVERFLOW = re.compile("overflow|infinity|nan", re.IGNORECASE)
 class Model(Protocol):
     """One model of another package, one example at a time."""
 
-    def score(self, rows: Rows, event: Event) -> float:
+    def score(self, x: Example) -> float:
         """Return a signed score, 0 if the model cannot predict yet."""
 
-    def learn(self, rows: Rows, event: Event, y: float) -> None:
+    def learn(self, x: Example, y: float) -> None:
         """Learn from the example and its label."""
 
 
@@ -47,28 +47,28 @@ class PartialFit:
         self.n_features = shape.n_features
         self.is_new = True
 
-    def score(self, rows: Rows, event: Event) -> float:
+    def score(self, x: Example) -> float:
         """Return the decision function, or the difference of the two probabilities."""
         if self.is_new:
             return 0.0
-        x = self._row(rows, event.example)
+        row = self._row(x)
         if hasattr(self.model, "decision_function"):
-            return float(np.ravel(self.model.decision_function(x))[0])
+            return float(np.ravel(self.model.decision_function(row))[0])
         if hasattr(self.model, "predict_proba"):
-            negative, positive = np.ravel(self.model.predict_proba(x))
+            negative, positive = np.ravel(self.model.predict_proba(row))
             return float(positive - negative)
         return float(self.model.predict(x)[0])
 
-    def learn(self, rows: Rows, event: Event, y: float) -> None:
+    def learn(self, x: Example, y: float) -> None:
         """Learn from one row; the first call also passes the classes."""
         classes = {"classes": np.array([-1.0, 1.0])} if self.is_new else {}
         self.is_new = False
-        self.model.partial_fit(self._row(rows, event.example), [y], **classes)
+        self.model.partial_fit(self._row(x), [y], **classes)
 
-    def _row(self, rows: Rows, i: int) -> np.ndarray | sparse.csr_array:
-        if isinstance(rows, DenseRows):
-            return rows.X[i : i + 1]
-        columns, values = _nonzeros(rows, i)
+    def _row(self, x: Example) -> np.ndarray | sparse.csr_array:
+        if isinstance(x.rows, DenseRows):
+            return x.rows.X[x.i : x.i + 1]
+        columns, values = _nonzeros(x)
         place = (values, columns, np.array([0, values.size], dtype=np.int32))
         return sparse.csr_array(place, shape=(1, self.n_features))
 
@@ -84,18 +84,18 @@ class LearnOne:
         except NotImplementedError:
             self.has_probabilities = False
 
-    def score(self, rows: Rows, event: Event) -> float:
+    def score(self, x: Example) -> float:
         """Return the difference of the two probabilities, or the predicted label."""
-        x = _features(rows, event.example)
+        features = _features(x)
         if self.has_probabilities:
-            proba = self.model.predict_proba_one(x)
+            proba = self.model.predict_proba_one(features)
             return float(proba.get(True, 0.0) - proba.get(False, 0.0))
-        predicted = self.model.predict_one(x)
+        predicted = self.model.predict_one(features)
         return 0.0 if predicted is None else 2.0 * bool(predicted) - 1.0
 
-    def learn(self, rows: Rows, event: Event, y: float) -> None:
+    def learn(self, x: Example, y: float) -> None:
         """Learn from one dict."""
-        self.model.learn_one(_features(rows, event.example), y > 0.0)
+        self.model.learn_one(_features(x), y > 0.0)
 
 
 _DRAWING = Lock()
@@ -123,25 +123,25 @@ class Module:
         self.n_features = shape.n_features
         self.takes_task = "task" in inspect.signature(self.module.forward).parameters
 
-    def score(self, rows: Rows, event: Event) -> float:
+    def score(self, x: Example) -> float:
         """Return the module's output for the row, in evaluation mode."""
         self.module.eval()
         with self.torch.no_grad():
-            return float(self._forward(rows, event))
+            return float(self._forward(x))
 
-    def learn(self, rows: Rows, event: Event, y: float) -> None:
+    def learn(self, x: Example, y: float) -> None:
         """Take one step of the optimiser."""
         self.module.train()
         self.optimizer.zero_grad()
-        output = self._forward(rows, event)
+        output = self._forward(x)
         self.loss(output, self.torch.full_like(output, y)).backward()
         self.optimizer.step()
 
-    def _forward(self, rows: Rows, event: Event) -> Any:
+    def _forward(self, x: Example) -> Any:
         row = np.zeros((1, self.n_features))
-        columns, values = _nonzeros(rows, event.example)
+        columns, values = _nonzeros(x)
         row[0, columns] = values
-        task = {"task": event.task} if self.takes_task else {}
+        task = {"task": x.task} if self.takes_task else {}
         output = self.module(self.torch.as_tensor(row, dtype=self.dtype), **task)
         if output.numel() != 1:
             raise UserError(
@@ -225,17 +225,17 @@ class Foreign:
         except (TypeError, ValueError) as fault:
             raise UserError(f"{self.target}: {arguments} does not fit: {fault}") from fault
 
-    def score(self, state: list[Model], rows: Rows, event: Event) -> float:
+    def score(self, state: list[Model], x: Example) -> float:
         """Return the score of the task's model."""
         try:
-            return state[0 if self.pooled else event.task].score(rows, event)
+            return state[0 if self.pooled else x.task].score(x)
         except (ValueError, OverflowError) as fault:
             return _overflown(fault)
 
-    def update(self, state: list[Model], rows: Rows, event: Event, y: float, _score: float) -> bool:
+    def update(self, state: list[Model], x: Example, y: float, _score: float) -> bool:
         """Let the task's model learn from the example."""
         try:
-            state[0 if self.pooled else event.task].learn(rows, event, y)
+            state[0 if self.pooled else x.task].learn(x, y)
         except (ValueError, OverflowError) as fault:
             _overflown(fault)
         return True
@@ -281,16 +281,16 @@ def _seeded(kind: Callable[..., Any], arguments: Mapping[str, Any], shape: Shape
     return kind(**given)
 
 
-def _nonzeros(rows: Rows, i: int) -> tuple[np.ndarray, np.ndarray]:
+def _nonzeros(x: Example) -> tuple[np.ndarray, np.ndarray]:
     """Return the columns of a row and their values; all columns for a dense row."""
-    if isinstance(rows, DenseRows):
-        return np.arange(rows.X.shape[1]), rows.X[i]
-    place = slice(rows.indptr[i], rows.indptr[i + 1])
-    return rows.indices[place], rows.values[place]
+    if isinstance(x.rows, DenseRows):
+        return np.arange(x.rows.X.shape[1]), x.rows.X[x.i]
+    place = slice(x.rows.indptr[x.i], x.rows.indptr[x.i + 1])
+    return x.rows.indices[place], x.rows.values[place]
 
 
-def _features(rows: Rows, i: int) -> dict[int, float]:
-    columns, values = _nonzeros(rows, i)
+def _features(x: Example) -> dict[int, float]:
+    columns, values = _nonzeros(x)
     found = zip(columns.tolist(), values.tolist(), strict=True)
     return {column: value for column, value in found if value != 0.0}
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from omtl.kernel.losses import HINGE, slope
 from omtl.kernel.products import axpy, dot
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 
 
 class Descents(NamedTuple):
@@ -56,16 +56,16 @@ class GradientDescent(NamedTuple):
         n = 1 if self.pooled else shape.n_tasks
         return Descents(np.zeros((n, shape.n_features)), np.zeros(n))
 
-    def score(self, state: Descents, rows: Any, event: Event) -> float:
+    def score(self, state: Descents, x: Example) -> float:
         """Return w·x."""
-        return dot(state.w[0 if self.pooled else event.task], rows, event.example)
+        return dot(state.w[0 if self.pooled else x.task], x)
 
-    def update(self, state: Descents, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Descents, x: Example, y: float, score: float) -> bool:
         """Take the gradient step for this example."""
-        k = 0 if self.pooled else event.task
+        k = 0 if self.pooled else x.task
         state.seen[k] += 1.0
         s = slope(self.loss, y, score)
         if s == 0.0:
             return False
-        axpy(-s * self.eta / np.sqrt(state.seen[k]), rows, event.example, state.w[k])
+        axpy(-s * self.eta / np.sqrt(state.seen[k]), x, state.w[k])
         return True

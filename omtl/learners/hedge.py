@@ -8,14 +8,14 @@ knowledge, and the way the experts share their gradients is ours.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from omtl.kernel.distributions import exponential_weights
 from omtl.kernel.inlining import inlined
 from omtl.kernel.products import axpy, dot
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 from omtl.util.errors import UserError
 
 
@@ -102,11 +102,11 @@ class HedgedMultiTask(NamedTuple):
             spread=np.zeros(1),
         )
 
-    def score(self, state: Experts, rows: Any, event: Event) -> float:
+    def score(self, state: Experts, x: Example) -> float:
         """Return Σ_j p_j w_j^k·x."""
         K = state.own.shape[0]
-        own = dot(state.own[event.task], rows, event.example)
-        others = dot(state.shared, rows, event.example) - own
+        own = dot(state.own[x.task], x)
+        others = dot(state.shared, x) - own
         total = 0.0
         for j in range(self.n_experts):
             c = j / (self.n_experts - 1)
@@ -114,14 +114,14 @@ class HedgedMultiTask(NamedTuple):
             total += state.p[j] * state.scores[j]
         return total
 
-    def update(self, state: Experts, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Experts, x: Example, y: float, score: float) -> bool:
         """Take a step of all experts if the hinge loss is positive, and reweight them."""
         state.steps[0] += 1.0
         if y * score >= 1.0:
             return False
         eta = self.eta / math.sqrt(state.steps[0])
-        axpy(eta * y, rows, event.example, state.own[event.task])
-        axpy(eta * y, rows, event.example, state.shared)
+        axpy(eta * y, x, state.own[x.task])
+        axpy(eta * y, x, state.shared)
         weigh(state, y)
         return True
 

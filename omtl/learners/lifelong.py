@@ -10,18 +10,18 @@ only the sum and its scale are stored, and a step costs O(nonzeros).
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from omtl.kernel.distributions import exponential_weights
 from omtl.kernel.inlining import inlined
-from omtl.kernel.layout import at_line, zero_vectors
+from omtl.kernel.layout import zero_vectors
 from omtl.kernel.losses import hinge
 from omtl.kernel.many_vectors import axpy_one, dot_first
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.random_numbers import drawn, seeded
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 from omtl.util.errors import UserError
 
 CLIP_SUM, CLIP_EACH, CLIP_NONE, CLIP_SIGN = range(4)
@@ -105,17 +105,17 @@ class OGD(NamedTuple):
         n = 1 if self.pooled else shape.n_tasks
         return OwnSums(np.zeros((n, shape.n_features)), np.zeros(n), np.zeros(n))
 
-    def score(self, state: OwnSums, rows: Any, event: Event) -> float:
+    def score(self, state: OwnSums, x: Example) -> float:
         """Return w·x."""
-        k = 0 if self.pooled else event.task
-        return state.scale[k] * dot(state.total[k], rows, event.example)
+        k = 0 if self.pooled else x.task
+        return state.scale[k] * dot(state.total[k], x)
 
-    def update(self, state: OwnSums, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: OwnSums, x: Example, y: float, score: float) -> bool:
         """Take the gradient step; one that only shrinks w does not count."""
-        k = 0 if self.pooled else event.task
+        k = 0 if self.pooled else x.task
         fired = learns(self.margin, y, score)
         if fired:
-            axpy(y, rows, event.example, state.total[k])
+            axpy(y, x, state.total[k])
         state.seen[k] += 1.0
         state.scale[k] = 1.0 / (self.lam * (state.seen[k] + self.shift))
         return fired
@@ -281,7 +281,7 @@ class AKLO(NamedTuple):
         n, d = shape.n_tasks, shape.n_features
         known = shape.n_examples if shape.n_examples and not self.doubling else n * (0,)
         return Knowledge(
-            total=zero_vectors(n, d, sparse=True) if shape.sparse else at_line(n, d),
+            total=zero_vectors(n, d, shape.sparse),
             scale=np.zeros(n),
             seen=np.zeros(n, dtype=np.int64),
             losses=np.zeros((n, n)),
@@ -294,13 +294,13 @@ class AKLO(NamedTuple):
             random=seeded(shape.seed),
         )
 
-    def score(self, state: Knowledge, rows: Any, event: Event) -> float:
+    def score(self, state: Knowledge, x: Example) -> float:
         """Return (1 − α_t) T(w·x) + α_t O(x)."""
-        k = np.uint32(event.task)
+        k = np.uint32(x.task)
         if state.column[k] < 0:
             begin(self, state, k)
         c = state.column[k]
-        dot_first(state.total, c + 1, rows, event.example, state.product)
+        dot_first(state.total, c + 1, x, state.product)
         own = clipped(state.scale[c] * state.product[c], self.own_clip)
         if c == 0:
             return own
@@ -308,15 +308,15 @@ class AKLO(NamedTuple):
         a = alpha(self, state.seen[c] + 1, state.horizon[k])
         return (1.0 - a) * own + a * vote(self, state, c)
 
-    def update(self, state: Knowledge, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
+    def update(self, state: Knowledge, x: Example, y: float, score: float) -> bool:  # noqa: ARG002
         """Reweight the past classifiers, then take the own classifier's gradient step."""
-        k = np.uint32(event.task)
+        k = np.uint32(x.task)
         c = np.uint32(state.column[k])
         for j in range(c):
             state.losses[c, j] += error(self.loss, y, state.scale[j] * state.product[j])
         fired = learns(self.margin, y, state.scale[c] * state.product[c])
         if fired:
-            axpy_one(y, rows, event.example, state.column[k], state.total)
+            axpy_one(y, x, state.column[k], state.total)
         state.seen[c] += 1
         t = state.seen[c]
         state.scale[c] = 1.0 / (self.lam * (t + self.shift))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 
 
 class Surplus(NamedTuple):
@@ -35,11 +35,11 @@ class Majority(NamedTuple):
         """Return a state without labels."""
         return Surplus(np.zeros(shape.n_tasks))
 
-    def score(self, state: Surplus, rows: Any, event: Event) -> float:  # noqa: ARG002
+    def score(self, state: Surplus, x: Example) -> float:
         """Return the surplus of the task's positive examples, plus ½."""
-        return state.surplus[event.task] + 0.5
+        return state.surplus[x.task] + 0.5
 
-    def update(self, state: Surplus, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
+    def update(self, state: Surplus, x: Example, y: float, score: float) -> bool:  # noqa: ARG002
         """Count the label."""
-        state.surplus[event.task] += y
+        state.surplus[x.task] += y
         return False

@@ -11,13 +11,13 @@ hyper-parameters chosen on the first tenth, 95 % intervals of paired differences
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from omtl.kernel.by_feature import update_posterior, weighed_square
 from omtl.kernel.products import dot
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 
 
 class Posteriors(NamedTuple):
@@ -63,24 +63,24 @@ class MultiTaskAROW(NamedTuple):
         size = (shape.n_tasks + 1, shape.n_features)
         return Posteriors(np.zeros(size), np.zeros(size))
 
-    def score(self, state: Posteriors, rows: Any, event: Event) -> float:
+    def score(self, state: Posteriors, x: Example) -> float:
         """Return (√c u + √(1 − c) p_k)·x."""
-        shared = dot(state.w[-1], rows, event.example)
-        own = dot(state.w[event.task], rows, event.example)
+        shared = dot(state.w[-1], x)
+        own = dot(state.w[x.task], x)
         return math.sqrt(self.c) * shared + math.sqrt(1.0 - self.c) * own
 
-    def update(self, state: Posteriors, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Posteriors, x: Example, y: float, score: float) -> bool:
         """Move both means towards this example, and shrink the variances."""
         loss = 1.0 - y * score
         if loss <= 0.0:
             return False
-        k, x, c = event.task, event.example, self.c
+        k, c = x.task, self.c
         # Features of no other example are only in the row's norm, with variance 1.
-        dropped = c * weighed_square(state.drop[-1], rows, x)
-        dropped += (1.0 - c) * weighed_square(state.drop[k], rows, x)
-        beta = 1.0 / (max(event.square_norm - dropped, 0.0) + self.r)
+        dropped = c * weighed_square(state.drop[-1], x)
+        dropped += (1.0 - c) * weighed_square(state.drop[k], x)
+        beta = 1.0 / (max(x.square_norm - dropped, 0.0) + self.r)
         a = beta * loss * y
-        update_posterior(a * math.sqrt(c), beta * c, rows, x, state.w[-1], state.drop[-1])
+        update_posterior(a * math.sqrt(c), beta * c, x, state.w[-1], state.drop[-1])
         own = 1.0 - c
-        update_posterior(a * math.sqrt(own), beta * own, rows, x, state.w[k], state.drop[k])
+        update_posterior(a * math.sqrt(own), beta * own, x, state.w[k], state.drop[k])
         return True

@@ -8,12 +8,12 @@ constants.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from omtl.kernel.nodes import require_a_node_a_task
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 from omtl.kernel.task_vectors import (
     TaskVectors,
     add_to_task,
@@ -77,21 +77,19 @@ class NeighbourhoodMT(NamedTuple):
         M = worth(shape.mixing, self.b)
         return Neighbourhoods(task_vectors(shape), M / M.diagonal().mean(), np.zeros(K))
 
-    def score(self, state: Neighbourhoods, rows: Any, event: Event) -> float:
+    def score(self, state: Neighbourhoods, x: Example) -> float:
         """Return w_i·x."""
-        dot_tasks(state.s, rows, event.example)
+        dot_tasks(state.s, x)
         total = 0.0
         for k in range(state.seen.size):
-            total += state.M[event.task, k] * product(state.s, k)
+            total += state.M[x.task, k] * product(state.s, k)
         return total
 
-    def update(
-        self, state: Neighbourhoods, rows: Any, event: Event, y: float, score: float
-    ) -> bool:
+    def update(self, state: Neighbourhoods, x: Example, y: float, score: float) -> bool:
         """Take the gradient step for this example."""
-        k = event.task
+        k = x.task
         state.seen[k] += 1.0
         if y * score >= 1.0:
             return False
-        add_to_task(state.s, k, self.eta * y / math.sqrt(state.seen[k]), rows, event.example)
+        add_to_task(state.s, k, self.eta * y / math.sqrt(state.seen[k]), x)
         return True

@@ -32,7 +32,7 @@ The weights are stored without ``rate``, so that it changes nothing where the te
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,7 +50,7 @@ from omtl.kernel.relationships import (
     unrelated,
     use,
 )
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 
 
 class OMTLCovariance(NamedTuple):
@@ -97,26 +97,26 @@ class OMTLCovariance(NamedTuple):
             shape, np.zeros((shape.n_tasks, shape.n_tasks)), self.epoch, self.normalise
         )
 
-    def score(self, state: Relationships, rows: Any, event: Event) -> float:
+    def score(self, state: Relationships, x: Example) -> float:
         """Return w^k·x."""
-        return slot_score(self, state, rows, event)
+        return slot_score(self, state, x)
 
-    def update(self, state: Relationships, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Relationships, x: Example, y: float, score: float) -> bool:
         """Take a step of all tasks if it is due, and learn their relation."""
-        if not errs(self, state, rows, event, y, score):
+        if not errs(self, state, x, y, score):
             return False
-        together = event.round >= state.together_from[0]
+        together = x.round >= state.together_from[0]
         if together:
-            find_covariance(self, state, state.net.near.X.shape[1])
+            find_covariance(self, state, state.net.vectors.size // state.net.products.size)
             if not self.as_printed:
                 use(self, state, state.learnt)
             elif inverse_power(state.learnt, False, state.memory[0], state.memory[1]) > 0.0:
                 use(self, state, state.memory[0])
-        total = row_sum(rows, event.example)
+        total = row_sum(x)
         for j in range(state.sums.size):
-            if together or j == event.task:
+            if together or j == x.task:
                 state.sums[j] += state.net.steps[j] * total
-        take(state, rows, event, together)
+        take(state, x, together)
         return True
 
     def findings(self, state: Relationships) -> dict[str, np.ndarray]:
@@ -160,15 +160,15 @@ class OMTLBatchOpt(NamedTuple):
             shape, np.zeros((shape.n_tasks, shape.n_tasks)), self.epoch, self.normalise
         )
 
-    def score(self, state: Relationships, rows: Any, event: Event) -> float:
+    def score(self, state: Relationships, x: Example) -> float:
         """Return w^k·x."""
-        return slot_score(self, state, rows, event)
+        return slot_score(self, state, x)
 
-    def update(self, state: Relationships, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Relationships, x: Example, y: float, score: float) -> bool:
         """Take a step of all tasks if it is due, and learn their relation."""
-        if not errs(self, state, rows, event, y, score):
+        if not errs(self, state, x, y, score):
             return False
-        together = event.round >= state.together_from[0]
+        together = x.round >= state.together_from[0]
         if together:
             square = self.rate * self.rate
             for i in range(state.sums.size):
@@ -180,7 +180,7 @@ class OMTLBatchOpt(NamedTuple):
                     for j in range(state.sums.size):
                         state.memory[0, i, j] *= trace
                 use(self, state, state.memory[0])
-        take(state, rows, event, together)
+        take(state, x, together)
         return True
 
     def findings(self, state: Relationships) -> dict[str, np.ndarray]:
@@ -226,19 +226,19 @@ class OMTLLogDet(NamedTuple):
         """Return zero weights of tasks that learn alone."""
         return unrelated(shape, shape.n_tasks * np.eye(shape.n_tasks), self.epoch, self.normalise)
 
-    def score(self, state: Relationships, rows: Any, event: Event) -> float:
+    def score(self, state: Relationships, x: Example) -> float:
         """Return w^k·x."""
-        return slot_score(self, state, rows, event)
+        return slot_score(self, state, x)
 
-    def update(self, state: Relationships, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Relationships, x: Example, y: float, score: float) -> bool:
         """Take a step of all tasks if it is due, and learn their relation."""
-        if not errs(self, state, rows, event, y, score):
+        if not errs(self, state, x, y, score):
             return False
-        together = event.round >= state.together_from[0]
+        together = x.round >= state.together_from[0]
         if together:
             add_gram(self, state)
             use(self, state, state.learnt)
-        take(state, rows, event, together)
+        take(state, x, together)
         return True
 
     def findings(self, state: Relationships) -> dict[str, np.ndarray]:
@@ -286,20 +286,20 @@ class OMTLVonNeumann(NamedTuple):
             shape, np.zeros((shape.n_tasks, -(-shape.n_tasks // BLOCK) * BLOCK)), self.epoch
         )
 
-    def score(self, state: Relationships, rows: Any, event: Event) -> float:
+    def score(self, state: Relationships, x: Example) -> float:
         """Return w^k·x."""
-        return slot_score(self, state, rows, event)
+        return slot_score(self, state, x)
 
-    def update(self, state: Relationships, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Relationships, x: Example, y: float, score: float) -> bool:
         """Take a step of all tasks if it is due, and learn their relation."""
-        if not errs(self, state, rows, event, y, score):
+        if not errs(self, state, x, y, score):
             return False
-        together = event.round >= state.together_from[0]
+        together = x.round >= state.together_from[0]
         if together:
             add_gram(self, state)
             find_exponential(state.learnt, state.inverse, state.each, state.memory)
             compare(self, state)
-        take(state, rows, event, together)
+        take(state, x, together)
         return True
 
     def findings(self, state: Relationships) -> dict[str, np.ndarray]:

@@ -15,7 +15,7 @@ import numpy as np
 from omtl.kernel.deferred import TaskSteps, defer_task_step, no_task_steps, take_task_steps
 from omtl.kernel.p_norms import divide_by_norm, power
 from omtl.kernel.products import dot
-from omtl.kernel.rules import Event, Shape, rules_of
+from omtl.kernel.rules import Example, Shape, rules_of
 from omtl.kernel.secular import least_multiplier
 
 
@@ -58,17 +58,17 @@ class OSGL(NamedTuple):
         w = np.zeros((m, shape.n_features))
         return TiedLosses(w, loss=np.zeros(m), square_norm=np.ones(m), steps=no_task_steps(m))
 
-    def score(self, state: TiedLosses, rows: Any, event: Event) -> float:
+    def score(self, state: TiedLosses, x: Example) -> float:
         """Return w_k·x."""
-        return dot(state.w[event.task], rows, event.example)
+        return dot(state.w[x.task], x)
 
-    def update(self, state: TiedLosses, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
+    def update(self, state: TiedLosses, x: Example, y: float, score: float) -> bool:
         """Keep the example for the end of the round."""
-        k = event.task
-        state.loss[k], state.square_norm[k] = max(0.0, 1.0 - y * score), event.square_norm
+        k = x.task
+        state.loss[k], state.square_norm[k] = max(0.0, 1.0 - y * score), x.square_norm
         if state.loss[k] == 0.0:
             return False
-        defer_task_step(state.steps, y, event)
+        defer_task_step(state.steps, y, x)
         return True
 
     def close_round(self, state: TiedLosses, rows: Any) -> None:

@@ -20,7 +20,7 @@ from omtl.kernel.deferred import Given, forget_examples, keep_example, nothing_g
 from omtl.kernel.distributions import normalise, softmax
 from omtl.kernel.inlining import method
 from omtl.kernel.losses import any_loss
-from omtl.kernel.rules import Event, Shape, rules_of
+from omtl.kernel.rules import Example, Shape, rules_of
 from omtl.kernel.task_vectors import (
     TaskVectors,
     add_combinations,
@@ -120,15 +120,15 @@ class OSMTLExponential(NamedTuple):
             rates=np.array([C, alpha]),
         )
 
-    def score(self, state: Attentions, rows: Any, event: Event) -> float:
+    def score(self, state: Attentions, x: Example) -> float:
         """Return w_k·x."""
-        return dot_task(state.W, event.task, rows, event.example)
+        return dot_task(state.W, x.task, x)
 
-    def update(self, state: Attentions, rows: Any, event: Event, y: float, score: float) -> bool:  # noqa: ARG002
+    def update(self, state: Attentions, x: Example, y: float, score: float) -> bool:
         """Keep the example for the end of the round."""
         margin = 1.0 if self.any_task else self.margin
         learns = not y * score > margin if margin == 0.0 else y * score < margin
-        keep_example(state.given, event, y, learns)
+        keep_example(state.given, x, y, learns)
         return learns
 
     def close_round(self, state: Attentions, rows: Any) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from omtl.kernel.inlining import inlined
 from omtl.kernel.losses import HINGE, slope
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 from omtl.kernel.unit_ball import InBall, dot_in_ball, in_ball, projected_step
 
 NEWTON = 2.0 / (2.0 - math.log(3.0))
@@ -52,9 +52,9 @@ def bets(shape: Shape, wealth: float) -> Bets:
 
 
 @inlined
-def ask(bet, k, rows, x):
+def ask(bet, k, x):
     """Return p v·x."""
-    return bet.b[k] * bet.u[k] * dot_in_ball(bet.v, k, rows, x)
+    return bet.b[k] * bet.u[k] * dot_in_ball(bet.v, k, x)
 
 
 @inlined
@@ -80,11 +80,11 @@ def wager(bet, k, gain, refined):
 
 
 @inlined
-def pay(self, bet, k, s, rows, event):
+def pay(self, bet, k, s, x):
     """Learn from the gradient g = s x of the loss."""
     gain = -s * bet.v.product[k] / self.lipschitz
     step = s * math.sqrt(2.0 / (bet.seen[k] + 1.0)) / self.lipschitz
-    projected_step(bet.v, k, step, rows, event)  # step 3b
+    projected_step(bet.v, k, step, x)  # step 3b
     wager(bet, k, gain, self.refined)
 
 
@@ -137,15 +137,15 @@ class ParameterFree(NamedTuple):
         """Return zero weights."""
         return Biased(bets(shape, self.wealth), bets(shape._replace(n_tasks=1), self.bias_wealth))
 
-    def score(self, state: Biased, rows: Any, event: Event) -> float:
+    def score(self, state: Biased, x: Example) -> float:
         """Return w_k·x."""
-        own = ask(state.own, event.task, rows, event.example)
-        return own + (ask(state.bias, 0, rows, event.example) if self.shared else 0.0)
+        own = ask(state.own, x.task, x)
+        return own + (ask(state.bias, 0, x) if self.shared else 0.0)
 
-    def update(self, state: Biased, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Biased, x: Example, y: float, score: float) -> bool:
         """Update the task's own vector and the bias."""
         s = slope(self.loss, y, score)
-        pay(self, state.own, event.task, s, rows, event)
+        pay(self, state.own, x.task, s, x)
         if self.shared:
-            pay(self, state.bias, 0, s, rows, event)
+            pay(self, state.bias, 0, s, x)
         return s != 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from omtl.kernel.current_task import (
     CurrentTask,
@@ -15,7 +15,7 @@ from omtl.kernel.current_task import (
 from omtl.kernel.inlining import inlined
 from omtl.kernel.losses import HINGE, slope
 from omtl.kernel.products import dot
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 from omtl.kernel.unit_ball import dot_and_square, dot_in_ball, project, subtract_dense
 from omtl.learners.parameter_free import Bets, ask, bets, next_fraction, pay, wager
 
@@ -92,24 +92,24 @@ class LazyParameterFree(NamedTuple):
             no_task(shape.n_features),
         )
 
-    def score(self, state: Lazy, rows: Any, event: Event) -> float:
+    def score(self, state: Lazy, x: Example) -> float:
         """Return w_k·x, after a finished task has updated the bias."""
         bias, current = state.bias, state.current
-        own = ask(state.own, event.task, rows, event.example)
-        if not has_ended(current, event):
-            return own + ask(bias, 0, rows, event.example)
+        own = ask(state.own, x.task, x)
+        if not has_ended(current, x):
+            return own + ask(bias, 0, x)
         step, length, gain = step_of_bias(self, state)
-        product = dot_in_ball(bias.v, 0, rows, event.example)
-        product -= step * dot(current.G, rows, event.example)
+        product = dot_in_ball(bias.v, 0, x)
+        product -= step * dot(current.G, x)
         u = bias.u[0] * (1.0 + gain * bias.b[0])
         b = next_fraction(bias, 0, gain, self.refined)
         return own + b * u * product / max(1.0, math.sqrt(length))
 
-    def update(self, state: Lazy, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Lazy, x: Example, y: float, score: float) -> bool:
         """Update the task's own vector, and add the gradient to the task's sum."""
-        if has_ended(state.current, event):
+        if has_ended(state.current, x):
             end_task(self, state)
         s = slope(self.loss, y, score)
-        pay(self, state.own, event.task, s, rows, event)
-        add_gradient(state.current, s, rows, event)
+        pay(self, state.own, x.task, s, x)
+        add_gradient(state.current, s, x)
         return s != 0.0

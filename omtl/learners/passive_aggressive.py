@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from omtl.kernel.products import axpy, dot
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 from omtl.learners.perceptron import Weights, task_weights
 
 
@@ -39,17 +39,17 @@ class PassiveAggressive(NamedTuple):
         """Return zero weights."""
         return task_weights(shape, self.pooled)
 
-    def score(self, state: Weights, rows: Any, event: Event) -> float:
+    def score(self, state: Weights, x: Example) -> float:
         """Return w·x."""
-        return dot(state.w[0 if self.pooled else event.task], rows, event.example)
+        return dot(state.w[0 if self.pooled else x.task], x)
 
-    def update(self, state: Weights, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Weights, x: Example, y: float, score: float) -> bool:
         """Take the smallest step that reaches margin 1, at most C."""
         loss = 1.0 - y * score
         if loss <= 0.0 or y * score > self.margin:
             return False
-        w = state.w[0 if self.pooled else event.task]
-        axpy(y * min(self.C, loss / event.square_norm), rows, event.example, w)
+        w = state.w[0 if self.pooled else x.task]
+        axpy(y * min(self.C, loss / x.square_norm), x, w)
         return True
 
 
@@ -79,15 +79,15 @@ class PassiveAggressiveII(NamedTuple):
         """Return zero weights."""
         return task_weights(shape, self.pooled)
 
-    def score(self, state: Weights, rows: Any, event: Event) -> float:
+    def score(self, state: Weights, x: Example) -> float:
         """Return w·x."""
-        return dot(state.w[0 if self.pooled else event.task], rows, event.example)
+        return dot(state.w[0 if self.pooled else x.task], x)
 
-    def update(self, state: Weights, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Weights, x: Example, y: float, score: float) -> bool:
         """Take a step towards margin 1."""
         loss = 1.0 - y * score
         if loss <= 0.0:
             return False
-        w = state.w[0 if self.pooled else event.task]
-        axpy(y * loss / (event.square_norm + 0.5 / self.C), rows, event.example, w)
+        w = state.w[0 if self.pooled else x.task]
+        axpy(y * loss / (x.square_norm + 0.5 / self.C), x, w)
         return True

@@ -8,7 +8,7 @@ the latter. Of the first paper, we had only that description and its program (ke
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from omtl.kernel.inlining import inlined
 from omtl.kernel.losses import hinge
 from omtl.kernel.products import axpy, dot, rescale
 from omtl.kernel.random_numbers import seeded, uniform
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 
 
 class Trusted(NamedTuple):
@@ -54,10 +54,10 @@ def trusted(shape: Shape, tau: np.ndarray) -> Trusted:
 
 
 @inlined
-def ask_all(state, rows, event):
+def ask_all(state, x):
     """Take the products p_km of the example with all tasks' weights."""
     for m in range(state.p.size):
-        state.p[m] = dot(state.w[m], rows, event.example)
+        state.p[m] = dot(state.w[m], x)
 
 
 @inlined
@@ -111,19 +111,19 @@ class Peer(NamedTuple):
         K = shape.n_tasks
         return trusted(shape, (np.ones((K, K)) - np.eye(K)) / max(K - 1, 1))
 
-    def score(self, state: Trusted, rows: Any, event: Event) -> float:
+    def score(self, state: Trusted, x: Example) -> float:
         """Return p_kk."""
-        return dot(state.w[event.task], rows, event.example)
+        return dot(state.w[x.task], x)
 
-    def update(self, state: Trusted, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Trusted, x: Example, y: float, score: float) -> bool:
         """Ask the peers, query the label, and learn from the answer."""
-        k, K = event.task, state.p.size
+        k, K = x.task, state.p.size
         mistaken = not y * score > 0.0
         u, is_over = uniform(state), self.stops and is_spent(state, self.budget)
         if is_over or u * (self.b1 + abs(score)) > self.b1:
             state.wrong[k] += mistaken
             return False
-        ask_all(state, rows, event)
+        ask_all(state, x)
         answer, most = 0.0, -1.0
         for m in range(K):
             if m != k and not self.single:
@@ -134,14 +134,14 @@ class Peer(NamedTuple):
             label = 1.0 if answer >= 0.0 else -1.0
             state.peers[k] += 1
             state.wrong[k] += label != y
-            axpy(label, rows, event.example, state.w[k])
+            axpy(label, x, state.w[k])
             return True
         state.wrong[k] += mistaken
         if is_spent(state, self.budget):
             return False
         state.asked[k] += 1
         if mistaken:
-            axpy(y, rows, event.example, state.w[k])
+            axpy(y, x, state.w[k])
         if mistaken or not self.on_mistakes:
             trust(self, state, k, y)
         return mistaken
@@ -200,24 +200,24 @@ class Humble(NamedTuple):
         K = shape.n_tasks
         return trusted(shape, np.full((K, K), 1.0 if self.scaled else 1.0 / K))
 
-    def score(self, state: Trusted, rows: Any, event: Event) -> float:
+    def score(self, state: Trusted, x: Example) -> float:
         """Return p."""
-        ask_all(state, rows, event)
+        ask_all(state, x)
         total = 0.0
         for m in range(state.p.size):
-            total += state.tau[event.task, m] * state.p[m]
+            total += state.tau[x.task, m] * state.p[m]
         return total
 
-    def update(self, state: Trusted, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Trusted, x: Example, y: float, score: float) -> bool:
         """Query the label or not, and learn from it."""
-        k, K = event.task, state.p.size
+        k, K = x.task, state.p.size
         mistaken = not y * score > 0.0
         state.wrong[k] += mistaken
         if uniform(state) * (self.b + abs(score)) > self.b or is_spent(state, self.budget):
             return False
         state.asked[k] += 1
         if mistaken:
-            axpy(y, rows, event.example, state.w[k])
+            axpy(y, x, state.w[k])
         most, in_all = (2.0, float(K)) if self.scaled else (math.inf, 1.0)
         unit, total = 0.0, 0.0
         if self.scaled:

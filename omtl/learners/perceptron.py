@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from omtl.kernel.products import axpy, dot
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 
 
 class Weights(NamedTuple):
@@ -54,14 +54,14 @@ class Perceptron(NamedTuple):
         """Return zero weights."""
         return task_weights(shape, self.pooled)
 
-    def score(self, state: Weights, rows: Any, event: Event) -> float:
+    def score(self, state: Weights, x: Example) -> float:
         """Return w·x."""
-        return self.eta * dot(state.w[0 if self.pooled else event.task], rows, event.example)
+        return self.eta * dot(state.w[0 if self.pooled else x.task], x)
 
-    def update(self, state: Weights, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Weights, x: Example, y: float, score: float) -> bool:
         """Add η y x if the margin is not reached."""
         if y * score > self.margin:
             return False
-        w = state.w[0 if self.pooled else event.task]
-        axpy(y, rows, event.example, w)
+        w = state.w[0 if self.pooled else x.task]
+        axpy(y, x, w)
         return True

@@ -14,7 +14,7 @@ import numpy as np
 
 from omtl.kernel.inlining import inlined
 from omtl.kernel.products import dot
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 from omtl.kernel.sharing import shareable, unscaled
 from omtl.kernel.vectors import (
     GroupSparse,
@@ -95,7 +95,6 @@ class ROMPGD(NamedTuple):
     ---------
     defaults : eta = 0.1, alpha = 0.01, beta = 0.1, gamma = 0.1
     takes : rounds
-    row_lists : q/rows
     """
 
     eta: float
@@ -108,17 +107,17 @@ class ROMPGD(NamedTuple):
         """Return zero weights."""
         return Weights(round_sum(shape), scaled(shape), group_sparse(shape))
 
-    def score(self, state: Weights, rows: Any, event: Event) -> float:
+    def score(self, state: Weights, x: Example) -> float:
         """Return (u + p^i + q^i)·x."""
-        return dot_sum(state.u, state.p, state.q, event.task, rows, event.example)
+        return dot_sum(state.u, state.p, state.q, x.task, x)
 
-    def update(self, state: Weights, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Weights, x: Example, y: float, score: float) -> bool:
         """Take the steps of p^i and q^i; keep that of u until the end of the round."""
         if not y * score < 1.0:
             return False
-        add_and_shrink(state.p, y, step_of_p(self.eta, self.beta), rows, event)  # eq. 7
-        add_and_threshold(state.q, y, step_of_q(self.eta, self.gamma), rows, event)  # eqs. 8 and 10
-        add_later(state.u, y, event)
+        add_and_shrink(state.p, y, step_of_p(self.eta, self.beta), x)  # eq. 7
+        add_and_threshold(state.q, y, step_of_q(self.eta, self.gamma), x)  # eqs. 8 and 10
+        add_later(state.u, y, x)
         return True
 
     def close_round(self, state: Weights, rows: Any) -> None:
@@ -126,7 +125,7 @@ class ROMPGD(NamedTuple):
         for i in range(state.u.label.size):
             if self.every_round and state.u.label[i] == 0.0:  # gradient 0
                 shrink(state.p, i, step_of_p(self.eta, self.beta)[1])  # eq. 7
-                shorten(state.q, i, step_of_q(self.eta, self.gamma)[1], rows)  # eq. 10
+                shorten(state.q, i, step_of_q(self.eta, self.gamma)[1])  # eq. 10
         m = state.u.label.size
         close_sum(state.u, step_of_u(self.eta, self.alpha, m), rows)  # eq. 6
 
@@ -197,19 +196,19 @@ class ROMRDA(NamedTuple):
         """Return empty sums."""
         return DualSums(round_sum(shape), normed_sum(shape), np.zeros(1))
 
-    def score(self, state: DualSums, rows: Any, event: Event) -> float:
+    def score(self, state: DualSums, x: Example) -> float:
         """Return (u + p^i + q^i)·x."""
-        i, x = np.uint32(event.task), event.example
-        own = dot_normed(state.own, i, rows, x)
+        i = np.uint32(x.task)
+        own = dot_normed(state.own, i, x)
         u, p, q = weights_of_sums(factors_of_round(self, state.rounds[0]), state.own.norm[i])
-        return u * dot(state.S.vector, rows, x) + (p + q) * own
+        return u * dot(state.S.vector, x) + (p + q) * own
 
-    def update(self, state: DualSums, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: DualSums, x: Example, y: float, score: float) -> bool:
         """Add the negative gradient to S^i; keep it for S."""
         if not y * score < 1.0:
             return False
-        add_normed(state.own, y, rows, event)  # eqs. 15 and 16
-        add_later(state.S, y, event)
+        add_normed(state.own, y, x)  # eqs. 15 and 16
+        add_later(state.S, y, x)
         return True
 
     def close_round(self, state: DualSums, rows: Any) -> None:

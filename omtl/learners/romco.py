@@ -15,7 +15,7 @@ import numpy as np
 
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.proximal import LowRank, low_rank, shrink_rows, shrink_singular_values
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 
 
 class TwoStructures(NamedTuple):
@@ -57,17 +57,17 @@ class ROMCO(NamedTuple):
         K, d = shape.n_tasks, shape.n_features
         return TwoStructures(low_rank(K, d), np.zeros((K, d)))
 
-    def score(self, state: TwoStructures, rows: Any, event: Event) -> float:
+    def score(self, state: TwoStructures, x: Example) -> float:
         """Return (u_k + v_k)·x."""
-        k, x = event.task, event.example
-        return dot(state.U.matrix[k], rows, x) + dot(state.V[k], rows, x)
+        k = x.task
+        return dot(state.U.matrix[k], x) + dot(state.V[k], x)
 
-    def update(self, state: TwoStructures, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: TwoStructures, x: Example, y: float, score: float) -> bool:
         """Take the gradient step for this example in both matrices."""
         if y * score >= 1.0:
             return False
-        axpy(self.eta * y, rows, event.example, state.U.matrix[event.task])
-        axpy(self.eta * y, rows, event.example, state.V[event.task])
+        axpy(self.eta * y, x, state.U.matrix[x.task])
+        axpy(self.eta * y, x, state.V[x.task])
         return True
 
     def close_round(self, state: TwoStructures, rows: Any) -> None:  # noqa: ARG002

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from omtl.kernel.by_feature import add_squares, whitened_dot
 from omtl.kernel.products import axpy
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 
 
 class Correlations(NamedTuple):
@@ -48,16 +48,16 @@ class SecondOrderPerceptron(NamedTuple):
         size = (1 if self.pooled else shape.n_tasks, shape.n_features)
         return Correlations(np.zeros(size), np.zeros(size))
 
-    def score(self, state: Correlations, rows: Any, event: Event) -> float:
+    def score(self, state: Correlations, x: Example) -> float:
         """Return the whitened product."""
-        k = 0 if self.pooled else event.task
-        return whitened_dot(state.v[k], state.square[k], self.a, rows, event.example)
+        k = 0 if self.pooled else x.task
+        return whitened_dot(state.v[k], state.square[k], self.a, x)
 
-    def update(self, state: Correlations, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Correlations, x: Example, y: float, score: float) -> bool:
         """Add the example if it was predicted wrongly."""
         if y * score > 0.0:
             return False
-        k = 0 if self.pooled else event.task
-        axpy(y, rows, event.example, state.v[k])
-        add_squares(rows, event.example, state.square[k])
+        k = 0 if self.pooled else x.task
+        axpy(y, x, state.v[k])
+        add_squares(x, state.square[k])
         return True

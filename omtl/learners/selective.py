@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from omtl.kernel import rules
 from omtl.kernel.random_numbers import seeded, uniform
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 from omtl.learners.cavallanti import MultiPerceptron
 
 
@@ -59,19 +59,19 @@ class SelectivePerceptron(NamedTuple):
             random=seeded(shape.seed),
         )
 
-    def score(self, state: Selected, rows: Any, event: Event) -> float:
+    def score(self, state: Selected, x: Example) -> float:
         """Return w^k·x."""
-        return rules.score(MultiPerceptron(self.b, 1.0, 0.0), state, rows, event)
+        return rules.score(MultiPerceptron(self.b, 1.0, 0.0), state, x)
 
-    def update(self, state: Selected, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Selected, x: Example, y: float, score: float) -> bool:
         """Query the label or not; take a step of all tasks if the prediction is wrong."""
         u = uniform(state)
         sure = u >= 0.5 if self.at_random else u * (self.a + abs(score)) > self.a
         if sure:
             return False
-        state.asked[event.task] += 1
+        state.asked[x.task] += 1
         one = MultiPerceptron(self.b, 1.0, 0.0)
-        return rules.update(one, state, rows, event, y, score)
+        return rules.update(one, state, x, y, score)
 
     def findings(self, state: Selected) -> dict[str, np.ndarray]:
         """Return the number of labels queried for each task."""

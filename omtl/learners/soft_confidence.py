@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from omtl.kernel.by_feature import update_posterior, weighed_square
 from omtl.kernel.products import dot
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 
 
 class ConfidentPosterior(NamedTuple):
@@ -58,18 +58,16 @@ class SCW(NamedTuple):
         phi = NormalDist().inv_cdf(self.eta)
         return ConfidentPosterior(np.zeros(size), np.zeros(size), np.array([phi]))
 
-    def score(self, state: ConfidentPosterior, rows: Any, event: Event) -> float:
+    def score(self, state: ConfidentPosterior, x: Example) -> float:
         """Return w·x."""
-        return dot(state.w[0 if self.pooled else event.task], rows, event.example)
+        return dot(state.w[0 if self.pooled else x.task], x)
 
-    def update(
-        self, state: ConfidentPosterior, rows: Any, event: Event, y: float, score: float
-    ) -> bool:
+    def update(self, state: ConfidentPosterior, x: Example, y: float, score: float) -> bool:
         """Move the means towards this example, and shrink the variances."""
-        k = 0 if self.pooled else event.task
+        k = 0 if self.pooled else x.task
         phi, m = state.phi[0], y * score
         # Features of no other example are only in the row's norm, with variance 1.
-        v = max(event.square_norm - weighed_square(state.drop[k], rows, event.example), 0.0)
+        v = max(x.square_norm - weighed_square(state.drop[k], x), 0.0)
         if phi * math.sqrt(v) <= m:
             return False
         square = phi * phi
@@ -80,5 +78,5 @@ class SCW(NamedTuple):
         reach = alpha * v * phi
         deviation = 0.5 * (math.sqrt(reach * reach + 4.0 * v) - reach)
         beta = alpha * phi / (deviation + reach)
-        update_posterior(alpha * y, beta, rows, event.example, state.w[k], state.drop[k])
+        update_posterior(alpha * y, beta, x, state.w[k], state.drop[k])
         return True

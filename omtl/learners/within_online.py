@@ -8,7 +8,7 @@ to the bias.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from omtl.kernel.current_task import (
 )
 from omtl.kernel.losses import HINGE, slope
 from omtl.kernel.products import axpy, dot
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 
 
 class Within(NamedTuple):
@@ -81,25 +81,25 @@ class OnlineWithinOnline(NamedTuple):
         K, d = shape.n_tasks, shape.n_features
         return Within(np.zeros((K, d)), np.zeros(K), np.zeros(d), no_task(d))
 
-    def score(self, state: Within, rows: Any, event: Event) -> float:
+    def score(self, state: Within, x: Example) -> float:
         """Return w_k·x, after a finished task has updated the bias."""
-        k, x, current = event.task, event.example, state.current
-        own = dot(state.S[k], rows, x) / (self.lam * (state.seen[k] + 1.0))
-        shared = dot(state.theta, rows, x)
-        if has_ended(current, event):
-            shared -= self.eta / current.n[0] * dot(current.G, rows, x)
+        k, current = x.task, state.current
+        own = dot(state.S[k], x) / (self.lam * (state.seen[k] + 1.0))
+        shared = dot(state.theta, x)
+        if has_ended(current, x):
+            shared -= self.eta / current.n[0] * dot(current.G, x)
         return shared - own
 
-    def update(self, state: Within, rows: Any, event: Event, y: float, score: float) -> bool:
+    def update(self, state: Within, x: Example, y: float, score: float) -> bool:
         """Add the gradient to the task's sum, after a finished task has updated the bias."""
-        k, current = event.task, state.current
-        if has_ended(current, event):
+        k, current = x.task, state.current
+        if has_ended(current, x):
             step = self.eta / current.n[0]
             for j in range(state.theta.size):
                 state.theta[j] -= step * current.G[j]
             forget_gradients(current)
         s = slope(self.loss, y, score)
-        axpy(s, rows, event.example, state.S[k])
-        add_gradient(current, s, rows, event)
+        axpy(s, x, state.S[k])
+        add_gradient(current, s, x)
         state.seen[k] += 1.0
         return s != 0.0

@@ -12,7 +12,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from omtl.metric_learning.models import Model, Parts, Stack
 from omtl.metric_learning.quadratic_forms import (
@@ -25,6 +24,7 @@ from omtl.metric_learning.quadratic_forms import (
     to_pairs,
     to_targets,
 )
+from omtl.util.compile_cache import kept
 
 FIRST_WIDTH = 1.0
 """Initial width of the hinge's quadratic start: the margin."""
@@ -279,7 +279,7 @@ class Objective:
             step *= SHORTER
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
+@kept(nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
 def hinge(targets, pairs, first, width):
     """Return the sum of [1 + d²(i, j) - d²(i, l)]_+ over pairs (i, l) and target neighbours j.
 
@@ -300,7 +300,7 @@ def hinge(targets, pairs, first, width):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
+@kept(nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
 def slopes(targets, pairs, first, width):
     """Return the slopes of `hinge` in the distance of each target, and minus those in each pair's.
 
@@ -319,7 +319,7 @@ def slopes(targets, pairs, first, width):
     return pull, push
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def add_near(products, y, targets, known):
     """Mark pairs of different classes nearer than a target's margin; return their number."""
     added = 0

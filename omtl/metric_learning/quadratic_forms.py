@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy import sparse
+
+from omtl.util.compile_cache import kept
 
 BLOCK = 128
 """Number of columns of a symmetric product computed together."""
@@ -48,7 +49,7 @@ def quadratic_form(X: np.ndarray, graph: Edges) -> np.ndarray:
     return symmetric_product(X.T, images.T)
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def laplacian(start, end, weight, n):
     """Return the Laplacian of a graph, shape (n, n)."""
     found = np.zeros((n, n))
@@ -92,7 +93,7 @@ def some_distances(
     return own[start] + own[end] - 2.0 * products(images, X, start, end)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kept(nogil=True, fastmath={"reassoc", "contract"})
 def products(A, B, start, end):
     """Return the products of rows of A with rows of B, by pair, without copies of the rows."""
     found = np.empty(start.size)
@@ -104,7 +105,7 @@ def products(A, B, start, end):
     return found
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def to_pairs(products, start, end):
     """Return d² between pairs of examples, given their products through the metric."""
     found = np.empty(start.size)
@@ -114,7 +115,7 @@ def to_pairs(products, start, end):
     return found
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def to_targets(products, targets):
     """Return d² from each example to its target neighbours, like `to_pairs`."""
     found = np.empty(targets.shape)
@@ -141,7 +142,7 @@ def symmetric_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return product
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def mirror(matrix):
     """Copy the lower triangle to the upper one, in small blocks."""
     n, block = matrix.shape[0], 16

@@ -15,7 +15,7 @@ from omtl.data.examples import Examples
 from omtl.data.rows import square_norms
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
-from omtl.kernel.rules import Event, Play, Shape
+from omtl.kernel.rules import Example, Play, Shape
 from omtl.learners.lifelong import AKLO, alpha
 from omtl.protocols.setting import Setting, by_learner
 from omtl.util.errors import UserError
@@ -58,12 +58,12 @@ class Accumulated(NamedTuple):
         self,
         so_far: int,
         play: Play,
-        event: Event,
+        x: Example,
         y: float,
         score: float,
     ) -> int:
         """Record the errors of the own and the past classifiers before they learn."""
-        learner, state, k = play.learner, play.state, event.task
+        learner, state, k = play.learner, play.state, x.task
         c = state.column[k]
         if not np.isfinite(score):
             self.diverged[0] += 1

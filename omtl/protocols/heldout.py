@@ -16,7 +16,7 @@ from omtl.data.preparation import PreparedData, in_order, scaled
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.inlining import loop
 from omtl.kernel.play import play
-from omtl.kernel.rules import Event, Shape, is_compiled, score
+from omtl.kernel.rules import Example, Shape, is_compiled, score
 from omtl.protocols.setting import Setting, by_learner, found_in
 from omtl.protocols.splits import areas, split_and_folds
 from omtl.util.errors import check_known
@@ -28,8 +28,8 @@ def score_slowly(
     """Write the score of each example to `scores`, with a fixed state."""
     for n in range(which.size):
         i = which[n]
-        event = Event(0, i, examples.task[i], 0, examples.square_norm[i])
-        scores[n] = score(learner, state, examples.rows, event)
+        x = Example(examples.rows, i, examples.task[i], 0, examples.square_norm[i], 0)
+        scores[n] = score(learner, state, x)
 
 
 score_compiled = loop(score_slowly)

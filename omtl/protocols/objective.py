@@ -18,7 +18,7 @@ from omtl.data.rows import square_norms
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
 from omtl.kernel.products import axpy, sum_of_squares
-from omtl.kernel.rules import Event, Play, penalty, proximity
+from omtl.kernel.rules import Example, Play, penalty, proximity
 from omtl.protocols.setting import Setting, by_learner
 from omtl.util.errors import UserError
 
@@ -79,8 +79,8 @@ class Sums(NamedTuple):
     def scored(
         self,
         passed: int,
-        play: Play,
-        event: Event,
+        play: Play,  # noqa: ARG002
+        x: Example,
         y: float,
         score: float,
     ) -> int:
@@ -89,11 +89,11 @@ class Sums(NamedTuple):
             self.diverged[0] += 1
         if not y * score > 0.0:
             self.sums[MISTAKES] += 1.0
-            self.mistakes[event.task] += 1
+            self.mistakes[x.task] += 1
         if not y * score >= 1.0:
             self.sums[LOSS] += 1.0 - y * score
-            self.own[0] += event.square_norm
-            axpy(y, play.rows, event.example, self.gradient)
+            self.own[0] += x.square_norm
+            axpy(y, x, self.gradient)
         return passed
 
     def closed(self, passed: int, stream: Any, t: int) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from omtl.data.streams import in_given_order
 from omtl.kernel.loop import run
 from omtl.kernel.losses import ABSOLUTE, SQUARE
-from omtl.kernel.rules import Event, Play, score
+from omtl.kernel.rules import Example, Play, score
 from omtl.protocols.heldout import Part, part_of
 from omtl.protocols.setting import Setting, by_learner
 from omtl.util.errors import UserError, check_known
@@ -66,23 +66,23 @@ class Errors(NamedTuple):
         self,
         so_far: tuple[float, int],
         play: Play,
-        event: Event,
+        x: Example,
         y: float,
         value: float,
     ) -> tuple[float, int]:
         """Add the errors, and the scores of the task's held-out examples."""
         lost, passed = so_far
-        learner, state, rows = play.learner, play.state, play.rows
+        learner, state = play.learner, play.state
         if not np.isfinite(value):
             self.diverged[0] += 1
-        k, error = event.task, abs(value - y)
+        k, error = x.task, abs(value - y)
         self.absolute[k] += error
         self.square[k] += error * error
         for n in range(self.first[k], self.first[k + 1]):
-            other = Event(event.round, self.held_out[n], k, event.node, self.square_norm[n])
-            self.sums[n] += score(learner, state, rows, other)
+            other = Example(x.rows, self.held_out[n], k, x.node, self.square_norm[n], x.round)
+            self.sums[n] += score(learner, state, other)
         # What a learner stores from scoring must belong to the example itself.
-        score(learner, state, rows, event)
+        score(learner, state, x)
         return lost + error, passed
 
     def closed(self, so_far: tuple[float, int], stream: Any, t: int) -> tuple[float, int]:

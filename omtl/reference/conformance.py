@@ -19,7 +19,7 @@ from omtl.data.examples import examples_of
 from omtl.kernel.not_compiled import REFUSALS, why
 from omtl.kernel.play import Trace, play
 from omtl.kernel.points import play_points
-from omtl.kernel.rules import Event, findings, is_compiled, open_round, score, update
+from omtl.kernel.rules import Example, findings, is_compiled, open_round, score, update
 from omtl.kernel.sharing import can_share
 from omtl.reference.problems import points_around, problem, problem_of, recorded, traced
 from omtl.reference.transcriptions import rounds_of, steps_of, transcription_of
@@ -77,14 +77,15 @@ def has_the_rules(learner: Any) -> None:
     state = learner.new_state(case.shape)
     i = int(case.stream.example[0])
     node = int(case.stream.node[0])
-    event = Event(0, i, int(examples.task[i]), node, float(examples.square_norm[i]))
+    square_norm = float(examples.square_norm[i])
+    x = Example(examples.rows, i, int(examples.task[i]), node, square_norm, 0)
     open_round(learner, state, examples.rows)
-    value = score(learner, state, examples.rows, event)
+    value = score(learner, state, x)
     _demand(
         isinstance(value, float | int | np.floating),
         f"score returns {type(value).__name__} where a number is due",
     )
-    step = update(learner, state, examples.rows, event, float(examples.y[i]), float(value))
+    step = update(learner, state, x, float(examples.y[i]), float(value))
     _demand(
         isinstance(step, bool | np.bool_),
         f"update returns {type(step).__name__} where True (a step was taken) or False is due",

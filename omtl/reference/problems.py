@@ -14,7 +14,7 @@ from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Stream, Tasks, rounds
 from omtl.kernel.loop import run
 from omtl.kernel.play import Trace, play
-from omtl.kernel.rules import Event, Play, Shape, is_compiled
+from omtl.kernel.rules import Example, Play, Shape, is_compiled
 from omtl.util.errors import UserError
 
 
@@ -70,7 +70,7 @@ class Record(NamedTuple):
         self,
         n: int,
         play: Play,  # noqa: ARG002
-        event: Event,  # noqa: ARG002
+        x: Example,  # noqa: ARG002
         y: float,  # noqa: ARG002
         score: float,
     ) -> int:
@@ -78,7 +78,7 @@ class Record(NamedTuple):
         self.scores[n] = score
         return n
 
-    def learnt(self, n: int, event: Event, stepped: bool) -> int:  # noqa: ARG002
+    def learnt(self, n: int, x: Example, stepped: bool) -> int:  # noqa: ARG002
         """Keep whether there was a step."""
         self.fired[n] = stepped
         return n + 1

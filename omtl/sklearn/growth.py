@@ -96,9 +96,9 @@ def grown_state(stream: TaskStream, shape: Shape) -> Any:
         begun = stream._learner.new_state(stream._shape) if n_tasks > n_before else empty
     except (MemoryError, OverflowError) as fault:
         raise ValueError(too_large(stream, shape)) from fault
-    state = each_array(empty, stream._without_row_lists)
+    state = empty
     into = arrays_of(state)
-    earlier = arrays_of(each_array(begun, stream._without_row_lists))
+    earlier = arrays_of(begun)
     for name, array in arrays_of(stream._state).items():
         place: list[Any] = [slice(size) for size in array.shape]
         for axis, size in enumerate(array.shape):

@@ -116,9 +116,6 @@ class Entry(NamedTuple):
         The parameters of `EXTRAS` that it has.
     drawn : tuple of str
         Arrays of the state that scoring changes permanently and prediction restores.
-    row_lists : tuple of str
-        Arrays of the state that list rows for longer than the next round. They are kept empty, so
-        the learner needs O(n_features) instead.
     linear : bool
         Whether the score of an example is a product w·x with weights that the example does not
         change.
@@ -129,7 +126,6 @@ class Entry(NamedTuple):
     values: Mapping[str, Values] = {}
     takes: tuple[str, ...] = ()
     drawn: tuple[str, ...] = ()
-    row_lists: tuple[str, ...] = ()
     linear: bool = True
 
 
@@ -147,7 +143,6 @@ LINES: dict[str, Callable[[str], Any]] = {
     "defaults": defaults_in,
     "takes": names_in,
     "drawn": names_in,
-    "row_lists": names_in,
     "linear": {"yes": True, "no": False}.__getitem__,
 }
 """How the lines of a docstring's section ``Estimator`` are read."""

@@ -46,7 +46,7 @@ from omtl.sklearn.arguments import (
     unknown_task,
 )
 from omtl.sklearn.parameters import Entry
-from omtl.sklearn.states import arrays_of, each_array, norms_of, one_of, restore, rows_in
+from omtl.sklearn.states import arrays_of, norms_of, one_of, restore, rows_in
 from omtl.util.errors import UserError
 
 COMPILED = True
@@ -139,7 +139,7 @@ class TaskStream(BaseEstimator):
             raise ValueError(f"{type(self).__name__}: {fault}") from fault
         except (MemoryError, OverflowError) as fault:
             raise ValueError(too_large(self, shape)) from fault
-        self._state = each_array(state, self._without_row_lists)
+        self._state = state
         holds = hasattr(self.rules, "close_round")
         self._learner, self._shape, self._by_task, self._holds = learner, shape, by_task, holds
         self._clock = new_clock(len(names))
@@ -395,6 +395,3 @@ class TaskStream(BaseEstimator):
             **arrays_of(self._clock, "clock/"),
             **arrays_of(self._window, "window/"),
         }
-
-    def _without_row_lists(self, name: str, array: np.ndarray) -> np.ndarray:
-        return array[:, :0].copy() if name in self.entry.row_lists else array

@@ -1,11 +1,10 @@
-"""The place of this package's compiled code in numba's cache.
+"""Compiled code on disk, in the user's own cache, under a hash of the sources that it is made of.
 
-Numba checks only the file of the cached function itself: it would not notice an edited update rule
-in another file, and stale code would run. The folder is therefore named by a hash of the sources
-that all loops share, and each file by one of the modules whose classes it was compiled for. Code
-compiled with learners from a user's own folder is stored separately, because other processes could
-not import those. Functions of other packages stay in numba's usual
-place.
+Numba's own cache checks only the file of the cached function: it would not notice an edited rule in
+another file, and stale code would run. Here each function is compiled anew for the classes of its
+arguments (a learner, a recorder), and what is kept lies in a folder that is named by the sources of
+these classes and of the function. The folder belongs to the user alone. A file that is not what was
+written is removed and compiled again.
 """
 
 from __future__ import annotations
@@ -13,87 +12,201 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from functools import lru_cache
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from functools import lru_cache, update_wrapper
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
-from omtl.util import user_folder
-from omtl.util.paths import PACKAGE, kept
+from numba import config, njit
 
-KEPT_VERSIONS = 4
+from omtl.util.code import code_version
+from omtl.util.paths import user_cache
+from omtl.util.user_folder import own_module
 
-SHARED_FOLDERS = ("data", "kernel", "util")
-"""What every loop is made of. The other sources of a loop, its learner's and its recorder's, are in
-the name of its file (`omtl.kernel.inlining.KeptCode`)."""
+UNUSED_DAYS = 60
+"""Folders that were not used for longer are removed."""
 
-
-def source_hash() -> str:
-    """Hash of the sources that all loops share, and of the user's own folder."""
-    digest = hashlib.sha256()
-    inner = (
-        path
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if path.relative_to(PACKAGE).parts[0] in SHARED_FOLDERS
-    )
-    for path in (*inner, *user_folder.sources()):
-        name = path.relative_to(PACKAGE) if path.is_relative_to(PACKAGE) else path
-        digest.update(name.as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+_ONE_AT_A_TIME = Lock()
+"""Held while numba's setting of the folder is changed."""
 
 
-def folder() -> Path | None:
-    """Return the folder for the current sources, and remove the oldest others.
+class Compiled:
+    """A function that numba compiles for the classes of its arguments, and keeps on disk.
 
-    None in a read-only checkout, or if a file cannot be read: numba then finds a folder itself.
+    Parameters
+    ----------
+    function : callable
+    options : dict
+        Those of `numba.njit`.
     """
+
+    def __init__(self, function: Callable, options: dict[str, Any]) -> None:
+        self.function, self.options = function, options
+        self._made: dict[tuple[type, ...], tuple[Any, Path | None, set]] = {}
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the code for the classes of the arguments."""
+        return self._with(classes_in(arguments), lambda compiled: compiled(*arguments))
+
+    @property
+    def signatures(self) -> list[Any]:
+        """The types for which there is code."""
+        return [kinds for compiled, _, _ in self._made.values() for kinds in compiled.signatures]
+
+    def entry(self, classes: tuple[type, ...], kinds: tuple[Any, ...]) -> Any:
+        """Return the entry point of the code for arguments of these types of numba's.
+
+        Parameters
+        ----------
+        classes : tuple of type
+            The classes of tuples among the arguments (`classes_in`).
+        kinds : tuple
+        """
+        return self._with(classes, lambda compiled: compiled.compile(kinds))
+
+    def _with(self, classes: tuple[type, ...], use: Callable[[Any], Any]) -> Any:
+        """Use the code for these classes, and seal what was compiled for it."""
+        if classes not in self._made:
+            self._made[classes] = (*self.for_classes(classes), set())
+        compiled, folder, sealed = self._made[classes]
+        result = use(compiled)
+        if len(compiled.overloads) > len(sealed):
+            sealed.update(compiled.overloads)
+            if folder is not None:
+                seal(folder)
+        return result
+
+    def for_classes(self, classes: tuple[type, ...]) -> tuple[Any, Path | None]:
+        """Return a function of numba's for these classes, and its folder if it is kept."""
+        folder = folder_of({self.function.__module__, *(kind.__module__ for kind in classes)})
+        if folder is None:
+            return njit(**self.options)(self.function), None
+        remove_damaged(folder)
+        with _ONE_AT_A_TIME:
+            before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+            try:
+                return njit(cache=True, **self.options)(self.function), folder
+            except RuntimeError:  # its source is in no file
+                return njit(**self.options)(self.function), None
+            finally:
+                config.CACHE_DIR = before
+
+
+def kept(**options: Any) -> Callable[[Callable], Compiled]:
+    """Return a decorator that compiles a function with options of `numba.njit`, and keeps it."""
+    return lambda function: Compiled(function, options)
+
+
+def classes_in(arguments: tuple[Any, ...]) -> tuple[type, ...]:
+    """Return the classes of all tuples among the arguments, also within others."""
+    found: list[type] = []
+    for argument in arguments:
+        if isinstance(argument, tuple):
+            found += [type(argument), *classes_in(argument)]
+    return tuple(found)
+
+
+def folder_of(modules: set[str]) -> Path | None:
+    """Return the folder for code made of some modules; None if it cannot be kept."""
+    digest = hashlib.sha256()
+    for module in sorted(modules - {"builtins"}):
+        version = source_version(module)
+        if version is None:
+            return None
+        digest.update(f"{module} {version}\n".encode())
+    home = own_home()
+    if home is None:
+        return None
+    folder = home / digest.hexdigest()[:16]
     try:
-        home = kept() / ("compiled_own" if user_folder.sources() else "compiled")
-        chosen = home / source_hash()[:16]
-        chosen.mkdir(parents=True, exist_ok=True)
-        os.utime(chosen)
-        newest_first = sorted(home.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+        if not folder.is_dir():
+            remove_unused(home)
+            folder.mkdir(exist_ok=True)
+        os.utime(folder)
     except OSError:
         return None
-    for old in newest_first[KEPT_VERSIONS:]:
-        shutil.rmtree(old, ignore_errors=True)
-    return chosen
+    return folder
+
+
+def source_version(module: str) -> str | None:
+    """Return a hash of a module's source and of what it imports here; None if it has no file."""
+    if module.partition(".")[0] in ("omtl", "data_fetchers") or own_module(module) is not None:
+        return code_version(module)
+    file = getattr(sys.modules.get(module), "__file__", None)
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else None
+    except OSError:
+        return None
 
 
 @lru_cache
-def _folder_of(own: Path | None) -> Path | None:  # noqa: ARG001 - it decides which folder it is
-    return folder()
+def own_home() -> Path | None:
+    """Return the folder of all compiled code, which only the user can read; None without one.
 
-
-@lru_cache
-def keep_compiled() -> None:
-    """Let numba store this package's functions in this folder; others are unaffected.
-
-    The environment variable ``NUMBA_CACHE_DIR``, which applies to all functions, takes precedence.
+    It is in the user's cache, or in ``NUMBA_CACHE_DIR``. If there is none, a warning says so once.
     """
-    from numba.core import caching, config
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    home = Path(named) / "omtl" if named else user_cache() / "compiled"
+    try:
+        home.parent.mkdir(parents=True, exist_ok=True)
+        home.mkdir(mode=0o700, exist_ok=True)
+        found = home.lstat()
+        if hasattr(os, "getuid") and (home.is_symlink() or found.st_uid != os.getuid()):
+            raise PermissionError("it is not your own")
+        home.chmod(0o700)
+        probe = home / f"probe{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError as fault:
+        warnings.warn(
+            f"compiled code cannot be kept in {home} ({fault.strerror or fault}), and is compiled "
+            "anew in each process; set NUMBA_CACHE_DIR to a folder of your own",
+            stacklevel=2,
+        )
+        return None
+    return home
 
-    class Kept(caching.UserProvidedCacheLocator):
-        """The cache location of a function from this package or the user's own folder."""
 
-        def __init__(self, function: Any, file: str) -> None:
-            self._py_file, self._lineno = file, function.__code__.co_firstlineno
-            home = _folder_of(user_folder.own_folder())
-            if home is None:
-                raise OSError("there is no folder")
-            self._cache_path = str(home / self.get_suitable_cache_subpath(file))
+def remove_unused(home: Path) -> None:
+    """Remove folders that were not used for a long time."""
+    oldest = time.time() - UNUSED_DAYS * 24 * 3600
+    for folder in home.iterdir():
+        if folder.stat().st_mtime < oldest:
+            shutil.rmtree(folder, ignore_errors=True)
 
-        @classmethod
-        def from_function(cls, function: Any, file: str) -> Any:
-            """Return a function's cache location; None for other packages."""
-            homes = [home for home in (PACKAGE, user_folder.own_folder()) if home is not None]
-            if config.CACHE_DIR or not any(Path(file).is_relative_to(home) for home in homes):
-                return None
-            try:
-                place = cls(function, file)
-                place.ensure_cache_path()
-            except OSError:
-                return None
-            return place
 
-    caching.CacheImpl._locator_classes.insert(0, Kept)
+def seal(folder: Path) -> None:
+    """Write the hash of each file of compiled code beside it."""
+    for path in _code_in(folder):
+        try:
+            _seal_of(path).write_text(_hash(path), encoding="ascii")
+        except OSError:
+            continue  # another process replaces it, or the disk is full: it is compiled again
+
+
+def remove_damaged(folder: Path) -> None:
+    """Remove the files of compiled code that do not have the hash beside them."""
+    for path in _code_in(folder):
+        try:
+            sound = _seal_of(path).read_text(encoding="ascii") == _hash(path)
+        except (OSError, UnicodeDecodeError):
+            sound = False
+        if not sound:
+            path.unlink(missing_ok=True)
+
+
+def _code_in(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*.nb[ic]") if path.is_file()]
+
+
+def _seal_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -48,7 +48,7 @@ def results_to_read(part: str = "reproduced") -> Path:
 
 
 def kept() -> Path:
-    """Return the folder for everything kept between runs: data, finished units, compiled code.
+    """Return the folder for what is kept between runs: data and finished units.
 
     The environment variable ``OMTL_HOME`` names it. Without one it is ``.omtl`` in the checkout, or
     in the user's own folder (`omtl.util.user_folder`), or else the user's cache.

@@ -13,7 +13,7 @@ from omtl.data.streams import Tasks, rounds
 from omtl.kernel.inlining import loop
 from omtl.learners.adagrad import AdaGrad
 from omtl.learners.arow import AROW
-from omtl.ops import nonzeros, rows_of
+from omtl.ops import nonzeros, row_at, rows_of
 from omtl.reference.problems import Case, recorded
 from omtl.util.paths import ROOT
 
@@ -21,11 +21,11 @@ X = np.array([[0.0, 2.0, 0.0, -1.0], [0.0] * 4, [1.0, 2.0, 3.0, 4.0]])
 
 
 @loop
-def written(rows, i, features, values):
+def written(x, features, values):
     """Write what compiled code meets into two arrays; return how many there are."""
     n = 0
-    for f, x in nonzeros(rows, i):
-        features[n], values[n] = f, x
+    for f, value in nonzeros(x):
+        features[n], values[n] = f, value
         n += 1
     return n
 
@@ -37,11 +37,11 @@ def test_nonzeros_are_those_of_the_row(kind: Any, i: int) -> None:
     matrix = kind(X)
     if kind is sparse.csr_array:
         matrix.data[-1] = 0.0
-    expected = [(f, x) for f, x in enumerate(sparse.csr_array(matrix).toarray()[i]) if x]
-    rows = rows_of(matrix)
-    assert list(nonzeros(rows, i)) == expected
+    expected = [(f, v) for f, v in enumerate(sparse.csr_array(matrix).toarray()[i]) if v]
+    x = row_at(rows_of(matrix), i)
+    assert list(nonzeros(x)) == expected
     features, values = np.empty(4, dtype=np.int64), np.empty(4)
-    n = written(rows, i, features, values)
+    n = written(x, features, values)
     assert list(zip(features[:n], values[:n], strict=True)) == expected
 
 

@@ -34,9 +34,9 @@ BODIES = {
     "allocates": "self.kept = getattr(self, 'kept', [])\n        "
     "while True: self.kept.append(np.ones(2**24))",
     "interrupts": "raise KeyboardInterrupt",
-    "writes_rows": "rows.X[event.example] *= 2.0; return True",
-    "writes_views": "rows.X[event.example][:] = 0.0; return True",
-    "well": "state[event.task] += y * rows.X[event.example]; return True",
+    "writes_rows": "x.rows.X[x.i] *= 2.0; return True",
+    "writes_views": "x.rows.X[x.i][:] = 0.0; return True",
+    "well": "state[x.task] += y * x.rows.X[x.i]; return True",
 }
 """What updates of learners do, which is wrong in each but the last."""
 
@@ -57,8 +57,8 @@ LEARNER = """
 class {name}:
     def __init__(self, eta): self.eta = eta
     def new_state(self, shape): return np.zeros((shape.n_tasks, shape.n_features))
-    def score(self, state, rows, event): return float(state[event.task] @ rows.X[event.example])
-    def update(self, state, rows, event, y, score):
+    def score(self, state, x): return float(state[x.task] @ x.rows.X[x.i])
+    def update(self, state, x, y, score):
         {body}
     eta: float
 """

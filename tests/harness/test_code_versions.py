@@ -15,7 +15,6 @@ from omtl.experiment.config import FOREIGN, TARGET
 from omtl.experiment.unit import compute, new_learner, setting_of
 from omtl.kernel.not_compiled import REFUSALS
 from omtl.learners.perceptron import Perceptron
-from omtl.util import compile_cache
 from omtl.util.code import (
     PACKAGES,
     _code_of,
@@ -157,19 +156,3 @@ def test_relative_imports_are_followed(tmp_path: Path, monkeypatch: pytest.Monke
         versions.add(code_version("pack.sub.mine"))
     _code_of.cache_clear()
     assert len(versions) == 2
-
-
-def test_compiled_code_is_kept_by_all_sources(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Those of the package and those of one's own."""
-    package = tmp_path / "package"
-    (package / "kernel").mkdir(parents=True)
-    monkeypatch.setattr(compile_cache, "PACKAGE", package)
-    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
-    seen = {compile_cache.source_hash()}
-    for path in (package / "kernel" / "rules.py", tmp_path / "mine.py"):
-        for text in ("x = 1", "x = 2"):
-            path.write_text(text)
-            seen.add(compile_cache.source_hash())
-    assert len(seen) == 5

@@ -32,7 +32,7 @@ from omtl.tables.layout import lay_out
 from omtl.tables.render import latex, markdown
 from omtl.tables.request import Request
 from omtl.tables.scoring import frame, score_table
-from omtl.util import code, compile_cache, paths, user_folder
+from omtl.util import code, paths, user_folder
 from omtl.util.errors import UserError
 from omtl.util.files import IN_WORK
 from omtl.util.paths import ROOT
@@ -151,10 +151,6 @@ def test_only_modules_are_sources_of_an_own_folder(
     (tmp_path / "link.py").symlink_to("nothing.py")
     (tmp_path / "folder.py").mkdir()
     assert user_folder.sources() == [tmp_path / "mine.py"]
-    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
-    assert compile_cache.folder() == next((tmp_path / "home" / "compiled_own").iterdir())
-    monkeypatch.setattr(user_folder, "sources", lambda: [tmp_path / "gone.py"])
-    assert compile_cache.folder() is None
 
 
 def small_table(monkeypatch: pytest.MonkeyPatch) -> plan.Table:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -64,24 +63,6 @@ def test_an_import_changes_nothing_in_the_host(module: str, tmp_path: Path) -> N
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [True, True]
-
-
-def test_the_packages_code_is_kept_apart() -> None:
-    """In a folder of its sources' hash: edited rules are compiled anew."""
-    code = (
-        "from omtl.util.compile_cache import source_hash; from omtl.kernel.smooth_hinge import "
-        "_newton; print(source_hash()[:16] in _newton._cache._cache_path)"
-    )
-    environment = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "True\n"
 
 
 def test_units_have_one_thread_each(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

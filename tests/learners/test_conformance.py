@@ -39,15 +39,15 @@ class Good:
         """Return zero weights."""
         return np.zeros((shape.n_tasks, shape.n_features))
 
-    def score(self, state: Any, rows: Any, event: Any) -> Any:
+    def score(self, state: Any, x: Any) -> Any:
         """Return w·x."""
-        return dot(state[event.task], rows, event.example)
+        return dot(state[x.task], x)
 
-    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+    def update(self, state: Any, x: Any, y: float, score: float) -> Any:
         """Add η y x after a mistake."""
         if y * score > 0.0:
             return False
-        axpy(self.eta * y, rows, event.example, state[event.task])
+        axpy(self.eta * y, x, state[x.task])
         return True
 
 
@@ -61,17 +61,17 @@ class Unpicklable(Good):
 class ReturnsNothing(Good):
     """It does not say whether it took a step."""
 
-    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+    def update(self, state: Any, x: Any, y: float, score: float) -> Any:
         """Forget to return."""
-        super().update(state, rows, event, y, score)
+        super().update(state, x, y, score)
 
 
 class Draws(Good):
     """It draws numbers without a seed."""
 
-    def score(self, state: Any, rows: Any, event: Any) -> Any:
+    def score(self, state: Any, x: Any) -> Any:
         """Add noise."""
-        return super().score(state, rows, event) + np.random.default_rng().normal()
+        return super().score(state, x) + np.random.default_rng().normal()
 
 
 @dataclass
@@ -80,40 +80,40 @@ class Remembers(Good):
 
     seen: list = field(default_factory=list)
 
-    def score(self, state: Any, rows: Any, event: Any) -> Any:
+    def score(self, state: Any, x: Any) -> Any:
         """Add what it has seen in all plays."""
-        return super().score(state, rows, event) + len(self.seen)
+        return super().score(state, x) + len(self.seen)
 
-    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+    def update(self, state: Any, x: Any, y: float, score: float) -> Any:
         """Remember."""
         self.seen.append(y)
-        return super().update(state, rows, event, y, score)
+        return super().update(state, x, y, score)
 
 
 class Dense(Good):
     """It reads rows as if they were dense."""
 
-    def score(self, state: Any, rows: Any, event: Any) -> Any:
+    def score(self, state: Any, x: Any) -> Any:
         """Read the row itself."""
-        return float(state[event.task] @ rows.X[event.example])
+        return float(state[x.task] @ x.rows.X[x.i])
 
 
 class Divides(Good):
     """It divides by the row's norm."""
 
-    def score(self, state: Any, rows: Any, event: Any) -> Any:
+    def score(self, state: Any, x: Any) -> Any:
         """Divide."""
-        return super().score(state, rows, event) / np.float64(event.square_norm)
+        return super().score(state, x) / np.float64(x.square_norm)
 
 
 class Raises(Good):
     """It raises where numbers overflow."""
 
-    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+    def update(self, state: Any, x: Any, y: float, score: float) -> Any:
         """Raise a power."""
-        if not np.isfinite(event.square_norm):
+        if not np.isfinite(x.square_norm):
             raise OverflowError("too large")
-        return super().update(state, rows, event, y, score)
+        return super().update(state, x, y, score)
 
 
 class Deaf(Good):
@@ -125,17 +125,17 @@ class Deaf(Good):
 
 
 class Silent(Good):
-    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+    def update(self, state: Any, x: Any, y: float, score: float) -> Any:
         """Learn as it should."""
-        return super().update(state, rows, event, y, score)
+        return super().update(state, x, y, score)
 
 
 class Loses(Good):
     """A perceptron of our own that loses its numbers. Cost per example: O(nonzeros)."""
 
-    def score(self, state: Any, rows: Any, event: Any) -> Any:
+    def score(self, state: Any, x: Any) -> Any:
         """Give NaN from the third round on."""
-        return super().score(state, rows, event) if event.round < 2 else np.nan
+        return super().score(state, x) if x.round < 2 else np.nan
 
 
 @dataclass(slots=True)
@@ -160,10 +160,10 @@ class Arrays(Good):
 class ChangesArray(Arrays):
     """It keeps what it learns in a hyper-parameter."""
 
-    def update(self, state: Any, rows: Any, event: Any, y: float, score: float) -> Any:
+    def update(self, state: Any, x: Any, y: float, score: float) -> Any:
         """Count."""
         self.more["rates"][0][1] += 1.0
-        return super().update(state, rows, event, y, score)
+        return super().update(state, x, y, score)
 
 
 def broken(learner: Any) -> list[str]:
@@ -227,9 +227,9 @@ def test_a_score_that_sees_its_label_is_found(monkeypatch: pytest.MonkeyPatch) -
     class Spy(Good):
         """It scores an example by its label."""
 
-        def score(self, state: Any, rows: Any, event: Any) -> Any:
+        def score(self, state: Any, x: Any) -> Any:
             """Tell the label."""
-            return 0.1 * spied[-1][event.example] + super().score(state, rows, event)
+            return 0.1 * spied[-1][x.i] + super().score(state, x)
 
     with pytest.raises(conformance.BrokenRule, match="not yet due"):
         conformance.score_does_not_see_the_label(Spy())
@@ -247,15 +247,15 @@ class OddNames(NamedTuple):
         """Return zero weights."""
         return task_weights(told, pooled=False)
 
-    def score(self, w: Any, X: Any, now: Any) -> Any:
+    def score(self, w: Any, now: Any) -> Any:
         """Return w·x."""
-        return dot(w.w[now.task], X, now.example)
+        return dot(w.w[now.task], now)
 
-    def update(me, w: Any, X: Any, now: Any, label: float, guess: float) -> Any:  # noqa: N805
+    def update(me, w: Any, now: Any, label: float, guess: float) -> Any:  # noqa: N805
         """Add η y x after a mistake."""
         if label * guess > 0.0:
             return False
-        axpy(me.eta * label, X, now.example, w.w[now.task])
+        axpy(me.eta * label, now, w.w[now.task])
         return True
 
 

@@ -21,7 +21,7 @@ from omtl.experiment.selection import select
 from omtl.experiment.unit import Result, compute
 from omtl.kernel.grid_loop import share
 from omtl.kernel.play import TINY, ZERO_SCORES, play
-from omtl.kernel.rules import Event, Shape
+from omtl.kernel.rules import Example, Shape
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.coml import COML
 from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann
@@ -177,7 +177,7 @@ class Wild(NamedTuple):
         """Return the number of the next example."""
         return np.zeros(1)
 
-    def score(self, state: np.ndarray, rows: Any, event: Event) -> float:  # noqa: ARG002
+    def score(self, state: np.ndarray, x: Example) -> float:  # noqa: ARG002
         """Return the next score, which is of examples that are all positive."""
         state[0] += 1.0
         turn = int(state[0]) % 3

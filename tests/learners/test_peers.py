@@ -18,7 +18,7 @@ from omtl.data.rows import SparseRows, rows_of
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
 from omtl.kernel.play import TINY
-from omtl.kernel.rules import Event, Play, Shape
+from omtl.kernel.rules import Example, Play, Shape
 from omtl.learners.peers import Humble, Peer
 
 TRACE = json.loads((Path(__file__).parents[1] / "golden").joinpath("peers.json").read_text("utf-8"))
@@ -82,9 +82,8 @@ def test_the_most_trusted_peer_answers_alone() -> None:
     learner = Peer(1e9, 1e9, single=True)
     state = learner.new_state(shape)
     state.w[:] = [[0.0], [2.0], [-2.0]]
-    rows = one_row()
-    event = Event(0, 0, 0, 0, 1.0)
-    learner.update(state, rows, event, 1.0, learner.score(state, rows, event))
+    x = Example(one_row(), 0, 0, 0, 1.0, 0)
+    learner.update(state, x, 1.0, learner.score(state, x))
     assert state.tau[0, 1] > state.tau[0, 2]
     assert state.tau[0].sum() == pytest.approx(1.0)
     assert state.asked.tolist() == [1, 0, 0]

@@ -59,11 +59,11 @@ class Mine:
     def new_state(self, shape):
         return np.zeros((shape.n_tasks, shape.n_features))
 
-    def score(self, state, rows, event):
-        return dot(state[event.task], rows, event.example)
+    def score(self, state, x):
+        return dot(state[x.task], x)
 
-    def update(self, state, rows, event, y, score):
-        axpy(self.eta * y, rows, event.example, state[event.task])
+    def update(self, state, x, y, score):
+        axpy(self.eta * y, x, state[x.task])
         return True
 '''
 

@@ -22,7 +22,7 @@ from omtl.kernel.inlining import inlined
 from omtl.kernel.many_vectors import axpys, dots
 from omtl.kernel.play import play
 from omtl.kernel.products import SUMS, axpy, dot
-from omtl.kernel.rules import findings
+from omtl.kernel.rules import findings, row_at
 from omtl.kernel.sharing import can_share, shareable
 from omtl.learners.rom import ROMPGD, ROMRDA, step_of_q, step_of_u
 from omtl.protocols import cumulative
@@ -170,12 +170,12 @@ def test_products_side_by_side(n: int, sparse_rows: bool) -> None:
     rows = rows_of(case.sparse.tasks.X) if sparse_rows else rows_of(X)
     W = np.asfortranarray(rng.normal(size=(6, n)))
     sums = np.full((SUMS, 6), np.nan)
-    dots(W, rows, 1, 1, 4, sums)
-    np.testing.assert_allclose(sums[0, 1:4], [dot(W[j].copy(), rows, 1) for j in (1, 2, 3)])
+    dots(W, row_at(rows, 1), 1, 4, sums)
+    np.testing.assert_allclose(sums[0, 1:4], [dot(W[j].copy(), row_at(rows, 1)) for j in (1, 2, 3)])
     steps, expected = rng.normal(size=6), W.copy()
     for j in (1, 2, 3):
-        axpy(steps[j], rows, 1, expected[j])
-    axpys(steps, rows, 1, 1, 4, W)
+        axpy(steps[j], row_at(rows, 1), expected[j])
+    axpys(steps, row_at(rows, 1), 1, 4, W)
     np.testing.assert_array_equal(W, expected)
 
 

@@ -15,11 +15,10 @@ from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of
 from omtl.data.streams import Tasks, rounds
 from omtl.kernel import network
 from omtl.kernel.inlining import OPTIONS
-from omtl.kernel.layout import LINE, at_line, in_lines
 from omtl.kernel.network import Network
 from omtl.kernel.play import play
 from omtl.kernel.products import row_dot
-from omtl.kernel.rules import Shape
+from omtl.kernel.rules import Shape, row_at
 from omtl.learners.dom import DA
 
 compiled = njit(cache=True, **OPTIONS)
@@ -28,37 +27,37 @@ compiled = njit(cache=True, **OPTIONS)
 @compiled
 def dot_slots(net: Network, rows: Rows, x: int, first: int, last: int) -> None:
     """Call the compiled twin."""
-    network.dot_slots(net, rows, x, first, last)
+    network.dot_slots(net, row_at(rows, x), first, last)
 
 
 @compiled
 def axpy_slots(net: Network, rows: Rows, x: int, first: int, last: int) -> None:
     """Call the compiled twin."""
-    network.axpy_slots(net, rows, x, first, last)
+    network.axpy_slots(net, row_at(rows, x), first, last)
 
 
 @compiled
 def dot_pair(net: Network, rows: Rows, x: int, slot: int, other: int) -> None:
     """Call the compiled twin."""
-    network.dot_pair(net, rows, x, slot, other)
+    network.dot_pair(net, row_at(rows, x), slot, other)
 
 
 @compiled
 def axpy_pair(net: Network, rows: Rows, x: int, slot: int, other: int) -> None:
     """Call the compiled twin."""
-    network.axpy_pair(net, rows, x, slot, other)
+    network.axpy_pair(net, row_at(rows, x), slot, other)
 
 
 @compiled
 def dot_node(net: Network, node: int, rows: Rows, x: int, first: int, last: int) -> None:
     """Call the compiled twin."""
-    network.dot_node(net, node, rows, x, first, last)
+    network.dot_node(net, node, row_at(rows, x), first, last)
 
 
 @compiled
 def axpy_node(net: Network, node: int, rows: Rows, x: int, first: int, last: int) -> None:
     """Call the compiled twin."""
-    network.axpy_node(net, node, rows, x, first, last)
+    network.axpy_node(net, node, row_at(rows, x), first, last)
 
 
 @compiled
@@ -205,17 +204,6 @@ def test_knowledge_spreads_link_by_link(include_self: bool) -> None:
         assert not net.settled[0] or (known == ((mixing @ known) > 0.0)).all()
 
 
-@pytest.mark.parametrize("n_features", [1, 8, 9, 16, 100])
-def test_vectors_begin_where_lines_do(n_features: int) -> None:
-    """An odd number of lines lies between the vectors, and all is zero."""
-    vectors = in_lines(3, n_features)
-    assert n_features <= vectors.shape[1] < n_features + 2 * LINE
-    assert vectors.shape[1] // LINE % 2 == 1
-    assert all(row.ctypes.data % (LINE * row.itemsize) == 0 for row in vectors)
-    assert at_line(n_features, 3).ctypes.data % (LINE * 8) == 0
-    assert not vectors.any()
-
-
 @pytest.mark.parametrize("n_nodes", [2, 4])
 def test_products_in_common_are_the_rows_own(n_nodes: int) -> None:
     """DA's points read what others have filled in, and play as they do alone."""
@@ -233,7 +221,10 @@ def test_products_in_common_are_the_rows_own(n_nodes: int) -> None:
         assert state.pairs is common
         for one, other in zip(got, alone, strict=True):
             np.testing.assert_array_equal(one, other)
+    rows = examples.rows
     met = np.flatnonzero(common.before >= 0)
     assert met.size > 20
     for x in met.tolist():
-        assert common.product[x] == pytest.approx(row_dot(examples.rows, common.before[x], x))
+        assert common.product[x] == pytest.approx(
+            row_dot(row_at(rows, common.before[x]), row_at(rows, x))
+        )

@@ -15,6 +15,7 @@ from omtl.kernel.layout import zero_vectors
 from omtl.kernel.many_vectors import dots
 from omtl.kernel.passes import axpy_all, dot_three
 from omtl.kernel.products import SUMS, axpy, dot
+from omtl.kernel.rules import row_at
 
 
 def one_by_one(
@@ -29,22 +30,26 @@ def one_by_one(
 ) -> None:
     """Take products with the first vectors, then steps of the others."""
     for j in range(n):
-        out[1, j] = dot(V[j], rows, 1)
-    out[2, 0], out[2, 1], out[2, 2] = dot(V[0], rows, 0), dot(V[1], rows, 0), dot(V[2], rows, 0)
-    axpy(a[0], rows, 1, V[0])
-    axpy(a[1], rows, 1, V[1])
+        out[1, j] = dot(V[j], row_at(rows, 1))
+    out[2, 0], out[2, 1], out[2, 2] = (
+        dot(V[0], row_at(rows, 0)),
+        dot(V[1], row_at(rows, 0)),
+        dot(V[2], row_at(rows, 0)),
+    )
+    axpy(a[0], row_at(rows, 1), V[0])
+    axpy(a[1], row_at(rows, 1), V[1])
     for e in range(n):
-        axpy(a[e], rows, which[e], V[2])
+        axpy(a[e], row_at(rows, which[e]), V[2])
 
 
 def fused(rows: Rows, W: Any, V: Any, a: Any, which: Any, n: int, out: Any, sums: Any) -> None:
     """Do the same at once; `W` has the vectors as `zero_vectors` does."""
-    dots(W, rows, 1, 0, n, sums)
+    dots(W, row_at(rows, 1), 0, n, sums)
     for j in range(n):
         out[1, j] = sums[0, j]
-    out[2, 0], out[2, 1], out[2, 2] = dot_three(V[0], V[1], V[2], rows, 0)
-    axpy(a[0], rows, 1, V[0])
-    axpy(a[1], rows, 1, V[1])
+    out[2, 0], out[2, 1], out[2, 2] = dot_three(V[0], V[1], V[2], row_at(rows, 0))
+    axpy(a[0], row_at(rows, 1), V[0])
+    axpy(a[1], row_at(rows, 1), V[1])
     axpy_all(a, rows, which, n, V[2])
 
 

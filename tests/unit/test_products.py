@@ -12,6 +12,7 @@ from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
 from omtl.kernel import products
 from omtl.kernel.inlining import OPTIONS
 from omtl.kernel.products import BLOCK, LANES
+from omtl.kernel.rules import Example, row_at
 
 SIZES = list(range(71))
 
@@ -19,21 +20,21 @@ compiled = njit(cache=True, **OPTIONS)
 
 
 @compiled
-def dot(w: np.ndarray, rows: Rows, i: int) -> float:
+def dot(w: np.ndarray, x: Example) -> float:
     """Call the compiled twin."""
-    return products.dot(w, rows, i)
+    return products.dot(w, x)
 
 
 @compiled
-def axpy(a: float, rows: Rows, i: int, w: np.ndarray) -> None:
+def axpy(a: float, x: Example, w: np.ndarray) -> None:
     """Call the compiled twin."""
-    products.axpy(a, rows, i, w)
+    products.axpy(a, x, w)
 
 
 @compiled
-def row_dot(rows: Rows, i: int, j: int) -> float:
+def row_dot(x: Example, z: Example) -> float:
     """Call the compiled twin."""
-    return products.row_dot(rows, i, j)
+    return products.row_dot(x, z)
 
 
 @compiled
@@ -120,8 +121,8 @@ def test_dot_is_numpy_s(n_features: int) -> None:
         slack = 1e-13 * float(np.abs(w) @ np.abs(X[i]))
         for rows in both(X):
             for function in (products.dot, dot):
-                assert abs(function(w, rows, i) - expected) <= slack
-    assert isinstance(products.dot(w, both(X)[1], 0), float)
+                assert abs(function(w, row_at(rows, i)) - expected) <= slack
+    assert isinstance(products.dot(w, row_at(both(X)[1], 0)), float)
 
 
 @pytest.mark.parametrize("n_features", [*SIZES, 400, 1023])
@@ -131,10 +132,10 @@ def test_dot_is_summed_in_the_promised_order(n_features: int) -> None:
     w = np.random.default_rng(1).normal(size=n_features)
     dense, compressed = both(X)
     for i in range(X.shape[0]):
-        assert bits(dot(w, dense, i)) == bits(lane_sum(w, X[i]))
-        assert bits(row_dot(dense, i, 0)) == bits(lane_sum(X[i], X[0]))
+        assert bits(dot(w, row_at(dense, i))) == bits(lane_sum(w, X[i]))
+        assert bits(row_dot(row_at(dense, i), row_at(dense, 0))) == bits(lane_sum(X[i], X[0]))
         here = np.flatnonzero(X[i])
-        assert bits(dot(w, compressed, i)) == bits(four_sums(w[here], X[i, here]))
+        assert bits(dot(w, row_at(compressed, i))) == bits(four_sums(w[here], X[i, here]))
 
 
 @pytest.mark.parametrize("n_features", [*SIZES, 400, 1023])
@@ -163,7 +164,7 @@ def test_axpy_is_numpy_s(n_features: int) -> None:
         for rows in both(X):
             for function in (products.axpy, axpy):
                 changed = w.copy()
-                function(-0.37, rows, i, changed)
+                function(-0.37, row_at(rows, i), changed)
                 np.testing.assert_array_equal(changed, w + -0.37 * X[i])
 
 
@@ -176,7 +177,10 @@ def test_row_dot_is_numpy_s(n_features: int) -> None:
             slack = 1e-13 * float(np.abs(X[i]) @ np.abs(X[j]))
             for rows in both(X):
                 for function in (products.row_dot, row_dot):
-                    assert abs(function(rows, i, j) - float(X[i] @ X[j])) <= slack
+                    assert (
+                        abs(function(row_at(rows, i), row_at(rows, j)) - float(X[i] @ X[j]))
+                        <= slack
+                    )
 
 
 @pytest.mark.parametrize("n_features", SIZES)
@@ -198,10 +202,11 @@ def test_rows_without_entries(density: float) -> None:
     w = np.random.default_rng(1).normal(size=33)
     for rows in both(X):
         for i in (0, X.shape[0] - 1):
-            assert dot(w, rows, i) == products.dot(w, rows, i) == 0.0
-            assert row_dot(rows, i, 1) == products.row_dot(rows, i, 1) == 0.0
+            x, z = row_at(rows, i), row_at(rows, 1)
+            assert dot(w, x) == products.dot(w, x) == 0.0
+            assert row_dot(x, z) == products.row_dot(x, z) == 0.0
             changed = w.copy()
-            axpy(2.0, rows, i, changed)
+            axpy(2.0, row_at(rows, i), changed)
             np.testing.assert_array_equal(changed, w)
 
 
@@ -210,12 +215,12 @@ def test_slots_of_a_larger_array_are_written_in_place() -> None:
     X = matrix(20)
     for rows in both(X):
         state = np.ones((3, 2, 20))
-        axpy(1.0, rows, 0, state[1, 1])
+        axpy(1.0, row_at(rows, 0), state[1, 1])
         rescale(state[1, 1], 2.0)
         np.testing.assert_array_equal(state[1, 1], 2.0 * (1.0 + X[0]))
         state[1, 1] = 1.0
         np.testing.assert_array_equal(state, 1.0)
-        assert dot(state[2, 0], rows, 0) == pytest.approx(X[0].sum())
+        assert dot(state[2, 0], row_at(rows, 0)) == pytest.approx(X[0].sum())
 
 
 @pytest.mark.parametrize("view", ["column", "every other"])
@@ -225,7 +230,7 @@ def test_vectors_that_are_not_contiguous_are_refused(view: str) -> None:
     w = np.zeros((6, 2))[:, 0] if view == "column" else np.zeros(12)[::2]
     for rows in both(X):
         with pytest.raises(TypingError, match="contiguous"):
-            dot(w, rows, 0)
+            dot(w, row_at(rows, 0))
 
 
 def test_rows_of_reads_any_array() -> None:
@@ -243,7 +248,7 @@ def test_rows_of_reads_any_array() -> None:
         rows = rows_of(matrix)
         assert isinstance(rows, SparseRows)
         assert [array.dtype for array in rows] == [np.int64, np.int32, np.float64]
-        assert dot(np.ones(4), rows, 2) == X[2].sum()
+        assert dot(np.ones(4), row_at(rows, 2)) == X[2].sum()
 
 
 @pytest.mark.parametrize("n_features", [0, 1, 7, 40])
