@@ -6,18 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from described import a_claim, a_figure
+from described import a_claim, a_line, a_panel
 
-from omtl.compute.store import Store
 from omtl.evidence.claims import judge_claim, outcome_of
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.config import named_reading
+from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.unit import Result
-from omtl.figures import plan
-from omtl.figures.numbers import Shown, show_figure
-from omtl.figures.panels.axes import Axes, line_of
+from omtl.figures.numbers import Shown
+from omtl.figures.panels import axes_of, check_measured
+from omtl.figures.panels.axes import Axes, PlannedLine, PlannedPanel, Played, line_of
 from omtl.figures.panels.rankings import through
-from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
 
@@ -51,25 +50,23 @@ def test_claims_may_name_lines_of_figures(part: dict[str, Any], expected: str) -
 
 
 @pytest.mark.parametrize("varies", ["nothing", "queries"])
-def test_only_lines_that_vary_in_their_queries_need_them(
-    varies: str, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_lines_that_vary_in_their_queries_need_them(varies: str) -> None:
     """A batch learner reports none: it is a level line."""
-    panel = {"kind": "query_ratio", "label": "a", "title": "", "dataset": "isolet", "rank": 2}
-    panel |= {"ratios": [0.1, 0.5], "lines": [{"algorithm": "mtlmnn", "varies": varies}]}
-    says = {"protocol": "similarity", "selection": "cv5", "panels": [panel]}
-    monkeypatch.setattr(plan, "describe", lambda _kind, _name: a_figure(**says))
-    figure = plan.plan_figure("tiny", named_reading("omtrsl", "as_written"))
-    [unit] = figure.units(0, 1)
-    n_points = len(figure.panels[0].lines[0].experiment.points)
-    ranked = {"precision": [50.0, 40.0], "average_precision": [60.0, 30.0]}
-    arrays = {name: np.tile(values, (n_points, 1)) for name, values in ranked.items()}
-    arrays |= {"validation": np.zeros(n_points), "diverged": np.zeros(n_points)}
-    store.save(unit, Result(arrays, {}))
-    asked = Request(repeats=1, store=store)
+    names = Names("mtlmnn", "isolet", "similarity")
+    experiment = Experiment.compose(names, named_reading("omtrsl", "as_written")).only([0])
+    arrays = {"precision": np.array([[50.0, 40.0]]), "average_precision": np.array([[60.0, 30.0]])}
+    arrays |= {"validation": np.zeros(1), "diverged": np.zeros(1)}
+    line = PlannedLine(a_line(algorithm="mtlmnn", varies=varies), experiment)
+    rule = {"rule": "cross_validation", "for": "each"}
+    played = [Played(line, [experiment.unit(0, 0)], [Result(arrays, {})], rule)]
+    described = a_panel(kind="query_ratio", rank=2, ratios=[0.1, 0.5])
+    check_measured(described, "similarity", arrays)
+    panel = PlannedPanel(described, (line,))
     if varies == "queries":
         with pytest.raises(UserError, match="mtLMNN reports no queries"):
-            show_figure(figure, asked)
+            axes_of(panel, played)
         return
-    [shown] = show_figure(figure, asked)
-    assert [axes.lines[0].mean.tolist() for axes in shown.axes] == [[40.0, 40.0], [30.0, 30.0]]
+    found = [
+        axes.lines[0].mean.tolist() for axes in axes_of(panel, played) if isinstance(axes, Axes)
+    ]
+    assert found == [[40.0, 40.0], [30.0, 30.0]]
