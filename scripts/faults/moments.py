@@ -64,7 +64,7 @@ class Ground:
         """Run again; all must be as if nothing had happened, and no unit computed twice."""
         kept = place.stored()
         run = self.start(place)
-        demand(run.wait() == DONE, f"went on with status {run.wait()}: {run.said()}")
+        demand(run.wait() == DONE, f"status {run.wait()} later: {run.said()}{run.printed()}")
         demand("Traceback" not in run.said(), f"went on saying {run.said()!r}")
         demand(place.results() == self.calm, "went on to other bytes")
         now, computed = place.stored(), place.computed()

@@ -172,6 +172,10 @@ class Run:
         """Return what the run has said on standard error."""
         return self._log.read_text(encoding="utf-8").strip()
 
+    def printed(self) -> str:
+        """Return the end of what the run has printed."""
+        return self._log.with_suffix(".out").read_text(encoding="utf-8")[-600:]
+
     def workers(self) -> list[int]:
         """Return the worker processes of joblib that the run has started."""
         with suppress(psutil.Error):

@@ -2,10 +2,11 @@
 
 Started as a script (`scripts.faults.runs.Server`), it takes orders on standard input, each a line
 of JSON: the ``folder`` to run in, its ``home``, the ``words`` of the command, a path ``log`` for
-what the run says, and a ``harm`` that it suffers: ``most_bytes``, the largest file that it may
-write; ``files``, the number of result files after which it is killed. The first order is run in the
-process itself, so that its code is compiled for all forks. Of each other run, ``<log>.pid`` has the
-process id, and ``<log>.status`` the exit status in the end, or minus the signal that killed it.
+its messages (what it prints goes beside it, to ``.out``), and a ``harm`` that it suffers:
+``most_bytes``, the largest file that it may write; ``files``, the number of result files after
+which it is killed. The first order is run in the process itself, so that its code is compiled for
+all forks. Of each other run, ``<log>.pid`` has the process id, and ``<log>.status`` the exit status
+in the end, or minus the signal that killed it.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ def run(order: dict[str, Any]) -> int:
     """Run a command; return its status."""
     os.chdir(order["folder"])
     os.environ |= {"OMTL_HOME": order["home"], "OMTL_OWN": order["folder"]}
-    log = os.open(order["log"], os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-    for number, target in ((1, os.open(os.devnull, os.O_WRONLY)), (2, log)):
-        os.dup2(target, number)
+    for number, suffix in ((1, ".out"), (2, ".log")):
+        path = Path(order["log"]).with_suffix(suffix)
+        os.dup2(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND), number)
     harm = order["harm"]
     if "most_bytes" in harm:
         resource.setrlimit(resource.RLIMIT_FSIZE, (harm["most_bytes"],) * 2)
