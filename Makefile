@@ -15,7 +15,7 @@ REQUEST = --reading '$(READING)' $(REPEATED) $(if $(SELECTION),--selection '$(SE
 OPTIONS = $(REQUEST) $(PARALLEL)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics hindsight verify report data bench test test-all lint size acceptance faults elastic slurm mutants engines audit docs lock clean distclean
+.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics hindsight verify report data bench test test-all lint size acceptance faults slurm mutants engines audit docs lock clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -76,11 +76,8 @@ size: $(VENV)/base ## print lines of code by folder beside their budgets
 acceptance: $(VENV)/run ## hash every table and figure at two repeats, compare with scripts/acceptance.csv
 	@$(PYTHON) -m scripts.acceptance
 
-faults: $(VENV)/test ## kill runs at 200 random moments, resume them, compare the bytes
-	@$(PYTHON) -m scripts.faults
-
-elastic: $(VENV)/test ## break runs on clusters at 200 random moments on each engine
-	@$(PYTHON) -m scripts.elastic
+faults: $(VENV)/test ## break runs at random moments on every engine, resume them, compare the bytes (N=200)
+	@$(PYTHON) -m scripts.faults --moments '$(or $(N),200)' --seed '$(SEED)'
 
 slurm: $(VENV)/test ## compute units by workers that are jobs of a Slurm on this machine (Debian, root)
 	@bash scripts/slurm.sh

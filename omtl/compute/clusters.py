@@ -256,7 +256,10 @@ def _open_ray(address: str, jobs: int) -> Any:
         knock(address)
     own = {"num_cpus": jobs, "_node_ip_address": LOOPBACK, "include_dashboard": False}
     where = {"address": address} if address else {"address": "local", **own}
+    on_terminate = signal.getsignal(signal.SIGTERM)
     ray.init(logging_level=logging.ERROR, log_to_driver=False, **where)
+    if threading.current_thread() is threading.main_thread():  # where ray replaces it
+        signal.signal(signal.SIGTERM, on_terminate)
     atexit.register(ray.shutdown)
     return ray
 

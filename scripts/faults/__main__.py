@@ -1,71 +1,86 @@
-"""Breaking runs at random moments: each goes on where it was, loses nothing, and ends the same.
+"""Break runs at random moments, on every engine; resume them, and compare the bytes.
 
-``python -m scripts.faults --moments 200`` makes a small table by the command that makes all tables.
-Each moment has a store of its own: the run is broken there, then the same command is run again.
-What is demanded is in `scripts.faults.trials`. Runs are forked from a process that has the package
-loaded (`scripts.faults.warm_server`), so that moments fall into the run and not into the loading.
+    python -m scripts.faults --moments 200
+    python -m scripts.faults SIGKILL two-runs --engine threads --moments 50
+
+At each moment a run of a small table is broken by one of `scripts.faults.moments.KINDS`, on an
+empty store; then the same command is run again. It must end with status 0, compute exactly the
+units that the store lacked, and write the bytes of an undisturbed run. Prints a table in Markdown;
+the status is 1 if anything else happened.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
+import random
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import cycle, islice
 from pathlib import Path
 
-from scripts.faults.kinds import FAULTS
-from scripts.faults.mounts import can_mount
-from scripts.faults.runs import UNITS
-from scripts.faults.trials import OTHERS, Trial, ground, others, suite
-from scripts.records import TRUST, publish
-
-TIMES = 10
-"""How often faults happen that are at no moment of a run."""
-
-COLUMNS = ("fault", "times", "as demanded", "units kept", "computed again", "what became of them")
+from omtl.util.result_files import markdown_table
+from omtl.util.status import DONE
+from scripts.faults.clusters import cluster_of
+from scripts.faults.moments import EVERYWHERE, KINDS, Ground
+from scripts.faults.runs import BrokenError, Place, Server, demand
 
 
-def summed_up(trials: list[Trial]) -> list[tuple[str, ...]]:
-    """Return a row for each kind of fault."""
-    became = {kind: fault.becomes for kind, fault in FAULTS.items()}
-    became |= {kind: text for kind, (_, text) in OTHERS.items()}
-    rows: list[tuple[str, ...]] = []
-    for kind, text in became.items():
-        if mine := [trial for trial in trials if trial.kind == kind]:
-            kept = sorted({trial.kept for trial in mine})
-            of = " to ".join(map(str, dict.fromkeys([kept[0], kept[-1]]))) + f" of {UNITS}"
-            good, again = sum(not trial.fault for trial in mine), sum(trial.again for trial in mine)
-            rows.append((kind, str(len(mine)), str(good), of, str(again), text))
-    return rows
+def broken(
+    pairs: Sequence[tuple[str, str]], count: int, seed: int
+) -> Iterator[tuple[str, str, bool, str]]:
+    """Break runs at so many moments; yield kind, engine, whether units were left, and a fault.
+
+    Parameters
+    ----------
+    pairs : sequence of (str, str)
+        Kinds and engines, which take turns.
+    count, seed : int
+    """
+    turns = sorted(islice(cycle(pairs), count), key=lambda pair: pair[1])
+    with tempfile.TemporaryDirectory() as name, closing(Server(Path(name))) as server:
+        place = Place(Path(name) / "calm", server)
+        run = place.start()
+        demand(run.wait() == DONE, f"an undisturbed run failed: {run.said()}")
+        for engine in sorted({engine for _, engine in turns}):
+            kinds = [kind for kind, its in turns if its == engine]
+            with cluster_of(engine) as cluster:
+                for number, kind in enumerate(kinds):
+                    folder = Path(name) / f"{engine}{number}"
+                    drawn = random.Random(f"{seed} {engine} {number}")
+                    ground = Ground(folder, server, place.results(), engine, cluster, drawn)
+                    try:
+                        yield kind, engine, KINDS[kind][0](ground), ""
+                    except BrokenError as fault:
+                        yield kind, engine, False, str(fault)
 
 
-def main() -> int:
-    """Run the suite and write what came of it; write nothing if anything went wrong."""
-    top = argparse.ArgumentParser(description="Break runs at random moments, and go on with them.")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Break runs, and print what came of it."""
+    top = argparse.ArgumentParser(description="Break runs at random moments, and resume them.")
+    top.add_argument("kinds", nargs="*", help=f"{', '.join(KINDS)}; default: all")
+    top.add_argument("--engine", action="append", choices=EVERYWHERE, help="default: each")
     top.add_argument("--moments", type=int, default=200, help="how many; default: 200")
     top.add_argument("--seed", type=int, default=0, help="of the moments; default: 0")
-    top.add_argument("--folder", type=Path, default=TRUST, help="where the results go")
-    options = top.parse_args()
-    if options.moments < len(FAULTS):
-        top.error(
-            f"--moments {options.moments}: there are {len(FAULTS)} kinds; name as many or more"
-        )
-    started = time.monotonic()
-    with ground() as on:
-        trials = suite(on, options.moments, options.seed)
-        trials += others(on, TIMES, options.seed)
-    rows = summed_up(trials)
-    for kind, times, good, kept, again, _ in rows:
-        print(f"{kind}: {good} of {times} as demanded, {kept} units kept, {again} computed again")
-    wrong = sum(bool(trial.fault) for trial in trials)
-    print(f"{wrong} went wrong; {time.monotonic() - started:.0f} s")
-    if not wrong:
-        how = "on disks mounted for it" if can_mount() else "without the right to mount a disk"
-        head = (
-            f"{options.moments} moments drawn with seed {options.seed}, {how}; {UNITS} units by "
-            "two threads, or by two processes where one dies:"
-        )
-        publish("faults", COLUMNS, rows, head, options.folder)
-    return 1 if wrong else 0
+    given = top.parse_args(arguments)
+    if unknown := set(given.kinds) - KINDS.keys():
+        top.error(f"no kind {min(unknown)!r}; choose from {', '.join(KINDS)}")
+    engines = given.engine or EVERYWHERE
+    kinds = given.kinds or [*KINDS]
+    pairs = [(kind, engine) for kind in kinds for engine in KINDS[kind][1] if engine in engines]
+    times, left, good = Counter(), Counter(), Counter()
+    for kind, engine, is_broken, fault in broken(pairs, given.moments, given.seed):
+        times[kind, engine] += 1
+        left[kind, engine] += is_broken
+        good[kind, engine] += not fault
+        if fault:
+            print(f"{kind} on {engine}: {fault}", file=sys.stderr, flush=True)
+    heads = ["fault", "engine", "times", "before the end", "as demanded"]
+    rows = [[*pair, *(str(each[pair]) for each in (times, left, good))] for pair in pairs]
+    print(*markdown_table(heads, [row for row in rows if row[2] != "0"]), sep="\n")
+    return int(good.total() < times.total())
 
 
 if __name__ == "__main__":

@@ -3,141 +3,58 @@
 from __future__ import annotations
 
 import errno
-import fcntl
-import os
-import random
-import signal
-from collections.abc import Iterator
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from miniature import small
+from miniature import SERIAL, small
 
+from omtl.commands._main import main
 from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.unit import compute
 from omtl.util.errors import WriteError
-from omtl.util.files import IN_WORK, write_whole
-from scripts.faults import trials as faults
-from scripts.faults.kinds import FAULTS, TooLateError
-from scripts.faults.runs import UNITS, place_in
+from scripts.faults.__main__ import broken
+from scripts.faults.__main__ import main as faults
+from scripts.faults.moments import KINDS, Ground
 
-MOMENTS = 10
-# many processes, which other tests run beside
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
-
-
-@pytest.fixture(scope="module")
-def ground() -> Iterator[faults.Ground]:
-    """Give processes that have the package loaded, and an undisturbed run.
-
-    They are begun as in the background, where Ctrl-C is ignored.
-    """
-    earlier = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with faults.ground() as on:
-            signal.signal(signal.SIGINT, earlier)
-            yield on
-    finally:
-        signal.signal(signal.SIGINT, earlier)
+QUICK = [
+    ("SIGKILL", "threads"),
+    ("SIGINT", "threads"),
+    ("SIGTERM", "processes"),
+    ("worker-dies", "processes"),
+    ("disk-fills-up", "threads"),
+    ("killed-between-files", "threads"),
+]
 
 
-def test_runs_broken_at_random_moments_go_on(ground: faults.Ground) -> None:
-    """Each kind of fault: the same bytes in the end, and nothing that was stored computed again."""
-    told: list[str] = []
-    trials = faults.suite(ground, MOMENTS, seed=1, tell=told.append)
-    assert not told
-    assert {trial.kind for trial in trials} == set(FAULTS)
-    assert any(0 < trial.kept < UNITS for trial in trials)
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_broken_runs_go_on() -> None:
+    """To the same bytes, with nothing lost and nothing computed twice."""
+    trials = list(broken(QUICK, len(QUICK), seed=1))
+    assert [fault for *_, fault in trials if fault] == []
+    assert sorted(trial[:2] for trial in trials) == sorted(QUICK)
 
 
-def test_a_fault_that_never_comes_in_time_is_told(
-    ground: faults.Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A suite whose runs have always ended before does not try for ever."""
-
-    def too_late(*_: Any) -> faults.Trial:
-        raise TooLateError
-
-    monkeypatch.setattr(faults, "attempt", too_late)
-    monkeypatch.setattr(faults, "TRIES", 2)
-    told: list[str] = []
-    trials = faults.suite(ground, MOMENTS, seed=1, tell=told.append)
-    assert len(told) == len(trials) == MOMENTS
-    assert all(trial.fault == "2 runs had all ended before it came" for trial in trials)
+@pytest.mark.deep
+@pytest.mark.timeout(3600)
+def test_every_kind_of_fault_on_every_engine() -> None:
+    assert faults(["--moments", str(sum(len(engines) for _, engines in KINDS.values()))]) == 0
 
 
-def test_two_runs_at_once_and_a_damaged_unit(ground: faults.Ground) -> None:
-    """Both runs succeed with the same bytes; a changed byte is told, set aside and mended."""
-    told: list[str] = []
-    trials = faults.others(ground, 2, seed=1, tell=told.append)
-    assert not told
-    assert len(trials) == 4
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_other_bytes_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver can fail: an undisturbed run that made other bytes."""
+    kill, engines = KINDS["SIGKILL"]
 
+    def with_other_bytes(ground: Ground) -> bool:
+        ground.calm = {name: content + b" " for name, content in ground.calm.items()}
+        return kill(ground)
 
-def test_a_run_that_ends_otherwise_is_noticed(ground: faults.Ground) -> None:
-    """The suite can fail: a table of other bytes than the undisturbed one is told."""
-    other = {name: content + b" " for name, content in ground.calm.results.items()}
-    calm = replace(ground.calm, results=other, seconds=1e-3)
-    with place_in(ground.folder, ground.servers[0]) as place:
-        trial = faults.attempt("SIGKILL", place, random.Random(0), calm)
-    assert trial.fault == "went on to other bytes"
-
-
-def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
-    """A file in work that nobody works on goes with the next write; another's stays."""
-    abandoned, in_work = tmp_path / f"{IN_WORK}one", tmp_path / f"{IN_WORK}two"
-    abandoned.write_text("half")
-    with in_work.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        write_whole(tmp_path / "whole", "text")
-        assert sorted(tmp_path.iterdir()) == [in_work, tmp_path / "whole"]
-
-
-@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
-def test_a_file_is_written_where_there_are_no_locks(
-    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As on file systems of clusters; what may be another's work is left there."""
-    other = tmp_path / f"{IN_WORK}one"
-    other.write_text("half")
-    monkeypatch.setattr(fcntl, "flock", _failing(number))
-    write_whole(tmp_path / "whole", "text")
-    assert (tmp_path / "whole").read_text() == "text"
-    assert sorted(tmp_path.iterdir()) == [other, tmp_path / "whole"]
-
-
-def test_a_lock_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No file in work, and none open."""
-    monkeypatch.setattr(fcntl, "flock", _failing(errno.EIO))
-    opened = len(list(Path("/proc/self/fd").iterdir()))
-    with pytest.raises(WriteError, match="whole cannot be written"):
-        write_whole(tmp_path / "whole", "text")
-    assert list(tmp_path.iterdir()) == []
-    assert len(list(Path("/proc/self/fd").iterdir())) == opened
-
-
-def _failing(number: int) -> Any:
-    """Return a call that fails with this number of an error."""
-
-    def fail(*_: Any) -> Any:
-        raise OSError(number, os.strerror(number))
-
-    return fail
-
-
-def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    """Where, why, and what to do; what was there stays, and nothing is left over."""
-    (tmp_path / "folder").write_text("a file")
-    with pytest.raises(WriteError, match=r"folder/x cannot be written \(.*\); make room"):
-        write_whole(tmp_path / "folder" / "x", "text")
-    (tmp_path / "here" / "inside").mkdir(parents=True)
-    with pytest.raises(WriteError, match="here cannot be written"):
-        write_whole(tmp_path / "here", "text")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "here"]
+    monkeypatch.setitem(KINDS, "SIGKILL", (with_other_bytes, engines))
+    [(*_, fault)] = broken([("SIGKILL", "threads")], 1, seed=0)
+    assert fault == "went on to other bytes"
 
 
 def test_a_full_disk_under_a_unit_ends_the_run(
@@ -156,3 +73,10 @@ def test_a_full_disk_under_a_unit_ends_the_run(
     with pytest.raises(WriteError, match="/some/cache cannot be written"):
         engine.run(units, store, SERIAL, quiet=True)
     assert [store.has(unit) for unit in units] == [True, False, False, False]
+
+
+def test_an_address_needs_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    """A sentence where the engine has no workers elsewhere, or nobody answers."""
+    order = ["table", "dom-table1", "--repeats", "1", "--address", "tcp://127.0.0.1:1"]
+    assert main(order) == 2
+    assert "--parallel threads runs on this machine only" in capsys.readouterr().err

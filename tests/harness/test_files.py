@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ import pytest
 
 from omtl.commands import _main
 from omtl.util.errors import WriteError
-from omtl.util.files import write_whole
+from omtl.util.files import IN_WORK, write_whole
 from omtl.util.status import WRONG_USE
 
 
@@ -41,3 +43,56 @@ def test_a_home_that_cannot_be_written_is_named(
     monkeypatch.setattr("sys.argv", ["omtl"])
     assert _main.main(["run", "algorithm=pa", "repeats=1"]) == WRONG_USE
     assert str(tmp_path / "runs") in capsys.readouterr().err
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    """A file in work that nobody works on goes with the next write; another's stays."""
+    abandoned, in_work = tmp_path / f"{IN_WORK}one", tmp_path / f"{IN_WORK}two"
+    abandoned.write_text("half")
+    with in_work.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        write_whole(tmp_path / "whole", "text")
+        assert sorted(tmp_path.iterdir()) == [in_work, tmp_path / "whole"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_file_is_written_where_there_are_no_locks(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on file systems of clusters; what may be another's work is left there."""
+    other = tmp_path / f"{IN_WORK}one"
+    other.write_text("half")
+    monkeypatch.setattr(fcntl, "flock", _failing(number))
+    write_whole(tmp_path / "whole", "text")
+    assert (tmp_path / "whole").read_text() == "text"
+    assert sorted(tmp_path.iterdir()) == [other, tmp_path / "whole"]
+
+
+def test_a_lock_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file in work, and none open."""
+    monkeypatch.setattr(fcntl, "flock", _failing(errno.EIO))
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(WriteError, match="whole cannot be written"):
+        write_whole(tmp_path / "whole", "text")
+    assert list(tmp_path.iterdir()) == []
+    assert len(list(Path("/proc/self/fd").iterdir())) == opened
+
+
+def _failing(number: int) -> Any:
+    """Return a call that fails with this number of an error."""
+
+    def fail(*_: Any) -> Any:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    """Where, why, and what to do; what was there stays, and nothing is left over."""
+    (tmp_path / "folder").write_text("a file")
+    with pytest.raises(WriteError, match=r"folder/x cannot be written \(.*\); make room"):
+        write_whole(tmp_path / "folder" / "x", "text")
+    (tmp_path / "here" / "inside").mkdir(parents=True)
+    with pytest.raises(WriteError, match="here cannot be written"):
+        write_whole(tmp_path / "here", "text")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "here"]

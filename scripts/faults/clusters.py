@@ -11,18 +11,27 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from omtl.util.paths import ROOT
-from scripts.elastic.client import dask_worker, start
 
 
 def free_port() -> int:
-    """Return a port of this machine that nobody listens at."""
+    """Return a port of this machine on which nobody listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
+def start_dask(program: str, *words: str) -> subprocess.Popen[bytes]:
+    """Start a program of Dask."""
+    return subprocess.Popen(
+        [sys.executable, "-m", f"distributed.cli.{program}", *words, "--no-dashboard"],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
 class DaskCluster:
-    """A scheduler of dask and workers with a thread each, which are processes of their own."""
+    """A scheduler of Dask and workers with a thread each."""
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -32,22 +41,19 @@ class DaskCluster:
 
     def begin(self) -> None:
         """Start the scheduler."""
-        words = ["--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard", "--no-show"]
-        self.scheduler = subprocess.Popen(
-            [sys.executable, "-m", "distributed.cli.dask_scheduler", *words],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        words = ["--host", "127.0.0.1", "--port", str(self.port), "--no-show"]
+        self.scheduler = start_dask("dask_scheduler", *words)
 
     def join(self) -> None:
         """Start a worker."""
-        self.workers.append(start(dask_worker, self.address))
+        words = ["--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--death-timeout", "60"]
+        self.workers.append(start_dask("dask_worker", self.address, *words))
 
     def leave(self) -> None:
-        """Kill the worker that is there longest."""
+        """Kill the worker that has been there longest."""
         if self.workers:
             self.workers[0].kill()
-            self.workers.pop(0).join()
+            self.workers.pop(0).wait()
 
     def fall(self) -> None:
         """Kill the scheduler, and the workers."""
@@ -58,7 +64,7 @@ class DaskCluster:
 
 
 class RayCluster:
-    """A head of ray without workers, and nodes of one each, which are processes of their own."""
+    """A head of Ray without workers, and nodes with one each."""
 
     def __init__(self) -> None:
         self.workers: list[Any] = []
@@ -82,7 +88,7 @@ class RayCluster:
         self.workers.append(self._cluster.add_node(num_cpus=1, wait=False))
 
     def leave(self) -> None:
-        """Kill the node that is there longest."""
+        """Kill the node that has been there longest."""
         if self.workers:
             self._cluster.remove_node(self.workers.pop(0), allow_graceful=False)
 
@@ -92,27 +98,16 @@ class RayCluster:
         self._cluster.shutdown()
 
 
-class NoCluster:
-    """An engine of this machine only, whose workers come and go with the run."""
-
-    address = ""
-    workers: tuple[()] = ()
-
-    def begin(self) -> None:
-        """There is nothing to begin, to join, to leave or to end."""
-
-    join = leave = fall = begin
-
-
 CLUSTERS: dict[str, Any] = {"dask": DaskCluster, "ray": RayCluster}
 
 
 @contextmanager
 def cluster_of(engine: str) -> Iterator[Any]:
-    """Give a cluster of an engine; end it."""
-    cluster = CLUSTERS.get(engine, NoCluster)()
+    """Give a cluster of an engine, and end it; None for the engines of this machine."""
+    cluster = CLUSTERS[engine]() if engine in CLUSTERS else None
     try:
         yield cluster
     finally:
         with suppress(Exception):
-            cluster.fall()
+            if cluster:
+                cluster.fall()

@@ -1,1 +1,0 @@
-"""Breaking runs on clusters at random moments, and going on with them."""
