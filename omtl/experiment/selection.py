@@ -11,6 +11,9 @@ from omtl.experiment.config import choose
 from omtl.experiment.unit import Result
 from omtl.util.errors import UserError
 
+LATEST = 2.0
+"""The first part of a stream may be at most this many times as long as a rule wants it."""
+
 
 def costs(results: Sequence[Result], rule: Mapping[str, Any]) -> np.ndarray:
     """Return each point's cost in hindsight: its mistakes over all repeats, shape (n_points,).
@@ -33,9 +36,20 @@ def early_costs(result: Result, rule: Mapping[str, Any]) -> np.ndarray:
     The part ends at the first checkpoint with at least the rule's `fraction` of the examples. Costs
     are as in `costs`, except that a point that diverges costs what it did up to there: a score of
     NaN is a mistake, and later scores are not known yet.
+
+    Raises
+    ------
+    UserError
+        If that checkpoint comes after more than `LATEST` times the fraction.
     """
-    seen = result.arrays["seen"]
-    early = int(np.searchsorted(seen, rule["fraction"] * seen[-1]))
+    seen, fraction = result.arrays["seen"], rule["fraction"]
+    early = int(np.searchsorted(seen, fraction * seen[-1]))
+    if seen[early] > LATEST * fraction * seen[-1] and len(result.arrays["diverged"]) > 1:
+        raise UserError(
+            f"selection {rule.get('name', 'prefix')} chooses on the first {fraction:.0%} of the "
+            f"stream, whose first checkpoint from there on is at {seen[early] / seen[-1]:.0%} of "
+            f"its {seen[-1]} examples; play more examples or set protocol.checkpoints higher"
+        )
     if _tasks(rule) == slice(None) and rule.get("target", "total") == "total":
         return result.arrays[f"checkpoint_{rule.get('least', 'mistakes')}"][:, early]
     mistakes = result.arrays["checkpoint_by_task"][:, early]
