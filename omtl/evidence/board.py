@@ -18,7 +18,7 @@ from omtl.compute.engine import Outcome, run, why_lacking
 from omtl.compute.store import Store
 from omtl.evidence.battles import rate
 from omtl.evidence.comparisons import REGION
-from omtl.evidence.one_data_set import baselines, label_of, tuned
+from omtl.evidence.one_data_set import baselines, curves_of, label_of, tuned
 from omtl.experiment.composition import composed, experiment_of
 from omtl.experiment.config import choose, load_option, options
 from omtl.experiment.experiment import Experiment
@@ -208,18 +208,9 @@ def scored(
 
 def thinned(values: np.ndarray) -> np.ndarray:
     """Return values at `POINTS` checkpoints, the first and the last among them."""
+    if not values.size:
+        return values
     return values[np.unique(np.linspace(0, len(values) - 1, POINTS).round().astype(int))]
-
-
-def curve_of(results: Sequence[Result], chosen: np.ndarray) -> str:
-    """Return the error rates (%) so far at the chosen points, averaged over the repeats."""
-    if "checkpoint_mistakes" not in results[0].arrays:
-        return ""
-    rates = [
-        100.0 * r.arrays["checkpoint_mistakes"][p] / np.maximum(r.arrays["seen"], 1)
-        for r, p in zip(results, chosen, strict=True)
-    ]
-    return " ".join(f"{rate:.4g}" for rate in thinned(np.mean(rates, axis=0)))
 
 
 def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
@@ -242,13 +233,14 @@ def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
             row["why"] = why_lacking(units, len(results), outcome.failed)
         else:
             values, chosen = scored(board, dataset, experiment, results)
+            curves = curves_of(results, chosen, board.composed(dataset)["selection"])
             row |= {
                 "mean": values.mean(),
                 "std": values.std(ddof=1) if values.size > 1 else np.nan,
                 "values": " ".join(f"{value:.10g}" for value in values),
                 "chosen": " ".join(map(str, chosen.tolist())),
                 "stream": stream_of(units[0], results[0].facts["data_sha256"]),
-                "curve": curve_of(results, chosen),
+                "curve": " ".join(f"{rate:.4g}" for rate in thinned(curves.mean(axis=0))),
             }
         rows.append(row)
     return as_cells(rows)

@@ -145,7 +145,7 @@ def test_selection_rules() -> None:
     assert chosen.tolist() == [2, 2]
     with pytest.raises(UserError, match="fits 0 of"):
         select(results, points, {"rule": "fixed", "point": {"eta": 9}})
-    with pytest.raises(UserError, match="oracle, prefix, fixed"):
+    with pytest.raises(UserError, match="oracle, prefix, progressive, fixed"):
         select(results, points, {"rule": "oracel"})
 
 
