@@ -45,6 +45,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compute missing units and print the ranking; also write the whole board."""
     from omtl.compute.dry_run import Planned
+    from omtl.evidence.board import Asked
     from omtl.reproduction.board import from_results, make, write
     from omtl.util.paths import CHECKOUT, RESULTS
     from omtl.util.user_folder import own_folder
@@ -59,7 +60,8 @@ def run(options: argparse.Namespace) -> int:
         say(plan.summary())
         return DONE
     _print(made)
-    is_kept = board.asked.is_whole and (CHECKOUT is None or own_folder() is None)
+    is_whole = board.asked == Asked()
+    is_kept = is_whole and (CHECKOUT is None or own_folder() is None)
     folder = options.to or (RESULTS / "board" if is_kept else None)
     if folder is not None and not options.from_results:
         tell_written(write(made, folder, options.times))
@@ -84,7 +86,7 @@ def _print(made: Made) -> None:
     from omtl.evidence.comparisons import REGION
 
     heads = ["", "learner", "Elo", "95 % interval", "win", "tie", "loss"]
-    heads += ["data sets", "points", "time"]
+    heads += ["data sets", "points", "edge", "ties", "time"]
     rows = []
     for place, row in enumerate(made.ranking.to_dict("records"), start=1):
         ratio = made.ratios.get(row["algorithm"])
@@ -94,14 +96,22 @@ def _print(made: Made) -> None:
                 f"[{row['low']:.0f}, {row['high']:.0f}]",
                 *(f"{100 * row[name]:.0f} %" for name in ("win", "tie", "loss")),
                 *(str(row["data_sets"]), str(row["points"])),
+                f"{row['edge']:.0%} {row['grid']}".strip(),
+                f"{row['ties']:.0%}",
                 "" if ratio is None else f"{ratio:.2g}",
             ]
         )
-    print_rows(heads, rows, right=[*heads[:1], *heads[2:]], spare=["points", "time", "data sets"])
+    print_rows(
+        heads,
+        rows,
+        right=[*heads[:1], *heads[2:]],
+        spare=["ties", "points", "time", "data sets", "edge"],
+    )
     say(
         "Elo is relative to the learners that compete here; intervals "
         f"resample data sets and repeats. In the shares, numbers within {100 * REGION:.0f} % of "
-        "each other are a tie. Time is that of the whole grid, relative to the median learner."
+        "each other are a tie. Edge and ties are the shares of choices at an edge of the grid and "
+        "between tied points. Time is that of the whole grid, relative to the median learner."
     )
     for note in made.notes:
         say(note)

@@ -243,7 +243,7 @@ def lifelong(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
     )
 
 
-def first_part(stream: Stream, share: float) -> Stream:
+def first_part(stream: Stream, share: float, n_checkpoints: int | None = None) -> Stream:
     """Return this share of a stream's rounds, from the start, ending with a checkpoint.
 
     Parameters
@@ -251,14 +251,20 @@ def first_part(stream: Stream, share: float) -> Stream:
     stream : Stream
     share : float
         Greater than 0; 1 for the whole stream.
+    n_checkpoints : int or None
+        How many evenly spaced checkpoints the part has; None keeps those of the stream.
     """
     n_rounds = math.ceil(share * (stream.start.size - 1))
     if n_rounds >= stream.start.size - 1:
         return stream
     n_events = stream.start[n_rounds]
+    if n_checkpoints is None:
+        at = np.append(stream.checkpoint[stream.checkpoint < n_rounds], n_rounds)
+    else:
+        at = checkpoints(n_rounds, n_checkpoints)
     return Stream(
         start=stream.start[: n_rounds + 1],
         example=stream.example[:n_events],
         node=stream.node[:n_events],
-        checkpoint=np.append(stream.checkpoint[stream.checkpoint < n_rounds], n_rounds),
+        checkpoint=at,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,15 @@ from omtl.compute.engine import Outcome, run, why_lacking
 from omtl.compute.store import Store
 from omtl.evidence.battles import rate
 from omtl.evidence.comparisons import REGION
-from omtl.evidence.one_data_set import baselines, label_of, tuned
+from omtl.evidence.one_data_set import baselines, curves_of, label_of, tuned
 from omtl.experiment.composition import composed, experiment_of
 from omtl.experiment.config import choose, load_option, options
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.loading import load_prepared
+from omtl.experiment.selection import costs_on_the_way, plays_a_path
 from omtl.experiment.unit import Result, Unit
 from omtl.measures.metrics import METRICS
+from omtl.sklearn.parameters import ANY, TABLE
 from omtl.tables.plan import Cell
 from omtl.tables.scoring import values_of
 from omtl.util.seeds import generator
@@ -38,17 +40,24 @@ DIGITS = 10
 POINTS = 20
 """Of a kept learning curve."""
 
+CUT_OFF = 0.5
+"""The grid of a learner with a larger share of its choices at an edge is marked as cut off."""
+
 CELLS = (
     *("dataset", "algorithm", "label", "points", "mean", "std"),
-    *("values", "chosen", "stream", "learner", "why", "curve"),
+    *("values", "chosen", "edge", "ties", "stream", "learner", "why", "curve"),
 )
 """Columns of ``results/board/cells.csv``.
 
-`values` are the numbers of the repeats, `chosen` the points of the grid that were chosen in them.
+`values` are the numbers of the repeats, `chosen` the points of the grid with which they ended.
+`edge` and `ties` are shares of all choices (`audit`).
 `stream` is a hash of what was played (`stream_of`), `learner` one of the learner's options and code
 (`code_of_learner`). `curve` has the mean cumulative error rates at the examples that ``seen`` of
 ``data.csv`` counts. The file has the ``bytes`` of a state besides (`omtl.evidence.board_memory`).
 """
+
+SECONDS = "seconds"
+"""The column that is kept apart, in ``times.csv``."""
 
 TEXTS = ("values", "chosen", "stream", "why", "curve")
 """Columns that are empty where there is nothing to say."""
@@ -75,17 +84,13 @@ class Asked:
     repeats: int | None = None
     seed: int = 0
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is the whole default board, which ``results/board`` has."""
-        return self == Asked()
-
 
 @dataclass(frozen=True)
 class Board:
     """The experiments of a board."""
 
     asked: Asked
+    _composed: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def config(self) -> dict[str, Any]:
@@ -107,7 +112,7 @@ class Board:
 
     @cached_property
     def entrants(self) -> list[str]:
-        """The learners: one config of each label, which has what the protocols need."""
+        """The learners: those that are not left out, and have what the protocols need."""
         known = options("algorithm")
         if self.asked.learners:
             return [choose("algorithm", name, known) for name in dict.fromkeys(self.asked.learners)]
@@ -115,10 +120,7 @@ class Board:
         alike = {str(self.config["data"].get(name, {}).get("with")): name for name in self.data}
         for dataset in alike.values():
             named = baselines(self.composed(dataset)["protocol"], named)
-        first: dict[str, str] = {}
-        for name in sorted(named, key=lambda name: (len(name), name)):
-            first.setdefault(load_option("algorithm", name)["label"], name)
-        return sorted(first.values())
+        return sorted(named)
 
     def overrides(self, dataset: str) -> list[str]:
         """Return how a data set is played, as words of ``omtl run``."""
@@ -133,10 +135,6 @@ class Board:
         if dataset not in self._composed:
             self._composed[dataset] = composed(self.overrides(dataset))
         return self._composed[dataset]
-
-    @cached_property
-    def _composed(self) -> dict[str, dict[str, Any]]:
-        return {}
 
     def experiment(self, dataset: str, algorithm: str) -> Experiment:
         """Return a cell's experiment."""
@@ -156,12 +154,11 @@ class Board:
     @cached_property
     def units(self) -> dict[tuple[str, str], list[Unit]]:
         """The units of each cell, by data set and learner."""
+        repeats = self.asked.seed, self.n_repeats
         return {
-            (dataset, algorithm): self.experiment(dataset, algorithm).repeats(
-                self.asked.seed, self.n_repeats
-            )
+            (dataset, name): self.experiment(dataset, name).repeats(*repeats)
             for dataset in self.data
-            for algorithm in self.entrants
+            for name in self.entrants
         }
 
     def play(self, store: Store, parallel: Mapping[str, Any]) -> Outcome:
@@ -169,8 +166,8 @@ class Board:
         return run([unit for units in self.units.values() for unit in units], store, parallel)
 
 
-def stream_of(unit: Unit, data: str) -> str:
-    """Return a hash of what learners are played on: the options, the seed, the rows themselves.
+def stream_of(unit: Unit, data: str, rule: Mapping[str, Any]) -> str:
+    """Return a hash of how learners are played: the options, the seed, the rows, the rule.
 
     Numbers of different learners are comparable where it is the same. No code is in it, for code
     may change and play the same stream: whether it does, a replay finds.
@@ -181,9 +178,12 @@ def stream_of(unit: Unit, data: str) -> str:
         The first repeat's.
     data : str
         The hash of its rows (`PreparedData.sha256`).
+    rule : mapping
+        The rule that chooses hyper-parameters.
     """
     options = ("dataset", "protocol", "seed", "repeat", "draw")
-    return _hash({name: unit.identity[name] for name in options} | {"data": data})
+    played = {name: unit.identity[name] for name in options}
+    return _hash({**played, "data": data, "selection": rule})
 
 
 def code_of_learner(unit: Unit) -> str:
@@ -206,26 +206,52 @@ def scored(
     return values_of(cell, results, board.composed(dataset)["selection"])
 
 
+def at_edge(experiment: Experiment) -> np.ndarray:
+    """Return which points of a grid lie at an edge.
+
+    Their value of a hyper-parameter is the least or largest of at least three numbers, and the
+    learner would accept one beyond it.
+    """
+    algorithm = experiment.algorithm
+    declared = getattr(TABLE.get(algorithm["learner"].rpartition(".")[2]), "values", {})
+    names = [name for name, values in algorithm["grid"].items() if len(values) > 2]
+
+    def is_end(values: pd.Series) -> pd.Series:
+        fits = declared.get(values.name, ANY)[1]
+        ends = ((values.min(), -np.inf), (values.max(), np.inf))
+        return values.isin([end for end, way in ends if fits(float(np.nextafter(end, way)))])
+
+    numbers = pd.DataFrame(experiment.points, columns=names).select_dtypes("number")
+    return numbers.astype(float).apply(is_end).any(axis=1).to_numpy()
+
+
+def audit(
+    results: Sequence[Result], experiment: Experiment, rule: Mapping[str, Any]
+) -> dict[str, float]:
+    """Return the shares of choices of which every best point is at an edge, and of tied ones.
+
+    Nothing for a rule that does not choose at checkpoints.
+    """
+    if not plays_a_path(rule):
+        return {}
+    costs = np.concatenate([costs_on_the_way(result, rule) for result in results])
+    best = costs == costs.min(axis=1, keepdims=True)
+    inside = best & ~at_edge(experiment)
+    return {"edge": 1.0 - inside.any(axis=1).mean(), "ties": (best.sum(axis=1) > 1).mean()}
+
+
 def thinned(values: np.ndarray) -> np.ndarray:
     """Return values at `POINTS` checkpoints, the first and the last among them."""
+    if not values.size:
+        return values
     return values[np.unique(np.linspace(0, len(values) - 1, POINTS).round().astype(int))]
-
-
-def curve_of(results: Sequence[Result], chosen: np.ndarray) -> str:
-    """Return the error rates (%) so far at the chosen points, averaged over the repeats."""
-    if "checkpoint_mistakes" not in results[0].arrays:
-        return ""
-    rates = [
-        100.0 * r.arrays["checkpoint_mistakes"][p] / np.maximum(r.arrays["seen"], 1)
-        for r, p in zip(results, chosen, strict=True)
-    ]
-    return " ".join(f"{rate:.4g}" for rate in thinned(np.mean(rates, axis=0)))
 
 
 def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
     """Return a row for each learner on each data set (`CELLS`), from the store.
 
-    A repeat in which the chosen point diverged has the metric's worst number.
+    A repeat in which the chosen point diverged has the metric's worst number. The last column has
+    the seconds of the whole grid in the fastest repeat.
     """
     rows = []
     for (dataset, algorithm), units in board.units.items():
@@ -242,22 +268,25 @@ def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
             row["why"] = why_lacking(units, len(results), outcome.failed)
         else:
             values, chosen = scored(board, dataset, experiment, results)
-            row |= {
+            rule = board.composed(dataset)["selection"]
+            curves = curves_of(results, chosen, rule)
+            row |= audit(results, experiment, rule) | {
                 "mean": values.mean(),
                 "std": values.std(ddof=1) if values.size > 1 else np.nan,
                 "values": " ".join(f"{value:.10g}" for value in values),
                 "chosen": " ".join(map(str, chosen.tolist())),
-                "stream": stream_of(units[0], results[0].facts["data_sha256"]),
-                "curve": curve_of(results, chosen),
+                "stream": stream_of(units[0], results[0].facts["data_sha256"], rule),
+                "curve": " ".join(f"{rate:.4g}" for rate in thinned(curves.mean(axis=0))),
+                SECONDS: min(result.facts["seconds"] for result in results),
             }
         rows.append(row)
-    return as_cells(rows)
+    return as_cells(rows, SECONDS)
 
 
-def as_cells(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return rows of cells, with nothing where a text is lacking."""
+def as_cells(rows: Sequence[Mapping[str, Any]], *more: str) -> pd.DataFrame:
+    """Return rows of cells and more columns, with nothing where a text is lacking."""
     texts = dict.fromkeys(TEXTS, "")
-    return pd.DataFrame([texts | dict(row) for row in rows], columns=CELLS)
+    return pd.DataFrame([texts | dict(row) for row in rows], columns=[*CELLS, *more])
 
 
 def numbers(found: pd.DataFrame) -> tuple[list[str], dict[str, np.ndarray]]:
@@ -309,19 +338,10 @@ def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
         data_sets=np.sum([~np.isnan(one[:, 0]) for one in each], axis=0),
         points=about["points"],
     )
-    table = table[table["data_sets"] > 0]
+    shares = found.groupby("algorithm")[["edge", "ties"]].mean().round(3)
+    table = table[table["data_sets"] > 0].join(shares, on="algorithm")
+    table["grid"] = np.where(table["edge"] > CUT_OFF, "cut off", "")
     return table.sort_values(["elo", "algorithm"], ascending=[False, True], ignore_index=True)
-
-
-def times(board: Board, store: Store) -> pd.DataFrame:
-    """Return the seconds of each cell: of its whole grid in its fastest repeat, a row each."""
-    rows = []
-    for (dataset, algorithm), units in board.units.items():
-        facts = [one for unit in units if (one := store.facts(unit))]
-        if len(facts) == len(units):
-            seconds = min(one["seconds"] for one in facts)
-            rows.append({"dataset": dataset, "algorithm": algorithm, "seconds": seconds})
-    return pd.DataFrame(rows, columns=("dataset", "algorithm", "seconds"))
 
 
 def data_facts(board: Board, store: Store) -> pd.DataFrame:
@@ -356,9 +376,7 @@ def data_facts(board: Board, store: Store) -> pd.DataFrame:
 def beside_median(rows: pd.DataFrame, column: str) -> dict[str, float]:
     """Return each learner's cost relative to the median learner, as a geometric mean over data
     sets."""
-    taken = rows.dropna(subset=column)
-    if taken.empty:
-        return {}
+    taken = rows.dropna(subset=column).astype({column: float})
     wide = taken.pivot(index="dataset", columns="algorithm", values=column).map(np.log)
     ratios = wide.sub(wide.median(axis=1), axis=0).mean().map(np.exp)
     return {str(name): float(ratio) for name, ratio in ratios.items()}
@@ -366,5 +384,5 @@ def beside_median(rows: pd.DataFrame, column: str) -> dict[str, float]:
 
 def read(path: Path) -> pd.DataFrame:
     """Return the cells of a file."""
-    texts = {name: str for name in CELLS if name not in ("points", "mean", "std")}
+    texts = dict.fromkeys((*TEXTS, "learner"), str)
     return pd.read_csv(path, dtype=texts).fillna(dict.fromkeys(TEXTS, ""))

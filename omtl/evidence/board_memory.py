@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from omtl.evidence.board import Board
 from omtl.experiment.config import grid_points
 from omtl.experiment.unit import Unit, new_learner, setting_of
-from omtl.kernel.rules import Shape
 
 
 def state_bytes(board: Board, found: pd.DataFrame) -> list[int | None]:
@@ -27,17 +25,7 @@ def state_bytes(board: Board, found: pd.DataFrame) -> list[int | None]:
 
 def _bytes_of_unit(unit: Unit) -> int:
     """Return the size in bytes of the state of the first point of a unit's grid."""
-    setting = setting_of(unit)
-    counts = np.bincount(setting.tasks.task, minlength=len(setting.tasks.names))
-    shape = Shape(
-        n_tasks=counts.size,
-        n_features=setting.tasks.X.shape[1],
-        mixing=setting.mixing,
-        sparse=isinstance(setting.tasks.X, sparse.csr_array),
-        n_rounds=math.ceil(counts.max() * unit.protocol.get("share", 1.0)),
-        n_examples=tuple(counts.tolist()),
-        seed=0,
-    )
+    shape = replace(setting_of(unit), protocol={"stream": "rounds", **unit.protocol}).played()[2]
     learner = new_learner(unit.algorithm, grid_points(unit.algorithm)[0])
     make = getattr(learner, "in_common", None)
     return bytes_of(learner.new_state(shape, *(() if make is None else (make(shape),))))

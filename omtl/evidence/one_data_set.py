@@ -27,7 +27,7 @@ from omtl.experiment.composition import experiment_of
 from omtl.experiment.config import apply_reading, load_option, resolve_jobs
 from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET, Experiment
 from omtl.experiment.relevant_answers import for_dataset
-from omtl.experiment.selection import HONEST
+from omtl.experiment.selection import HONEST, as_played
 from omtl.experiment.unit import Result, import_fault, learner_class
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS, Metric
@@ -287,10 +287,18 @@ def _score(
         return
     row.values = values
     row.params = [experiment.points[point] for point in chosen]
-    if "checkpoint_mistakes" in results[0].arrays and results[0].arrays["seen"].size > 1:
-        row.seen = results[0].arrays["seen"]
-        made = [r.arrays["checkpoint_mistakes"][p] for r, p in zip(results, chosen, strict=True)]
-        row.curves = 100.0 * np.array(made) / row.seen
+    curves = curves_of(results, chosen, rule)
+    if curves.shape[1] > 1:
+        row.seen, row.curves = results[0].arrays["seen"], curves
+
+
+def curves_of(results: Sequence[Result], chosen: np.ndarray, rule: Mapping[str, Any]) -> np.ndarray:
+    """Return the error rates (%) up to each checkpoint by repeat; empty where none are kept."""
+    if "checkpoint_mistakes" not in results[0].arrays:
+        return np.empty((1, 0))
+    pairs = zip(results, chosen, strict=True)
+    made = [as_played(r, p, rule).arrays["checkpoint_mistakes"][p] for r, p in pairs]
+    return 100.0 * np.array(made) / np.maximum([r.arrays["seen"] for r in results], 1)
 
 
 def judge(rows: list[Row], metric: Metric) -> None:

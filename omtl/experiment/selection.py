@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ import numpy as np
 from omtl.experiment.config import choose
 from omtl.experiment.unit import Result
 from omtl.util.errors import UserError
+
+LATEST = 2.0
+"""The first part of a stream may be at most this many times as long as a rule wants it."""
 
 
 def costs(results: Sequence[Result], rule: Mapping[str, Any]) -> np.ndarray:
@@ -33,13 +37,31 @@ def early_costs(result: Result, rule: Mapping[str, Any]) -> np.ndarray:
     The part ends at the first checkpoint with at least the rule's `fraction` of the examples. Costs
     are as in `costs`, except that a point that diverges costs what it did up to there: a score of
     NaN is a mistake, and later scores are not known yet.
+
+    Raises
+    ------
+    UserError
+        If that checkpoint comes after more than `LATEST` times the fraction.
     """
-    seen = result.arrays["seen"]
-    early = int(np.searchsorted(seen, rule["fraction"] * seen[-1]))
+    seen, fraction = result.arrays["seen"], rule["fraction"]
+    early = int(np.searchsorted(seen, fraction * seen[-1]))
+    if seen[early] > LATEST * fraction * seen[-1] and len(result.arrays["diverged"]) > 1:
+        raise UserError(
+            f"selection {rule.get('name', 'prefix')} chooses on the first {fraction:.0%} of the "
+            f"stream, whose first checkpoint from there on is at {seen[early] / seen[-1]:.0%} of "
+            f"its {seen[-1]} examples; play more examples or set protocol.checkpoints higher"
+        )
+    return _costs_up_to(result, early, rule)
+
+
+def _costs_up_to(result: Result, checkpoint: int, rule: Mapping[str, Any]) -> np.ndarray:
+    """Return each point's cost up to a checkpoint; infinite if it is NaN."""
     if _tasks(rule) == slice(None) and rule.get("target", "total") == "total":
-        return result.arrays[f"checkpoint_{rule.get('least', 'mistakes')}"][:, early]
-    mistakes = result.arrays["checkpoint_by_task"][:, early]
-    return _aimed(mistakes, result.arrays["seen_by_task"][early], rule)
+        cost = result.arrays[f"checkpoint_{rule.get('least', 'mistakes')}"][:, checkpoint]
+    else:
+        mistakes = result.arrays["checkpoint_by_task"][:, checkpoint]
+        cost = _aimed(mistakes, result.arrays["seen_by_task"][checkpoint], rule)
+    return np.where(np.isnan(cost), np.inf, cost)
 
 
 def _tasks(rule: Mapping[str, Any]) -> Any:
@@ -92,6 +114,71 @@ def prefix(
     return np.argmin([early_costs(result, rule) for result in results], axis=1)
 
 
+def costs_on_the_way(result: Result, rule: Mapping[str, Any]) -> np.ndarray:
+    """Return each point's cost up to every checkpoint but the last, shape (n_checkpoints - 1, P).
+
+    They are those by which `progressive` chooses.
+    """
+    n = result.arrays["seen"].size - 1
+    each = [_costs_up_to(result, checkpoint, rule) for checkpoint in range(n)]
+    return np.reshape(each, (n, len(result.arrays["diverged"])))
+
+
+def path(result: Result, rule: Mapping[str, Any]) -> np.ndarray:
+    """Return the point that `progressive` plays up to each checkpoint, shape (n_checkpoints,).
+
+    Up to the first checkpoint it is the one in the middle of the grid, then the first with the
+    least cost so far.
+    """
+    middle = len(result.arrays["diverged"]) // 2
+    return np.append(middle, np.argmin(costs_on_the_way(result, rule), axis=1))
+
+
+def progressive(
+    results: Sequence[Result],
+    points: Sequence[Mapping[str, Any]],  # noqa: ARG001
+    rule: Mapping[str, Any],
+) -> np.ndarray:
+    """For each repeat, choose the point with which its stream ends: the last of its `path`.
+
+    The repeat's number is that of the whole path (`as_played`).
+    """
+    return np.array([path(result, rule)[-1] for result in results])
+
+
+BY_CHECKPOINT = ("checkpoint_mistakes", "checkpoint_absolute", "checkpoint_by_task")
+"""Cumulative counts and errors, of which a path takes those of each stretch."""
+
+OF_THE_STREAM = ("diverged", "examples", "seen", "seen_by_task")
+"""Arrays that are the same whichever points a path takes, and the divergence of its last point."""
+
+
+def as_played(result: Result, point: int, rule: Mapping[str, Any]) -> Result:
+    """Return a repeat's result as a rule that has chosen a point played it.
+
+    For `progressive`, the point's row has the sums over the stretches between checkpoints of what
+    the path's points made of them. Arrays without values at checkpoints are left out; where there
+    are none by task, those of all tasks stand as of a single one.
+    """
+    if not plays_a_path(rule):
+        return result
+    taken, given = path(result, rule), result.arrays
+    arrays = {name: given[name] for name in OF_THE_STREAM if name in given}
+    for name in BY_CHECKPOINT:
+        if name in given:
+            stretches = np.diff(given[name], axis=1, prepend=0)[taken, np.arange(taken.size)]
+            arrays[name] = np.array(given[name])
+            arrays[name][point] = np.cumsum(stretches, axis=0)
+    if "checkpoint_by_task" in arrays:
+        arrays["mistakes"] = arrays["checkpoint_by_task"][:, -1]
+    else:
+        arrays["examples"] = np.array([given["seen"][-1]])
+        for name in ("mistakes", "absolute"):
+            if f"checkpoint_{name}" in arrays:
+                arrays[name] = arrays[f"checkpoint_{name}"][:, -1:]
+    return replace(result, arrays=arrays)
+
+
 def fixed(
     results: Sequence[Result], points: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]
 ) -> np.ndarray:
@@ -113,7 +200,7 @@ def _barred(cost: np.ndarray, results: Sequence[Result]) -> np.ndarray:
     return np.where((diverged > 0) | np.isnan(cost), np.inf, cost)
 
 
-RULES = {rule.__name__: rule for rule in (oracle, prefix, fixed, cross_validation)}
+RULES = {rule.__name__: rule for rule in (oracle, prefix, progressive, fixed, cross_validation)}
 
 LOOKS_AT = {
     "oracle": "mistakes",
@@ -121,6 +208,8 @@ LOOKS_AT = {
     "oracle_absolute": "absolute",
     "prefix": "checkpoint_mistakes",
     "prefix_absolute": "checkpoint_absolute",
+    "progressive": "checkpoint_mistakes",
+    "progressive_absolute": "checkpoint_absolute",
     "cv5": "validation",
 }
 """The first array that each rule of the group ``selection`` uses."""
@@ -145,9 +234,14 @@ def is_honest(rule: Mapping[str, Any]) -> bool:
     return rule["rule"] not in IN_HINDSIGHT and rule.get("for") != "all"
 
 
+def plays_a_path(rule: Mapping[str, Any]) -> bool:
+    """Whether a rule plays several points of the grid in turn (`path`)."""
+    return rule["rule"] == progressive.__name__
+
+
 def by_repeat(rule: Mapping[str, Any]) -> bool:
     """Whether a rule's choice for each repeat depends only on that repeat."""
-    return rule["rule"] == "prefix" or rule.get("for") == "each"
+    return rule["rule"] == "prefix" or plays_a_path(rule) or rule.get("for") == "each"
 
 
 def select(

@@ -12,12 +12,14 @@ import pandas as pd
 
 from data_fetchers.fetch import DataMissing
 from omtl.compute.engine import Failure, why_lacking
+from omtl.experiment.selection import HONEST, plays_a_path
 from omtl.figures.panels import axes_of, check_measured
 from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedPanel, Played
 from omtl.figures.plan import Figure
 from omtl.tables.committed import rows
 from omtl.tables.plan import rule_of
 from omtl.tables.request import Request
+from omtl.util.errors import UserError
 from omtl.util.folding import unfold
 
 COLUMNS = (
@@ -67,6 +69,11 @@ def show_panel(
     """Return a panel with its numbers, from the store and the data alone."""
     n_repeats = request.n_repeats(figure.description)
     rule = rule_of(request.rule(figure.description), figure.reading)
+    if plays_a_path(rule):
+        raise UserError(
+            f"figure {figure.id}: selection {rule['name']} plays several points in turn, and lines "
+            f"are of one; use --selection {HONEST}"
+        )
     played: list[Played] = []
     lacking: dict[str, list[str]] = {}
     for line in panel.lines:

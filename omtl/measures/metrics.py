@@ -33,6 +33,8 @@ class Metric:
         Whether it is a time, which is not comparable across machines.
     ranked : bool
         Whether one number can be better than another.
+    by_task : bool
+        Whether the number of all tasks is made of those of each.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Metric:
     lower_is_better: bool = True
     timing: bool = False
     ranked: bool = True
+    by_task: bool = False
 
     @property
     def sign(self) -> float:
@@ -123,7 +126,7 @@ METRICS = {
     metric.name: metric
     for metric in (
         Metric("error", "%", error, COUNTS, worst=100.0),
-        Metric("ace", "%", ace, COUNTS, worst=100.0),
+        Metric("ace", "%", ace, COUNTS, worst=100.0, by_task=True),
         Metric("auc", "", auc, ("auc",), **HIGHER),
         Metric("accuracy", "%", share(*TESTED, times=100.0), TESTED, **HIGHER),
         Metric("right", "", share(*TESTED), TESTED, **HIGHER),

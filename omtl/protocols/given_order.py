@@ -31,7 +31,8 @@ class GivenOrder(Setting):
         check_known("protocol.join", join, JOIN)
         made = self.in_rounds(streams.in_given_order(self.tasks))
         made = backwards(made) if join == "late" else made
-        return streams.first_part(made, self.protocol.get("share", 1.0))
+        share = self.protocol.get("share", 1.0)
+        return streams.first_part(made, share, self.protocol["checkpoints"])
 
 
 def backwards(stream: Stream) -> Stream:

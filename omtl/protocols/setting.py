@@ -81,8 +81,9 @@ class Setting:
         kind = self.protocol["stream"]
         if kind not in makers:
             raise UserError(f"protocol: no stream {kind!r}; choose from {', '.join(makers)}")
-        stream = makers[kind]()
-        return streams.first_part(stream, self.protocol.get("share", 1.0))
+        n_checkpoints = self.protocol["checkpoints"] if kind == "rounds" else None
+        share = self.protocol.get("share", 1.0)
+        return streams.first_part(makers[kind](), share, n_checkpoints)
 
     def _rounds(self) -> Stream:
         run_out = self.protocol.get("run_out", "sit_out")

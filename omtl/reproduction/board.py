@@ -13,13 +13,13 @@ import pandas as pd
 from omtl.compute.store import Store
 from omtl.evidence.board import (
     DIGITS,
+    SECONDS,
     Board,
     beside_median,
     cells,
     data_facts,
     ranking,
     read,
-    times,
 )
 from omtl.evidence.board_memory import state_bytes
 from omtl.experiment.config import choose
@@ -69,6 +69,8 @@ def make(board: Board, parallel: Mapping[str, Any], store: Store | None = None) 
     store = store or Store.default()
     outcome = board.play(store, parallel)
     found = cells(board, store, outcome)
+    seconds = found[["dataset", "algorithm", SECONDS]].dropna(ignore_index=True)
+    found = found.drop(columns=SECONDS)
     found["bytes"] = pd.array(state_bytes(board, found), dtype="Int64")
     whys = found[found["why"] != ""].drop_duplicates("why")
     notes = [f"{row.label} on {row.dataset}: {row.why}" for row in whys.itertuples()]
@@ -78,7 +80,7 @@ def make(board: Board, parallel: Mapping[str, Any], store: Store | None = None) 
         board,
         found,
         _ranked(competing, board),
-        times(board, store),
+        seconds,
         data_facts(board, store),
         notes,
         outcome.is_broken,

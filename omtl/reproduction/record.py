@@ -21,7 +21,7 @@ from omtl.experiment.selection import select
 from omtl.measures.metrics import METRICS
 from omtl.tables.layout import plural, spread
 from omtl.tables.plan import Cell
-from omtl.tables.scoring import diverged_in, values_of
+from omtl.tables.scoring import diverged_in, values_of, why_unmeasured
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.result_files import write_csv
@@ -71,7 +71,7 @@ def play(config: dict[str, Any]) -> dict[str, Any]:
     values = {
         name: values_of(Cell("", "", "all", name, "", "", experiment), results, rule)[0]
         for name, metric in METRICS.items()
-        if not metric.timing and set(metric.needs) <= results[0].arrays.keys()
+        if not metric.timing and not why_unmeasured(metric, results[0], rule)
     }
     protocol = experiment.protocol["name"]
     if not values:

@@ -15,7 +15,16 @@ from typing import Any
 import pandas as pd
 
 from omtl.compute.store import Store
-from omtl.evidence.board import Asked, Board, as_cells, cells, code_of_learner, scored, stream_of
+from omtl.evidence.board import (
+    SECONDS,
+    Asked,
+    Board,
+    as_cells,
+    cells,
+    code_of_learner,
+    scored,
+    stream_of,
+)
 from omtl.experiment.config import load_option, option_files, text_of
 from omtl.experiment.host import host
 from omtl.experiment.loading import load_prepared
@@ -48,7 +57,7 @@ def submit(board: Board, parallel: Mapping[str, Any], store: Store | None = None
     broken = [one.reason for one in outcome.failed.values() if not one.missing_data]
     if broken:
         raise UserError(broken[0])
-    found = cells(board, store, outcome)
+    found = cells(board, store, outcome).drop(columns=SECONDS)
     content = {
         "format": FORMAT,
         "learner": name,
@@ -133,9 +142,8 @@ def replayed(content: Mapping[str, Any], board: Board) -> tuple[list[str], bool]
         repeat = int(rng.integers(len(kept)))
         experiment = board.experiment(row["dataset"], name)
         first, unit = (experiment.unit(board.asked.seed, one) for one in (0, repeat))
-        if row["stream"] != stream_of(
-            first, load_prepared(first.dataset, first.seed, first.draw).sha256
-        ):
+        data = load_prepared(first.dataset, first.seed, first.draw).sha256
+        if row["stream"] != stream_of(first, data, board.composed(row["dataset"])["selection"]):
             sentences.append(f"outdated: {row['dataset']}: its data or options changed since")
             continue
         value = f"{scored(board, row['dataset'], experiment, [compute(unit)])[0][0]:.10g}"

@@ -170,7 +170,7 @@ const board = (() => {
     const at = board.learners.findIndex((one) => one.name === name);
     sheet.querySelector("h3").textContent = `${board.learners[at].label} on ${set.title}`;
     sheet.querySelector(".repeats").textContent = `Repeats: ${set.values[at].map((value) => Number(value.toPrecision(4))).join(", ")} mistakes per hundred.`;
-    sheet.querySelector(".points").textContent = `Chosen points of its grid, from 0: ${set.chosen[at].split(" ").join(", ")}.`;
+    sheet.querySelector(".points").textContent = `Points of its grid with which its repeats ended, from 0: ${set.chosen[at].split(" ").join(", ")}.`;
     sheet.querySelector("code").textContent = ["omtl run", `algorithm=${name}`, ...set.words, ...board.grids[name]].join(" ");
     const read = (text) => (text ? text.split(" ").map(Number) : []);
     draw(sheet.querySelector(".chart"), read(set.seen), read(set.curves[at]));

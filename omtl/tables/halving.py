@@ -40,7 +40,9 @@ def stages(
     for rung in cell.search["rungs"] if cell.search and cell.is_searched else ():
         repeats = min(rung["repeats"], n_repeats)
         share = min(rung["share"], rule.get("fraction", 1.0))  # no more than the rule may use
-        part = replace(experiment, protocol={**experiment.protocol, "share": share})
+        part = replace(
+            experiment, protocol={**experiment.protocol, "share": share, "checkpoints": 1}
+        )
         found.append((part, repeats))
         units = part.repeats(seed, repeats)
         results = load(units)

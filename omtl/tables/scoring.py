@@ -12,13 +12,14 @@ import pandas as pd
 
 from omtl.compute.engine import Failure, why_lacking
 from omtl.compute.store import Loaded
-from omtl.experiment.selection import is_honest, select
+from omtl.experiment.selection import as_played, is_honest, plays_a_path, select
 from omtl.experiment.unit import Result
-from omtl.measures.metrics import METRICS
+from omtl.measures.metrics import METRICS, Metric
 from omtl.tables.halving import searched, stages
 from omtl.tables.plan import Cell, Table
 from omtl.tables.request import Request
 from omtl.tables.verdict import MISSING, Difference, Printed, difference, judge, spreads
+from omtl.util.errors import UserError
 
 QUANTITIES = ("delta", "published_se", "ours_se", "df", "low", "high", "share")
 """The columns with the quantities of a verdict (`omtl.tables.verdict.Difference`)."""
@@ -78,6 +79,27 @@ class Scored:
         return float(self.values.std(ddof=1)) if self.values.size > 1 else 0.0
 
 
+def why_unmeasured(
+    metric: Metric, result: Result, rule: Mapping[str, Any], task: int | None = None
+) -> str:
+    """Return why a metric has no number under a rule; empty if it has one."""
+    played = as_played(result, 0, rule).arrays
+    if not set(metric.needs) <= result.arrays.keys():
+        return f"the protocol does not measure {metric.name}"
+    if not set(metric.needs) <= played.keys():
+        return (
+            f"selection {rule['name']} has no {metric.name}, of which the protocol keeps no values "
+            "at checkpoints; choose another rule or metric"
+        )
+    is_of_tasks = task is not None or metric.by_task
+    if plays_a_path(rule) and is_of_tasks and "checkpoint_by_task" not in played:
+        return (
+            f"selection {rule['name']} has no {metric.name} of each task, because the protocol "
+            "keeps none at checkpoints; choose one with by_task: true, such as rounds_by_task"
+        )
+    return ""
+
+
 def values_of(
     cell: Cell, results: list[Result], rule: dict[str, Any], by: list[Result] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -85,6 +107,11 @@ def values_of(
 
     The rule uses `results`, or those of the cell's chooser in `by`, and each repeat alone if each
     has its own draw, because the authors had one draw.
+
+    Raises
+    ------
+    UserError
+        If the metric has no number under the rule.
     """
     metric = METRICS[cell.metric]
     task = None if cell.task == "all" else int(cell.task.removeprefix("task")) - 1
@@ -102,7 +129,12 @@ def values_of(
         chosen = np.array(
             [[all(p[n] == w[n] for n in names) for p in points].index(True) for w in wanted]
         )
-    values = [metric.of(r.arrays, int(p), task) for r, p in zip(results, chosen, strict=True)]
+    if why := why_unmeasured(metric, results[0], rule, task):
+        raise UserError(why)
+    values = [
+        metric.of(as_played(r, int(p), rule).arrays, int(p), task)
+        for r, p in zip(results, chosen, strict=True)
+    ]
     return np.where(diverged_in(results, chosen), metric.worst, values), chosen
 
 
@@ -207,7 +239,12 @@ def _score_played(
         return not_run(cell, why_lacking(units, n_stored, failed, cell.too_slow))
     results = together([loaded(rival.repeats(seed, n_repeats)) for rival in rivals])
     by = None
+    task = None if cell.task == "all" else int(cell.task.removeprefix("task")) - 1
+    if why := why_unmeasured(METRICS[cell.metric], results[0], rule, task):
+        return not_run(cell, why)
     if cell.chooser is not None:
+        if plays_a_path(rule):
+            return not_run(cell, f"{cell.chooser.algorithm['label']} chooses one point, not a path")
         units = cell.chooser.repeats(seed, n_repeats)
         if len(by := loaded(units)) < len(units):
             label = cell.chooser.algorithm["label"]

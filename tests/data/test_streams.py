@@ -22,6 +22,8 @@ from omtl.data.streams import (
     rounds_of,
     shuffled,
 )
+from omtl.experiment.composition import composed, experiment_of
+from omtl.experiment.unit import compute
 from omtl.util.errors import UserError
 
 THOROUGH = settings(max_examples=150, deadline=None, derandomize=True, database=None)
@@ -223,6 +225,16 @@ def test_first_part(n_rounds: int, n_checkpoints: int, share: float) -> None:
     assert part.checkpoint[-1] == kept
     assert np.all(np.diff(part.checkpoint) > 0)
     assert set(part.checkpoint[:-1]) <= set(stream.checkpoint)
+    evenly = first_part(stream, share, n_checkpoints)
+    np.testing.assert_array_equal(evenly.checkpoint, checkpoints(kept, n_checkpoints))
+
+
+@pytest.mark.parametrize("protocol", ["rounds", "given_order"])
+def test_checkpoints_lie_on_the_part_that_is_played(protocol: str) -> None:
+    """A learner that is tuned on the first tenth of a cut stream is tuned on no more."""
+    words = ["algorithm=pa", "dataset=random_walk", f"protocol={protocol}", "+protocol.share=0.02"]
+    seen = compute(experiment_of(composed(words)).unit(0, 0)).arrays["seen"]
+    assert np.diff(seen, prepend=0).max() <= 0.05 * seen[-1]
 
 
 def dense() -> Tasks:

@@ -11,17 +11,29 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from miniature import SERIAL
+from miniature import SERIAL, small
 from scipy.optimize import minimize
 
 from omtl.commands._main import main
 from omtl.compute.store import Store
 from omtl.evidence.battles import CENTRE, PRIOR, SCALE, elo, rate, resampled, total, won
-from omtl.evidence.board import POINTS, Asked, Board, code_of_learner, ranking, read, stream_of
+from omtl.evidence.board import (
+    CUT_OFF,
+    POINTS,
+    Asked,
+    Board,
+    at_edge,
+    audit,
+    code_of_learner,
+    ranking,
+    read,
+    stream_of,
+)
 from omtl.evidence.board_sharing import counted, sharing
 from omtl.evidence.board_text import decided
 from omtl.evidence.comparisons import LEVEL, Comparison
 from omtl.experiment.config import load_option, options
+from omtl.experiment.unit import Result
 from omtl.measures.correction import holm
 from omtl.reproduction.board import from_results, make, write
 from omtl.reproduction.submission import digest, joined, replayed, submissions, submit, verify
@@ -133,6 +145,9 @@ def test_a_small_board(played: tuple[Board, Store], tmp_path: Path) -> None:
     held = made.cells.set_index(["dataset", "algorithm"])["bytes"]
     assert held["opposed_tasks", "pm"] == 3 * 10 * 8  # a weight of each task and feature
     assert made.data["kind"].tolist() == ["opposed", "changing"]
+    assert made.cells[["edge", "ties"]].stack().between(0.0, 1.0).all()
+    marked = made.ranking["edge"] > CUT_OFF
+    assert made.ranking["grid"].tolist() == ["cut off" if one else "" for one in marked]
     for row in made.cells.itertuples():
         curve = [float(rate) for rate in row.curve.split()]
         seen = made.data.set_index("dataset").loc[row.dataset, "seen"].split()
@@ -155,6 +170,30 @@ def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
     part = Board(Asked(learners=("pm",), data=("opposed_tasks",), repeats=2)).play(store, SERIAL)
     rest = Board(Asked(learners=("pm",), data=SMALL.data, repeats=2)).play(store, SERIAL)
     assert (part.computed, rest.reused, rest.computed) == (2, 2, 2)
+
+
+def test_the_audit_counts_choices_at_an_edge_and_ties() -> None:
+    """An end beyond which no value is allowed is no edge, and neither is one as good as inside."""
+    experiment = small("coml")
+    grid = {"C": [0.1, 1.0, 10.0], "mu": [0, 0.3, 0.6]}
+    experiment.algorithm.update(fixed={"every_round": False}, grid=grid)
+    edges = at_edge(experiment)
+    inside = [
+        (p["C"], p["mu"]) for p, edge in zip(experiment.points, edges, strict=True) if not edge
+    ]
+    assert inside == [(1.0, 0), (1.0, 0.3)]
+    mistakes = np.full((9, 4), 9)
+    mistakes[0, 0] = 1  # C = 0.1 alone is best, then it ties with a point inside, then that is best
+    mistakes[[0, 3], 1] = 2
+    mistakes[4, 2] = 3
+    arrays = {
+        "checkpoint_mistakes": mistakes,
+        "diverged": np.zeros(9),
+        "seen": np.arange(10, 50, 10),
+    }
+    found = audit([Result(arrays, {})], experiment, load_option("selection", "progressive"))
+    assert found == {"edge": pytest.approx(1 / 3), "ties": pytest.approx(1 / 3)}
+    assert audit([], experiment, load_option("selection", "prefix")) == {}
 
 
 def test_a_subset_has_a_ranking_of_its_own(played: tuple[Board, Store]) -> None:
@@ -257,13 +296,19 @@ def test_streams_are_the_same_for_all_learners(played: tuple[Board, Store]) -> N
     cells = make(board, SERIAL, store).cells
     assert (cells.groupby("dataset")["stream"].nunique() == 1).all()
     unit = replace(board.units["joining_tasks", "pa"][0])
-    kept = stream_of(unit, "rows")
+    rule = {"name": "progressive"}
+    kept = stream_of(unit, "rows", rule)
     codes = {code_of_learner(board.units["joining_tasks", name][0]) for name in board.entrants}
     assert len(codes) == 3
     vars(unit)["identity"] = unit.identity | {"code": dict.fromkeys(unit.identity["code"], "new")}
-    assert stream_of(unit, "rows") == kept
+    assert stream_of(unit, "rows", rule) == kept
     assert code_of_learner(unit) not in codes
-    assert len({kept, stream_of(unit, "others"), stream_of(replace(unit, seed=1), "rows")}) == 3
+    others = [
+        stream_of(unit, "others", rule),
+        stream_of(replace(unit, seed=1), "rows", rule),
+        stream_of(unit, "rows", {"name": "prefix"}),
+    ]
+    assert len({kept, *others}) == 4
 
 
 def test_mistakes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -297,13 +342,6 @@ def test_a_board_is_read_where_it_was_written(
         write_entry({**entry, "sha256": digest(entry)}, tmp_path / "board" / "submissions")
     ranked = from_results(Board(Asked())).ranking
     assert {*ranked["algorithm"]} == {*SMALL.learners, "one"}
-
-
-def test_only_the_default_board_is_kept() -> None:
-    """Results of another one do not take its place."""
-    assert Asked().is_whole
-    assert not Asked("mine").is_whole
-    assert not Asked(repeats=3).is_whole
 
 
 KEPT = ROOT / "results" / "board"

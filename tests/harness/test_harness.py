@@ -145,8 +145,20 @@ def test_selection_rules() -> None:
     assert chosen.tolist() == [2, 2]
     with pytest.raises(UserError, match="fits 0 of"):
         select(results, points, {"rule": "fixed", "point": {"eta": 9}})
-    with pytest.raises(UserError, match="oracle, prefix, fixed"):
+    with pytest.raises(UserError, match="oracle, prefix, progressive, fixed"):
         select(results, points, {"rule": "oracel"})
+
+
+def test_a_stream_too_short_for_a_first_part_is_refused() -> None:
+    """A first tenth that would be two thirds of the stream is hindsight."""
+    rule = {"rule": "prefix", "fraction": 0.1}
+    late = fake([[5, 5], [3, 3]], [1, 3])
+    late.arrays["seen"] = np.array([14, 20])
+    with pytest.raises(UserError, match="at 70% of its 20 examples; play more"):
+        select([late], [{"eta": 1}, {"eta": 2}], rule)
+    alone = fake([[5, 5]], [1])
+    alone.arrays["seen"] = np.array([14, 20])
+    assert select([alone], [{}], rule).tolist() == [0]  # there is nothing to choose
 
 
 def test_targets_of_the_oracle() -> None:

@@ -78,7 +78,7 @@ def test_which_rules_are_honest() -> None:
     kinds = {load_option("selection", name)["rule"] for name in options("selection")}
     assert kinds == set(RULES)
     honest = {kind for kind in RULES if is_honest({"rule": kind})}
-    assert honest == {"prefix", "cross_validation", "fixed"}
+    assert honest == {"prefix", "progressive", "cross_validation", "fixed"}
     # What one shuffle trains on, others test on.
     assert not is_honest({"rule": "cross_validation", "for": "all"})
     assert is_honest(load_option("selection", "cv5_each"))
