@@ -1,7 +1,4 @@
-"""The conformance suite: checks that every online learner must pass.
-
-The tests of this package run them on all of its learners, and ``omtl check`` on a user's own.
-"""
+"""Checks that every learner must pass: the package's in its tests, a user's own by `omtl check`."""
 
 from __future__ import annotations
 
