@@ -27,11 +27,12 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print what is known about a cell, or the names of all cells."""
-    from omtl.reproduction.provenance import explain, names_of
+    from omtl.reproduction.explain import explain, names_of
+    from omtl.tables.cells import planned
 
     request = request_of(options)
     if options.cell is None:
-        explanation: Any = list(names_of(request.planned(options.table)))
+        explanation: Any = names_of(planned(options.table, request))
     else:
         explanation = explain(options.table, options.cell, request, options.full)
     if options.json:

@@ -34,7 +34,8 @@ def run(options: argparse.Namespace) -> None:
     """Write the archive."""
     from omtl.compute.exchange import push
     from omtl.compute.store import Store
-    from omtl.tables.plan import describe
+    from omtl.tables.cells import planned
+    from omtl.tables.play import units_of
 
     units = None
     if not options.tables:
@@ -42,12 +43,6 @@ def run(options: argparse.Namespace) -> None:
         refuse_ignored(options, add_options, why, *REQUEST, "one_draw")
     else:
         request = request_of(options)
-        units = [
-            unit
-            for table in options.tables
-            for unit in request.planned(table).units(
-                request.seed, request.n_repeats(describe("table", table))
-            )
-        ]
+        units = [unit for table in options.tables for unit in units_of(planned(table, request))]
     count = push(units, Store.default(), options.archive)
     print(f"written: {options.archive} ({count} units)")

@@ -60,7 +60,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Search a table's readings; write the record, and the best answers as readings."""
     from omtl.reproduction import search_readings
-    from omtl.tables.luck import write_luck
+    from omtl.tables.placebo_test import write_placebo_test
     from omtl.tables.request import Request
 
     if options.page or options.luck:
@@ -68,7 +68,8 @@ def run(options: argparse.Namespace) -> None:
         ignored += [] if options.luck else ["seed"]
         refuse_ignored(options, add_options, "--page and --luck search nothing", *ignored)
         pages = search_readings.write_page(options.table) if options.page else []
-        tell_written([*pages, *([write_luck(options.table, options.seed)] if options.luck else [])])
+        pages += [write_placebo_test(options.table, options.seed)] if options.luck else []
+        tell_written(pages)
         return
     n_repeats = options.repeats or search_readings.REPEATS
     full = options.keep or (n_repeats >= search_readings.REPEATS and options.seed == 0)

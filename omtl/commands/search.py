@@ -19,21 +19,22 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Search the grids of a fully played table; print and write the differences."""
-    from omtl.experiment.config import load_option, named_reading
-    from omtl.tables.plan import describe, plan_table
+    from omtl.experiment.config import load_option
+    from omtl.tables.cells import planned
+    from omtl.tables.plan import describe
     from omtl.tables.search_cost import cost_of
     from omtl.tables.writing import folder_for, write_rows
     from omtl.util.errors import UserError
 
     request = request_of(options)
-    paper = describe("table", options.table).paper
-    table = plan_table(options.table, named_reading(paper, request.reading), plays=0)
-    if any(cell.search for cell in table.cells):
+    cells = planned(options.table, request, plays=0)
+    if cells["search"].notna().any():
         raise UserError(
             f"{options.table} uses a search itself; name a table whose grids are played in full"
         )
-    rows = cost_of(table, load_option("search", options.search), request)
-    folder = folder_for(request.is_full(table.description), "search", apart=True)
+    rows = cost_of(cells, load_option("search", options.search), request)
+    description = describe("table", options.table)
+    folder = folder_for(request.is_full(description), "search", apart=True)
     path = folder / f"{options.table}.csv"
     write_rows(path, rows)
     print(rows.iloc[:, :9].to_string(index=False))

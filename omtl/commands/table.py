@@ -38,9 +38,9 @@ def run(options: argparse.Namespace) -> int:
     from rich.console import Console
 
     from omtl.compute.dry_run import Planned
-    from omtl.reproduction.provenance import make_cell
+    from omtl.reproduction.explain import make_cell
     from omtl.reproduction.reproduce import reproduce_table
-    from omtl.tables.committed import seconds_a_unit
+    from omtl.tables.published_results import seconds_per_unit
 
     if options.cell is not None:
         refuse_ignored(options, add_options, "--cell writes no files", "times")
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
             return FAILED if outcome.is_broken else DONE
         done = reproduce_table(options.table, request, console)
     except Planned as plan:
-        say(f"{options.table}: {plan.summary(seconds_a_unit(options.table))}")
+        say(f"{options.table}: {plan.summary(seconds_per_unit(options.table))}")
         return DONE
     tell_written(done.paths)
     return FAILED if done.broken else DONE

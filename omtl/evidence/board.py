@@ -27,8 +27,7 @@ from omtl.experiment.selection import costs_on_the_way, plays_a_path
 from omtl.experiment.unit import Result, Unit
 from omtl.measures.metrics import METRICS
 from omtl.sklearn.parameters import ANY, TABLE
-from omtl.tables.plan import Cell
-from omtl.tables.scoring import values_of
+from omtl.tables.scoring import choose_points, numbers_at
 from omtl.util.seeds import generator
 
 RESAMPLES = 1000
@@ -202,8 +201,9 @@ def scored(
     board: Board, dataset: str, experiment: Experiment, results: list[Result]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of a cell's repeats, and the points that the board's rule chose."""
-    cell = Cell("", "", "all", board.config["metric"], "", "", experiment)
-    return values_of(cell, results, board.composed(dataset)["selection"])
+    rule = board.composed(dataset)["selection"]
+    chosen = choose_points(results, experiment.points, rule, experiment.drawn)
+    return numbers_at(results, chosen, board.config["metric"], rule), chosen
 
 
 def at_edge(experiment: Experiment) -> np.ndarray:

@@ -20,8 +20,8 @@ from omtl.experiment.papers import paper_file
 from omtl.experiment.schema import check_names, typed
 from omtl.figures.numbers import Shown
 from omtl.measures.metrics import METRICS
+from omtl.tables.cells import places_in
 from omtl.tables.plan import describe, descriptions, labels_of, published
-from omtl.tables.scoring import Scored
 
 TRUE, FALSE, NO_NUMBERS = "true", "false", "no numbers"
 """Whether a claim is true of the paper's printed numbers; figures have none."""
@@ -94,7 +94,11 @@ def _of(key: str, rows: Iterable[Mapping[str, str]]) -> list[str]:
     return list(dict.fromkeys(row[key] for row in rows))
 
 
-def judge_claim(claim: Claim, numbers: Sequence[Scored] | Sequence[Shown]) -> list[Comparison]:
+Numbers = pd.DataFrame | Sequence[Shown]
+"""What decides claims: the cells of a table with our numbers, or the panels of a figure."""
+
+
+def judge_claim(claim: Claim, numbers: Numbers) -> list[Comparison]:
     """Return the comparisons of a claim.
 
     A part compares each of its rows `lower`, `higher` (by at least `by`) or `ratio` (`at_least`,
@@ -111,21 +115,23 @@ def judge_claim(claim: Claim, numbers: Sequence[Scored] | Sequence[Shown]) -> li
     Parameters
     ----------
     claim : Claim
-    numbers : sequence of Scored or of Shown
-        The cells of the table, or the panels of the figure, that decides the claim.
+    numbers : DataFrame or sequence of Shown
+        The cells of the table (`omtl.tables.scoring.played`), or the panels of the figure, that
+        decides the claim.
 
     Raises
     ------
     UserError
         If a panel that misses nothing has no axes or line that the claim names.
     """
+    if isinstance(numbers, pd.DataFrame):
+        by_place = dict(zip(places_in(numbers), numbers["values"], strict=True))
+        of = zip(numbers["dataset"], numbers["experiment"], strict=True)
+        over = {dataset: experiment.repeats_are_of for dataset, experiment in of}
+        return _comparisons(claim, by_place, over)
     values: dict[tuple[Any, ...], np.ndarray] = {}
     over = {}
     for one in numbers:
-        if isinstance(one, Scored):
-            values[one.cell.place] = one.values
-            over[one.cell.dataset] = one.cell.experiment.repeats_are_of
-            continue
         if not one.missing:
             _check_lines(claim, one)
         over[one.label] = one.repeats_are_of
@@ -169,10 +175,10 @@ def _on_data_set(claim: Claim, part: Part, values: Values) -> Iterator[Place]:
 
     def best(row: str, on: str, task: str) -> np.ndarray:
         forms = claim.either.get(row, [row])
-        rivals = [values.get((on, form, task, metric), NOTHING) for form in forms]
-        if not all(rival.size for rival in rivals):
+        each = [values.get((on, form, task, metric), NOTHING) for form in forms]
+        if not all(one.size for one in each):
             return NOTHING
-        return min(rivals, key=lambda rival: sign * float(rival.mean()))
+        return min(each, key=lambda one: sign * float(one.mean()))
 
     for task in part.tasks or ["all"]:
 
@@ -235,16 +241,12 @@ def decided_by(paper: str, name: str) -> list[Claim]:
     return [one for one in claims_of(paper) if one.decided_by == name]
 
 
-def judged(
-    paper: str, name: str, numbers: Sequence[Scored] | Sequence[Shown]
-) -> dict[str, list[Comparison]]:
+def judged(paper: str, name: str, numbers: Numbers) -> dict[str, list[Comparison]]:
     """Return the comparisons of the claims that a table or figure decides, by claim."""
     return {claim.id: judge_claim(claim, numbers) for claim in decided_by(paper, name)}
 
 
-def outcomes(
-    paper: str, name: str, reading: str, numbers: Sequence[Scored] | Sequence[Shown]
-) -> pd.DataFrame:
+def outcomes(paper: str, name: str, reading: str, numbers: Numbers) -> pd.DataFrame:
     """Return a row for each claim that a table or figure decides, with its outcome."""
     rows = []
     for claim in decided_by(paper, name):

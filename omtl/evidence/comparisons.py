@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 """Outcomes of a statement about two learners."""
@@ -37,7 +37,8 @@ def interval(values: np.ndarray) -> tuple[float, float]:
     if values.size < 2:
         return -np.inf, np.inf
     with np.errstate(invalid="ignore"):
-        half = stats.t.ppf((1.0 + CONFIDENCE) / 2.0, values.size - 1) * stats.sem(values)
+        error = values.std(ddof=1) / np.sqrt(values.size)
+        half = special.stdtrit(values.size - 1, (1.0 + CONFIDENCE) / 2.0) * error
         return float(values.mean() - half), float(values.mean() + half)
 
 
@@ -51,7 +52,7 @@ def p_of(differences: np.ndarray) -> np.ndarray:
         return np.ones_like(mean)
     with np.errstate(divide="ignore", invalid="ignore"):
         error = differences.std(axis=-1, ddof=1) / np.sqrt(n)
-        p = 2.0 * stats.t.sf(np.abs(mean) / error, n - 1)
+        p = 2.0 * special.stdtr(n - 1, -np.abs(mean) / error)
     p = np.where(error == 0.0, mean == 0.0, p)  # the same difference in all repeats
     return np.where(np.isfinite(error), p, 1.0)
 

@@ -24,9 +24,11 @@ from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.naming import READINGS
 from omtl.experiment.selection import HONEST
 from omtl.measures.metrics import METRICS
-from omtl.tables.plan import Cell, Table, describe, descriptions, plan_table
+from omtl.tables.cells import each_cell, planned, with_columns
+from omtl.tables.plan import describe, descriptions
 from omtl.tables.request import Request, honest_rule
-from omtl.tables.scoring import score_table
+from omtl.tables.scoring import played
+from omtl.tables.verdict import OURS
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import read_csv, write_csv
@@ -208,17 +210,19 @@ class Margin:
         return f"{self.means[i]:.4f}", shown(float(low)), shown(float(high))
 
 
-def numbers_by(
-    rules: Iterable[str], table: Table, request: Request
-) -> dict[str, list[tuple[Cell, np.ndarray]]]:
+def cells_by(
+    rules: Iterable[str], name: str, reading: Mapping[str, Any], request: Request
+) -> dict[str, list[Any]]:
     """Return the cells of a table's own metric with their numbers, by each rule and in `PRINT`."""
-    metric = table.description.metric
-    printed = [cell for cell in table.cells if cell.metric == metric and cell.mean]
-    found = {PRINT: [(cell, np.array([float(cell.mean)])) for cell in printed]}
+    metric = describe("table", name).metric
+    found = {}
     for rule in dict.fromkeys(rules):
-        scored = score_table(table, replace(request, selection=rule))
-        found[rule] = [(s.cell, s.values) for s in scored if s.cell.metric == metric]
-    return found
+        cells = planned(name, replace(request, selection=rule), reading)
+        cells = cells[cells["metric"] == metric]
+        found[rule] = list(each_cell(played(cells, request.store)))
+    printed = cells[cells["published_mean"] != ""]
+    means = [{"values": np.array([float(mean)])} for mean in printed["published_mean"]]
+    return {PRINT: list(each_cell(with_columns(printed, means))), **found}
 
 
 def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataFrame:
@@ -235,31 +239,30 @@ def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataF
     request : Request
         Of which repeats; by which rules is the table's own.
     """
-    table = plan_table(name, reading)
-    asked, metric = table.description, table.description.metric
-    sign = METRICS[metric].sign
+    asked = describe("table", name)
+    sign = METRICS[asked.metric].sign
     rules = asked.selection, honest_rule(asked.selection, reading)
-    numbers = numbers_by(rules, table, request)
-    of_paper = [(c, v) for rule in rules for c, v in numbers[rule] if not c.is_ours]
-    lacking = {_place(cell) for cell, values in of_paper if not values.size}
+    cells = cells_by(rules, name, reading, request)
+    of_paper = [cell for rule in rules for cell in cells[rule] if cell.kind != OURS]
+    lacking = {_place(cell) for cell in of_paper if not cell.values.size}
     of = {
         _place(cell): cell.experiment.repeats_are_of
-        for cell, _ in of_paper
+        for cell in of_paper
         if cell.algorithm in asked.proposed and _place(cell) not in lacking
     }
 
     def side(kind: str, source: str) -> Rows:
-        cells = {
-            (cell.algorithm, _place(cell)): values
-            for cell, values in numbers[source]
-            if values.size and _kind(cell, asked) == kind
+        numbers = {
+            (cell.algorithm, _place(cell)): cell.values
+            for cell in cells[source]
+            if cell.values.size and _kind(cell, asked) == kind
         }
-        return whole_rows(cells, list(of), asked.same_row)
+        return whole_rows(numbers, list(of), asked.same_row)
 
     def margin(own: Rows, rivals: Rows) -> Margin:
         return Margin.of(own, rivals, sign, drawn(own, list(of), request.seed))
 
-    sides = {source: (side("own", source), side("rival", source)) for source in numbers}
+    sides = {source: (side("own", source), side("rival", source)) for source in cells}
     if not of or not all(rows for rule in rules for rows in sides[rule]):
         return pd.DataFrame(columns=COLUMNS)
     in_print, hindsight, honest = (margin(*sides[source]) for source in (PRINT, *rules))
@@ -269,7 +272,7 @@ def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataF
     found = []
     for i, (place, repeats_are_of) in enumerate(of.items()):
         n = next(iter(sides[rules[0]][0].values()))[i].size
-        row = [name, *place, metric, reading["name"], str(n), repeats_are_of]
+        row = [name, *place, asked.metric, reading["name"], str(n), repeats_are_of]
         row += [in_print.own, in_print.rival, f"{in_print.means[i]:.4f}"]
         for rule, one in zip(rules, (hindsight, honest), strict=True):
             own, rivals = sides[rule]
@@ -285,12 +288,12 @@ def _named(name: str, rows: Rows, i: int) -> tuple[str, str]:
     return name, f"{rows[name][i].mean():.4f}"
 
 
-def _place(cell: Cell) -> Place:
+def _place(cell: Any) -> Place:
     return cell.dataset, cell.task
 
 
-def _kind(cell: Cell, asked: TableDescription) -> str:
-    return "ours" if cell.is_ours else "own" if cell.algorithm in asked.proposed else "rival"
+def _kind(cell: Any, asked: TableDescription) -> str:
+    return "ours" if cell.kind == OURS else "own" if cell.algorithm in asked.proposed else "rival"
 
 
 def sentence(row: Mapping[Any, str]) -> str:

@@ -22,10 +22,9 @@ from omtl.experiment.descriptions import Claim
 from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_files
 from omtl.figures.numbers import drawn_rows
-from omtl.tables.committed import rows
 from omtl.tables.plan import describe, descriptions
 from omtl.util.paths import RESULTS, results_to_read
-from omtl.util.result_files import as_csv, write_all
+from omtl.util.result_files import as_csv, rows_in, write_all
 
 NOT_RUN = "not run"
 
@@ -103,7 +102,7 @@ def _each(names: Sequence[str]) -> str:
 
 def rows_of(folder: Path, name: str, claim: str, reading: str) -> list[dict[str, str]]:
     """Return the rows of a claim under a reading in a table's or figure's file of claims."""
-    each = rows(folder / f"{name}.claims.csv")
+    each = rows_in(folder / f"{name}.claims.csv")
     return [row for row in each if (row["claim"], row["reading"]) == (claim, reading)]
 
 

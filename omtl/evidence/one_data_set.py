@@ -31,8 +31,7 @@ from omtl.experiment.selection import HONEST, as_played
 from omtl.experiment.unit import Result, import_fault, learner_class
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS, Metric
-from omtl.tables.plan import Cell
-from omtl.tables.scoring import values_of
+from omtl.tables.scoring import choose_points, numbers_at
 from omtl.util.errors import UserError
 
 SIGNIFICANCE = {HOLDS: BETTER, FAILS: WORSE, UNDECIDED: UNDECIDED}
@@ -279,8 +278,8 @@ def _score(
     """Give a row its numbers, or why it has none."""
     if not set(metric.needs) <= results[0].arrays.keys():
         raise UserError(f"protocol {experiment.protocol['name']} does not measure {metric.name}")
-    cell = Cell("", "", "all", metric.name, "", "", experiment)
-    values, chosen = values_of(cell, results, rule)
+    chosen = choose_points(results, experiment.points, rule, experiment.drawn)
+    values = numbers_at(results, chosen, metric.name, rule)
     lost = sum(bool(r.arrays["diverged"][p]) for r, p in zip(results, chosen, strict=True))
     if lost:
         row.why = f"diverged in {lost} of {len(results)} repeats"

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy  # which loads `scipy.stats` when it is used, as that takes half a second
 
 from omtl.evidence.comparisons import CONFIDENCE, UNDECIDED, Comparison, as_text
 from omtl.measures.correction import holm
@@ -44,7 +44,7 @@ def p_signed_rank(comparison: Comparison) -> float:
     away = comparison.away
     if away.size < 2 or not np.isfinite(away).all() or not away.any():
         return 1.0
-    return float(stats.wilcoxon(away).pvalue)
+    return float(scipy.stats.wilcoxon(away).pvalue)
 
 
 def bootstrap_interval(comparison: Comparison, seed: int) -> tuple[float, float]:
@@ -59,7 +59,7 @@ def bootstrap_interval(comparison: Comparison, seed: int) -> tuple[float, float]
     if np.ptp(differences) == 0.0:
         low = high = float(differences[0])
     else:
-        low, high = stats.bootstrap(
+        low, high = scipy.stats.bootstrap(
             (differences,),
             np.mean,
             n_resamples=RESAMPLES,
@@ -88,7 +88,7 @@ def as_family(
     each = [(claim, one) for claim, several in comparisons.items() for one in several]
     family = {_same(one): one.p for _, one in each if one.n_repeats}
     raw = np.array(list(family.values()))
-    shares = stats.false_discovery_control(raw, method="by") if raw.size else raw
+    shares = scipy.stats.false_discovery_control(raw, method="by") if raw.size else raw
     corrected = dict(zip(family, zip(holm(raw), shares, strict=True), strict=True))
     rows = []
     for claim, one in each:

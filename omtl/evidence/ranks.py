@@ -8,11 +8,12 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy  # which loads `scipy.stats` when it is used, as that takes half a second
 
 from omtl.evidence.comparisons import CONFIDENCE, shown
 from omtl.measures.metrics import METRICS, Metric
-from omtl.tables.scoring import Scored
+from omtl.tables.cells import ALL_TASKS
+from omtl.tables.verdict import OURS
 
 RANKS = (
     *("table", "reading", "metric", "algorithm"),
@@ -63,7 +64,7 @@ class Ranking:
 
 def critical_difference(n_algorithms: int, n_datasets: int) -> float:
     """Return Nemenyi's critical difference of average ranks (Demšar 2006, section 3.2.2)."""
-    q = stats.studentized_range.ppf(CONFIDENCE, n_algorithms, np.inf) / np.sqrt(2.0)
+    q = scipy.stats.studentized_range.ppf(CONFIDENCE, n_algorithms, np.inf) / np.sqrt(2.0)
     return float(q * np.sqrt(n_algorithms * (n_algorithms + 1) / (6.0 * n_datasets)))
 
 
@@ -76,25 +77,21 @@ def friedman(ranks: np.ndarray) -> tuple[float, float]:
     """
     if ranks.shape[1] < 3 or np.ptp(ranks) == 0.0:
         return np.nan, np.nan
-    found = stats.friedmanchisquare(*ranks.T)
+    found = scipy.stats.friedmanchisquare(*ranks.T)
     return float(found.statistic), float(found.pvalue)
 
 
-def rank(scored: Sequence[Scored], metric: str) -> Ranking | None:
+def rank(cells: pd.DataFrame, metric: str) -> Ranking | None:
     """Rank the paper's algorithms of a table on its data sets, over all tasks, by a metric.
 
     A data set counts if any algorithm was run on it. None where nothing can be ranked.
     """
-    run = [
-        (s.cell.dataset, s.cell.algorithm, s.values.mean(), float(s.cell.mean))
-        for s in scored
-        if s.cell.metric == metric and s.cell.task == "all" and s.values.size and not s.cell.is_ours
-    ]
-    cells = pd.DataFrame(run, columns=("dataset", "algorithm", "ours", "published"))
-    order = cells["dataset"].unique(), cells["algorithm"].unique()
+    of_paper = (cells["metric"] == metric) & (cells["task"] == ALL_TASKS) & (cells["kind"] != OURS)
+    run = cells[of_paper & (cells["n_repeats"] > 0)].astype({"published_mean": float})
+    order = run["dataset"].unique(), run["algorithm"].unique()
     ours, published = (
-        cells.pivot(index="dataset", columns="algorithm", values=of).loc[order]
-        for of in ("ours", "published")
+        run.pivot(index="dataset", columns="algorithm", values=of).loc[order]
+        for of in ("ours_mean", "published_mean")
     )
     return ranking_of(METRICS[metric], ours, published)
 
@@ -118,10 +115,10 @@ def ranking_of(
     return Ranking(metric.name, ranks, theirs, *friedman(ranks.to_numpy()), difference)
 
 
-def rankings(scored: Sequence[Scored]) -> list[Ranking]:
+def rankings(cells: pd.DataFrame) -> list[Ranking]:
     """Return the rankings of a table by each of its metrics that tells which learner is better."""
-    metrics = dict.fromkeys(s.cell.metric for s in scored if METRICS[s.cell.metric].compares)
-    return [found for metric in metrics if (found := rank(scored, metric)) is not None]
+    metrics = [metric for metric in cells["metric"].unique() if METRICS[metric].compares]
+    return [found for metric in metrics if (found := rank(cells, metric)) is not None]
 
 
 def rank_rows(table: str, reading: str, found: Sequence[Ranking]) -> pd.DataFrame:

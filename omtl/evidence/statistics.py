@@ -8,20 +8,21 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.evidence.claims import judged
+from omtl.evidence.claims import Numbers, judged
 from omtl.evidence.comparisons import as_text, beside
 from omtl.evidence.paired_tests import as_family
 from omtl.evidence.rank_diagrams import write_diagrams
 from omtl.evidence.ranks import Ranking, rank_rows, rankings
+from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.naming import by_reading
-from omtl.figures.numbers import Shown, show_figure
+from omtl.figures.numbers import show_figure
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import as_chosen
 from omtl.measures.metrics import METRICS
-from omtl.tables.committed import keep_times, stored_or_kept
-from omtl.tables.plan import describe, descriptions, plan_table
+from omtl.tables.cells import each_cell, planned
+from omtl.tables.plan import describe, descriptions
+from omtl.tables.published_results import stored_or_published, with_published_times
 from omtl.tables.request import Request
-from omtl.tables.scoring import Scored
 from omtl.tables.writing import write_rows
 from omtl.util.errors import UserError
 
@@ -38,26 +39,21 @@ EQUIVALENCE = (
 """
 
 
-def equivalence_rows(
-    table: str, reading: str, proposed: Sequence[str], scored: Sequence[Scored]
-) -> pd.DataFrame:
+def equivalence_rows(cells: pd.DataFrame, proposed: Sequence[str]) -> pd.DataFrame:
     """Return a row for each of the paper's own algorithms beside each other one, in each place.
 
     Metrics that do not tell which learner is better are left out, and what was not run.
     """
-    run = [s for s in scored if s.values.size and METRICS[s.cell.metric].compares]
+    compares = cells["metric"].map(lambda metric: METRICS[metric].compares)
+    run = cells[compares & (cells["n_repeats"] > 0)]
+    place = ["metric", "dataset", "task"]
     rows = []
-    for own in (s for s in run if s.cell.algorithm in proposed):
-        cell = own.cell
-        place = {"metric": cell.metric, "dataset": cell.dataset, "task": cell.task}
-        for other in (s for s in run if s is not own):
-            if any(getattr(other.cell, key) != one for key, one in place.items()):
-                continue
-            row = {"table": table, "reading": reading, **place, "algorithm": cell.algorithm}
-            row |= {"other": other.cell.algorithm, "repeats_are_of": cell.experiment.repeats_are_of}
-            rows.append(
-                row | beside(own.values, other.values, METRICS[cell.metric].lower_is_better)
-            )
+    for own in each_cell(run[run["algorithm"].isin(proposed)]):
+        here = (run[place] == [getattr(own, name) for name in place]).all(axis="columns")
+        for other in each_cell(run[here].drop(own.Index)):
+            row = {name: getattr(own, name) for name in ("table", "reading", *place, "algorithm")}
+            row |= {"other": other.algorithm, "repeats_are_of": own.experiment.repeats_are_of}
+            rows.append(row | beside(own.values, other.values, METRICS[own.metric].lower_is_better))
     return as_text(pd.DataFrame(rows, columns=EQUIVALENCE))
 
 
@@ -95,16 +91,15 @@ def make_statistics(
     n_repeats = request.n_repeats(description)
     ranked: list[Ranking] = []
     files: dict[str, pd.DataFrame] = {}
-    numbers: Sequence[Scored] | Sequence[Shown]
-    if kind == "table":
-        table = plan_table(name, reading)
-        numbers, _ = stored_or_kept(table, request)
+    numbers: Numbers
+    if isinstance(description, TableDescription):
+        cells, _ = stored_or_published(planned(name, request, reading), request)
         if request.is_full(description) and not request.times:
-            numbers = keep_times(table, numbers, request)
-        anything = any(s.values.size for s in numbers)
-        ranked, proposed = rankings(numbers), table.description.proposed
+            cells = with_published_times(cells, request)
+        numbers, anything = cells, bool(cells["n_repeats"].any())
+        ranked = rankings(cells)
         files["csv"] = rank_rows(name, reading["name"], ranked)
-        files["equivalence.csv"] = equivalence_rows(name, reading["name"], proposed, numbers)
+        files["equivalence.csv"] = equivalence_rows(cells, description.proposed)
     else:
         numbers = show_figure(as_chosen(plan_figure(name, reading), request), request)
         anything = any(panel.parts for panel in numbers)

@@ -16,11 +16,11 @@ from omtl.experiment.selection import HONEST, plays_a_path
 from omtl.figures.panels import axes_of, check_measured
 from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedPanel, Played
 from omtl.figures.plan import Figure
-from omtl.tables.committed import rows
 from omtl.tables.plan import rule_of
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
 from omtl.util.folding import unfold
+from omtl.util.result_files import rows_in
 
 COLUMNS = (
     *("figure", "panel", "part", "reading", "selection"),
@@ -34,7 +34,7 @@ FOLDED = ("x", "y", "y_std")
 
 def drawn_rows(path: Path) -> list[dict[str, str]]:
     """Return the rows of a figure's kept csv, one per point; none where there is no file."""
-    return unfold(rows(path), FOLDED)
+    return unfold(rows_in(path), FOLDED)
 
 
 @dataclass(frozen=True)

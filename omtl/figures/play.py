@@ -7,10 +7,10 @@ from dataclasses import replace
 from omtl.compute import engine
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel
 from omtl.figures.plan import Figure
-from omtl.tables.plan import plan_table
+from omtl.tables.cells import each_cell, planned
 from omtl.tables.play import play
 from omtl.tables.request import Request
-from omtl.tables.scoring import score_table
+from omtl.tables.scoring import played
 
 
 def as_chosen(figure: Figure, request: Request, computed: bool = False) -> Figure:
@@ -23,30 +23,30 @@ def as_chosen(figure: Figure, request: Request, computed: bool = False) -> Figur
     """
     if not figure.description.chosen_in:
         return figure
-    table = plan_table(figure.description.chosen_in, figure.reading, plays=0)
     places = {
         (panel.description.published, line.description.published)
         for panel in figure.panels
         for line in panel.lines
     }
-    table = replace(
-        table, cells=[cell for cell in table.cells if (cell.dataset, cell.algorithm) in places]
-    )
-    asked = replace(
-        request,
-        repeats=request.n_repeats(figure.description),
-        selection=request.rule(figure.description),
-    )
+    repeats, rule = request.n_repeats(figure.description), request.rule(figure.description)
+    asked = replace(request, repeats=repeats, selection=rule)
+    cells = planned(figure.description.chosen_in, asked, figure.reading, plays=0)
+    cells = cells[
+        [place in places for place in zip(cells["dataset"], cells["algorithm"], strict=True)]
+    ]
     if computed:
-        play(table, asked)
-    scored = score_table(table, asked)
-    chosen = {(s.cell.dataset, s.cell.algorithm): s for s in scored if s.values.size}
+        play(cells, asked)
+    chosen = {
+        (cell.dataset, cell.algorithm): cell
+        for cell in each_cell(played(cells, asked.store))
+        if cell.values.size
+    }
 
     def narrowed(panel: PlannedPanel, line: PlannedLine) -> PlannedLine:
         place = panel.description.published, line.description.published
         if place not in chosen:
             return line
-        experiment = chosen[place].cell.experiment
+        experiment = chosen[place].experiment
         point = experiment.points.index(chosen[place].params)
         same = replace(experiment, protocol=line.experiment.protocol).only([point])
         return replace(line, experiment=same)

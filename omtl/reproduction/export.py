@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,12 +20,14 @@ from omtl.figures.plan import plan_figure
 from omtl.figures.play import as_chosen
 from omtl.reproduction.croissant import croissant
 from omtl.tables import plan
-from omtl.tables.committed import shown_path, source, stored_or_kept
+from omtl.tables.cells import planned
 from omtl.tables.escape import for_latex
 from omtl.tables.layout import counts, lay_out, plural
+from omtl.tables.notes import notes
+from omtl.tables.published_results import shown_path, source_of, stored_or_published
 from omtl.tables.render import latex, markdown
 from omtl.tables.request import Request
-from omtl.tables.scoring import frame, long_repeats
+from omtl.tables.writing import as_rows, long_repeats
 from omtl.util.errors import UserError
 from omtl.util.paths import results_to_read
 from omtl.util.result_files import as_csv, write_all
@@ -80,24 +82,23 @@ Parts = tuple[Contents, str, str, str]
 
 def _table(name: str, request: Request) -> Parts:
     """Return the export of a table."""
-    table = request.planned(name)
-    description = table.description
-    scored, run = stored_or_kept(table, request)
-    if not any(s.values.size for s in scored):
+    description = plan.describe("table", name)
+    cells, run = stored_or_published(planned(name, request), request)
+    if not cells["n_repeats"].any():
         raise _nothing(f"omtl table {name}", request, description)
-    repeats = long_repeats(table, scored, request.seed)
-    layout = lay_out(table, scored, request)
-    rows = pd.DataFrame(run.rows) if run else frame(table, scored, request.rule(description))
+    repeats = long_repeats(cells)
+    layout = lay_out(cells, notes(cells))
+    rows = pd.DataFrame(run.rows) if run else as_rows(cells)
     contents: Contents = {
         "csv": as_csv(rows),
         "md": run.text("md") if run else markdown(layout),
-        "tex": _captioned(latex(layout), layout.description.title),
+        "tex": _captioned(latex(layout), layout.title),
         "parquet": typed(rows).to_parquet(index=False),
         "repeats.csv": as_csv(repeats),
         "repeats.parquet": repeats.to_parquet(index=False),
-        "bib": _bib(description.paper, [cell.experiment for cell in table.cells]),
+        "bib": _bib(description.paper, cells["experiment"]),
     }
-    return contents, request.stem(description), counts(scored), source(run)
+    return contents, request.stem(description), counts(cells), source_of(run)
 
 
 def _figure(name: str, request: Request) -> Parts:
@@ -127,7 +128,7 @@ def _figure(name: str, request: Request) -> Parts:
     }
     missing = sum(bool(panel.missing) for panel in shown)
     summary = plural(len(shown), "panel") + (f", {missing} with missing lines" if missing else "")
-    return contents, stem, summary, source(None)
+    return contents, stem, summary, source_of(None)
 
 
 def _data_set(name: str, request: Request) -> Parts:  # noqa: ARG001 - as for tables
@@ -145,9 +146,9 @@ def _nothing(command: str, request: Request, description: Description) -> UserEr
     )
 
 
-def _bib(paper: str, experiments: Sequence[Experiment]) -> str:
-    algorithms = [experiment.algorithm for experiment in experiments]
-    return bibtex(algorithms, [experiment.dataset for experiment in experiments], [paper])
+def _bib(paper: str, experiments: Iterable[Experiment]) -> str:
+    used = [(experiment.algorithm, experiment.dataset) for experiment in experiments]
+    return bibtex([one for one, _ in used], [one for _, one in used], [paper])
 
 
 MEASURED = ("published_mean", "published_std", "ours_mean", "ours_std", "delta", "published_se")

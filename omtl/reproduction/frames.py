@@ -15,9 +15,11 @@ from omtl.experiment.config import choose, load_option, resolve_jobs
 from omtl.experiment.naming import CLOSEST
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.record import frame, play
-from omtl.tables import scoring
+from omtl.tables.cells import planned
 from omtl.tables.play import play as play_table
 from omtl.tables.request import Request
+from omtl.tables.scoring import scored
+from omtl.tables.writing import as_rows
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 
@@ -105,9 +107,9 @@ def table(
         load_option("selection", selection)
     parallel = resolve_jobs(load_option("parallel", "threads"))
     request = Request(reading, repeats, seed, selection, parallel, Store.default())
-    plan = request.planned(name)
-    scored = scoring.score_table(plan, request, play_table(plan, request).failed)
-    text = scoring.frame(plan, scored, request.rule(plan.description)).to_csv(index=False)
+    cells = planned(name, request)
+    outcome = play_table(cells, request)
+    text = as_rows(scored(cells, request.store, outcome.failed)).to_csv(index=False)
     return pd.read_csv(io.StringIO(text))  # cells are text; reading them again restores their types
 
 

@@ -17,11 +17,9 @@ from omtl.compute.engine import run
 from omtl.compute.store import Store
 from omtl.experiment.composition import experiment_of
 from omtl.experiment.config import choose, resolve_jobs
-from omtl.experiment.selection import select
 from omtl.measures.metrics import METRICS
-from omtl.tables.layout import plural, spread
-from omtl.tables.plan import Cell
-from omtl.tables.scoring import diverged_in, values_of, why_unmeasured
+from omtl.tables.layout import plural, with_spread
+from omtl.tables.scoring import choose_points, diverged_in, numbers_at, why_unmeasured
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.result_files import write_csv
@@ -67,9 +65,9 @@ def play(config: dict[str, Any]) -> dict[str, Any]:
         raise UserError(next(iter(outcome.failed.values())).reason)
     results = [result for unit in units if (result := store.load(unit)) is not None]
     rule = config["selection"]
-    chosen = select(results, experiment.points, rule)
+    chosen = choose_points(results, experiment.points, rule)
     values = {
-        name: values_of(Cell("", "", "all", name, "", "", experiment), results, rule)[0]
+        name: numbers_at(results, chosen, name, rule)
         for name, metric in METRICS.items()
         if not metric.timing and not why_unmeasured(metric, results[0], rule)
     }
@@ -123,7 +121,7 @@ def line(record: Mapping[str, Any]) -> str:
 
 def shown(name: str, mean: Any, std: Any) -> str:
     """Return a metric's mean and standard deviation with its digits."""
-    return spread(mean, std, DIGITS.get(name, 2))
+    return with_spread(mean, std, DIGITS.get(name, 2))
 
 
 def write(record: Mapping[str, Any], folder: Path) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +24,16 @@ from omtl.figures.pictures import render
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import play_figure
 from omtl.tables import plan
-from omtl.tables.committed import keep_times
+from omtl.tables.cells import planned
 from omtl.tables.halving import record
 from omtl.tables.layout import lay_out, plural
+from omtl.tables.notes import notes
 from omtl.tables.play import play
+from omtl.tables.published_results import with_published_times
 from omtl.tables.render import show
 from omtl.tables.request import Request
-from omtl.tables.scoring import Scored, score_table
-from omtl.tables.writing import Written, folder_for, write_rows
+from omtl.tables.scoring import scored
+from omtl.tables.writing import folder_for, stem_of, write_machine, write_rows, write_table
 from omtl.util.folding import fold
 from omtl.util.result_files import as_csv, write_all
 
@@ -46,7 +48,7 @@ class Reproduced:
     claims: pd.DataFrame
     paths: list[Path]
     broken: bool
-    scored: list[Scored] = field(default_factory=list)
+    cells: pd.DataFrame | None = None
 
 
 def reproduce_table(name: str, request: Request, console: Console) -> Reproduced:
@@ -57,19 +59,16 @@ def reproduce_table(name: str, request: Request, console: Console) -> Reproduced
     UserError
         On an unknown table, reading or rule.
     """
-    table = request.planned(name)
-    paper, kept = table.description.paper, request.is_kept(table.description)
+    description = plan.describe("table", name)
+    is_published = request.is_published(description)
     started = time.perf_counter()
-    outcome = play(table, request)
-
-    def written(scored: list[Scored]) -> Written:
-        layout = lay_out(table, scored, request)
-        claims = outcomes(paper, table.id, request.reading, scored)
-        return Written(table, request, scored, layout, claims)
-
-    made = shown = written(score_table(table, request, outcome.failed))
-    show(shown.layout, console)
-    for claim in shown.claims.to_dict("records"):
+    plan_of_table = planned(name, request)
+    outcome = play(plan_of_table, request)
+    cells = scored(plan_of_table, request.store, outcome.failed)
+    layout = lay_out(cells, notes(cells))
+    claims = outcomes(description.paper, name, request.reading, cells)
+    show(layout, console)
+    for claim in claims.to_dict("records"):
         console.print(
             f"claim in print {claim['in_print']}, ours {claim['outcome']}: {claim['says']} "
             f"({claim['place']})",
@@ -77,15 +76,16 @@ def reproduce_table(name: str, request: Request, console: Console) -> Reproduced
             markup=False,
             highlight=False,
         )
-    if few := _few_repeats(shown.claims, request.n_repeats(table.description), table.description):
+    if few := _few_repeats(claims, request.n_repeats(description), description):
         console.print(few, soft_wrap=True, highlight=False)
-    if kept and not request.times:
-        earlier = keep_times(table, shown.scored, request)
-        if earlier is not shown.scored:
+    folder, to_write, claims_to_write = folder_for(is_published), cells, claims
+    if is_published and not request.times:
+        to_write = with_published_times(cells, request)
+        if to_write is not cells:
             console.print("times in results/ are unchanged: --times replaces them with these")
-            made = written(earlier)
-    folder = folder_for(kept)
-    paths = made.write(folder)
+            layout = lay_out(to_write, notes(to_write))
+            claims_to_write = outcomes(description.paper, name, request.reading, to_write)
+    paths = write_table(to_write, layout, claims_to_write, folder)
     last_run = {
         "units_computed": outcome.computed,
         "units_reused": outcome.reused,
@@ -93,11 +93,11 @@ def reproduce_table(name: str, request: Request, console: Console) -> Reproduced
         "peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         "parallel": dict(request.parallel),
     }
-    made.write_machine(folder, outcome.seconds, last_run)
-    if any(cell.search for cell in table.cells):
-        paths.append(folder_for(kept, "search") / f"{made.stem}.points.csv")
-        write_rows(paths[-1], record(table, request), table.reading["name"])
-    return Reproduced(shown.claims, paths, outcome.is_broken, shown.scored)
+    write_machine(to_write, folder, outcome.seconds, last_run)
+    if plan_of_table["search"].notna().any():
+        paths.append(folder_for(is_published, "search") / f"{stem_of(cells)}.points.csv")
+        write_rows(paths[-1], record(plan_of_table, request.store), request.reading)
+    return Reproduced(claims, paths, outcome.is_broken, cells)
 
 
 def _few_repeats(claims: pd.DataFrame, n_repeats: int, description: Description) -> str:

@@ -24,6 +24,7 @@ from omtl.reproduction import reproduce
 from omtl.tables import plan
 from omtl.tables.proofread import write_findings
 from omtl.tables.request import Request, honest_rule
+from omtl.tables.verdict import OURS
 
 
 def reproduce_everything(request: Request, console: Console) -> Summary:
@@ -92,9 +93,9 @@ class _Everything:
             done = self.here(what, reproduce.reproduce_table, name, under, self.console)
             if done is None:
                 continue
-            account.verdicts.update(s.verdict for s in done.scored if not s.cell.is_ours)
+            account.verdicts.update(done.cells["verdict"][done.cells["kind"] != OURS])
             account.claims.update(done.claims["outcome"])
-            if any(scored.values.size for scored in done.scored):
+            if done.cells["n_repeats"].any():
                 later.append(_statistics(name, under))
             own = description.selection
             if request.selection is None and compares(description) and honest_rule(own) != own:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +23,15 @@ import yaml
 from omtl.experiment.config import load_option, named_reading, options, questions, support_of
 from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_file, paper_files
-from omtl.tables.luck import FARTHEST, write_luck
-from omtl.tables.plan import Cell, Table, describe, plan_table
+from omtl.tables.cells import description_of, places_in, planned, with_columns
+from omtl.tables.placebo_test import FARTHEST, write_placebo_test
+from omtl.tables.plan import describe
 from omtl.tables.play import play
 from omtl.tables.proofread import suspect_means
 from omtl.tables.reading_importance import page
 from omtl.tables.request import Request
-from omtl.tables.scoring import score_table
-from omtl.tables.verdict import JUDGED, TIMING
+from omtl.tables.scoring import scored
+from omtl.tables.verdict import JUDGED, OURS, TIMING
 from omtl.tables.writing import folder_for
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
@@ -270,7 +271,7 @@ def write_answers(table: str, found: Searched, seed: int) -> list[Path]:
         )
         write_whole(path, head + yaml.safe_dump(config, sort_keys=False))
         paths.append(path)
-    return [*paths, *write_page(table), write_luck(table, seed)]
+    return [*paths, *write_page(table), write_placebo_test(table, seed)]
 
 
 def write_page(table: str) -> list[Path]:
@@ -310,37 +311,36 @@ def standard_error(values: np.ndarray) -> float:
     return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
 
 
-def looked_at(table: Table, column: str) -> list[Cell]:
-    """Return the cells of a column that a search looks at, with large grids searched.
+def compared_cells(cells: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return the cells of a column that a search compares, with large grids searched.
 
     They are the paper's judged cells, without rows that take too long (`searched_without`) and
     numbers that may be a slip of the print.
     """
-    unseen = table.description.searched_without
-    suspect = suspect_means(table.id)
-    halving = load_option("search", "halving")  # large grids in full would make trials too dear
-    return [
-        replace(cell, search=cell.search or halving)
-        for cell in table.cells
-        if cell.dataset == column
-        and not cell.is_ours
-        and cell.kind != TIMING
-        and cell.place not in suspect
-        and cell.algorithm not in unseen
+    of = description_of(cells)
+    suspect = suspect_means(of.id)
+    in_order = pd.Series([place not in suspect for place in places_in(cells)], index=cells.index)
+    compared = cells[
+        (cells["dataset"] == column)
+        & ~cells["kind"].isin([OURS, TIMING])
+        & ~cells["algorithm"].isin(of.searched_without)
+        & in_order
     ]
+    halving = load_option("search", "halving")  # large grids in full would make trials too dear
+    searches = [{"search": search or halving} for search in compared["search"]]
+    return with_columns(compared, searches)
 
 
 def _try(table: str, column: str, answers: dict[str, str], request: Request) -> Trial:
     paper = describe("table", table).paper
     reading = {"name": "trial", "paper": paper, "answers": answers}
-    plan = plan_table(table, reading, plays=1)
-    plan = replace(plan, cells=looked_at(plan, column))
-    scored = score_table(plan, request, play(plan, request).failed)
-    run = [s for s in scored if s.values.size]
-    if not run:
-        raise UserError(f"{table}: no cell of {column} could be run: {scored[0].why}")
-    printed = [float(s.cell.mean) for s in run]
-    gaps = [np.abs(s.values - mean) / abs(mean) for s, mean in zip(run, printed, strict=True)]
+    plan = compared_cells(planned(table, request, reading, plays=1), column)
+    cells = scored(plan, request.store, play(plan, request).failed)
+    run = cells[cells["n_repeats"] > 0]
+    if run.empty:
+        raise UserError(f"{table}: no cell of {column} could be run: {cells['why'].iat[0]}")
+    printed = run["published_mean"].astype(float)
+    gaps = [np.abs(v - mean) / abs(mean) for v, mean in zip(run["values"], printed, strict=True)]
     distances = np.mean(np.minimum(gaps, FARTHEST), axis=0)
-    cells = [(s.cell.algorithm, s.cell.task, s.cell.metric, float(s.values.mean())) for s in run]
-    return Trial(column, answers, distances, Counter(s.verdict for s in scored), cells)
+    numbers = run[["algorithm", "task", "metric", "ours_mean"]].itertuples(index=False, name=None)
+    return Trial(column, answers, distances, Counter(cells["verdict"]), list(numbers))

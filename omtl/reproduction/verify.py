@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,18 +20,19 @@ import pandas as pd
 from data_fetchers.fetch import DataMissing
 from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.experiment.config import named_reading
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.host import host
 from omtl.experiment.selection import by_repeat
 from omtl.experiment.unit import Result, compute
 from omtl.measures.metrics import METRICS
-from omtl.tables.committed import Run, place_of, rows, runs, text_of
+from omtl.tables.cells import alternatives_of, each_cell, is_searched, place_of, planned
 from omtl.tables.layout import plural
-from omtl.tables.plan import Cell, Table, plan_table, rule_of
-from omtl.tables.scoring import together, values_of
+from omtl.tables.published_results import PublishedRun, runs_of
+from omtl.tables.request import Request
+from omtl.tables.scoring import chosen_for, combined, numbers_at
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
+from omtl.util.result_files import rows_in, text_of
 from omtl.util.seeds import generator
 
 SAME, CLOSE, DIFFERENT = "same", "close", "different"
@@ -102,7 +103,7 @@ class Check:
 
 def drawn(
     results: Path, tables: Sequence[str], n_cells: int, seed: int
-) -> list[tuple[Run, dict[str, str]]]:
+) -> list[tuple[PublishedRun, dict[str, str]]]:
     """Return rows of the reproduced tables, drawn at random without return, spread over the tables.
 
     Times are left out, as no two plays take the same.
@@ -123,11 +124,11 @@ def drawn(
         If no cell was run.
     """
     rng = generator(seed, of="verify")
-    turns: list[tuple[int, int, tuple[Run, dict[str, str]]]] = []
+    turns: list[tuple[int, int, tuple[PublishedRun, dict[str, str]]]] = []
     for number, table in enumerate(rng.permutation(sorted(tables)).tolist()):
         found = [
             (run, row)
-            for run in runs(results, table)
+            for run in runs_of(results, table)
             for row in run.rows
             if row["ours_mean"] and not METRICS[row["metric"]].timing
         ]
@@ -141,7 +142,7 @@ def drawn(
     return [one for *_, one in sorted(turns, key=lambda turn: turn[:2])][:n_cells]
 
 
-def cell_of(row: Mapping[str, str], table: Table) -> Cell:
+def cell_of(row: Mapping[str, str], cells: pd.DataFrame) -> Any:
     """Return the cell of a table that a row is of.
 
     Raises
@@ -150,51 +151,58 @@ def cell_of(row: Mapping[str, str], table: Table) -> Cell:
         If the table has no such cell any more.
     """
     place = place_of(row)
-    for cell in table.cells:
-        if cell.place == place:
+    for cell in each_cell(cells):
+        if (cell.dataset, cell.algorithm, cell.task, cell.metric) == place:
             return cell
-    raise UserError(f"{table.id} has no cell {', '.join(place)} any more; run the table again")
+    raise UserError(f"{row['table']} has no cell {', '.join(place)} any more; run the table again")
 
 
-def each_play(run: Run, row: Mapping[str, str], cell: Cell, rule: Mapping[str, Any]) -> list[Cell]:
+def each_play(run: PublishedRun, row: Mapping[str, str], cell: Any) -> list[Any]:
     """Return what may be played again to get a row's number in a repeat, one cell each.
 
     Where each repeat has parameters of its own, by the rule or by its draw of data, it is the cell
     with all points that it chose from: of a searched grid those that the search left, by its
-    record. Else the chosen point is played alone, of each of the rivals that have it.
+    record. Else the chosen point is played alone, of each of the alternatives that have it.
     """
-    if by_repeat(rule) or cell.experiment.drawn:
-        if not cell.is_searched:
+    if _chooses_by_repeat(cell):
+        if not is_searched(cell):
             return [cell]
         left = _left_by_search(run, row)
-        return [] if left is None else [replace(cell, experiment=cell.experiment.only(left))]
+        return [] if left is None else [cell._replace(experiment=cell.experiment.only(left))]
     point = json.loads(row["params"])
     return [
-        replace(one, chooser=None, experiment=one.experiment.only([points.index(point)]))
-        for one in cell.each_rival()
-        if point in (points := one.experiment.points)
+        cell._replace(
+            experiment=one.only([one.points.index(point)]),
+            **{"alternatives": (), "tuned_by": None, "rule": THE_POINT},
+        )
+        for one in alternatives_of(cell)
+        if point in one.points
     ]
 
 
-def _left_by_search(run: Run, row: Mapping[str, str]) -> list[int] | None:
+def _chooses_by_repeat(cell: Any) -> bool:
+    return by_repeat(cell.rule) or cell.experiment.drawn
+
+
+def _left_by_search(run: PublishedRun, row: Mapping[str, str]) -> list[int] | None:
     """Return the numbers of the points that a search left, or None where there is no record."""
     found = [
         each["points"]
-        for each in rows(run.folder.parent / "search" / f"{run.stem}.points.csv")
+        for each in rows_in(run.folder.parent / "search" / f"{run.stem}.points.csv")
         if all(each[name] == row[name] for name in ("dataset", "algorithm", "reading"))
     ]
     return [int(number) for number in found[-1].split()] if found else None
 
 
 def check(
-    run: Run, row: Mapping[str, str], seed: int, parallel: Mapping[str, Any] = SERIAL
+    run: PublishedRun, row: Mapping[str, str], seed: int, parallel: Mapping[str, Any] = SERIAL
 ) -> Check:
     """Play repeats of a row's cell from nothing and compare them with those beside its table.
 
     Parameters
     ----------
-    run : Run
-        The kept run that the row is of.
+    run : PublishedRun
+        The run that the row is of.
     row : mapping
         A row of ``results/reproduced``.
     seed : int
@@ -207,46 +215,46 @@ def check(
     UserError
         If the table has no such cell or reading any more.
     """
-    kept = run.repeats.get(place_of(row))
-    if kept is None or not run.meta:
+    published = run.repeats.get(place_of(row))
+    if published is None or not run.meta:
         return Check(row, lacking="the repeats beside the table")
-    table = plan_table(run.table, named_reading(run.table.split("-")[0], run.reading))
-    cell = cell_of(row, table)
-    rule = rule_of(row["selection"], cell.reading)
-    plays = each_play(run, row, cell, rule)
+    asked = Request(run.reading, run.meta["repeats"], run.meta["seed"], run.selection or None)
+    plays = each_play(run, row, cell_of(row, planned(run.table, asked)))
     if not plays:
         return Check(row, lacking=f"the point {row['params']} in the grid")
-    points = sum(len(one.experiment.points) for one in plays[0].each_rival())
-    order = generator(seed, of="verified repeats", **_place(row)).permutation(kept.size)
+    points = sum(len(one.points) for one in alternatives_of(plays[0]))
+    order = generator(seed, of="verified repeats", **_place(row)).permutation(published.size)
     repeats = sorted(order[: 1 if points > LARGE else MOST_REPEATS].tolist())
     made, here = run.meta["cpu"], host()["cpu"]
-    spread = float(kept.std(ddof=1)) if kept.size > 1 else 0.0
+    spread = float(published.std(ddof=1)) if published.size > 1 else 0.0
     differences, close = [], made != here
-    played = _played(plays, run.meta["seed"], repeats, parallel)
+    done = _played(plays, repeats, parallel)
     for repeat in repeats:
         try:
-            found = [_replayed(one, rule, run.meta["seed"], repeat, played) for one in plays]
+            found = [_replayed(one, repeat, done) for one in plays]
         except DataMissing as fault:
             return Check(row, lacking=str(fault))
-        if any(one[1] not in (None, row["data_sha256"]) for one in found):
+        if any(data not in (None, row["data_sha256"]) for _, data in found):
             differences.append(f"repeat {repeat}: other data")
             close = False
             continue
-        value = min((one[0] for one in found), key=lambda one: abs(one - kept[repeat]))
-        if not np.array_equal(value, kept[repeat], equal_nan=True):
-            differences.append(f"repeat {repeat}: {value!r}, kept {float(kept[repeat])!r}")
-            close &= bool(abs(value - kept[repeat]) <= spread)
+        there = float(published[repeat])
+        value = min((value for value, _ in found), key=lambda value: abs(value - there))
+        if not np.array_equal(value, there, equal_nan=True):
+            differences.append(f"repeat {repeat}: {value!r}, in results/ {there!r}")
+            close &= bool(abs(value - there) <= spread)
     if differences:
         differences.append(f"made on {made}, played on {here}")
     return Check(row, len(repeats), points, tuple(differences), close)
 
 
 def _played(
-    cells: Sequence[Cell], seed: int, repeats: Sequence[int], parallel: Mapping[str, Any]
+    cells: Sequence[Any], repeats: Sequence[int], parallel: Mapping[str, Any]
 ) -> dict[str, Result]:
     """Return, by their keys, the units that cells need in some repeats, played from nothing."""
-    needed = [one.experiment for cell in cells for one in cell.each_rival()]
-    needed += [cell.chooser for cell in cells if cell.chooser is not None]
+    needed = [experiment for cell in cells for experiment in alternatives_of(cell)]
+    needed += [cell.tuned_by for cell in cells if cell.tuned_by is not None]
+    seed = cells[0].seed
     units = [experiment.unit(seed, repeat) for experiment in needed for repeat in repeats]
     with TemporaryDirectory() as folder:
         store = Store(Path(folder))
@@ -254,23 +262,21 @@ def _played(
         return {unit.key: result for unit in units if (result := store.load(unit)) is not None}
 
 
-def _replayed(
-    cell: Cell, rule: Mapping[str, Any], seed: int, repeat: int, played: Mapping[str, Result]
-) -> tuple[float, str | None]:
+def _replayed(cell: Any, repeat: int, done: Mapping[str, Result]) -> tuple[float, str | None]:
     """Return our number of a cell in a repeat from units that were played, and the data's hash.
 
     None for the hash of data that are drawn for this repeat alone.
     """
 
     def play(experiment: Experiment) -> list[Result]:
-        unit = experiment.unit(seed, repeat)
-        return [played.get(unit.key) or compute(unit)]  # which raises what had kept it from that
+        unit = experiment.unit(cell.seed, repeat)
+        return [done.get(unit.key) or compute(unit)]  # which raises what had kept it from that
 
-    results = together([play(one.experiment) for one in cell.each_rival()])
-    by = None if cell.chooser is None else play(cell.chooser)
-    alone = dict(rule) if by_repeat(rule) or cell.experiment.drawn else THE_POINT
-    [value], _ = values_of(cell, results, alone, by)
-    own_draw = cell.experiment.unit(seed, repeat).draw != 0
+    results = combined([play(one) for one in alternatives_of(cell)])
+    tuning = None if cell.tuned_by is None else play(cell.tuned_by)
+    chosen = chosen_for(cell, results, tuning)
+    [value] = numbers_at(results, chosen, cell.metric, cell.rule, cell.task)
+    own_draw = cell.experiment.unit(cell.seed, repeat).draw != 0
     return float(value), None if own_draw else results[0].facts["data_sha256"]
 
 

@@ -27,7 +27,7 @@ from omtl.site.readings import readings
 from omtl.site.tables import ALL_VERDICTS, MEANING, table_page
 from omtl.site.text import code, slug
 from omtl.site.theory import bounds
-from omtl.tables.committed import READINGS
+from omtl.tables.published_results import SHOWN_READINGS
 from omtl.tables.render import MARKS
 from omtl.tables.verdict import JUDGED
 from omtl.util.errors import UserError
@@ -76,7 +76,7 @@ def environment() -> Environment:
         "meaning": MEANING,
         "outcomes": OUTCOMES,
         "outcome_marks": OUTCOME_MARKS,
-        "readings_of_all": READINGS,
+        "readings_of_all": SHOWN_READINGS,
     }
     return made
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from markupsafe import Markup
 
+from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.experiment import Experiment
 from omtl.measures.metrics import METRICS
 from omtl.site import charts
@@ -19,11 +20,10 @@ from omtl.site.charts import Curve
 from omtl.site.gather import as_number, yaml_value
 from omtl.site.repeats import KEPT_PRECISION, Repeats
 from omtl.site.text import code
-from omtl.tables.committed import Run, place_of
-from omtl.tables.plan import Cell
+from omtl.tables.cells import ALL_TASKS, PLACE, place_of
 from omtl.tables.proofread import suspects
-from omtl.tables.scoring import Scored
-from omtl.tables.verdict import CONFIDENCE, FAR, JUDGED, MATCH, MISSING, NEAR, OFF, OURS
+from omtl.tables.published_results import PublishedRun
+from omtl.tables.verdict import CONFIDENCE, FAR, JUDGED, MATCH, NEAR, OFF, OURS
 
 NO_EXPERIMENT = Experiment({}, {}, {}, None)
 """Replaces a cell's experiment if none is stored with the table."""
@@ -43,12 +43,14 @@ class Parameter:
         return len(self.grid) > 2 and self.value in (self.grid[0], self.grid[-1])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shown(Scored):
-    """A cell as ``results/`` keeps it, with what its page shows besides.
+@dataclass(frozen=True)
+class CellView:
+    """A cell as ``results/`` has it, with what its page shows besides.
 
     Parameters
     ----------
+    cell : named tuple
+        Its row of the frame of cells (`cells_of`).
     row : dict of str to str
         Its row of the reproduced table: the mean and the deviation, without the repeats.
     id : str
@@ -62,9 +64,10 @@ class Shown(Scored):
     repeats : Repeats or None
         Its single repeats, if they are at hand.
     drawn : Curve or None
-        Its learning curve, if a figure keeps it.
+        Its learning curve, if a figure has it.
     """
 
+    cell: Any
     row: dict[str, str]
     id: str
     digits: int
@@ -72,6 +75,16 @@ class Shown(Scored):
     why_off: str
     repeats: Repeats | None
     drawn: Curve | None
+
+    @property
+    def verdict(self) -> str:
+        """The verdict."""
+        return self.row["verdict"]
+
+    @property
+    def kind(self) -> str:
+        """Whether it is of the paper or ours."""
+        return self.cell.kind
 
     @property
     def mean(self) -> float | None:
@@ -96,15 +109,18 @@ class Shown(Scored):
     @property
     def place(self) -> str:
         """The names of the cell's row and column."""
-        task = "" if self.cell.task == "all" else f", task {self.cell.task.removeprefix('task')}"
+        task = (
+            "" if self.cell.task == ALL_TASKS else f", task {self.cell.task.removeprefix('task')}"
+        )
         return f"{self.cell.algorithm} on {self.cell.dataset}{task}"
 
     @property
     def label(self) -> str:
         """The cell in one sentence, for screen readers."""
         ours = f"{self.ours} ± {self.ours_std}" if self.ours_std else self.ours or "none"
-        spread = f" ± {self.cell.std}" if self.cell.std else ""
-        printed = f", published {self.cell.mean}{spread}" if self.cell.mean else ""
+        mean, std = self.row["published_mean"], self.row["published_std"]
+        spread = f" ± {std}" if std else ""
+        printed = f", published {mean}{spread}" if mean else ""
         return f"{self.place}, {self.cell.metric}: ours {ours}{printed}, {self.verdict}"
 
     @property
@@ -122,9 +138,8 @@ class Shown(Scored):
     @property
     def suspect(self) -> str:
         """What is odd about the printed number."""
-        return "; ".join(
-            one["says"] for one in suspects(self.row["table"]).get(self.cell.place, [])
-        )
+        found = suspects(self.row["table"]).get(place_of(self.row), [])
+        return "; ".join(one["says"] for one in found)
 
     @property
     def diagnosis(self) -> Markup:
@@ -141,10 +156,10 @@ class Shown(Scored):
         """The chosen hyper-parameters, those of the grid first."""
         if not self.cell.experiment.algorithm:
             return []
-        grid = self.cell.experiment.algorithm["grid"]
-        names = [*(n for n in grid if n in self.params), *(n for n in self.params if n not in grid)]
+        grid, params = self.cell.experiment.algorithm["grid"], self.cell.params
+        names = [*(n for n in grid if n in params), *(n for n in params if n not in grid)]
         return [
-            Parameter(n, yaml_value(self.params[n]), tuple(yaml_value(v) for v in grid.get(n, [])))
+            Parameter(n, yaml_value(params[n]), tuple(yaml_value(v) for v in grid.get(n, [])))
             for n in names
         ]
 
@@ -177,10 +192,10 @@ class Shown(Scored):
         """Our number and the published one on a line, with the single repeats."""
         if self.mean is None or not np.isfinite(self.mean):
             return Markup("")
-        metric, cell = METRICS[self.cell.metric], self.cell
+        metric, mean = METRICS[self.cell.metric], self.row["published_mean"]
         values = [] if self.repeats is None or self.lacking else self.repeats.values.tolist()
         unit = f"{metric.name} ({metric.unit})" if metric.unit else metric.name
-        printed = (float(cell.mean), as_number(cell.std)) if cell.mean else None
+        printed = (float(mean), as_number(self.row["published_std"])) if mean else None
         caption = f"{self.label}; {len(values)} repeats shown." if values else f"{self.label}."
         return charts.number_line(printed, (self.mean, self.std), values, unit, caption)
 
@@ -198,25 +213,27 @@ class Shown(Scored):
         return charts.lines([curve], "examples", "error rate (%)", caption)
 
 
-def cell_of(row: Mapping[str, str], run: Run) -> Cell:
-    """Return the cell of a row of a reproduced table."""
-    found = run.experiments.get(f"{row['algorithm']} on {row['dataset']}", {})
-    kept = {part.name: found[part.name] for part in fields(Experiment) if part.name in found}
-    return Cell(
-        *place_of(row),
-        *(row["published_mean"], row["published_std"]),
-        Experiment(**kept) if kept else NO_EXPERIMENT,
-        kind="value" if row["published_mean"] else OURS,
-    )
+def cells_of(run: PublishedRun, description: TableDescription) -> pd.DataFrame:
+    """Return the frame of the cells of a run in ``results/``, from its files alone.
 
+    It has the columns of `omtl.tables.scoring.judged` that a layout needs, and `row`, which is the
+    row of the reproduced table.
+    """
+    meta = run.meta
+    selection = run.selection or description.selection
 
-def shown(cell: Cell, row: dict[str, str], **more: Any) -> Shown:
-    """Return a cell as its row of the reproduced table tells, with what else `Shown` takes."""
-    return Shown(
-        *(cell, np.array([]), row["verdict"]),
-        params=json.loads(row["params"]) if row["params"] else {},
-        data_sha256=row["data_sha256"],
-        why="see the notes of the table" if row["verdict"] == MISSING else "",
-        row=row,
-        **more,
-    )
+    def cell(row: dict[str, str]) -> dict[str, Any]:
+        found = run.experiments.get(f"{row['algorithm']} on {row['dataset']}", {})
+        configs = {part.name: found[part.name] for part in fields(Experiment) if part.name in found}
+        return {
+            **{name: row[name] for name in ("table", *PLACE, "reading", "verdict")},
+            "selection": selection,
+            "seed": meta.get("seed", 0),
+            "asked_repeats": meta.get("repeats", description.repeats),
+            "kind": "value" if row["published_mean"] else OURS,
+            "experiment": Experiment(**configs) if configs else NO_EXPERIMENT,
+            "params": json.loads(row["params"]) if row["params"] else {},
+            "row": row,
+        }
+
+    return pd.DataFrame(map(cell, run.rows))

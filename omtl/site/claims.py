@@ -10,7 +10,8 @@ from omtl.evidence.claims import claims_of
 from omtl.evidence.ledger import least_effect, tests_of
 from omtl.site.gather import Sources
 from omtl.site.text import plain
-from omtl.tables.committed import READINGS, rows
+from omtl.tables.published_results import SHOWN_READINGS
+from omtl.util.result_files import rows_in
 
 OUTCOMES = ("holds", "undecided", "fails", "not run")
 """Outcomes, in display order."""
@@ -51,10 +52,10 @@ def claims(sources: Sources) -> list[Claim]:
         (paper, one.id): plain(one.quote) for paper in sources.papers for one in claims_of(paper)
     }
     found = []
-    for row in rows(sources.results / "claims.csv"):
+    for row in rows_in(sources.results / "claims.csv"):
         name = row["decided_by"]
         outcomes = {}
-        for reading in READINGS:
+        for reading in SHOWN_READINGS:
             tests = tests_of(sources.results, name, row["claim"], reading)
             outcomes[reading] = Outcome(
                 row[reading] or OUTCOMES[-1],

@@ -16,7 +16,7 @@ from omtl.site import charts
 from omtl.site.charts import Curve
 from omtl.site.gather import Sources
 from omtl.site.text import plain
-from omtl.tables.committed import ordered, reading_file
+from omtl.tables.published_results import ordered, reading_file
 
 ALL = "all tasks together"
 

@@ -15,8 +15,9 @@ from omtl.experiment.config import option_files, read_yaml
 from omtl.experiment.descriptions import FigureDescription, TableDescription
 from omtl.experiment.papers import paper_file, paper_files
 from omtl.figures.numbers import drawn_rows
-from omtl.tables.committed import Run, runs, text_of
 from omtl.tables.plan import describe, descriptions
+from omtl.tables.published_results import PublishedRun, runs_of
+from omtl.util.result_files import text_of
 
 
 def as_number(text: str) -> float | None:
@@ -52,9 +53,9 @@ class Sources:
         return {name: describe("figure", name) for name in descriptions("figure")}
 
     @cached_property
-    def runs(self) -> dict[str, list[Run]]:
+    def runs(self) -> dict[str, list[PublishedRun]]:
         """The runs of the tables, by id; runs with the table's own selection rule come first."""
-        return {name: runs(self.results, name) for name in self.tables}
+        return {name: runs_of(self.results, name) for name in self.tables}
 
     @cached_property
     def drawn(self) -> dict[str, list[dict[str, str]]]:

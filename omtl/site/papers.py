@@ -10,7 +10,7 @@ from omtl.site.gather import Sources
 from omtl.site.openness import badges
 from omtl.site.tables import TablePage
 from omtl.site.text import inline, markdown, sections
-from omtl.tables.committed import READINGS
+from omtl.tables.published_results import SHOWN_READINGS
 
 
 def papers(
@@ -36,7 +36,7 @@ def papers(
                 "tables": [table for table in tables if table.paper == paper],
                 "figures": [figure for figure in figures if figure["paper"] == paper],
                 "claims": claims,
-                "tally": {reading: tallied(claims, reading) for reading in READINGS},
+                "tally": {reading: tallied(claims, reading) for reading in SHOWN_READINGS},
                 "badges": badges(paper, described, sources.questions[paper]),
             }
         )
@@ -45,7 +45,7 @@ def papers(
 
 def totals(tables: list[TablePage]) -> dict[str, Counter[str]]:
     """Return the number of published cells with each verdict, by reading."""
-    found: dict[str, Counter[str]] = {reading: Counter() for reading in READINGS}
+    found: dict[str, Counter[str]] = {reading: Counter() for reading in SHOWN_READINGS}
     for reading, tally in found.items():
         for table in tables:
             tally.update(table.counts.get(reading, {}))

@@ -11,8 +11,8 @@ from omtl.experiment.config import named_reading, support_of
 from omtl.experiment.naming import CLOSEST, READINGS, SUPPORT
 from omtl.site.gather import Sources, in_yaml
 from omtl.site.text import markdown, plain
-from omtl.tables.committed import rows, text_of
 from omtl.util.errors import UserError
+from omtl.util.result_files import rows_in, text_of
 
 
 def readings(sources: Sources) -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ def _searches(paper: str, sources: Sources) -> list[dict[str, Any]]:
     found = []
     for table, description in sources.tables.items():
         folder = sources.results / "readings"
-        if description.paper == paper and (tried := rows(folder / f"{table}.csv")):
+        if description.paper == paper and (tried := rows_in(folder / f"{table}.csv")):
             text = text_of(folder / f"{table}.md")
             text = text.partition("\n")[2] if text.startswith("# ") else text
             found.append({"table": table, "trials": _trials(tried), "importance": markdown(text)})

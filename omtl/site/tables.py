@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
 from omtl.compute.store import Store
-from omtl.reproduction.provenance import command_of, names_of
+from omtl.reproduction.explain import command_of, names_of
 from omtl.site import charts
-from omtl.site.cells import cell_of, shown
+from omtl.site.cells import CellView, cells_of
 from omtl.site.figures import kept_curves
 from omtl.site.gather import Sources
 from omtl.site.repeats import Repeats, stored_repeats
 from omtl.site.text import code, plain, slug
-from omtl.tables.committed import Run, place_of
+from omtl.tables.cells import each_cell, place_of
 from omtl.tables.diagnosis import diagnosis_of
-from omtl.tables.layout import Line, lay_out
-from omtl.tables.plan import Table
-from omtl.tables.request import Request
+from omtl.tables.layout import Line, heads_of, lines_of, subtitle_of
+from omtl.tables.published_results import PublishedRun
 from omtl.tables.verdict import (
     CLOSE,
     COMPATIBLE,
@@ -57,8 +56,8 @@ class View:
 
     name: str
     subtitle: str
-    heads: tuple[str, ...]
-    rows: Sequence[Line]
+    heads: list[str]
+    rows: list[Line]
     notes: list[Markup]
     counts: dict[str, int]
     agreement: Markup
@@ -102,56 +101,54 @@ def table_page(name: str, sources: Sources, store: Store | None) -> TablePage:
     )
 
 
-def _view(run: Run, sources: Sources, store: Store | None) -> View:
+def _view(run: PublishedRun, sources: Sources, store: Store | None) -> View:
     description, meta = sources.tables[run.table], run.meta
     singly = {place: Repeats(values, None) for place, values in run.repeats.items()}
     if store:
         singly |= stored_repeats(run, description.paper, store)
-    cells = [cell_of(row, run) for row in run.rows]
-    table = Table(description, meta.get("reading", {"name": run.reading, "answers": {}}), cells)
-    n_repeats = meta.get("repeats", description.repeats)
-    request = Request(run.reading, n_repeats, meta.get("seed", 0), run.selection or None)
+    cells = cells_of(run, description)
     curves = {} if run.selection else kept_curves(sources, run.table, run.reading)
-    scored = [
-        shown(
+    views = [
+        CellView(
             cell,
-            row,
-            id=f"{slug(run.name)}-{number}",
+            cell.row,
+            id=f"{slug(run.name)}-{cell.Index}",
             digits=description.digits_of(cell.metric),
-            command=f".venv/bin/python -m {command_of(table, name, request)}",
-            why_off="" if run.selection else diagnosis_of(table, cell) or "",
-            repeats=singly.get(cell.place),
+            command=f".venv/bin/python -m {command_of(cell, name, description.selection)}",
+            why_off="" if run.selection else diagnosis_of(cell, description.paper),
+            repeats=singly.get(place_of(cell.row)),
             drawn=curves.get((cell.dataset, cell.algorithm)),
         )
-        for number, (row, (name, cell)) in enumerate(
-            zip(run.rows, names_of(table).items(), strict=True)
-        )
+        for cell, name in zip(each_cell(cells), names_of(cells), strict=True)
     ]
-    layout = lay_out(table, scored, request)
+    lines = [
+        Line(line.label, tuple(cell and views[cell.Index] for cell in line.cells))
+        for line in lines_of(cells, description)
+    ]
     _, _, notes = run.text("md").partition("## Notes")
     points = [
-        (float(s.cell.mean), s.mean, s.verdict, f"{s.cell.algorithm} on {s.cell.dataset}")
-        for s in scored
-        if s.verdict in JUDGED and s.cell.mean and s.mean is not None
+        (float(view.row["published_mean"]), view.mean, view.verdict, view.place.split(", task")[0])
+        for view in views
+        if view.verdict in JUDGED and view.row["published_mean"] and view.mean is not None
     ]
     counts = counted(run.rows)
     tally = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
     return View(
         run.name,
-        layout.subtitle,
-        layout.heads,
-        layout.lines,
+        subtitle_of(cells),
+        heads_of(cells, description),
+        lines,
         [code(line[2:]) for line in notes.splitlines() if line.startswith("- ")],
         counts,
         charts.agreement(points, f"How far our numbers are from the published ones: {tally}."),
         _table_command(run),
         meta | run.machine,
-        {key: str(value) for key, value in table.reading.get("answers", {}).items()},
+        {key: str(value) for key, value in meta.get("reading", {}).get("answers", {}).items()},
         sum(1 for row in run.rows if row["ours_mean"] and place_of(row) not in singly),
     )
 
 
-def _table_command(run: Run) -> str:
+def _table_command(run: PublishedRun) -> str:
     if run.selection:
         words = f"{run.table} --reading {run.reading} --selection {run.selection}"
         return f".venv/bin/python -m omtl table {words}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from omtl.site.gather import Sources
-from omtl.tables.committed import rows
+from omtl.util.result_files import rows_in
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def bounds(sources: Sources) -> list[Bound]:
     """Return the audit."""
     return [
         Bound(row, sources.figures[row["figure"]].paper, _notes(row, sources))
-        for row in rows(sources.results / "theory.csv")
+        for row in rows_in(sources.results / "theory.csv")
     ]
 
 

@@ -6,6 +6,7 @@ They are in ``experiments/<paper>/diagnoses.yaml``.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import yaml
 
@@ -13,7 +14,7 @@ from omtl.experiment.descriptions import Diagnosis
 from omtl.experiment.papers import paper_file
 from omtl.experiment.schema import check_names, typed
 from omtl.measures.metrics import METRICS
-from omtl.tables.plan import Cell, Table, describe, known_readings, labels_of
+from omtl.tables.plan import describe, known_readings, labels_of
 
 
 def diagnoses(paper: str) -> tuple[Diagnosis, ...]:
@@ -37,15 +38,15 @@ def _read(text: str, where: str) -> tuple[Diagnosis, ...]:
     return entries
 
 
-def diagnosis_of(table: Table, cell: Cell) -> str | None:
-    """Return why a cell is off or far from the printed number, or None without a diagnosis."""
-    for entry in diagnoses(table.description.paper):
+def diagnosis_of(cell: Any, paper: str) -> str:
+    """Return why a cell is off or far from the printed number; empty without a diagnosis."""
+    for entry in diagnoses(paper):
         if (
-            entry.table == table.id
-            and table.reading["name"] in entry.readings
+            entry.table == cell.table
+            and cell.reading in entry.readings
             and cell.dataset == entry.dataset
             and cell.algorithm in entry.algorithms
             and cell.metric in (entry.metrics or [cell.metric])
         ):
             return " ".join(entry.text.split())
-    return None
+    return ""

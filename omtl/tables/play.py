@@ -2,41 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import pandas as pd
 
 from omtl.compute.engine import Outcome, run
 from omtl.compute.store import Loaded
+from omtl.experiment.unit import Unit
+from omtl.tables.cells import alternatives_of, each_cell, is_searched
 from omtl.tables.halving import stages
-from omtl.tables.plan import Table
 from omtl.tables.request import Request
 
 
-def play(table: Table, request: Request) -> Outcome:
+def units_of(cells: pd.DataFrame) -> list[Unit]:
+    """Return all units of cells whose grids are played in full, repeat after repeat."""
+    each = list(each_cell(cells))
+    tuning = [cell.tuned_by for cell in each if cell.tuned_by is not None]
+    own = [experiment for cell in each for experiment in alternatives_of(cell)]
+    shared = {id(experiment): experiment for experiment in (*tuning, *own)}
+    units = [
+        unit
+        for experiment in shared.values()
+        for of in (experiment.repeats, experiment.shuffles)
+        for unit in of(each[0].seed, each[0].asked_repeats)
+    ]
+    return sorted(units, key=lambda unit: unit.repeat)
+
+
+def play(cells: pd.DataFrame, request: Request) -> Outcome:
     """Compute the units of a table that the store lacks, rung by rung where a grid is searched.
 
     Cells that are too slow are left out unless the request includes them.
 
     Parameters
     ----------
-    table : Table
+    cells : DataFrame
+        Of `omtl.tables.cells.planned`.
     request : Request
-        The repeats, and the rule by which a search keeps points.
+        The store, how to compute, and whether slow cells are included.
     """
-    seed, n_repeats = request.seed, request.n_repeats(table.description)
-    cells = [cell for cell in table.cells if request.slow or not cell.too_slow]
-    large = [cell for cell in cells if cell.is_searched]
-    whole = [cell for cell in cells if not cell.is_searched]
-    units = replace(table, cells=whole).units(seed, n_repeats)
+    cells = cells if request.slow else cells[cells["too_slow"] == ""]
+    large = list(filter(is_searched, each_cell(cells)))
+    units = units_of(cells[[not is_searched(cell) for cell in each_cell(cells)]])
     outcome = Outcome()
     asked: set[str] = set()
     while True:
         load = Loaded(request.store)
         for cell in large:
-            rule = cell.rule(request.rule(table.description))
-            experiment, repeats = stages(cell, load, rule, seed, n_repeats)[-1]
-            units += experiment.repeats(seed, repeats)
-            if repeats == n_repeats and "share" not in experiment.protocol:
-                units += experiment.shuffles(seed, repeats)
+            experiment, repeats = stages(cell, load)[-1]
+            units += experiment.repeats(cell.seed, repeats)
+            if repeats == cell.asked_repeats and "share" not in experiment.protocol:
+                units += experiment.shuffles(cell.seed, repeats)
         # Requested units are stored now, or have failed and would fail again.
         units = [unit for unit in units if unit.key not in asked]
         if not units:

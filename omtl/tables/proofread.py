@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from omtl.experiment.descriptions import TableDescription
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
-from omtl.tables.committed import Place, place_of
+from omtl.tables.cells import Place, place_of
 from omtl.tables.plan import describe, descriptions, published
 from omtl.tables.printed_numbers import at_least, count_is_possible, share_is_possible, unit_of
 from omtl.util.paths import RESULTS
@@ -113,7 +113,7 @@ def repeated_rows(table: str, asked: TableDescription) -> Outcome:
 def _agree(away: np.ndarray, units: np.ndarray, error: np.ndarray) -> np.ndarray:
     """Return the chances that means which are so far apart agree to one unit of the last digit."""
     reach = 1.5 * units  # rounding adds half a unit
-    return stats.norm.cdf((reach - away) / error) - stats.norm.cdf((-reach - away) / error)
+    return special.ndtr((reach - away) / error) - special.ndtr((-reach - away) / error)
 
 
 def _repeats(
@@ -194,7 +194,7 @@ def small_spreads(table: str, asked: TableDescription) -> Outcome:
     share = np.array(
         [relative[i] / np.median(relative[(column == column[i]) & (index != i)]) for i in index]
     )
-    chances = holm(stats.f.cdf(share**2, asked.printed_repeats - 1, asked.printed_repeats - 1))
+    chances = holm(special.fdtr(asked.printed_repeats - 1, asked.printed_repeats - 1, share**2))
     says = "the spread is {:.2f} times the median of the other rows of its column"
     found = [
         Odd(SPREAD, cell, float(chance), says.format(part))

@@ -9,8 +9,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from omtl.tables.escape import for_latex, for_markdown, one_line
-from omtl.tables.layout import Layout, spread
-from omtl.tables.scoring import Scored
+from omtl.tables.layout import SUSPECT, Layout
 from omtl.tables.verdict import COMPATIBLE, MATCH, MISSING, NEAR, OFF, OURS, SUBSTITUTE, TIMING
 from omtl.util.result_files import markdown_table
 from omtl.util.screen import width
@@ -31,30 +30,11 @@ MARKS = {verdict: mark for verdict, (mark, _) in STYLES.items()}
 
 WIDEST = 1000
 
-SUSPECT = "!"
-"""After a published number that is suspect in print."""
-
-
-def _ours(layout: Layout, scored: Scored) -> str:
-    if scored.mean is None:
-        return "—"
-    if scored.diverged:
-        return "diverged"
-    return spread(scored.mean, scored.std, layout.description.digits_of(scored.cell.metric))
-
-
-def _published(layout: Layout, scored: Scored) -> str:
-    if scored.cell.is_ours:
-        return ""
-    cell = scored.cell
-    printed = spread(cell.mean, cell.std, layout.description.digits_of(cell.metric))
-    return printed + SUSPECT * (cell.place in layout.suspects)
-
 
 def show(layout: Layout, console: Console) -> None:
     """Print a table to a terminal: published, ours and a mark, coloured where there is colour."""
     limit = width()
-    console.print(Text(layout.description.title, style="bold"))
+    console.print(Text(layout.title, style="bold"))
     console.print(Text(layout.subtitle))
     for grid in _fitting(layout, limit):
         console.width = max(limit or console.width, _wide(grid))
@@ -63,7 +43,7 @@ def show(layout: Layout, console: Console) -> None:
     legend = Text()
     for verdict, (mark, colour) in STYLES.items():
         legend.append(f"{mark} {verdict}  ", style=colour)
-    if layout.suspects:
+    if layout.has_suspects:
         legend.append(f"{SUSPECT} suspect in print")
     console.print(legend)
     for note in layout.notes:
@@ -96,14 +76,14 @@ def _grid(layout: Layout, columns: list[int]) -> RichTable:
         grid.add_column("", no_wrap=True)
     for line in layout.lines:
         shown = [Text(line.label, style="italic" if line.is_group else "")]
-        for scored in [line.cells[column] for column in columns if line.cells]:
-            if scored is None:
+        for cell in [line.cells[column] for column in columns if line.cells]:
+            if cell is None:
                 shown += [Text("-"), Text(""), Text("")]
                 continue
-            mark, colour = STYLES[scored.verdict]
+            mark, colour = STYLES[cell.verdict]
             shown += [
-                Text(_published(layout, scored).replace(" ", "")),
-                Text(_ours(layout, scored).replace(" ", ""), style=colour),
+                Text(cell.shown_published.replace(" ", "")),
+                Text(cell.shown_ours.replace(" ", ""), style=colour),
                 Text(mark, style=colour),
             ]
         grid.add_row(*shown)
@@ -112,9 +92,9 @@ def _grid(layout: Layout, columns: list[int]) -> RichTable:
 
 def markdown(layout: Layout) -> str:
     """Return a table in Markdown: published → **ours** verdict."""
-    title, subtitle = for_markdown(layout.description.title), for_markdown(layout.subtitle)
+    title, subtitle = for_markdown(layout.title), for_markdown(layout.subtitle)
     lines = [f"# {title}", "", subtitle[0].upper() + subtitle[1:] + ".", ""]
-    marked = f" `{SUSPECT}`: suspect in print." if layout.suspects else ""
+    marked = f" `{SUSPECT}`: suspect in print." if layout.has_suspects else ""
     lines += [f"Each cell: published, **ours**, verdict.{marked}", ""]
     lines.append("| | " + " | ".join(map(for_markdown, layout.heads)) + " |")
     lines.append("| --- |" + " --- |" * len(layout.heads))
@@ -124,10 +104,10 @@ def markdown(layout: Layout) -> str:
             continue
         cells = [
             "-"
-            if s is None
-            else ", ".join(filter(None, (_published(layout, s), f"**{_ours(layout, s)}**")))
-            + f" {s.verdict}"
-            for s in line.cells
+            if cell is None
+            else ", ".join(filter(None, (cell.shown_published, f"**{cell.shown_ours}**")))
+            + f" {cell.verdict}"
+            for cell in line.cells
         ]
         lines.append(f"| {for_markdown(line.label)} | " + " | ".join(cells) + " |")
     if layout.notes:
@@ -156,7 +136,7 @@ def latex(layout: Layout) -> str:
     heads = " & ".join(rf"\multicolumn{{2}}{{c}}{{{for_latex(head)}}}" for head in layout.heads)
     pairs = " & ".join(["published & ours"] * len(layout.heads))
     lines = [
-        rf"% {one_line(f'{layout.description.title}; {layout.subtitle}')}",
+        rf"% {one_line(f'{layout.title}; {layout.subtitle}')}",
         rf"\begin{{tabular}}{{l{'rr' * len(layout.heads)}}}",
         r"\toprule",
         rf" & {heads} \\",
@@ -168,14 +148,14 @@ def latex(layout: Layout) -> str:
             lines.append(rf"\multicolumn{{{width}}}{{l}}{{\emph{{{for_latex(line.label)}}}}} \\")
             continue
         cells = []
-        for s in line.cells:
-            if s is None:
+        for cell in line.cells:
+            if cell is None:
                 cells += ["-", ""]
                 continue
-            ours = for_latex(_ours(layout, s))
+            ours = for_latex(cell.shown_ours)
             cells += [
-                for_latex(_published(layout, s)),
-                rf"\textbf{{{ours}}}" if s.verdict == MATCH else ours,
+                for_latex(cell.shown_published),
+                rf"\textbf{{{ours}}}" if cell.verdict == MATCH else ours,
             ]
         lines.append(f"{for_latex(line.label)} & " + " & ".join(cells) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]

@@ -42,7 +42,7 @@ class Request:
     one_draw : bool
         Whether all repeats on synthetic data shuffle one draw, as in the papers.
     times : bool
-        Whether times just measured replace the kept ones.
+        Whether times just measured replace those in ``results/``.
     slow : bool
         Whether cells that are `too_slow` by their table's description are played too.
     """
@@ -57,25 +57,12 @@ class Request:
     times: bool = False
     slow: bool = False
 
-    def planned(self, table: str) -> plan.Table:
-        """Return a table's plan.
-
-        Raises
-        ------
-        UserError
-            On an unknown table or reading, or a rule that does not fit the table.
-        """
-        description = plan.describe("table", table)
-        self.check(description)
-        reading = named_reading(description.paper, self.reading)
-        return plan.plan_table(table, reading, 0 if self.one_draw else None)
-
     def is_full(self, description: Description) -> bool:
-        """Whether this is the run whose results are kept in git."""
-        return self.is_kept(description) and self.rule(description) == description.selection
+        """Whether this is the run whose results are in git, by the table's own rule."""
+        return self.is_published(description) and self.rule(description) == description.selection
 
-    def is_kept(self, description: Description) -> bool:
-        """Whether the table of this run is kept in git, also under the honest rule."""
+    def is_published(self, description: Description) -> bool:
+        """Whether the results of this run are in git, also those by the rule without hindsight."""
         return (
             self.repeats in (None, description.repeats)
             and self.seed == 0

@@ -1,24 +1,22 @@
-"""Making a table from the store: our number, spread and verdict for each published cell."""
+"""Our number for each cell of a table, from the store alone, and its verdict."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from omtl.compute.engine import Failure, why_lacking
-from omtl.compute.store import Loaded
+from omtl.compute.store import Loaded, Store
 from omtl.experiment.selection import as_played, is_honest, plays_a_path, select
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS, Metric
-from omtl.tables.halving import searched, stages
-from omtl.tables.plan import Cell, Table
-from omtl.tables.request import Request
-from omtl.tables.verdict import MISSING, Difference, Printed, difference, judge, spreads
+from omtl.tables.cells import ALL_TASKS, alternatives_of, each_cell, with_columns
+from omtl.tables.halving import lacking_rung, narrowed
+from omtl.tables.verdict import MISSING, OURS, Printed, difference, judge, spreads
 from omtl.util.errors import UserError
 
 QUANTITIES = ("delta", "published_se", "ours_se", "df", "low", "high", "share")
@@ -27,56 +25,18 @@ QUANTITIES = ("delta", "published_se", "ours_se", "df", "low", "high", "share")
 SHARED = ("examples", "seen", "seen_by_task")
 """Arrays of a result that are the same for all points."""
 
-OF_REPEATS = ("table", "dataset", "algorithm", "task", "metric", "reading", "seed")
-"""Columns that the raw repeats of a cell share."""
+Points = Sequence[Mapping[str, Any]]
 
 
-@dataclass(frozen=True)
-class Scored:
-    """A cell with our numbers for it.
+def choose_points(
+    results: Sequence[Result], points: Points, rule: Mapping[str, Any], drawn: bool = False
+) -> np.ndarray:
+    """Return the point that a rule chooses for each repeat.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_repeats,)
-        Our number in each repeat; empty if the cell was not run.
-    difference : Difference or None
-        The difference between our mean and the published one; None if either is missing.
-    shuffle_std : float
-        Standard deviation of our number over shuffles of the same data.
-    spread : tuple of float or None
-        Its comparison with the published ± (`omtl.tables.verdict.spreads`).
-    params : dict
-        The chosen hyper-parameters (the most frequent ones, if the rule chooses by repeat).
-    found : dict of str to ndarray
-        The learner's findings in its final states, by task, averaged over the repeats.
-    why : str
-        Why the cell was not run; empty if it was.
-    diverged : int
-        Number of repeats in which the chosen point diverged; its value there is the metric's worst.
+    Each repeat is seen alone if each has its own draw, because the authors had one draw.
     """
-
-    cell: Cell
-    values: np.ndarray
-    verdict: str
-    difference: Difference | None = None
-    shuffle_std: float = 0.0
-    spread: tuple[float, float] | None = None
-    params: dict[str, Any] = field(default_factory=dict)
-    data_sha256: str = ""
-    found: dict[str, np.ndarray] = field(default_factory=dict)
-    seconds: float = 0.0
-    why: str = ""
-    diverged: int = 0
-
-    @property
-    def mean(self) -> float | None:
-        """Mean over the repeats."""
-        return float(self.values.mean()) if self.values.size else None
-
-    @property
-    def std(self) -> float:
-        """Standard deviation over the repeats."""
-        return float(self.values.std(ddof=1)) if self.values.size > 1 else 0.0
+    together = [[one] for one in results] if drawn else [results]
+    return np.concatenate([select(some, points, rule) for some in together])
 
 
 def why_unmeasured(
@@ -100,52 +60,44 @@ def why_unmeasured(
     return ""
 
 
-def values_of(
-    cell: Cell, results: list[Result], rule: dict[str, Any], by: list[Result] | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return a cell's number in each repeat, and the points that the rule chose.
+def numbers_at(
+    results: Sequence[Result],
+    chosen: np.ndarray,
+    metric: str,
+    rule: Mapping[str, Any],
+    task: str = ALL_TASKS,
+) -> np.ndarray:
+    """Return a metric in each repeat, as a rule that chose these points played it.
 
-    The rule uses `results`, or those of the cell's chooser in `by`, and each repeat alone if each
-    has its own draw, because the authors had one draw.
+    It is the metric's worst value if the chosen point diverged.
 
     Raises
     ------
     UserError
         If the metric has no number under the rule.
     """
-    metric = METRICS[cell.metric]
-    task = None if cell.task == "all" else int(cell.task.removeprefix("task")) - 1
-    points = [point for one in cell.each_rival() for point in one.experiment.points]
-
-    def choice(results: list[Result], points: list[dict[str, Any]]) -> np.ndarray:
-        seen = [[r] for r in results] if cell.experiment.drawn else [results]
-        return np.concatenate([select(together, points, rule) for together in seen])
-
-    if cell.chooser is None or by is None:
-        chosen = choice(results, points)
-    else:
-        wanted = [cell.chooser.points[p] for p in choice(by, cell.chooser.points)]
-        names = list(cell.chooser.algorithm["grid"])
-        chosen = np.array(
-            [[all(p[n] == w[n] for n in names) for p in points].index(True) for w in wanted]
-        )
-    if why := why_unmeasured(metric, results[0], rule, task):
+    number, k = METRICS[metric], index_of(task)
+    if why := why_unmeasured(number, results[0], rule, k):
         raise UserError(why)
     values = [
-        metric.of(as_played(r, int(p), rule).arrays, int(p), task)
+        number.of(as_played(r, int(p), rule).arrays, int(p), k)
         for r, p in zip(results, chosen, strict=True)
     ]
-    return np.where(diverged_in(results, chosen), metric.worst, values), chosen
+    return np.where(diverged_in(results, chosen), number.worst, values)
 
 
-def diverged_in(results: list[Result], chosen: np.ndarray) -> list[bool]:
+def index_of(task: str) -> int | None:
+    """Return the index of a cell's task; None for all tasks."""
+    return None if task == ALL_TASKS else int(task.removeprefix("task")) - 1
+
+
+def diverged_in(results: Sequence[Result], chosen: np.ndarray) -> list[bool]:
     """Return for each repeat whether the learner diverged at its chosen point."""
     return [bool(r.arrays["diverged"][p]) for r, p in zip(results, chosen, strict=True)]
 
 
-def found_by_task(results: list[Result], chosen: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the learners' findings about each task at the chosen points, averaged over the
-    repeats."""
+def findings_by_task(results: Sequence[Result], chosen: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what learners found about each task at the chosen points, mean over the repeats."""
     n_tasks = len(results[0].facts.get("task_names", ()))
     return {
         name.removeprefix("found_"): np.mean(
@@ -156,33 +108,13 @@ def found_by_task(results: list[Result], chosen: np.ndarray) -> dict[str, np.nda
     }
 
 
-def printed(table: Table, cell: Cell) -> Printed:
-    """Return a cell's published number."""
-    asked = table.description
-    return Printed(cell.mean, cell.std, asked.spread, asked.printed_repeats)
-
-
-def compared(table: Table, cell: Cell, values: np.ndarray) -> Difference | None:
-    """Return the difference between our numbers and the published one, or None."""
-    if cell.is_ours:
-        return None
-    std = float(values.std(ddof=1)) if values.size > 1 else 0.0
-    drawn = cell.experiment.drawn
-    return difference(printed(table, cell), float(values.mean()), std, values.size, drawn)
-
-
-def not_run(cell: Cell, why: str) -> Scored:
-    """Return a cell for which we have no number."""
-    return Scored(cell, np.array([]), MISSING, why=why)
-
-
-def together(parts: Sequence[list[Result]]) -> list[Result]:
+def combined(parts: Sequence[Sequence[Result]]) -> list[Result]:
     """Combine the results of several experiments into those of one whose grid has all points.
 
     Results of a repeat share its examples; arrays that not all have are left out.
     """
     if len(parts) == 1:
-        return parts[0]
+        return list(parts[0])
     joined = []
     for results in zip(*parts, strict=False):
         arrays = {
@@ -197,163 +129,190 @@ def together(parts: Sequence[list[Result]]) -> list[Result]:
     return joined
 
 
-def score_cell(
-    table: Table, cell: Cell, loaded: Loaded, request: Request, failed: Mapping[str, Failure]
-) -> Scored:
-    """Return a cell with our number for it; with rivals, that of the best over all tasks.
+def points_of(cell: Any) -> list[dict[str, Any]]:
+    """Return the points that a cell's number is chosen from: of all its alternatives."""
+    return [point for one in alternatives_of(cell) for point in one.points]
 
-    Under a rule without hindsight, and if each repeat has its own draw, each repeat uses the rival
-    that the rule prefers. Of a searched grid it is that of the points which the search left.
+
+def chosen_for(
+    cell: Any, results: Sequence[Result], tuning: Sequence[Result] | None = None
+) -> np.ndarray:
+    """Return the point that a cell's rule chooses for each repeat.
+
+    The rule uses the cell's own results, or those of the experiment that it is ``tuned_by``.
     """
-    rule = cell.rule(request.rule(table.description))
-    if cell.search is not None:
-        seed, n_repeats = request.seed, request.n_repeats(table.description)
-        found = searched(cell, loaded, rule, seed, n_repeats)
-        if found is None:
-            part, repeats = stages(cell, loaded, rule, seed, n_repeats)[-1]
-            known = cell.too_slow or "the search is not done"
-            return not_run(cell, why_lacking(part.repeats(seed, repeats), 0, failed, known))
-        return score_cell(table, found, loaded, request, failed)
-    if cell.rivals and not is_honest(rule) and not cell.experiment.drawn:
-        sign = METRICS[cell.metric].sign
-
-        def rank(rival: Cell) -> float:
-            whole = replace(rival, task="all")
-            mean = score_cell(table, whole, loaded, request, failed).mean
-            return np.inf if mean is None else sign * mean
-
-        best = min(cell.each_rival(), key=rank)
-        return score_cell(table, best, loaded, request, failed)
-    return _score_played(table, cell, loaded, request, failed)
-
-
-def _score_played(
-    table: Table, cell: Cell, loaded: Loaded, request: Request, failed: Mapping[str, Failure]
-) -> Scored:
-    """Return a cell with our number for it, from all points of its experiment and its rivals."""
-    rule = cell.rule(request.rule(table.description))
-    seed, n_repeats = request.seed, request.n_repeats(table.description)
-    rivals = [one.experiment for one in cell.each_rival()]
-    units = [unit for rival in rivals for unit in rival.repeats(seed, n_repeats)]
-    if (n_stored := len(loaded(units))) < len(units):
-        return not_run(cell, why_lacking(units, n_stored, failed, cell.too_slow))
-    results = together([loaded(rival.repeats(seed, n_repeats)) for rival in rivals])
-    by = None
-    task = None if cell.task == "all" else int(cell.task.removeprefix("task")) - 1
-    if why := why_unmeasured(METRICS[cell.metric], results[0], rule, task):
-        return not_run(cell, why)
-    if cell.chooser is not None:
-        if plays_a_path(rule):
-            return not_run(cell, f"{cell.chooser.algorithm['label']} chooses one point, not a path")
-        units = cell.chooser.repeats(seed, n_repeats)
-        if len(by := loaded(units)) < len(units):
-            label = cell.chooser.algorithm["label"]
-            return not_run(cell, f"{label}, by which its parameters are chosen, is lacking")
-    values, chosen = values_of(cell, results, rule, by)
-    off = compared(table, cell, values)
-    shuffled = Scored(cell, values, "")
-    if cell.experiment.drawn:
-        one_draw = cell.of_one_draw()
-        shuffled = score_cell(table, one_draw, loaded, request, failed)
-    places = [(rival, point) for rival in rivals for point in rival.points]
-    most, params = places[int(np.bincount(chosen).argmax())]
-    return Scored(
-        replace(cell, experiment=most, rivals=()),
-        values,
-        judge(off, cell.kind),
-        difference=off,
-        shuffle_std=shuffled.std,
-        spread=spreads(printed(table, cell), shuffled.std, shuffled.values.size),
-        params=params,
-        data_sha256=results[0].facts["data_sha256"],
-        found=found_by_task(results, chosen),
-        seconds=sum(result.facts["seconds"] for result in results),
-        diverged=sum(diverged_in(results, chosen)),
+    points, drawn = points_of(cell), cell.experiment.drawn
+    if cell.tuned_by is None or tuning is None:
+        return choose_points(results, points, cell.rule, drawn)
+    others, names = cell.tuned_by.points, list(cell.tuned_by.algorithm["grid"])
+    wanted = [others[p] for p in choose_points(tuning, others, cell.rule, drawn)]
+    return np.array(
+        [[all(p[name] == w[name] for name in names) for p in points].index(True) for w in wanted]
     )
 
 
-def score_table(
-    table: Table, request: Request, failed: Mapping[str, Failure] | None = None
-) -> list[Scored]:
-    """Return all cells of a table with our numbers, from the store alone.
+NOTHING: Mapping[str, Any] = {
+    "values": np.empty(0),
+    "shuffles": np.empty(0),
+    "params": {},
+    "data_sha256": "",
+    "findings": {},
+    "seconds": 0.0,
+    "diverged": 0,
+    "why": "",
+}
+"""What `played` adds to a cell for which we have no number."""
+
+
+def played(
+    cells: pd.DataFrame, store: Store, failed: Mapping[str, Failure] | None = None
+) -> pd.DataFrame:
+    """Add our numbers to planned cells, from the store alone.
 
     Parameters
     ----------
-    table : Table
-    request : Request
-        The repeats and the rule.
-    failed : dict, optional
+    cells : DataFrame
+        Of `omtl.tables.cells.planned`.
+    store : Store
+    failed : mapping, optional
         Why units failed, by key.
+
+    Returns
+    -------
+    DataFrame
+        With our number in each repeat, ``values`` (empty if the cell was not run, with ``why``),
+        and over ``shuffles`` of one draw of the data; the chosen hyper-parameters, ``params`` (the
+        most frequent ones, if the rule chooses by repeat), and their ``experiment``; the hash of
+        the data; the learner's ``findings`` about tasks; the ``seconds`` of all plays; and in how
+        many repeats the chosen point ``diverged``, whose value is then the metric's worst.
     """
-    loaded = Loaded(request.store)
-    return [score_cell(table, cell, loaded, request, failed or {}) for cell in table.cells]
+    load, faults = Loaded(store), failed or {}
+    return with_columns(cells, [_number(cell, load, faults) for cell in each_cell(cells)])
 
 
-def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
-    """Return the rows of ``results/reproduced/<id>.csv``, as text with a fixed precision.
+def _lacking(cell: Any, why: str) -> dict[str, Any]:
+    return {"experiment": cell.experiment, "alternatives": cell.alternatives, **NOTHING, "why": why}
 
-    `n_draws` is how many draws of the data our `n_repeats` numbers are of. `delta`, the standard
-    errors of both means, the degrees of freedom, both ends of the interval and the difference as a
-    share of the published number are those of the verdict. `shuffle_std` is our deviation over
-    shuffles of one draw of the data, `spread_ratio` this over the published ±, and `spread_p` the p
-    of an F test (`omtl.tables.verdict.spreads`). A cell that diverged has its repeats and
-    parameters, but no number.
+
+def _number(cell: Any, load: Loaded, failed: Mapping[str, Failure]) -> dict[str, Any]:
+    """Return a cell's number; of a searched grid, among the points that the search left.
+
+    Of alternatives it is that of the best over all tasks. Under a rule without hindsight, or if
+    each repeat has its own draw, each repeat uses the alternative that the rule prefers.
     """
+    if (rung := lacking_rung(cell, load)) is not None:
+        known = cell.too_slow or "the search is not done"
+        return _lacking(cell, why_lacking(rung, 0, failed, known))
+    cell = narrowed(cell, load)
+    if cell.alternatives and not is_honest(cell.rule) and not cell.experiment.drawn:
+        sign = METRICS[cell.metric].sign
 
-    def row(s: Scored) -> dict[str, str]:
-        cell, count = s.cell, s.values.size
-        has_number = count > 0 and not s.diverged
+        def rank(one: Any) -> float:
+            values = _chosen_number(one._replace(task=ALL_TASKS), load, failed)["values"]
+            return sign * float(values.mean()) if values.size else np.inf
 
-        def number(value: float | None) -> str:
-            return f"{value:.4f}" if has_number and value is not None else ""
-
-        ratio, p = s.spread or (None, None)
-        return {
-            "table": table.id,
-            "dataset": cell.dataset,
-            "algorithm": cell.algorithm,
-            "task": cell.task,
-            "metric": cell.metric,
-            "reading": table.reading["name"],
-            "selection": cell.rule(selection)["name"],
-            "published_mean": cell.mean,
-            "published_std": cell.std,
-            "published_spread": table.description.spread if cell.std else "",
-            "published_repeats": str(table.description.printed_repeats) if cell.mean else "",
-            "ours_mean": number(s.mean),
-            "ours_std": number(s.std),
-            "n_repeats": str(count),
-            "n_draws": str(count if cell.experiment.drawn else min(count, 1)),
-            **{name: number(getattr(s.difference, name, None)) for name in QUANTITIES},
-            "verdict": s.verdict,
-            "shuffle_std": number(s.shuffle_std),
-            "spread_ratio": number(ratio),
-            "spread_p": number(p),
-            "params": json.dumps(s.params, sort_keys=True) if count else "",
-            "data_sha256": s.data_sha256,
-        }
-
-    return pd.DataFrame(map(row, scored))
+        each = [cell._replace(experiment=e, alternatives=()) for e in alternatives_of(cell)]
+        cell = min(each, key=rank)
+    return _chosen_number(cell, load, failed)
 
 
-def raw_repeats(table: Table, scored: list[Scored], seed: int) -> pd.DataFrame:
-    """Return one row per cell that was run: its numbers in all repeats, in full precision.
+def _chosen_number(cell: Any, load: Loaded, failed: Mapping[str, Failure]) -> dict[str, Any]:
+    """Return the number that a rule gives, among all points of a cell's alternatives."""
+    several = alternatives_of(cell)
+    each = [one.repeats(cell.seed, cell.asked_repeats) for one in several]
+    parts = [load(units) for units in each]
+    units, n_stored = [*chain(*each)], sum(map(len, parts))
+    if n_stored < len(units):
+        return _lacking(cell, why_lacking(units, n_stored, failed, cell.too_slow))
+    results, tuning = combined(parts), None
+    if why := why_unmeasured(METRICS[cell.metric], results[0], cell.rule, index_of(cell.task)):
+        return _lacking(cell, why)
+    if cell.tuned_by is not None:
+        if plays_a_path(cell.rule):
+            label = cell.tuned_by.algorithm["label"]
+            return _lacking(cell, f"{label} chooses one point, not a path")
+        wanted = cell.tuned_by.repeats(cell.seed, cell.asked_repeats)
+        if len(tuning := load(wanted)) < len(wanted):
+            label = cell.tuned_by.algorithm["label"]
+            return _lacking(cell, f"{label}, by which its parameters are chosen, is lacking")
+    chosen = chosen_for(cell, results, tuning)
+    values = numbers_at(results, chosen, cell.metric, cell.rule, cell.task)
+    shuffles = values
+    if cell.experiment.drawn:
+        shuffles = _number(on_one_draw(cell), load, failed)["values"]
+    places = [(one, point) for one in several for point in one.points]
+    experiment, params = places[int(np.bincount(chosen).argmax())]
+    return {
+        "experiment": experiment,
+        "alternatives": (),
+        "values": values,
+        "shuffles": shuffles,
+        "params": params,
+        "data_sha256": results[0].facts["data_sha256"],
+        "findings": findings_by_task(results, chosen),
+        "seconds": sum(result.facts["seconds"] for result in results),
+        "diverged": sum(diverged_in(results, chosen)),
+        "why": "",
+    }
 
-    The numbers stand in the column `values`, with spaces between them.
+
+def on_one_draw(cell: Any) -> Any:
+    """Return a cell with all its repeats on one draw of synthetic data."""
+    return cell._replace(
+        experiment=cell.experiment.of_one_draw(),
+        alternatives=tuple(one.of_one_draw() for one in cell.alternatives),
+        tuned_by=cell.tuned_by and cell.tuned_by.of_one_draw(),
+    )
+
+
+def judged(cells: pd.DataFrame) -> pd.DataFrame:
+    """Add the verdicts to cells with our numbers.
+
+    Returns
+    -------
+    DataFrame
+        With ``ours_mean`` and ``ours_std`` over ``n_repeats`` repeats, which are of ``n_draws``
+        draws of the data; the `QUANTITIES` of the difference from print, and whether it
+        ``is_apart``; the ``verdict``; our deviation over shuffles of one draw, ``shuffle_std``,
+        its ratio to the printed ±, ``spread_ratio``, and the p of an F test that they are the same,
+        ``spread_p``. What does not exist is NaN.
     """
-    rows = [
-        (*(table.id, *s.cell.place, table.reading["name"], seed), " ".join(map(repr, values)))
-        for s in scored
-        if (values := s.values.tolist())
-    ]
-    return pd.DataFrame(rows, columns=[*OF_REPEATS, "values"])
+    return with_columns(cells, [_judgement(cell) for cell in each_cell(cells)])
 
 
-def long_repeats(table: Table, scored: list[Scored], seed: int) -> pd.DataFrame:
-    """Return one row per repeat of each cell that was run, in full precision."""
-    rows = [
-        (*(table.id, *s.cell.place, table.reading["name"], seed), repeat, value)
-        for s in scored
-        for repeat, value in enumerate(s.values.tolist())
-    ]
-    return pd.DataFrame(rows, columns=[*OF_REPEATS, "repeat", "value"])
+def _judgement(cell: Any) -> dict[str, Any]:
+    values, shuffles, drawn = cell.values, cell.shuffles, cell.experiment.drawn
+    count, std, shuffle_std = values.size, _std(values), _std(shuffles)
+    mean = float(values.mean()) if count else np.nan
+    printed = Printed(
+        *(cell.published_mean, cell.published_std),
+        *(cell.published_spread, cell.published_repeats),
+    )
+    off = None
+    if count and cell.kind != OURS:
+        off = difference(printed, mean, std, count, drawn)
+    spread = spreads(printed, shuffle_std, shuffles.size)
+    ratio, p = spread if spread is not None else (np.nan, np.nan)
+    return {
+        "ours_mean": mean,
+        "ours_std": std,
+        "n_repeats": count,
+        "n_draws": count if drawn else min(count, 1),
+        **{name: np.nan if off is None else getattr(off, name) for name in QUANTITIES},
+        "is_apart": off is not None and off.is_apart,
+        "verdict": judge(off, cell.kind) if count else MISSING,
+        "shuffle_std": shuffle_std,
+        "spread_ratio": ratio,
+        "spread_p": p,
+    }
+
+
+def _std(values: np.ndarray) -> float:
+    return float(values.std(ddof=1)) if values.size > 1 else 0.0
+
+
+def scored(
+    cells: pd.DataFrame, store: Store, failed: Mapping[str, Failure] | None = None
+) -> pd.DataFrame:
+    """Return planned cells with our numbers (`played`) and their verdicts (`judged`)."""
+    return judged(played(cells, store, failed))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ import pandas as pd
 from omtl.compute.store import Loaded
 from omtl.experiment.selection import costs
 from omtl.measures.metrics import METRICS
-from omtl.tables.halving import searched, stages
-from omtl.tables.plan import Table, rule_of
+from omtl.tables.cells import ALL_TASKS, each_cell, is_searched, with_columns
+from omtl.tables.halving import narrowed, stages
 from omtl.tables.play import play
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
@@ -35,48 +34,51 @@ COST = (
 """Columns of the cost of a search."""
 
 
-def cost_of(table: Table, search: Mapping[str, Any], request: Request) -> pd.DataFrame:
+def cost_of(cells: pd.DataFrame, search: Mapping[str, Any], request: Request) -> pd.DataFrame:
     """Return the cost of a search for a table whose large grids are played in full.
 
     There is one row per data set and algorithm with a large grid: the number of plays of the whole
     stream for the full grid and for the search, and the resulting error rates: over all tasks, or
     of the worst one if the rule minimises that.
     """
+    same_for_all = {"task": ALL_TASKS, "alternatives": (), "search": dict(search)}
+    names = [{"name": experiment.algorithm["name"]} for experiment in cells["experiment"]]
+    whole = with_columns(cells, [same_for_all | name for name in names])
+    whole = whole[[is_searched(cell) for cell in each_cell(whole)]]
     rows = []
-    seed, n_repeats = request.seed, request.n_repeats(table.description)
-    for cell in {(c.dataset, c.experiment.algorithm["name"]): c for c in table.cells}.values():
-        full = replace(cell, task="all", own_rules={}, rivals=(), search=None)
-        halved = replace(full, search=dict(search))
-        if not halved.is_searched:
-            continue
-        outcome = play(replace(table, cells=[full, halved]), request)
+    for _, same in whole.groupby(["dataset", "name"], sort=False):
+        both = pd.concat([same.tail(1).assign(search=None), same.tail(1)])
+        outcome = play(both, request)
         if outcome.failed:
-            raise UserError(f"{table.id}: {next(iter(outcome.failed.values())).reason}")
-        load = Loaded(request.store)
-        rule = rule_of(request.rule(table.description), cell.reading)
-        n_tasks = load(full.experiment.repeats(seed, 1))[0].arrays["examples"].size
-        minimised = range(n_tasks) if rule.get("target") == "worst_task" else (None,)
-        ends = []
-        for one in (full, searched(halved, load, rule, seed, n_repeats)):
-            assert one is not None
-            results = load(one.experiment.repeats(seed, n_repeats))
-            point = int(np.argmin(costs(results, rule)))
-            error = METRICS["error"].of
-            rates = [[error(r.arrays, point, task) for task in minimised] for r in results]
-            rate = np.mean(rates, axis=0).max()
-            ends.append((rate, one.experiment.points[point]))
-        plays = sum(
-            experiment.protocol.get("share", 1.0) * repeats * len(experiment.points)
-            for experiment, repeats in stages(halved, load, rule, seed, n_repeats)
-        )
-        (whole, best), (found, chosen) = ends
-        rows.append(
-            (
-                *(table.id, cell.dataset, cell.experiment.algorithm["label"]),
-                table.reading["name"],
-                *(len(full.experiment.points) * n_repeats, round(plays)),
-                *(f"{whole:.4f}", f"{found:.4f}", f"{found - whole:.4f}"),
-                *(json.dumps(best), json.dumps(chosen)),
-            )
-        )
+            raise UserError(f"{same['table'].iat[0]}: {next(iter(outcome.failed.values())).reason}")
+        full, halved = each_cell(both)
+        rows.append(_cost(full, halved, Loaded(request.store)))
     return pd.DataFrame(rows, columns=COST)
+
+
+def _cost(full: Any, halved: Any, load: Loaded) -> tuple[Any, ...]:
+    """Return the row of a cell played in full and searched, whose units are stored."""
+    n_tasks = load(full.experiment.repeats(full.seed, 1))[0].arrays["examples"].size
+    minimised = range(n_tasks) if full.rule.get("target") == "worst_task" else (None,)
+
+    def end(cell: Any) -> tuple[float, dict[str, Any]]:
+        """Return the error rate at the point that the rule chooses, and the point."""
+        results = load(cell.experiment.repeats(cell.seed, cell.asked_repeats))
+        point = int(np.argmin(costs(results, cell.rule)))
+        rates = [
+            [METRICS["error"].of(result.arrays, point, task) for task in minimised]
+            for result in results
+        ]
+        return float(np.mean(rates, axis=0).max()), cell.experiment.points[point]
+
+    (whole, best), (found, chosen) = end(full), end(narrowed(halved, load))
+    plays = sum(
+        experiment.protocol.get("share", 1.0) * repeats * len(experiment.points)
+        for experiment, repeats in stages(halved, load)
+    )
+    return (
+        *(full.table, full.dataset, full.experiment.algorithm["label"], full.reading),
+        *(len(full.experiment.points) * full.asked_repeats, round(plays)),
+        *(f"{whole:.4f}", f"{found:.4f}", f"{found - whole:.4f}"),
+        *(json.dumps(best), json.dumps(chosen)),
+    )

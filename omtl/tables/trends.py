@@ -6,17 +6,14 @@ verdict on a single cell shows. The printed ± is compared too.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from omtl.measures.correction import holm
-from omtl.tables.scoring import Scored
+from omtl.tables.cells import ALL_TASKS, first_cell
 from omtl.tables.verdict import JUDGED
 
 ABOVE, BELOW, LEVEL = "above", "below", "level"
@@ -27,160 +24,99 @@ LEVEL_OF_TEST = 0.05
 FEWEST = 3
 """Minimum number of judged cells for testing a row or column."""
 
-COLUMNS = (
-    "table",
-    "reading",
-    "selection",
-    "part",
-    "name",
-    "metric",
-    "cells",
-    "above",
-    "below",
-    "mean_share",
-    "low",
-    "high",
-    "p_sign",
-    "p_t",
-    "p_holm",
-    "verdict",
-    "spread_ratio",
-    "spreads_differ",
+F_LEVEL = 0.01
+"""Level of the F test that a deviation is what the printed ± stands for."""
+
+TESTED = (
+    *("part", "name", "metric", "cells", "above", "below", "mean_share", "low", "high"),
+    *("p_sign", "p_t", "p_holm", "verdict", "spread_ratio", "spreads_differ"),
 )
-"""Columns of ``results/reproduced/<id>.trends.csv``.
+"""Columns of `trends`, and of ``results/reproduced/<id>.trends.csv``.
 
 `part` is ``row`` (an algorithm) or ``column`` (a data set, with its task). `above` and `below`
 count its judged cells whose mean is above and below the printed one; `mean_share` is the mean of
 their differences as shares of the printed numbers, with its interval by Student's t, and `p_t` the
 test that it is 0, corrected over all rows and columns of the table in `p_holm`; `p_sign` is the
 sign test. `spread_ratio` is the median of our deviation over the printed ±, and `spreads_differ`
-counts the cells whose deviations differ by an F test at 1 %.
+counts the cells whose deviations differ by an F test at 1%.
 """
 
-F_LEVEL = 0.01
+
+def judged_cells(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells with a verdict by a finite difference from print."""
+    is_judged = cells["verdict"].isin(JUDGED) & (cells["diverged"] == 0)
+    return cells[is_judged & np.isfinite(cells["share"].astype(float))]
 
 
-@dataclass(frozen=True)
-class Trend:
-    """A row or column with the differences of its judged cells as shares of the printed numbers.
-
-    `ratios` and `p_spreads` belong to cells with a printed ±: the ratio of our standard deviation
-    to it, and the p value of the F test.
-    """
-
-    part: str
-    name: str
-    metric: str
-    shares: np.ndarray
-    ratios: np.ndarray
-    p_spreads: np.ndarray
-    p_holm: float = np.nan
-
-    @property
-    def above(self) -> int:
-        """Number of cells above the printed number."""
-        return int(np.sum(self.shares > 0.0))
-
-    @property
-    def below(self) -> int:
-        """Number of cells below the printed number."""
-        return int(np.sum(self.shares < 0.0))
-
-    @property
-    def mean(self) -> float:
-        """Mean of the shares."""
-        return float(self.shares.mean())
-
-    @property
-    def p(self) -> float:
-        """p value of the t test that the mean share is 0."""
-        spread = stats.sem(self.shares)
-        if spread == 0.0:
-            return float(self.mean == 0.0)
-        return float(2.0 * stats.t.sf(abs(self.mean) / spread, self.shares.size - 1))
-
-    @property
-    def p_sign(self) -> float:
-        """p value of the sign test."""
-        n = self.above + self.below
-        return float(stats.binomtest(self.above, n).pvalue) if n else 1.0
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """Confidence interval of the mean share."""
-        quantile = stats.t.ppf(1.0 - LEVEL_OF_TEST / 2.0, self.shares.size - 1)
-        half = float(quantile * stats.sem(self.shares))
-        return self.mean - half, self.mean + half
-
-    @property
-    def verdict(self) -> str:
-        """Where the cells lie."""
-        if not self.p_holm <= LEVEL_OF_TEST:
-            return LEVEL
-        return ABOVE if self.mean > 0.0 else BELOW
-
-    def __str__(self) -> str:
-        """Return the trend as a sentence."""
-        where = {ABOVE: self.above, BELOW: self.below}.get(self.verdict, 0)
-        return (
-            f"{self.name} lies {self.verdict} print: {where} of {self.shares.size} cells, "
-            f"{100 * self.mean:+.1f} % on average (p = {self.p_holm:.2g})"
-        )
+def trends(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the tests of all rows and columns of a table with enough judged cells (`TESTED`)."""
+    judged = judged_cells(cells)
+    whole = judged["task"] == ALL_TASKS
+    columns = judged["dataset"].where(whole, judged["dataset"] + ", " + judged["task"])
+    found = [
+        {"part": part, "name": name, "metric": metric, **_test(group)}
+        for part, names in (("row", judged["algorithm"]), ("column", columns))
+        for (name, metric), group in judged.groupby([names, "metric"], sort=False)
+        if len(group) >= FEWEST
+    ]
+    tested = pd.DataFrame(found, columns=TESTED)
+    tested["p_holm"] = holm(tested["p_t"].tolist())
+    decided = tested["p_holm"] <= LEVEL_OF_TEST
+    above = np.where(tested["mean_share"] > 0.0, ABOVE, BELOW)
+    return tested.assign(verdict=np.where(decided, above, LEVEL))
 
 
-def _is_judged(s: Scored) -> bool:
-    if s.verdict not in JUDGED or s.difference is None or s.diverged:
-        return False
-    return math.isfinite(s.difference.share)
+def _test(group: pd.DataFrame) -> dict[str, Any]:
+    """Return the tests of the differences and spreads of a row or column."""
+    shares = group["share"].to_numpy(dtype=float)
+    mean, n = float(shares.mean()), shares.size
+    error = float(shares.std(ddof=1) / np.sqrt(n))
+    above, below = int((shares > 0.0).sum()), int((shares < 0.0).sum())
+    half = float(special.stdtrit(n - 1, 1.0 - LEVEL_OF_TEST / 2.0) * error)
+    differ = group["spread_p"].dropna() < F_LEVEL
+    return {
+        **{"cells": n, "above": above, "below": below, "mean_share": mean},
+        **{"low": mean - half, "high": mean + half},
+        "p_sign": min(1.0, 2.0 * special.bdtr(min(above, below), above + below, 0.5)),
+        "p_t": 2.0 * special.stdtr(n - 1, -abs(mean) / error) if error else float(mean == 0.0),
+        "spread_ratio": group["spread_ratio"].median(),
+        "spreads_differ": str(differ.sum()) if differ.size else "",
+    }
 
 
-def trends(scored: Sequence[Scored]) -> list[Trend]:
-    """Return the tests of all rows and columns of a table with enough judged cells."""
-    parts: dict[tuple[str, str, str], list[Scored]] = {}
-    for s in filter(_is_judged, scored):
-        column = s.cell.dataset if s.cell.task == "all" else f"{s.cell.dataset}, {s.cell.task}"
-        parts.setdefault(("row", s.cell.algorithm, s.cell.metric), []).append(s)
-        parts.setdefault(("column", column, s.cell.metric), []).append(s)
+def sentences(cells: pd.DataFrame) -> list[str]:
+    """Return a sentence for each row and column that lies off print, and one on the ±'s."""
     found = []
-    for (part, name, metric), cells in parts.items():
-        if len(cells) < FEWEST:
-            continue
-        shares = np.array([s.difference.share for s in cells if s.difference])
-        spreads = np.array([s.spread for s in cells if s.spread]).reshape(-1, 2)
-        found.append(Trend(part, name, metric, shares, spreads[:, 0], spreads[:, 1]))
-    corrected = holm([trend.p for trend in found])
-    found = [replace(t, p_holm=p) for t, p in zip(found, corrected, strict=True)]
-    return sorted(found, key=lambda trend: trend.part != "row")
-
-
-def sentences(scored: Sequence[Scored]) -> list[str]:
-    """Return what rows and columns tell, a sentence for each that lies off print, and the ±'s."""
-    found = trends(scored)
-    sentences = [f"{trend.part} {trend}" for trend in found if trend.verdict != LEVEL]
-    spreads = np.array([s.spread for s in filter(_is_judged, scored) if s.spread])
+    tested = trends(cells)
+    for trend in tested[tested["verdict"] != LEVEL].to_dict("records"):
+        side = trend["verdict"]
+        found.append(
+            f"{trend['part']} {trend['name']} lies {side} print: {trend[side]} of "
+            f"{trend['cells']} cells, {100 * trend['mean_share']:+.1f} % on average "
+            f"(p = {trend['p_holm']:.2g})"
+        )
+    spreads = judged_cells(cells)[["spread_ratio", "spread_p"]].dropna()
     if len(spreads):
-        ratios, p = spreads.T
-        sentences.append(
+        found.append(
             "our deviation over shuffles of the same data is, in the median, "
-            f"{np.median(ratios):.2f} times the printed ±; in {np.sum(p < F_LEVEL)} of {p.size} "
+            f"{spreads['spread_ratio'].median():.2f} times the printed ±; in "
+            f"{(spreads['spread_p'] < F_LEVEL).sum()} of {len(spreads)} "
             f"cells it is not what the ± stands for (F test at {100 * F_LEVEL:g} %)"
         )
-    return sentences
+    return found
 
 
-def frame(table: str, reading: str, selection: str, scored: Sequence[Scored]) -> pd.DataFrame:
+def as_rows(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of ``results/reproduced/<id>.trends.csv``, as text."""
-
-    def row(t: Trend) -> tuple[Any, ...]:
-        low, high = t.ends
-        p = (f"{value:.4g}" for value in (t.p_sign, t.p, t.p_holm))
-        ratio = f"{np.median(t.ratios):.4f}" if t.ratios.size else ""
-        differ = str(np.sum(t.p_spreads < F_LEVEL)) if t.ratios.size else ""
-        return (
-            *(table, reading, selection, t.part, t.name, t.metric),
-            *(str(t.shares.size), str(t.above), str(t.below)),
-            *(f"{value:.4f}" for value in (t.mean, low, high)),
-            *(*p, t.verdict, ratio, differ),
-        )
-
-    return pd.DataFrame([row(trend) for trend in trends(scored)], columns=COLUMNS)
+    forms = dict.fromkeys(("mean_share", "low", "high", "spread_ratio"), "{:.4f}")
+    forms |= dict.fromkeys(("p_sign", "p_t", "p_holm"), "{:.4g}")
+    found = trends(cells)
+    texts = {
+        name: ["" if pd.isna(value) else form.format(value) for value in found[name].astype(float)]
+        for name, form in forms.items()
+    }
+    first = first_cell(cells)
+    rows = found.assign(
+        table=first.table, reading=first.reading, selection=first.selection, **texts
+    )
+    return rows[["table", "reading", "selection", *TESTED]].astype(str)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 
-from scipy import stats
+from scipy import special
 
 MATCH, NEAR, COMPATIBLE, OFF = "match", "near", "compatible", "off"
 MISSING, SUBSTITUTE, TIMING = "missing", "substitute", "timing"
@@ -91,7 +91,7 @@ class Difference:
     def reach(self) -> float:
         """Half the width of the interval."""
         error = math.hypot(self.ours_se, self.published_se)
-        return float(stats.t.ppf((1.0 + CONFIDENCE) / 2.0, self.df)) * error
+        return float(special.stdtrit(self.df, (1.0 + CONFIDENCE) / 2.0)) * error
 
     @property
     def is_apart(self) -> bool:
@@ -180,7 +180,7 @@ def spreads(printed: Printed, std: float, count: int) -> tuple[float, float] | N
     theirs = printed.deviation
     if not theirs or not std or count < 2:
         return None
-    below = float(stats.f.cdf((std / theirs) ** 2, count - 1, printed.repeats - 1))
+    below = float(special.fdtr(count - 1, printed.repeats - 1, (std / theirs) ** 2))
     return std / float(printed.std), 2.0 * min(below, 1.0 - below)
 
 

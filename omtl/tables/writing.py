@@ -1,27 +1,84 @@
-"""Writing a table's files atomically."""
+"""The rows of a table's files, and writing them atomically."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from omtl.experiment.config import named_reading
 from omtl.experiment.host import host
 from omtl.experiment.naming import READINGS, by_reading, by_rule
 from omtl.tables import trends
+from omtl.tables.cells import PLACE, description_of, each_cell, first_cell, with_columns
 from omtl.tables.layout import Layout, counts
-from omtl.tables.plan import Table
 from omtl.tables.render import claims_markdown, markdown
-from omtl.tables.request import Request
-from omtl.tables.scoring import Scored, frame, raw_repeats
+from omtl.tables.scoring import QUANTITIES
 from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import as_csv, read_csv, write_all, write_csv
+
+NUMBERS = ("ours_mean", "ours_std", *QUANTITIES, "shuffle_std", "spread_ratio", "spread_p")
+"""Columns of `as_rows` with four decimals."""
+
+ROWS = (
+    *("table", *PLACE, "reading", "selection"),
+    *("published_mean", "published_std", "published_spread", "published_repeats"),
+    *("ours_mean", "ours_std", "n_repeats", "n_draws", *QUANTITIES, "verdict"),
+    *("shuffle_std", "spread_ratio", "spread_p", "params", "data_sha256"),
+)
+"""Columns of ``results/reproduced/<id>.csv`` (`omtl.tables.scoring.judged` has what they are)."""
+
+OF_REPEATS = ["table", *PLACE, "reading", "seed"]
+"""Columns that the repeats of a cell share."""
+
+
+def as_rows(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of ``results/reproduced/<id>.csv``, as text with a fixed precision.
+
+    A cell that diverged has its repeats and parameters, but no number.
+    """
+    was_run = cells["n_repeats"] > 0
+    has_number = was_run & (cells["diverged"] == 0)
+    numbers = {
+        name: cells[name].map(lambda x: "" if pd.isna(x) else f"{x:.4f}").where(has_number, "")
+        for name in NUMBERS
+    }
+    params = cells["params"].map(lambda chosen: json.dumps(chosen, sort_keys=True))
+    rows = cells.assign(
+        selection=[rule["name"] for rule in cells["rule"]],
+        published_spread=cells["published_spread"].where(cells["published_std"] != "", ""),
+        published_repeats=cells["published_repeats"]
+        .astype(str)
+        .where(cells["published_mean"] != "", ""),
+        params=params.where(was_run, ""),
+        **numbers,
+    )
+    return rows[list(ROWS)].astype(str)
+
+
+def raw_repeats(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per cell that was run: its numbers in all repeats, in full precision.
+
+    The numbers stand in the column `values`, with spaces between them.
+    """
+    was_run = cells[cells["n_repeats"] > 0]
+    joined = [" ".join(map(repr, values.tolist())) for values in was_run["values"]]
+    return was_run[OF_REPEATS].assign(values=joined)
+
+
+def long_repeats(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per repeat of each cell that was run, in full precision."""
+    was_run = cells[cells["n_repeats"] > 0][[*OF_REPEATS, "values"]]
+    numbers = [{"repeat": range(values.size)} for values in was_run["values"]]
+    rows = with_columns(was_run, numbers).explode(["repeat", "values"], ignore_index=True)
+    rows = rows.rename(columns={"values": "value"})[[*OF_REPEATS, "repeat", "value"]]
+    return rows.astype({"repeat": int, "value": float})
+
 
 MACHINE = "machine.json"
 """Suffix of files with a run's duration and machine, which git ignores."""
@@ -73,7 +130,7 @@ GROUPS = ("algorithm", "dataset", "protocol", "network")
 """The configs of an experiment."""
 
 
-def described(table: Table, scored: list[Scored], facts: Mapping[str, Any]) -> dict[str, Any]:
+def described(cells: pd.DataFrame, reading: Mapping[str, Any]) -> dict[str, Any]:
     """Return what determines a table: its reading, and each resolved config once.
 
     `experiments` has, for each cell, the indices of its configs in the lists of `configs`.
@@ -87,27 +144,28 @@ def described(table: Table, scored: list[Scored], facts: Mapping[str, Any]) -> d
         return configs[group].index(config)
 
     experiments = {}
-    for s in scored:
-        one = s.cell.experiment
-        experiments[f"{s.cell.algorithm} on {s.cell.dataset}"] = {
+    for algorithm, dataset, one in cells[["algorithm", "dataset", "experiment"]].to_numpy():
+        experiments[f"{algorithm} on {dataset}"] = {
             **{group: number(group, getattr(one, group)) for group in GROUPS},
             **{"plays": one.plays, "drawn": one.drawn},
         }
+    asked = first_cell(cells)
     return {
-        **{"table": table.id, "reading": table.reading, "verdicts": counts(scored)},
-        **facts,
-        **{"cpu": host()["cpu"], "configs": configs, "experiments": experiments},
+        **{"table": asked.table, "reading": reading, "verdicts": counts(cells)},
+        **{"repeats": int(asked.asked_repeats), "seed": int(asked.seed)},
+        **{"selection": asked.selection, "cpu": host()["cpu"]},
+        **{"configs": configs, "experiments": experiments},
     }
 
 
 def measured(
-    scored: list[Scored], took: Mapping[str, float], last_run: Mapping[str, Any], path: Path
+    cells: pd.DataFrame, took: Mapping[str, float], last_run: Mapping[str, Any], path: Path
 ) -> dict[str, Any]:
     """Return a table's duration, machine and commit, which differ between runs.
 
     Parameters
     ----------
-    scored : list of Scored
+    cells : DataFrame
     took : mapping of str to float
         Duration of each unit in seconds, by key, whichever run computed it.
     last_run : mapping
@@ -119,7 +177,8 @@ def measured(
         "units": len(took),
         "seconds": round(sum(took.values()), 3),
         "seconds_of": {
-            f"{s.cell.algorithm} on {s.cell.dataset}": round(s.seconds, 3) for s in scored
+            f"{cell.algorithm} on {cell.dataset}": round(cell.seconds, 3)
+            for cell in each_cell(cells)
         },
         "units_sha256": hashlib.sha256("".join(sorted(took)).encode()).hexdigest(),
         "last_run": last_run,
@@ -138,64 +197,55 @@ def as_json(value: Any, depth: int) -> str:
     return "{\n" + ",\n".join(entries) + "\n}"
 
 
-@dataclass(frozen=True)
-class Written:
-    """The written form of a table.
+def stem_of(cells: pd.DataFrame) -> str:
+    """Return the file name of a table's cells under all readings, without suffix."""
+    own = description_of(cells)
+    return by_rule(own.id, first_cell(cells).selection, own.selection)
+
+
+def write_table(
+    cells: pd.DataFrame, layout: Layout, claims: pd.DataFrame, folder: Path
+) -> list[Path]:
+    """Write a table's csv, md, raw repeats and meta.json, its trends and claims.
+
+    Returns the paths. The csv files hold the rows of all readings that were run: those of
+    the present one are replaced, the others kept. The other files are of the present
+    reading, and carry its name unless it is the one that comes closest.
 
     Parameters
     ----------
-    table : Table
-    request : Request
-    scored : list of Scored
+    cells : DataFrame
+        Of `omtl.tables.scoring.judged`.
     layout : Layout
+        What the Markdown shows.
     claims : DataFrame
         The outcomes of the claims that the table decides.
+    folder : Path
     """
+    reading = first_cell(cells).reading
+    of_all = {
+        "csv": as_rows(cells),
+        "trends.csv": trends.as_rows(cells),
+        "claims.csv": claims,
+    }
+    config = named_reading(description_of(cells).paper, reading)
+    of_this = {
+        "md": markdown(layout) + claims_markdown(claims),
+        "repeats.csv": as_csv(raw_repeats(cells)),
+        "meta.json": as_json(described(cells, config), 3) + "\n",
+    }
+    shared = {folder / f"{stem_of(cells)}.{form}": rows for form, rows in of_all.items()}
+    for path, rows in shared.items():
+        write_rows(path, rows, reading)
+    stem = by_reading(stem_of(cells), reading)
+    own = write_all(folder, {f"{stem}.{form}": text for form, text in of_this.items()})
+    return [*shared, *own]
 
-    table: Table
-    request: Request
-    scored: list[Scored]
-    layout: Layout
-    claims: pd.DataFrame
 
-    @property
-    def stem(self) -> str:
-        """The file name of all readings, without suffix."""
-        own = self.table.description
-        return by_rule(self.table.id, self.request.rule(own), own.selection)
-
-    def write(self, folder: Path) -> list[Path]:
-        """Write the table's csv, md, raw repeats and meta.json, its trends and claims.
-
-        Returns the paths. The csv files hold the rows of all readings that were run: those of
-        the present one are replaced, the others kept. The other files are of the present
-        reading, and carry its name unless it is the one that comes closest.
-        """
-        table, reading = self.table, self.table.reading["name"]
-        seed, selection = self.request.seed, self.request.rule(table.description)
-        of_all = {
-            "csv": frame(table, self.scored, selection),
-            "trends.csv": trends.frame(table.id, reading, selection, self.scored),
-            "claims.csv": self.claims,
-        }
-        n_repeats = self.request.n_repeats(table.description)
-        facts = {"repeats": n_repeats, "seed": seed, "selection": selection}
-        of_this = {
-            "md": markdown(self.layout) + claims_markdown(self.claims),
-            "repeats.csv": as_csv(raw_repeats(table, self.scored, seed)),
-            "meta.json": as_json(described(table, self.scored, facts), 3) + "\n",
-        }
-        shared = {folder / f"{self.stem}.{form}": rows for form, rows in of_all.items()}
-        for path, rows in shared.items():
-            write_rows(path, rows, reading)
-        stem = by_reading(self.stem, reading)
-        own = write_all(folder, {f"{stem}.{form}": text for form, text in of_this.items()})
-        return [*shared, *own]
-
-    def write_machine(
-        self, folder: Path, took: Mapping[str, float], last_run: Mapping[str, Any]
-    ) -> Path:
-        """Write facts that depend on the clock and the machine to a file that git ignores."""
-        path = folder / f"{by_reading(self.stem, self.table.reading['name'])}.{MACHINE}"
-        write_whole(path, as_json(measured(self.scored, took, last_run, path), 2) + "\n")
-        return path
+def write_machine(
+    cells: pd.DataFrame, folder: Path, took: Mapping[str, float], last_run: Mapping[str, Any]
+) -> Path:
+    """Write facts that depend on the clock and the machine to a file that git ignores."""
+    path = folder / f"{by_reading(stem_of(cells), first_cell(cells).reading)}.{MACHINE}"
+    write_whole(path, as_json(measured(cells, took, last_run, path), 2) + "\n")
+    return path

@@ -30,6 +30,16 @@ def read_csv(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
+def rows_in(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file as text; none if the file does not exist."""
+    return read_csv(path).to_dict("records") if path.exists() else []  # type: ignore[return-value]
+
+
+def text_of(path: Path) -> str:
+    """Return a file's text; empty if it does not exist."""
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
 def write_all(folder: Path, contents: Mapping[str, str | bytes]) -> list[Path]:
     """Write files of a folder by their names; return their paths."""
     for name, content in contents.items():

@@ -10,13 +10,13 @@ import numpy as np
 
 from omtl.data.preparation import in_order
 from omtl.data.triplets import BLOCK, Triplets
-from omtl.experiment.config import named_reading
 from omtl.experiment.unit import new_learner, setting_of
 from omtl.kernel.grid_loop import share
 from omtl.kernel.sharing import can_share
 from omtl.kernel.similarities import Similarities
 from omtl.learners.similarity import OMTRSL, OSTRSL, SimilarityLearner
-from omtl.tables.plan import plan_table
+from omtl.tables.cells import each_cell, planned
+from omtl.tables.request import Request
 from scripts.bench import others, streams
 from scripts.bench.limits import bare_loop, rank_one_updates
 from scripts.bench.ours import LEARNERS, Entry, Play
@@ -129,7 +129,7 @@ def grids(effort: Effort) -> Rows:
     """Yield the grids of ROM's tables whose points share their state, beside point by point."""
     for table in ("rom-table1", "rom-table2"):
         met = set()
-        for cell in plan_table(table, named_reading("rom", "as_published")).cells:
+        for cell in each_cell(planned(table, Request("as_published"))):
             experiment, place = cell.experiment, (cell.dataset, cell.algorithm)
             learner = new_learner(experiment.algorithm, experiment.points[0])
             if place not in met and can_share(learner):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from small_tables import BASELINES
@@ -10,13 +11,16 @@ from small_tables import BASELINES
 from omtl.data.examples import examples_of
 from omtl.data.preparation import in_order, prepared_data
 from omtl.data.streams import Tasks, in_given_order, rounds, rounds_of
-from omtl.experiment.config import load_option, named_reading
+from omtl.experiment.config import load_option
 from omtl.experiment.unit import new_learner
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
 from omtl.learners.arow import AROW
 from omtl.learners.majority import Majority
-from omtl.tables.plan import descriptions, plan_table, published
+from omtl.tables.cells import planned
+from omtl.tables.plan import describe, descriptions, published
+from omtl.tables.request import Request
+from omtl.tables.verdict import OURS
 
 COMPARED = [name for name in descriptions("table") if name != "omtrsl-table1"]
 
@@ -76,19 +80,21 @@ def test_arow_trusts_more_and_more() -> None:
 @pytest.mark.parametrize("table", COMPARED)
 def test_every_table_has_our_baselines_in_every_column(table: str) -> None:
     """After the paper's cells, with nothing printed; a table of real targets names its own."""
-    planned = plan_table(table, named_reading(table.partition("-")[0], "as_written"))
-    if planned.description.baselines == "none":  # it says so, with why
-        assert not {c.experiment.algorithm["name"] for c in planned.cells} & set(BASELINES)
+    cells, description = planned(table, Request("as_written")), describe("table", table)
+    algorithms = pd.Series([experiment.algorithm["name"] for experiment in cells["experiment"]])
+    if description.baselines == "none":  # it says so, with why
+        assert not set(algorithms) & set(BASELINES)
         return
     numbers = published(table)
-    ours = planned.cells[len(numbers) :]
-    assert [c.is_ours for c in planned.cells] == [False] * len(numbers) + [True] * len(ours)
+    ours = cells[len(numbers) :]
+    is_ours = cells["kind"] == OURS
+    assert is_ours.tolist() == [False] * len(numbers) + [True] * len(ours)
     columns = {(n["dataset"], n["task"], n["metric"]) for n in numbers}
-    names = [row.algorithm for row in planned.description.rows if row.ours]
+    names = [row.algorithm for row in description.rows if row.ours]
     assert names
-    assert set(names) >= set(BASELINES) or planned.description.protocol == "regression"
+    assert set(names) >= set(BASELINES) or description.protocol == "regression"
     for name in names:
-        mine = [c for c in ours if c.experiment.algorithm["name"] == name]
-        assert {(c.dataset, c.task, c.metric) for c in mine} == columns
+        mine = cells[is_ours & (algorithms == name)][["dataset", "task", "metric"]]
+        assert set(mine.itertuples(index=False, name=None)) == columns
         assert len(mine) == len(columns)
-    assert all((c.mean, c.std, c.chooser) == ("", "", None) for c in ours)
+    assert not ours[["published_mean", "published_std", "tuned_by"]].any(axis=None)

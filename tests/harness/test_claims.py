@@ -14,7 +14,7 @@ import pytest
 from described import a_claim
 from hypothesis import given
 from hypothesis import strategies as st
-from miniature import small
+from small_tables import a_cell
 
 from omtl.evidence.claims import (
     FALSE,
@@ -29,29 +29,26 @@ from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.descriptions import Claim
 from omtl.figures.numbers import Shown, drawn_rows
 from omtl.figures.panels.axes import Axes, line_of
-from omtl.tables.plan import Cell, describe, published
-from omtl.tables.scoring import Scored
+from omtl.tables.plan import describe, published
 from omtl.util.errors import UserError
 from omtl.util.paths import EXPERIMENTS, RESULTS
 
-EXPERIMENT = small("pm")
 CLAIM = a_claim({"dataset": "D", "lower": ["A"], "than": ["B"]})
 
 
-def scored(algorithm: str, values: list[float]) -> Scored:
-    """Return a cell with these numbers."""
-    cell = Cell("D", algorithm, "all", "error", "1", "0", EXPERIMENT)
-    return Scored(cell, np.array(values), "match")
+def cells_of(dataset: str = "D", **values: list[float]) -> pd.DataFrame:
+    """Return cells with these numbers, by algorithm."""
+    return pd.DataFrame([a_cell(name, dataset, values=each) for name, each in values.items()])
 
 
-def decided(claim: Claim, cells: list[Scored]) -> str:
+def decided(claim: Claim, cells: pd.DataFrame) -> str:
     """Return the outcome of a claim."""
     return outcome_of(one.outcome for one in judge_claim(claim, cells))
 
 
 def outcome(a: list[float], b: list[float]) -> str:
     """Return the outcome of A < B."""
-    return decided(CLAIM, [scored("A", a), scored("B", b)])
+    return decided(CLAIM, cells_of(A=a, B=b))
 
 
 @pytest.mark.parametrize(
@@ -134,14 +131,13 @@ def test_claims_name_published_cells(paper: str, claim: Claim) -> None:
 )
 def test_margins_and_ratios(part: dict, expected: str) -> None:
     """A claim may name a margin, a ratio, and either direction."""
-    cells = [scored("A", [10.0, 11.0, 9.0]), scored("B", [20.0, 21.0, 19.5])]
+    cells = cells_of(A=[10.0, 11.0, 9.0], B=[20.0, 21.0, 19.5])
     assert decided(a_claim({"dataset": "D", **part}), cells) == expected
 
 
 def test_a_row_of_another_data_set() -> None:
     """The same task's numbers elsewhere, under ``<algorithm> on <data set>``."""
-    here, there = scored("A", [10.0, 11.0, 9.0]), scored("A", [20.0, 21.0, 19.5])
-    cells = [here, replace(there, cell=replace(there.cell, dataset="E"))]
+    cells = pd.concat([cells_of(A=[10.0, 11.0, 9.0]), cells_of("E", A=[20.0, 21.0, 19.5])])
     part = {"dataset": "D", "lower": ["A"], "than": ["A on E"], "by": 5}
     (comparison,) = judge_claim(a_claim(part), cells)
     assert comparison.outcome == HOLDS
@@ -153,22 +149,24 @@ def test_the_better_of_several_forms() -> None:
     part = {"dataset": "D", "lower": ["A*"], "than": ["B"]}
     claim = a_claim(part, either={"A*": ["A", "C"]})
     low, high, middle = [1.0, 1.1, 1.2], [9.0, 9.2, 9.1], [5.0, 5.2, 5.1]
-    (found,) = judge_claim(claim, [scored("A", high), scored("B", middle), scored("C", low)])
+    (found,) = judge_claim(claim, cells_of(A=high, B=middle, C=low))
     assert (found.outcome, found.relation) == (HOLDS, "D: A* < B")
-    (found,) = judge_claim(claim, [scored("A", high), scored("B", middle), scored("C", high)])
+    (found,) = judge_claim(claim, cells_of(A=high, B=middle, C=high))
     assert found.outcome == FAILS
-    (found,) = judge_claim(claim, [scored("A", low), scored("B", middle), scored("C", [])])
+    (found,) = judge_claim(claim, cells_of(A=low, B=middle, C=[]))
     assert found.outcome == UNDECIDED
 
 
 def test_shares_of_another_row() -> None:
     """``A / B`` is A's number over B's, repeat by repeat, here or on another data set."""
-    cells = [scored("A", [1.0, 1.1, 0.9]), scored("B", [4.0, 4.1, 3.9])]
-    cells += [replace(s, cell=replace(s.cell, dataset="E"), values=s.values + 2.0) for s in cells]
+    here = {"A": [1.0, 1.1, 0.9], "B": [4.0, 4.1, 3.9]}
+    there = {name: [value + 2.0 for value in values] for name, values in here.items()}
+    cells = pd.concat([cells_of(**here), cells_of("E", **there)])
     part = {"dataset": "D", "lower": ["A / B"], "than": ["A / B on E"]}
     (found,) = judge_claim(a_claim(part), cells)
     assert (found.outcome, found.relation) == (HOLDS, "D: A / B < A / B on E")
-    share = cells[0].values / cells[1].values - cells[2].values / cells[3].values
+    a, b, a_there, b_there = cells["values"]
+    share = a / b - a_there / b_there
     np.testing.assert_allclose(found.differences, share)
 
 

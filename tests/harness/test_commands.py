@@ -6,7 +6,6 @@ import json
 import shlex
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,16 +21,19 @@ from omtl.compute.store import Store
 from omtl.experiment import citations, doctor
 from omtl.experiment.config import (
     load_option,
-    named_reading,
     options,
 )
 from omtl.experiment.discover_learners import learners_in
-from omtl.reproduction import export, provenance
+from omtl.reproduction import explain, export
 from omtl.tables import plan
+from omtl.tables.cells import planned
 from omtl.tables.layout import lay_out
+from omtl.tables.notes import notes
+from omtl.tables.play import units_of
 from omtl.tables.render import latex, markdown
 from omtl.tables.request import Request
-from omtl.tables.scoring import frame, score_table
+from omtl.tables.scoring import scored
+from omtl.tables.writing import as_rows
 from omtl.util import code, paths, user_folder
 from omtl.util.errors import UserError
 from omtl.util.files import IN_WORK
@@ -153,19 +155,15 @@ def test_only_modules_are_sources_of_an_own_folder(
     assert user_folder.sources() == [tmp_path / "mine.py"]
 
 
-def small_table(monkeypatch: pytest.MonkeyPatch) -> plan.Table:
+def small_table(monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
     """Make dom-table1 one of small experiments on synthetic data; return it."""
-    table = plan.plan_table("dom-table1", named_reading("dom", "as_published"))
-    cells = [
-        cell
-        for cell in table.cells
-        if cell.dataset == "Synthetic" and cell.algorithm in ("PM", "PA")
-    ]
-    for cell in cells:
-        cell.experiment.dataset["options"].update(small("pm").dataset["options"])
-    made = plan.Table(replace(table.description, repeats=2), table.reading, cells)
-    monkeypatch.setattr(plan, "plan_table", lambda *_: made)
-    return made
+    cells = planned("dom-table1", Request(repeats=2))
+    cells = cells[(cells["dataset"] == "Synthetic") & cells["algorithm"].isin(["PM", "PA"])]
+    for experiment in cells["experiment"]:
+        experiment.dataset["options"].update(small("pm").dataset["options"])
+    for module in (explain, export):
+        monkeypatch.setattr(module, "planned", lambda *_: cells)
+    return cells
 
 
 def test_a_cell_is_made_alone_and_explained(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,13 +171,13 @@ def test_a_cell_is_made_alone_and_explained(store: Store, monkeypatch: pytest.Mo
     table = small_table(monkeypatch)
     wanted = Request(repeats=2, parallel=SERIAL, store=store)
     name = "PA on Synthetic"
-    before = provenance.explain("dom-table1", name, wanted)
+    before = explain.explain("dom-table1", name, wanted)
     assert (before["verdict"], before["why"]) == ("missing", "0 of 2 repeats are stored")
-    assert not provenance.make_cell("dom-table1", name, wanted, Console(quiet=True)).failed
-    after = provenance.explain("dom-table1", name, wanted, full=True)
+    assert not explain.make_cell("dom-table1", name, wanted, Console(quiet=True)).failed
+    after = explain.explain("dom-table1", name, wanted, full=True)
     assert (after["from"], after["repeats"]) == ("the store", 2)
-    [cell] = [cell for cell in table.cells if cell.algorithm == "PA"]
-    units = cell.experiment.repeats(0, 2)
+    [experiment] = table["experiment"][table["algorithm"] == "PA"]
+    units = experiment.repeats(0, 2)
     assert list(after["units"].values()) == [unit.key for unit in units]
     assert after["seeds"]["repeats"] == [0, 1]
     assert after["made on"][0]["packages"]["numpy"] == np.__version__
@@ -193,8 +191,8 @@ def test_a_cell_is_made_alone_and_explained(store: Store, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("table", sorted(plan.descriptions("table")))
 def test_cells_have_names_of_their_own(table: str) -> None:
     """No two cells of a table are called the same."""
-    planned = Request("as_written").planned(table)
-    assert len(provenance.names_of(planned)) == len(planned.cells)
+    names = explain.names_of(planned(table, Request("as_written")))
+    assert len(names) == len(set(names))
 
 
 def test_units_of_changed_code_are_computed_again(
@@ -218,12 +216,12 @@ def test_a_cell_that_diverged_is_shown_as_such(
 ) -> None:
     """In every form of a table, and with no number in its rows."""
     table = small_table(monkeypatch)
-    [wild] = [cell for cell in table.cells if cell.algorithm == "PM"]
-    wild.experiment.algorithm.update(fixed={"margin": 1.0}, grid={"eta": [1e308]})
-    engine.run(table.units(0, 2), store, SERIAL, quiet=True)
-    scored = score_table(table, Request(repeats=2, store=store))
-    layout = lay_out(table, scored, Request(repeats=2, selection="oracle"))
-    rows = frame(table, scored, "oracle").set_index("algorithm")
+    [wild] = table["experiment"][table["algorithm"] == "PM"]
+    wild.algorithm.update(fixed={"margin": 1.0}, grid={"eta": [1e308]})
+    engine.run(units_of(table), store, SERIAL, quiet=True)
+    cells = scored(table, store)
+    layout = lay_out(cells, notes(cells))
+    rows = as_rows(cells).set_index("algorithm")
     assert rows.loc["PM", ["ours_mean", "ours_std", "delta"]].tolist() == ["", "", ""]
     assert float(rows.loc["PA", "ours_mean"]) < 50.0
     assert "**diverged** off" in markdown(layout)
@@ -236,7 +234,7 @@ def test_a_table_is_exported_with_its_raw_repeats(
 ) -> None:
     """The same numbers in all forms, and a row for each repeat."""
     table = small_table(monkeypatch)
-    engine.run(table.units(0, 2), store, SERIAL, quiet=True)
+    engine.run(units_of(table), store, SERIAL, quiet=True)
     wanted = Request(repeats=2, parallel=SERIAL, store=store)
     done = export.export("dom-table1", wanted, tmp_path)
     assert str(done).endswith("; from the store")
@@ -277,7 +275,7 @@ def test_exports_do_not_overwrite_each_other(
 ) -> None:
     """Files carry the names of another reading and rule, as those of tables do."""
     table = small_table(monkeypatch)
-    engine.run(table.units(0, 2), store, SERIAL, quiet=True)
+    engine.run(units_of(table), store, SERIAL, quiet=True)
     wanted = Request(reading, 2, 0, selection, store=store)
     paths = export.export("dom-table1", wanted, tmp_path).paths
     endings = {path.name.removeprefix(f"{stem}.") for path in paths}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from miniature import SERIAL, small
 from small_tables import filled_store, small_table
@@ -17,11 +18,11 @@ from omtl.experiment.descriptions import TooSlow
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.selection import select
 from omtl.experiment.unit import Result, compute
-from omtl.tables import plan
-from omtl.tables.plan import Table
+from omtl.tables.cells import planned, with_columns
 from omtl.tables.play import play
 from omtl.tables.request import Request
-from omtl.tables.scoring import frame, score_table, values_of
+from omtl.tables.scoring import choose_points, numbers_at, scored
+from omtl.tables.writing import as_rows
 from omtl.util.code import _code_of, code_version
 from omtl.util.errors import UserError
 
@@ -32,34 +33,30 @@ BACKENDS = [
 ]
 
 
-def rows_of(table: Table, folder: Path, parallel: dict, n_repeats: int = 3) -> str:
+def rows_of(table: pd.DataFrame, folder: Path, parallel: dict) -> str:
     """Return a table's csv, computed into a store of its own."""
-    store = filled_store(table, folder, n_repeats, parallel)
-    return frame(
-        table, score_table(table, Request(repeats=n_repeats, store=store)), "oracle"
-    ).to_csv()
+    return as_rows(scored(table, filled_store(table, folder, parallel))).to_csv()
 
 
 def test_same_bytes_for_any_jobs_and_backend(tmp_path: Path) -> None:
     """Serial, threads and processes make the same table to the byte."""
     tables = {
-        rows_of(small_table(), tmp_path / str(i), parallel) for i, parallel in enumerate(BACKENDS)
+        rows_of(small_table(3), tmp_path / str(i), parallel) for i, parallel in enumerate(BACKENDS)
     }
     assert len(tables) == 1
 
 
 def test_cells_that_are_too_slow_are_played_only_if_asked_for(tmp_path: Path) -> None:
     """Until then they are missing, with the reason; the others have their numbers."""
-    table = small_table()
-    first, *others = table.cells
-    table = replace(table, cells=[replace(first, too_slow="it takes a day"), *others])
-    request = Request(repeats=2, store=Store(tmp_path), parallel=BACKENDS[0])
+    table = small_table(2)
+    table.loc[0, "too_slow"] = "it takes a day"
+    request = Request(store=Store(tmp_path), parallel=BACKENDS[0])
     play(table, request)
-    left_out, *scored = score_table(table, request)
-    assert (left_out.verdict, left_out.why) == ("missing", "it takes a day")
-    assert all(one.values.size == 2 for one in scored)
+    cells = scored(table, request.store)
+    assert cells.loc[0, ["verdict", "why"]].tolist() == ["missing", "it takes a day"]
+    assert cells["n_repeats"].tolist() == [0] + [2] * (len(cells) - 1)
     play(table, replace(request, slow=True))
-    assert score_table(table, request)[0].values.size == 2
+    assert set(scored(table, request.store)["n_repeats"]) == {2}
 
 
 def test_rows_and_columns_that_are_too_slow() -> None:
@@ -98,12 +95,12 @@ def test_draws() -> None:
     assert data(many, 0) == data(each, 0)
     assert [len(one.repeats(0, 2)) for one in (once, each, many)] == [2, 2, 6]
     assert len({unit.draw for unit in many.repeats(0, 2)}) == 6
-    reading = {"name": "as_written", "paper": None, "answers": {}}
-    cells = plan.plan_table("aklo-table1", reading).cells
-    assert {c.dataset for c in cells if c.experiment.drawn} == {"Syn1", "Syn2"}
-    assert {c.experiment.plays for c in cells} == {10}
-    shuffled = [c.experiment for c in plan.plan_table("aklo-table1", reading, plays=0).cells]
-    assert shuffled == [c.experiment.of_one_draw() for c in cells]
+    cells = planned("aklo-table1", Request("as_written"))
+    drawn = [experiment.drawn for experiment in cells["experiment"]]
+    assert set(cells["dataset"][drawn]) == {"Syn1", "Syn2"}
+    assert {experiment.plays for experiment in cells["experiment"]} == {10}
+    on_one_draw = planned("aklo-table1", Request("as_written", one_draw=True))["experiment"]
+    assert list(on_one_draw) == [one.of_one_draw() for one in cells["experiment"]]
 
 
 def test_each_draw_has_hyper_parameters_of_its_own() -> None:
@@ -112,10 +109,10 @@ def test_each_draw_has_hyper_parameters_of_its_own() -> None:
     experiment = small("pm")
     experiment.algorithm["grid"] = {"eta": [1, 2]}
     for drawn, chosen, rates in ((False, [0, 0], [50, 10]), (True, [1, 0], [30, 10])):
-        cell = plan.Cell("", "", "all", "error", "", "", replace(experiment, drawn=drawn))
-        values, points = values_of(cell, results, {"rule": "oracle"})
+        rule = {"rule": "oracle"}
+        points = choose_points(results, experiment.points, rule, drawn)
         assert points.tolist() == chosen
-        assert values.tolist() == rates
+        assert numbers_at(results, points, "error", rule).tolist() == rates
 
 
 def fake(mistakes: Sequence[Sequence[int]], early: Sequence[int] | None = None) -> Result:
@@ -208,16 +205,14 @@ def test_divergence_is_seen() -> None:
     assert result.arrays["diverged"][0] > 0
 
 
-def test_the_best_of_rivals_is_taken(store: Store) -> None:
+def test_the_best_of_alternatives_is_taken(tmp_path: Path) -> None:
     """Where a paper prints the best of several algorithms."""
-    table = small_table()
-    alone = [c for c in table.cells if c.algorithm in ("PM", "COML", "NS (Full)")]
-    joined = replace(alone[0], rivals=tuple(cell.experiment for cell in alone[1:]))
-    table = replace(table, cells=[*alone, joined])
-    outcome = engine.run(table.units(0, 3), store, BACKENDS[0], quiet=True)
-    assert not outcome.failed
-    *singles, best = score_table(table, Request(repeats=3, store=store))
-    assert best.mean == min(s.mean for s in singles if s.mean is not None)
+    table = small_table(3)
+    alone = table[table["algorithm"].isin(["PM", "COML", "NS (Full)"])]
+    others = tuple(alone["experiment"].iloc[1:])
+    joined = pd.concat([alone, with_columns(alone.head(1), [{"alternatives": others}])])
+    *singles, best = scored(joined, filled_store(joined, tmp_path))["ours_mean"]
+    assert best == min(singles)
 
 
 def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> None:

@@ -23,11 +23,14 @@ from omtl.experiment.naming import READINGS
 from omtl.experiment.selection import HONEST, RULES, early_costs, is_honest, select
 from omtl.experiment.unit import Result
 from omtl.reproduction import reproduce
-from omtl.tables import halving
-from omtl.tables.plan import Table, describe, plan_table
+from omtl.tables import cells, halving
+from omtl.tables.cells import each_cell, first_cell, planned, with_columns
+from omtl.tables.plan import describe
 from omtl.tables.play import play as play_table
 from omtl.tables.request import Request
-from omtl.tables.scoring import Scored, frame, score_table, together
+from omtl.tables.scoring import combined, scored
+from omtl.tables.verdict import OURS
+from omtl.tables.writing import as_rows
 from omtl.util.errors import UserError
 
 N = 6
@@ -40,7 +43,7 @@ OF_ONE = ("md", "repeats.csv", "meta.json")
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """Return a store with all units of the small table."""
-    return filled_store(small_table(), tmp_path_factory.mktemp("store"), N)
+    return filled_store(small_table(N), tmp_path_factory.mktemp("store"))
 
 
 def result_of(**arrays: Any) -> Result:
@@ -98,73 +101,69 @@ def test_which_rules_are_honest() -> None:
 )
 def test_rows_keep_their_target(row: str, asked: str, rule: dict[str, Any]) -> None:
     """Rows with a rule of their own, and readings that say what is tuned for."""
-    table = plan_table("rom-table1", named_reading("rom", "as_published"))
-    cell = next(c for c in table.cells if c.algorithm == row)
-    chosen = cell.rule(asked)
-    assert {key: chosen[key] for key in rule} == rule
+    table = planned("rom-table1", Request("as_published", selection=asked))
+    cell = first_cell(table[table["algorithm"] == row])
+    assert {key: cell.rule[key] for key in rule} == rule
     if asked == HONEST:
-        assert chosen["rule"] == "prefix"
+        assert cell.rule["rule"] == "prefix"
         assert cell.experiment.protocol["by_task"]
 
 
 def test_prefix_rows(filled: Store) -> None:
     """Each repeat has the number of the point that was best on its own first part."""
-    table = small_table()
-    scored = score_table(table, Request(repeats=N, selection=HONEST, store=filled))
-    for s in scored:
-        for repeat, unit in enumerate(s.cell.experiment.repeats(0, N)):
+    made = scored(small_table(N, HONEST), filled)
+    for cell in each_cell(made):
+        for repeat, unit in enumerate(cell.experiment.repeats(0, N)):
             arrays = filled.load(unit).arrays  # type: ignore[union-attr]
             early = int(np.flatnonzero(arrays["seen"] >= 0.1 * arrays["seen"][-1])[0])
             point = int(np.argmin(arrays["checkpoint_mistakes"][:, early]))
             expected = 100.0 * arrays["mistakes"][point].sum() / arrays["examples"].sum()
-            assert s.values[repeat] == pytest.approx(expected)
-    rows = frame(table, scored, HONEST)
-    assert set(rows["selection"]) == {HONEST}
+            assert cell.values[repeat] == pytest.approx(expected)
+    assert set(as_rows(made)["selection"]) == {HONEST}
 
 
-def test_rivals_are_chosen_early_too(filled: Store) -> None:
+def with_alternatives(selection: str | None) -> pd.DataFrame:
+    """Return two algorithms, and a row that prints the better of them."""
+    table = small_table(N, selection)
+    alone = table[table["algorithm"].isin(["PA", "COML"])]
+    joined = with_columns(alone.head(1), [{"alternatives": (alone["experiment"].iloc[1],)}])
+    return pd.concat([alone, joined])
+
+
+def test_alternatives_are_chosen_early_too(filled: Store) -> None:
     """Of several algorithms each repeat has the one that was better on its first part."""
-    table = small_table()
-    alone = [c for c in table.cells if c.algorithm in ("PA", "COML")]
-    joined = replace(alone[0], rivals=(alone[1].experiment,))
-    table = replace(table, cells=[*alone, joined])
-    one, other, best = score_table(table, Request(repeats=N, selection=HONEST, store=filled))
+    one, other, best = each_cell(scored(with_alternatives(HONEST), filled))
     rule = load_option("selection", HONEST)
     early = np.array(
         [
-            [early_costs(filled.load(unit), rule).min() for unit in c.experiment.repeats(0, N)]  # type: ignore[arg-type]
-            for c in alone
+            [early_costs(filled.load(unit), rule).min() for unit in e.repeats(0, N)]  # type: ignore[arg-type]
+            for e in (one.experiment, other.experiment)
         ]
     )
     expected = np.where(early[0] <= early[1], one.values, other.values)
     np.testing.assert_array_equal(best.values, expected)
-    assert best.params in best.cell.experiment.points
-    hindsight = score_table(table, Request(repeats=N, store=filled))[-1]
-    assert hindsight.mean == min(
-        s.mean for s in score_table(table, Request(repeats=N, store=filled))[:2] if s.mean
-    )
+    assert best.params in best.experiment.points
+    *singles, hindsight = scored(with_alternatives(None), filled)["ours_mean"]
+    assert hindsight == min(singles)
 
 
 def test_results_together_are_of_all_points() -> None:
     """Points come one after the other; what all have in common comes once."""
-    (both,) = together([[result_of()], [result_of(found_x=[[1.0], [2.0]])]])
+    (both,) = combined([[result_of()], [result_of(found_x=[[1.0], [2.0]])]])
     assert both.arrays["checkpoint_mistakes"].shape == (4, 2)
     assert both.arrays["seen"].tolist() == [4, 20]
     assert both.facts["seconds"] == 2.0
     assert "found_x" not in both.arrays
-    assert together([[result_of()], []]) == []
+    assert combined([[result_of()], []]) == []
 
 
 def test_a_search_without_hindsight_looks_at_the_first_part(store: Store) -> None:
     """No rung plays more of the stream than the rule may look at."""
-    table = table_of(SEARCH)
-    table = replace(table, description=replace(table.description, selection=HONEST))
-    play_table(table, Request(repeats=2, selection=HONEST, parallel=SERIAL, store=store))
-    rows = halving.record(table, Request(repeats=2, selection=HONEST, store=store))
-    assert rows["share"].tolist() == ["0.1", "0.1", "1"]
-    found = halving.searched(table.cells[0], Loaded(store), load_option("selection", HONEST), 0, 2)
-    assert found is not None
-    assert len(found.experiment.points) == 2
+    table = table_of(SEARCH, repeats=2, rule=load_option("selection", HONEST))
+    play_table(table, Request(parallel=SERIAL, store=store))
+    assert halving.record(table, store)["share"].tolist() == ["0.1", "0.1", "1"]
+    left = halving.narrowed(first_cell(table), Loaded(store))
+    assert len(left.experiment.points) == 2
 
 
 @pytest.fixture
@@ -172,12 +171,14 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Let DOM's table be the small one, of N repeats, and results go to a folder of the test's."""
     description = replace(describe("table", "dom-table1"), repeats=N)
 
-    def planned(name: str, reading: Any, plays: Any = None) -> Table:  # noqa: ARG001
-        return replace(small_table(), reading=dict(reading), description=description)
+    def small(_name: str, request: Request, reading: Any = None) -> pd.DataFrame:
+        made = small_table(request.n_repeats(description), request.selection)
+        return made.assign(reading=reading["name"] if reading else request.reading)
 
-    for module in (reproduce.plan, hindsight_gap):
-        monkeypatch.setattr(module, "plan_table", planned)
-        monkeypatch.setattr(module, "describe", lambda kind, name: description)  # noqa: ARG005
+    for module in (reproduce, hindsight_gap):
+        monkeypatch.setattr(module, "planned", small)
+    for place in (reproduce.plan, hindsight_gap, cells):
+        monkeypatch.setattr(place, "describe", lambda _kind, _name: description)
     monkeypatch.setattr(hindsight_gap, "tables", lambda: ["dom-table1"])
     monkeypatch.setattr("omtl.tables.writing.RESULTS", tmp_path)
     return tmp_path
@@ -231,19 +232,19 @@ def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
     ).to_dict("records")
     margins = []
     for rule, kind in (("oracle", ""), (HONEST, "honest_")):
-        scored = score_table(small_table(), Request(repeats=N, selection=rule, store=filled))
-        own = min((s for s in scored if s.cell.algorithm in proposed), key=_mean)
-        rivals = [s for s in scored if s.cell.algorithm not in proposed and not s.cell.is_ours]
-        rival = min(rivals, key=_mean)
+        found = list(each_cell(scored(small_table(N, rule), filled)))
+        own = min((cell for cell in found if cell.algorithm in proposed), key=_mean)
+        others = [c for c in found if c.algorithm not in proposed and c.kind != OURS]
+        rival = min(others, key=_mean)
         assert row[f"{kind}selection"] == rule
-        assert row[f"{kind}own"] == own.cell.algorithm
-        assert row[f"{kind}rival"] == rival.cell.algorithm
+        assert row[f"{kind}own"] == own.algorithm
+        assert row[f"{kind}rival"] == rival.algorithm
         margins.append(rival.values - own.values)
         assert float(row[f"{kind}margin"]) == pytest.approx(margins[-1].mean(), abs=1e-4)
         assert float(row[f"{kind}low"]) <= margins[-1].mean() <= float(row[f"{kind}high"])
     assert float(row["from_hindsight"]) == pytest.approx((margins[0] - margins[1]).mean(), abs=1e-4)
-    baseline = min((s for s in scored if s.cell.is_ours), key=_mean)
-    assert row["baseline"] == baseline.cell.algorithm
+    baseline = min((cell for cell in found if cell.kind == OURS), key=_mean)
+    assert row["baseline"] == baseline.algorithm
     gap = float((baseline.values - own.values).mean())
     assert float(row["baseline_margin"]) == pytest.approx(gap, abs=1e-4)
     assert row["n_repeats"] == str(N)
@@ -252,8 +253,8 @@ def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
     assert row["printed_margin"] == "0.0900"  # 6.00 - 5.91
 
 
-def _mean(s: Scored) -> float:
-    return float(s.values.mean())
+def _mean(cell: Any) -> float:
+    return cell.ours_mean
 
 
 def test_an_honest_table_has_one_rule() -> None:

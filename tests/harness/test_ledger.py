@@ -8,11 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from described import a_claim, a_table
-from miniature import small
+from small_tables import a_cell
 
 from omtl.commands import _main
 from omtl.evidence import ledger
@@ -32,8 +31,7 @@ from omtl.evidence.summary import Summary
 from omtl.experiment.descriptions import Claim
 from omtl.reproduction import reproduce, reproduce_all
 from omtl.tables import plan
-from omtl.tables.plan import Cell
-from omtl.tables.scoring import Scored
+from omtl.tables.scoring import judged as judged_cells
 from omtl.tables.writing import write_rows
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
@@ -49,18 +47,14 @@ CLAIM = a_claim(
 )
 
 
-def scored(dataset: str, algorithm: str, values: list[float]) -> Scored:
-    """Return a cell with these numbers."""
-    cell = Cell(dataset, algorithm, "all", "error", "1", "0", small("pm"))
-    return Scored(cell, np.array(values), "match")
-
-
-def cells(**values: list[float]) -> list[Scored]:
+def cells(**values: list[float]) -> pd.DataFrame:
     """Return cells of both data sets, by algorithm."""
-    return [scored(data, name, numbers) for data in "DE" for name, numbers in values.items()]
+    return pd.DataFrame(
+        [a_cell(name, data, values=each) for data in "DE" for name, each in values.items()]
+    )
 
 
-def told(reading: str, numbers: list[Scored], results: Path, *, tested: bool, claim: Claim) -> None:
+def told(reading: str, numbers: pd.DataFrame, results: Path, *, tested: bool, claim: Claim) -> None:
     """Write the outcome of a claim, as a reproduced table does, and its tests."""
     parts = judge_claim(claim, numbers)
     row = ("dom", claim.id, "", "", reading, outcome_of(p.outcome for p in parts))
@@ -217,10 +211,10 @@ Make = Callable[..., Any]
 @pytest.fixture
 def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Make]:
     """Let there be two tables and a figure that take no time; return what makes them."""
-    cell = replace(scored("D", "A", [1.0]), verdict="match")
+    one = judged_cells(pd.DataFrame([a_cell("A", values=[10.0])])).assign(verdict="match")
     outcomes = pd.DataFrame({"outcome": [HOLDS]})
     made: dict[str, Make] = {
-        "table": lambda *_: SimpleNamespace(scored=[cell], claims=outcomes, broken=False),
+        "table": lambda *_: SimpleNamespace(cells=one, claims=outcomes, broken=False),
         "figure": lambda *_: SimpleNamespace(claims=outcomes, paths=[], broken=False),
     }
     ids = {"table": ["rom-table1", "rom-table2"], "figure": ["rom-fig1"]}

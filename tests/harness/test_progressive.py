@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from miniature import small
 
 from omtl.data.preparation import prepared_data
 from omtl.data.streams import Tasks
@@ -19,12 +17,10 @@ from omtl.experiment.unit import Result
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.protocols.cumulative import play_grid
 from omtl.protocols.setting import Setting
-from omtl.tables.plan import Cell
-from omtl.tables.scoring import values_of
+from omtl.tables.scoring import numbers_at
 from omtl.util.errors import UserError
 
 RULE = load_option("selection", "progressive")
-METRIC_CELL = Cell("", "", "all", "mistakes", "", "", small("pa"))
 
 
 def drawn(seed: int, n_points: int, n_checkpoints: int, by_task: bool) -> Result:
@@ -47,8 +43,8 @@ def drawn(seed: int, n_points: int, n_checkpoints: int, by_task: bool) -> Result
 
 def number(result: Result, metric: str = "mistakes", task: str = "all") -> float:
     """Return what the rule reports."""
-    cell = replace(METRIC_CELL, metric=metric, task=task)
-    return float(values_of(cell, [result], RULE)[0][0])
+    chosen = select([result], [{}] * len(result.arrays["diverged"]), RULE)
+    return float(numbers_at([result], chosen, metric, RULE, task)[0])
 
 
 cases = given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 12), st.booleans())

@@ -10,16 +10,18 @@ import numpy as np
 import pytest
 from described import a_table
 
-from omtl.experiment.config import named_reading
+from omtl.compute.store import Store
 from omtl.reproduction import search_readings
 from omtl.tables import proofread
+from omtl.tables.cells import places_in, planned
 from omtl.tables.layout import lay_out
-from omtl.tables.plan import describe, descriptions, plan_table
+from omtl.tables.notes import notes
+from omtl.tables.plan import describe, descriptions
 from omtl.tables.printed_numbers import count_is_possible, share_is_possible
 from omtl.tables.proofread import MEAN, suspect_means, suspects, write_findings
 from omtl.tables.render import markdown
 from omtl.tables.request import Request
-from omtl.tables.scoring import not_run
+from omtl.tables.scoring import scored
 from omtl.util.paths import RESULTS
 
 
@@ -165,14 +167,14 @@ def test_a_search_of_readings_leaves_out_suspect_means(monkeypatch: pytest.Monke
         pass
 
     def look(plan: Any, *_: Any) -> None:
-        raise LookedError({cell.place for cell in plan.cells})
+        raise LookedError(set(places_in(plan)))
 
     monkeypatch.setattr(search_readings, "play", look)
     column = "Synthetic (delta2=12.25)"
     with pytest.raises(LookedError) as caught:
         search_readings._try("rom-table1", column, {}, Request(repeats=1))
     (looked_at,) = caught.value.args
-    whole = {c.place for c in plan_table("rom-table1", named_reading("rom", "as_written")).cells}
+    whole = places_in(planned("rom-table1", Request("as_written")))
     printed = {p for p in whole if p[0] == column and p in _printed("rom-table1")}
     assert looked_at == printed - suspect_means("rom-table1")
     assert len(printed - looked_at) == 5
@@ -182,16 +184,10 @@ def _printed(table: str) -> set[tuple[str, str, str, str]]:
     return {proofread.place_of(cell) for cell in proofread.published(table)}
 
 
-def test_tables_show_what_is_suspect() -> None:
+def test_tables_show_what_is_suspect(store: Store) -> None:
     """By a mark beside the printed number, and by a note that says why."""
-    table = plan_table("dom-table1", named_reading("dom", "as_written"))
-    text = markdown(
-        lay_out(
-            table,
-            [not_run(cell, "no") for cell in table.cells],
-            Request(repeats=1, selection="oracle"),
-        )
-    )
+    cells = scored(planned("dom-table1", Request("as_written", 1)), store)
+    text = markdown(lay_out(cells, notes(cells)))
     assert "6.05 ± 0.08!" in text
     assert "27.27 ± 0.16," in text
     assert "- suspect in print (omtl proofread) — DOM-II (Grid) on Synthetic: the spread" in text

@@ -15,11 +15,10 @@ import yaml
 
 from omtl.commands import readings as command
 from omtl.experiment import new_files
-from omtl.experiment.config import named_reading
 from omtl.reproduction import search_readings
 from omtl.reproduction.search_readings import Trial
-from omtl.tables import luck, writing
-from omtl.tables.plan import plan_table
+from omtl.tables import placebo_test, writing
+from omtl.tables.cells import planned
 from omtl.tables.request import Request
 from omtl.util import user_folder
 from omtl.util.errors import UserError
@@ -54,9 +53,9 @@ def tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, di
         return Trial(column, answers, np.full(5, distance), Counter({"off": 1}), cells)
 
     monkeypatch.setattr(search_readings, "_try", attempt)
-    for module in (search_readings, luck):
+    for module in (search_readings, placebo_test):
         monkeypatch.setattr(module, "questions", lambda _paper: ASKED)
-    for module in (search_readings, luck, writing):
+    for module in (search_readings, placebo_test, writing):
         monkeypatch.setattr(module, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(search_readings, "CONF", tmp_path / "conf")
     monkeypatch.setattr(search_readings, "options", lambda _group: [])
@@ -91,18 +90,17 @@ def test_a_search_may_begin_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_search_looks_at_the_papers_judged_cells_alone() -> None:
     """Without rows that take too long, baselines of ours, and means that are suspect in print."""
-    written = named_reading("rom", "as_written")
-    table = plan_table("rom-table2", written)
-    seen = search_readings.looked_at(table, "TDT2")
-    assert {cell.algorithm for cell in seen} == {
+    table = planned("rom-table2", Request("as_written"))
+    compared = search_readings.compared_cells(table, "TDT2")
+    assert set(compared["algorithm"]) == {
         *("PT-individual", "PT-global", "PA-individual", "PA-global", "Multi-P", "OMTL-B", "COML")
     }
-    assert all(cell.search for cell in seen)
-    table = plan_table("rom-table1", written)
-    seen = search_readings.looked_at(table, "Synthetic (delta2=12.25)")
-    assert "ROM-RDA" in {cell.algorithm for cell in table.cells}
-    assert "ROM-RDA" not in {cell.algorithm for cell in seen}
-    assert "ROM-PGD" in {cell.algorithm for cell in seen}
+    assert all(compared["search"])
+    table = planned("rom-table1", Request("as_written"))
+    compared = search_readings.compared_cells(table, "Synthetic (delta2=12.25)")
+    assert "ROM-RDA" in set(table["algorithm"])
+    assert "ROM-RDA" not in set(compared["algorithm"])
+    assert "ROM-PGD" in set(compared["algorithm"])
 
 
 def asked(*words: str) -> argparse.Namespace:
@@ -168,8 +166,8 @@ PRINTED = pd.DataFrame(
 )
 
 
-def by_luck(trials: list[np.ndarray], answers: list[dict[str, str]]) -> pd.DataFrame:
-    """Return the luck of trials with these numbers for the rows."""
+def placebos_of(trials: list[np.ndarray], answers: list[dict[str, str]]) -> pd.DataFrame:
+    """Return the placebo test of trials with these numbers for the rows."""
     record = pd.DataFrame({"column": "Synthetic", "answers": [json.dumps(a) for a in answers]})
     cells = pd.DataFrame(
         [
@@ -179,13 +177,15 @@ def by_luck(trials: list[np.ndarray], answers: list[dict[str, str]]) -> pd.DataF
         ],
         columns=["trial", "algorithm", "task", "metric", "ours"],
     )
-    return luck.luck(luck.Search(TABLE, record, cells, PRINTED), ASKED, 0)
+    return placebo_test.placebo_test(placebo_test.Search(TABLE, record, cells, PRINTED), ASKED, 0)
 
 
 def test_a_reading_that_is_right_is_no_luck() -> None:
     """The true numbers beat all placebos, and hold on the rows that they were not chosen by."""
     truth = PRINTED["mean"].astype(float).to_numpy()
-    rows = by_luck([truth * 1.5, truth, truth * 0.5], [{}, {"first": "better"}, {"first": "worse"}])
+    rows = placebos_of(
+        [truth * 1.5, truth, truth * 0.5], [{}, {"first": "better"}, {"first": "worse"}]
+    )
     row = rows[rows["reading"] == "as_read"].iloc[0]
     assert (row["literal"], row["found"], row["cells"]) == ("0", "8", "8")
     assert float(row["permuted_p"]) < 0.01
@@ -198,16 +198,16 @@ def test_a_reading_that_is_right_is_no_luck() -> None:
 def test_trials_that_fit_a_half_each_do_not_hold_on_the_other() -> None:
     truth = PRINTED["mean"].astype(float).to_numpy()
     trials = [np.where(np.arange(8) == number, truth, 2.0 * truth) for number in range(8)]
-    rows = by_luck(trials, [{}, *[{"first": "better"}] * 7])
+    rows = placebos_of(trials, [{}, *[{"first": "better"}] * 7])
     row = rows.iloc[0]
     assert float(row["searched_half"]) == pytest.approx(0.25)
     assert row["held_out_half"] == "0.000"
-    pd.testing.assert_frame_equal(rows, by_luck(trials, [{}, *[{"first": "better"}] * 7]))
+    pd.testing.assert_frame_equal(rows, placebos_of(trials, [{}, *[{"first": "better"}] * 7]))
 
 
 def test_trials_against_the_text_are_luck_of_as_published_alone() -> None:
     truth = PRINTED["mean"].astype(float).to_numpy()
-    rows = by_luck([truth * 2.0, truth], [{}, {"second": "better"}]).set_index("reading")
+    rows = placebos_of([truth * 2.0, truth], [{}, {"second": "better"}]).set_index("reading")
     assert rows.loc["as_read", ["trials", "found"]].tolist() == ["1", "0"]
     assert rows.loc["as_published", ["trials", "found"]].tolist() == ["2", "8"]
 
@@ -215,7 +215,7 @@ def test_trials_against_the_text_are_luck_of_as_published_alone() -> None:
 def test_a_record_without_cells_says_how_to_get_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(luck, "RESULTS", tmp_path)
+    monkeypatch.setattr(placebo_test, "RESULTS", tmp_path)
     with pytest.raises(UserError, match=f"run: omtl readings {TABLE}"):
-        luck.write_luck(TABLE)
-    assert luck.sentences(TABLE, "as_published", tmp_path) == []
+        placebo_test.write_placebo_test(TABLE)
+    assert placebo_test.sentences(TABLE, "as_published", tmp_path) == []

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+import pandas as pd
 import pytest
 from miniature import SERIAL
 from small_tables import SEARCH, table_of
@@ -13,25 +12,29 @@ from omtl.compute import engine
 from omtl.compute.store import Loaded, Store
 from omtl.experiment.config import grid_points
 from omtl.experiment.unit import Result, Unit
-from omtl.tables.halving import record, searched, stages
+from omtl.tables.cells import first_cell
+from omtl.tables.halving import lacking_rung, record, stages
 from omtl.tables.play import play
 from omtl.tables.request import Request
-from omtl.tables.scoring import score_table
+from omtl.tables.scoring import scored
 from omtl.tables.search_cost import COST, cost_of
 from omtl.util.errors import UserError
 
-RULE = {"rule": "oracle"}
+
+def asked(store: Store) -> Request:
+    """Return a request to play into a store."""
+    return Request(parallel=SERIAL, store=store)
 
 
 def test_rungs_are_played_as_said(store: Store) -> None:
     """Each rung has its share, repeats and number of points; the last has all repeats."""
-    table = table_of(SEARCH)
+    table = table_of(SEARCH, repeats=3)
     load = Loaded(store)
-    assert len(stages(table.cells[0], load, RULE, 0, 3)) == 1
-    assert searched(table.cells[0], load, RULE, 0, 3) is None
-    outcome = play(table, Request(repeats=3, parallel=SERIAL, store=store))
+    assert len(stages(first_cell(table), load)) == 1
+    assert lacking_rung(first_cell(table), load) is not None
+    outcome = play(table, asked(store))
     assert outcome.computed == 1 + 2 + 3
-    rows = record(table, Request(repeats=3, store=store))
+    rows = record(table, store)
     assert rows["n_points"].tolist() == [12, 6, 2]
     assert rows["share"].tolist() == ["0.2", "0.5", "1"]
     assert rows["repeats"].tolist() == [1, 2, 3]
@@ -40,19 +43,19 @@ def test_rungs_are_played_as_said(store: Store) -> None:
     assert len(first) == 6
     assert last < first
     # A second time, all is in the store.
-    again = play(table, Request(repeats=3, parallel=SERIAL, store=store))
+    again = play(table, asked(store))
     assert (again.computed, again.reused) == (0, 3)
-    (scored,) = score_table(table, Request(repeats=3, store=store))
-    assert scored.values.size == 3
-    assert scored.params in table.cells[0].experiment.points
+    cell = first_cell(scored(table, store))
+    assert cell.values.size == 3
+    assert cell.params in first_cell(table).experiment.points
 
 
 def test_points_that_are_kept_are_the_best_of_their_rung(store: Store) -> None:
     """By the mistakes that the rung's own units have."""
-    table = table_of(SEARCH)
-    play(table, Request(repeats=2, parallel=SERIAL, store=store))
+    table = table_of(SEARCH, repeats=2)
+    play(table, asked(store))
     load = Loaded(store)
-    rung, narrowed = stages(table.cells[0], load, RULE, 0, 2)[:2]
+    rung, narrowed = stages(first_cell(table), load)[:2]
     (result,) = load(rung[0].repeats(0, 1))
     assert result.arrays["seen"][-1] < load(narrowed[0].repeats(0, 1))[0].arrays["seen"][-1]
     mistakes = result.arrays["mistakes"].sum(axis=1)
@@ -66,23 +69,23 @@ def test_a_search_that_keeps_all_is_the_full_grid(store: Store) -> None:
     all_kept = {**SEARCH, "rungs": [{"share": 0.1, "repeats": 1, "keep": 12}]}
     ends = []
     for search in (None, all_kept):
-        table = table_of(search)
-        play(table, Request(repeats=2, parallel=SERIAL, store=store))
-        (scored,) = score_table(table, Request(repeats=2, store=store))
-        ends.append((scored.mean, scored.params))
+        table = table_of(search, repeats=2)
+        play(table, asked(store))
+        cell = first_cell(scored(table, store))
+        ends.append((cell.ours_mean, cell.params))
     assert ends[0] == ends[1]
 
 
 def test_small_grids_are_played_in_full(store: Store) -> None:
     """Below `from_points` there are no rungs."""
-    table = table_of({**SEARCH, "from_points": 13})
-    assert play(table, Request(repeats=2, parallel=SERIAL, store=store)).computed == 2
-    assert record(table, Request(repeats=2, store=store)).empty
+    table = table_of({**SEARCH, "from_points": 13}, repeats=2)
+    assert play(table, asked(store)).computed == 2
+    assert record(table, store).empty
 
 
 def test_what_a_search_costs(store: Store) -> None:
     """The search never ends better than the full grid, and plays less."""
-    rows = cost_of(table_of(None), SEARCH, Request(repeats=3, parallel=SERIAL, store=store))
+    rows = cost_of(table_of(None, repeats=3), SEARCH, asked(store))
     assert tuple(rows.columns) == COST
     (row,) = rows.to_dict("records")
     assert row["plays_full"] == 12 * 3
@@ -92,7 +95,7 @@ def test_what_a_search_costs(store: Store) -> None:
 
 def test_points_are_named_by_their_place_in_the_whole_grid() -> None:
     """However often a grid is narrowed."""
-    whole = table_of(None).cells[0].experiment
+    whole = first_cell(table_of(None)).experiment
     once = whole.only([1, 5, 7, 11])
     twice = once.only([0, 3])
     assert twice.algorithm["only"] == [1, 11]
@@ -104,11 +107,9 @@ def test_points_are_named_by_their_place_in_the_whole_grid() -> None:
 @pytest.mark.parametrize("missing", [0, 1])
 def test_a_cell_whose_search_is_not_done_is_missing(store: Store, missing: int) -> None:
     """With the reason."""
-    table = table_of(SEARCH)
-    short = replace(table.cells[0], search={**SEARCH, "rungs": SEARCH["rungs"][:missing]})
-    play(replace(table, cells=[short]), Request(repeats=3, parallel=SERIAL, store=store))
-    (scored,) = score_table(table, Request(repeats=3, store=store))
-    assert (scored.verdict, scored.why) == ("missing", "the search is not done")
+    play(table_of({**SEARCH, "rungs": SEARCH["rungs"][:missing]}), asked(store))
+    cell = first_cell(scored(table_of(SEARCH), store))
+    assert (cell.verdict, cell.why) == ("missing", "the search is not done")
 
 
 def test_a_unit_that_fails_is_tried_once_and_its_reason_is_told(
@@ -122,10 +123,9 @@ def test_a_unit_that_fails_is_tried_once_and_its_reason_is_told(
         raise UserError("no such data")
 
     monkeypatch.setattr(engine, "compute", refuse)
-    large = table_of(SEARCH)
-    table = replace(large, cells=[*large.cells, *table_of(None, "pm").cells])
-    outcome = play(table, Request(repeats=2, parallel=SERIAL, store=store))
+    table = pd.concat([table_of(SEARCH, repeats=2), table_of(None, "pm", repeats=2)])
+    outcome = play(table, asked(store))
     assert len(tried) == len(set(tried)) == len(outcome.failed) == 1 + 2
-    searched_cell, whole = score_table(table, Request(repeats=2, store=store), outcome.failed)
-    assert (searched_cell.verdict, searched_cell.why) == ("missing", "no such data")
-    assert whole.why == "no such data"
+    cells = scored(table, store, outcome.failed)
+    assert cells["verdict"].iloc[0] == "missing"
+    assert cells["why"].tolist() == ["no such data", "no such data"]

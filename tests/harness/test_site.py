@@ -14,13 +14,16 @@ import pytest
 from omtl.commands._main import main
 from omtl.compute.store import Store
 from omtl.experiment.config import named_reading, options
-from omtl.reproduction.provenance import names_of
+from omtl.reproduction.explain import names_of
 from omtl.site.build import build
 from omtl.site.gather import Sources
 from omtl.site.tables import table_page
-from omtl.tables.plan import descriptions, plan_table
+from omtl.tables.cells import planned
+from omtl.tables.plan import descriptions
 from omtl.tables.play import play
 from omtl.tables.request import Request
+from omtl.tables.scoring import scored
+from omtl.tables.writing import as_rows, raw_repeats
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS, ROOT
@@ -171,7 +174,8 @@ def test_cells_tell_what_they_were_made_of() -> None:
         & (kept["algorithm"] == "PA")
         & (kept["dataset"] == "Sentiment")
     ].iloc[0]
-    assert (cell.cell.mean, cell.cell.std) == (row["published_mean"], row["published_std"])
+    printed = cell.row["published_mean"], cell.row["published_std"]
+    assert printed == (row["published_mean"], row["published_std"])
     assert float(cell.ours) == pytest.approx(float(row["ours_mean"]), abs=0.006)
     assert cell.verdict == row["verdict"]
     assert "--cell 'PA on Sentiment' --reading as_published" in cell.command
@@ -198,13 +202,13 @@ def test_baselines_of_ours_are_shown_but_not_counted(tmp_path: Path) -> None:
     row = next(row for row in page.views[1].rows if row.label == "AROW")
     assert row.is_ours
     [cell] = filter(None, row.cells)
-    assert (cell.verdict, cell.cell.mean) == ("ours", "")
+    assert (cell.verdict, cell.row["published_mean"]) == ("ours", "")
     assert "--selection prefix" in cell.command
     assert "--selection prefix" in page.views[1].command
 
 
 def test_commands_of_cells_name_cells_that_there_are() -> None:
-    known = set(names_of(plan_table("osmtl-table1", named_reading("osmtl", "as_written"))))
+    known = set(names_of(planned("osmtl-table1", Request("as_written"))))
     view = next(
         v
         for v in table_page("osmtl-table1", Sources(RESULTS), None).views
@@ -222,19 +226,15 @@ def test_commands_of_cells_name_cells_that_there_are() -> None:
 @pytest.fixture
 def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Sources, Store]:
     """Return results of one table with two repeats, and the store that they were made from."""
-    from omtl.tables.scoring import frame, score_table
-
     name, reading = "aklo-table1", named_reading("aklo", "as_written")
-    table = plan_table(name, reading, plays=1)
-    cells = [c for c in table.cells if (c.dataset, c.algorithm) == ("Syn1", "ITOL")]
-    alone = type(table)(table.description, table.reading, cells)
-    monkeypatch.setattr("omtl.site.repeats.plan_table", lambda *_: alone)
+    cells = planned(name, Request("as_written", 2), reading, plays=1)
+    alone = cells[(cells["dataset"] == "Syn1") & (cells["algorithm"] == "ITOL")]
+    monkeypatch.setattr("omtl.site.repeats.planned", lambda *_: alone)
     store = Store(tmp_path / "store")
-    play(alone, Request(repeats=2, parallel={"backend": "threading", "jobs": 1}, store=store))
+    play(alone, Request(parallel={"backend": "threading", "jobs": 1}, store=store))
     folder = tmp_path / "results" / "reproduced"
     folder.mkdir(parents=True)
-    rows = frame(alone, score_table(alone, Request(repeats=2, store=store)), "oracle")
-    rows.to_csv(folder / f"{name}.csv", index=False)
+    as_rows(scored(alone, store)).to_csv(folder / f"{name}.csv", index=False)
     (folder / f"{name}.as_written.meta.json").write_text(
         json.dumps({"seed": 0, "repeats": 2, "selection": "oracle", "reading": reading})
     )
@@ -253,12 +253,12 @@ def test_the_store_gives_repeats_and_learning_curves(filled: tuple[Sources, Stor
 
 def test_repeats_that_are_kept_are_shown_without_a_store(filled: tuple[Sources, Store]) -> None:
     from omtl.site import repeats
-    from omtl.tables.scoring import raw_repeats, score_table
 
     sources, store = filled
-    alone = repeats.plan_table("aklo-table1", {})
-    rows = raw_repeats(alone, score_table(alone, Request(repeats=2, store=store)), 0)
-    rows.to_csv(sources.results / "reproduced" / "aklo-table1.as_written.repeats.csv", index=False)
+    alone = repeats.planned("aklo-table1", Request())
+    raw_repeats(scored(alone, store)).to_csv(
+        sources.results / "reproduced" / "aklo-table1.as_written.repeats.csv", index=False
+    )
     view = table_page("aklo-table1", sources, None).views[0]
     [cell] = view.rows[0].cells
     assert cell is not None

@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from described import a_claim
 from hypothesis import given
 from hypothesis import strategies as st
-from miniature import SERIAL, small
+from miniature import SERIAL
 from scipy import stats
-from small_tables import TINY, Small
+from small_tables import TINY, Small, a_cell
 
 from omtl.compute.store import Store
 from omtl.evidence import claims, statistics
@@ -25,16 +26,14 @@ from omtl.evidence.statistics import equivalence_rows, make_statistics
 from omtl.figures import plan
 from omtl.figures.numbers import show_figure
 from omtl.reproduction.reproduce import make_figure
-from omtl.tables.plan import Cell
 from omtl.tables.request import Request
-from omtl.tables.scoring import Scored
+from omtl.tables.scoring import judged
 from omtl.util.errors import UserError
 
 A = np.array([1.0, 2.5, 3.0, 4.2, 5.1, 5.9])
 B = np.array([1.4, 2.6, 3.9, 4.6, 5.2, 6.8])
 HIGHER = (0.0, np.inf)
 NOTHING = np.empty(0)
-EXPERIMENT = small("pm")
 
 
 def lower(one: np.ndarray = A, other: np.ndarray = B, by: float = 0.0) -> Comparison:
@@ -160,19 +159,14 @@ def test_correction_can_take_an_outcome_back() -> None:
     assert as_family("dom", "r", {"c": [lower(B + 9, A)]})["corrected"].tolist() == [FAILS]
 
 
-def scored(dataset: str, algorithm: str, ours: float | None, metric: str = "error") -> Scored:
-    """Return a cell with this number."""
-    cell = Cell(dataset, algorithm, "all", metric, "1", "0", EXPERIMENT)
-    return Scored(cell, np.array([] if ours is None else [ours, ours]), "match")
-
-
-def grid_of(values: dict[str, list[float | None]], metric: str = "error") -> list[Scored]:
-    """Return cells by algorithm, one a data set."""
-    return [
-        scored(f"D{i}", name, value, metric)
+def grid_of(values: dict[str, list[float | None]], metric: str = "error") -> pd.DataFrame:
+    """Return cells by algorithm, one for each data set."""
+    cells = [
+        a_cell(name, f"D{i}", metric=metric, values=[] if value is None else [value, value])
         for name, numbers in values.items()
         for i, value in enumerate(numbers)
     ]
+    return judged(pd.DataFrame(cells))
 
 
 NUMBERS: dict[str, list[float | None]] = {
@@ -204,7 +198,7 @@ def test_no_learner_is_better_by_a_correlation_or_a_time() -> None:
     for metric in ("correlation", "seconds"):
         numbers = grid_of(NUMBERS, metric)
         assert rankings(numbers) == []
-        assert equivalence_rows("t", "r", ["A"], numbers).empty
+        assert equivalence_rows(numbers, ["A"]).empty
 
 
 def test_who_is_ranked() -> None:
@@ -265,7 +259,7 @@ def test_statistics_of_a_table(
     numbers = grid_of(NUMBERS)
     part = {"dataset": "D0", "lower": ["A", "B"], "than": ["C"]}
     claim = a_claim(part, table="dom-table1")
-    monkeypatch.setattr(statistics, "stored_or_kept", lambda *_, **__: (numbers, None))
+    monkeypatch.setattr(statistics, "stored_or_published", lambda *_, **__: (numbers, None))
     monkeypatch.setattr(claims, "claims_of", lambda _paper: [claim])
     paths = make_statistics("dom-table1", reading, asked, tmp_path)
     assert [path.name for path in paths] == [
@@ -352,13 +346,13 @@ def test_region_of_practical_equivalence(
 def test_equivalence_of_own_and_others() -> None:
     """The paper's own beside each other algorithm of its place, by ratios of the repeats."""
     numbers = grid_of(NUMBERS)
-    rows = equivalence_rows("t", "r", ["A"], numbers)
-    places = {s.cell.dataset for s in numbers}
+    rows = equivalence_rows(numbers, ["A"])
+    places = set(numbers["dataset"])
     assert set(zip(rows["dataset"], rows["algorithm"], rows["other"], strict=True)) == {
         (place, "A", other) for place in places for other in "BCD"
     }
     mine, other = (
-        next(s.values for s in numbers if (s.cell.dataset, s.cell.algorithm) == ("D0", name))
+        numbers["values"][(numbers["dataset"] == "D0") & (numbers["algorithm"] == name)].iloc[0]
         for name in "AB"
     )
     row = rows[(rows["dataset"] == "D0") & (rows["other"] == "B")].iloc[0]

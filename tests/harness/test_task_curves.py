@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from described import a_figure, a_line, a_panel, a_table
+from described import a_figure, a_line, a_panel
 from miniature import SERIAL, SMALL_WALK, small
+from small_tables import READING, a_cell
 
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option
@@ -19,7 +21,6 @@ from omtl.figures.panels import axes_of
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel, Played
 from omtl.figures.plan import Figure
 from omtl.figures.play import as_chosen
-from omtl.tables.plan import Cell, Table
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
@@ -67,15 +68,13 @@ def test_unknown_task() -> None:
 def test_hyper_parameters_from_a_table(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line is played at the one point that the table's cell chooses, under its own protocol."""
     experiment = small("coml")
-    cell = Cell("Synthetic", "COML", "all", "error", "10", "1", experiment)
-    reading: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
-    table = Table(a_table(), reading, [cell])
-    monkeypatch.setattr(play, "plan_table", lambda *_, plays: table if plays == 0 else None)
+    cells = pd.DataFrame([a_cell("COML", experiment=experiment)])
+    monkeypatch.setattr(play, "planned", lambda *_, plays: cells if plays == 0 else None)
     line = PlannedLine(a_line(published="COML"), by_task("coml"))
     unknown = PlannedLine(a_line(published="Nobody"), by_task("pm"))
     planned = Figure(
         a_figure(id="f", chosen_in="t"),
-        reading,
+        READING,
         (PlannedPanel(a_panel(published="Synthetic"), (line, unknown)),),
     )
     chosen, other = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -15,10 +14,12 @@ from small_tables import small_table
 from omtl.compute.store import Store
 from omtl.experiment.host import host
 from omtl.reproduction import reproduce
-from omtl.tables import committed, writing
-from omtl.tables.plan import Table
+from omtl.tables import plan, published_results, writing
+from omtl.tables.cells import with_columns
+from omtl.tables.plan import describe
 from omtl.tables.request import Request
 from omtl.util.folding import fold, unfold
+from omtl.util.result_files import rows_in
 
 SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
 
@@ -26,21 +27,24 @@ SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Let DOM's table be two learners, each with its errors and its seconds; write to a folder."""
-    small = small_table()
-    cells = []
-    for cell in (cell.of_one_draw() for cell in small.cells if cell.algorithm in ("PM", "PA")):
-        cell.experiment.protocol["timed"] = 1
-        cells += [cell, replace(cell, metric="seconds", kind="timing")]
-    description = replace(small.description, repeats=2)
-
-    def planned(_name: str, reading: Any, _plays: Any = None) -> Table:
-        return Table(description, dict(reading), cells)
-
-    monkeypatch.setattr(reproduce.plan, "plan_table", planned)
-    monkeypatch.setattr(reproduce.plan, "describe", lambda _kind, _name: description)
+    cells = small_table(repeats=2)
+    cells = cells[cells["algorithm"].isin(["PM", "PA"])]
+    for experiment in cells["experiment"]:
+        experiment.protocol["timed"] = 1
+    one_draw = [{"experiment": experiment.of_one_draw()} for experiment in cells["experiment"]]
+    errors = with_columns(cells, one_draw)
+    both = pd.concat([errors, errors.assign(metric="seconds", kind="timing")]).sort_index(
+        kind="stable", ignore_index=True
+    )
+    description = replace(describe("table", "dom-table1"), repeats=2)
+    monkeypatch.setattr(
+        reproduce, "planned", lambda _name, request: both.assign(reading=request.reading)
+    )
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: description)
+    monkeypatch.setattr("omtl.tables.cells.describe", lambda _kind, _name: description)
     results = tmp_path / "results"
     monkeypatch.setattr("omtl.tables.writing.RESULTS", results)
-    monkeypatch.setattr(committed, "results_to_read", lambda: results)
+    monkeypatch.setattr(published_results, "results_to_read", lambda: results)
     return results
 
 
@@ -62,7 +66,7 @@ def test_made_twice_a_table_is_the_same_bytes(here: Path, tmp_path: Path) -> Non
     assert made(here, Store(tmp_path / "two")) == first
     again = made(here, Store(tmp_path / "three"), times=True)
     assert {name for name in first if again[name] != first[name]} >= {"dom-table1.repeats.csv"}
-    [run] = committed.runs(here, "dom-table1")
+    [run] = published_results.runs_of(here, "dom-table1")
     was = pd.DataFrame(run.rows)
     assert was["metric"].tolist() == ["error", "seconds"] * 2
     assert (was["ours_mean"].astype(float) > 0.0).sum() >= 2
@@ -71,7 +75,7 @@ def test_made_twice_a_table_is_the_same_bytes(here: Path, tmp_path: Path) -> Non
 def test_what_depends_on_the_clock_is_kept_apart(here: Path, store: Store) -> None:
     """The file of the machine has it; that of the table has each config once, and the CPU."""
     made(here, store)
-    [run] = committed.runs(here, "dom-table1")
+    [run] = published_results.runs_of(here, "dom-table1")
     assert set(run.meta) == {
         *("table", "reading", "verdicts", "repeats", "seed", "selection"),
         *("cpu", "configs", "experiments"),
@@ -89,7 +93,7 @@ def test_rows_of_a_reading_are_replaced_even_by_none(tmp_path: Path) -> None:
     rows = pd.DataFrame({"reading": ["as_written", "as_published"], "name": ["A", "B"]})
     writing.write_rows(path, rows)
     writing.write_rows(path, rows[:0], "as_written")
-    assert committed.rows(path) == [{"reading": "as_published", "name": "B"}]
+    assert rows_in(path) == [{"reading": "as_published", "name": "B"}]
 
 
 def test_rows_are_folded_and_unfolded() -> None:

@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from miniature import SERIAL
-from small_tables import small_table
+from small_tables import filled_store, small_table
 
 from data_fetchers.fetch import DataMissing
 from omtl.commands import _main
 from omtl.compute import engine
-from omtl.compute.store import Store
 from omtl.experiment import host
 from omtl.experiment.config import load_option, resolve_jobs
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
 from omtl.reproduction import verify
 from omtl.reproduction.verify import CLOSE, DIFFERENT, NOT_COMPARABLE, SAME, check, drawn
-from omtl.tables import committed
-from omtl.tables.committed import kept_scored, runs
-from omtl.tables.plan import Cell, Table, descriptions
-from omtl.tables.request import Request
-from omtl.tables.scoring import Scored, frame, raw_repeats, score_table
-from omtl.tables.writing import write_rows
+from omtl.tables.cells import place_of, with_columns
+from omtl.tables.plan import descriptions
+from omtl.tables.published_results import runs_of, with_results
+from omtl.tables.scoring import QUANTITIES, scored
+from omtl.tables.writing import as_rows, raw_repeats, write_rows
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
 from omtl.util.status import WRONG_USE
@@ -37,37 +33,47 @@ from omtl.util.status import WRONG_USE
 DOM = ["dom-table1"]
 
 
-def two_rows(table: Table) -> list[Cell]:
-    """Return the cells of two learners that have grids of 8 points."""
-    return [cell for cell in table.cells if cell.algorithm in ("NS (Full)", "NS (Grid)")]
+def two_rows(selection: str | None = None, one_draw: bool = True) -> pd.DataFrame:
+    """Return the cells of two learners that have grids of 8 points, in three repeats."""
+    cells = small_table(3, selection)
+    cells = cells[cells["algorithm"].isin(["NS (Full)", "NS (Grid)"])]
+    if not one_draw:
+        return cells
+    return with_columns(cells, [{"experiment": one.of_one_draw()} for one in cells["experiment"]])
+
+
+def only(cells: pd.DataFrame, points: list[int]) -> pd.DataFrame:
+    """Return cells with some points of their grids."""
+    return with_columns(cells, [{"experiment": one.only(points)} for one in cells["experiment"]])
 
 
 @pytest.fixture
-def table(monkeypatch: pytest.MonkeyPatch) -> Table:
-    """Let every table be a small one of two rows with grids, all repeats on one draw."""
-    whole = small_table()
-    few = replace(whole, cells=[cell.of_one_draw() for cell in two_rows(whole)])
-    monkeypatch.setattr(verify, "plan_table", lambda _name, _reading: few)
-    return few
+def every_table(monkeypatch: pytest.MonkeyPatch) -> Callable[[pd.DataFrame], None]:
+    """Let every table have the cells that are given."""
+
+    def let(cells: pd.DataFrame) -> None:
+        monkeypatch.setattr(verify, "planned", lambda _name, _request: cells)
+
+    let(two_rows())
+    return let
 
 
-def keep(table: Table, scored: list[Scored], results: Path, selection: str = "oracle") -> None:
+def publish(cells: pd.DataFrame, results: Path) -> None:
     """Write the files of a table that a stranger has."""
+    selection = cells["selection"].iat[0]
     name = "dom-table1" if selection == "oracle" else f"dom-table1.{selection}"
     folder = results / "reproduced"
-    write_rows(folder / f"{name}.csv", frame(table, scored, selection))
-    repeats = raw_repeats(table, scored, 0)
-    repeats.to_csv(folder / f"{name}.as_written.repeats.csv", index=False)
+    write_rows(folder / f"{name}.csv", as_rows(cells))
+    raw_repeats(cells).to_csv(folder / f"{name}.as_written.repeats.csv", index=False)
     meta = {"seed": 0, "repeats": 3, "cpu": host.cpu_name()}
     (folder / f"{name}.as_written.meta.json").write_text(json.dumps(meta), encoding="utf-8")
 
 
 @pytest.fixture
-def results(table: Table, store: Store, tmp_path: Path) -> Path:
-    """Return a folder of results with the table, and no store."""
-    engine.run(table.units(0, 3), store, SERIAL, quiet=True)
-    keep(table, score_table(table, Request(repeats=3, store=store)), tmp_path / "results")
-    store.remove(store.keys())
+def results(every_table: Callable[[pd.DataFrame], None], tmp_path: Path) -> Path:
+    """Return a folder of results with a table of two rows with grids, all repeats on one draw."""
+    every_table(two_rows())
+    publish(scored(two_rows(), filled_store(two_rows(), tmp_path / "store")), tmp_path / "results")
     return tmp_path / "results"
 
 
@@ -132,27 +138,25 @@ def test_what_is_chosen_for_each_repeat_is_chosen_again(
     large: int,
     selection: str,
     own_draws: bool,
-    table: Table,
-    store: Store,
+    every_table: Callable[[pd.DataFrame], None],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By the rule, or as each has a draw of its own: all points are played, once if they are many.
 
-    What is kept is read as it was scored.
+    What is published is read as it was scored.
     """
     monkeypatch.setattr(verify, "LARGE", large)
-    if own_draws:
-        table.cells[:] = two_rows(small_table())
-    engine.run(table.units(0, 3), store, SERIAL, quiet=True)
-    scored = score_table(table, Request(repeats=3, selection=selection, store=store))
-    keep(table, scored, tmp_path / "results", selection)
-    [run] = runs(tmp_path / "results", "dom-table1")
-    for was, now in zip(scored, kept_scored(run, table), strict=True):
-        assert now.difference == was.difference is not None
-        assert now.verdict == was.verdict
-        assert now.shuffle_std == pytest.approx(was.shuffle_std, abs=5.1e-5)
-        assert now.spread == pytest.approx(was.spread, abs=5.1e-5)
+    table = two_rows(selection, one_draw=not own_draws)
+    every_table(table)
+    was = scored(table, filled_store(table, tmp_path / "store"))
+    publish(was, tmp_path / "results")
+    [run] = runs_of(tmp_path / "results", "dom-table1")
+    now = with_results(table, run)
+    same = [*QUANTITIES, "ours_mean", "ours_std", "verdict", "params"]
+    pd.testing.assert_frame_equal(now[same], was[same], check_exact=True)
+    rounded = ["shuffle_std", "spread_ratio", "spread_p"]
+    np.testing.assert_allclose(now[rounded], was[rounded], rtol=0.0, atol=5.1e-5)
     for run, row in drawn(tmp_path / "results", DOM, 2, 0):
         done = check(run, row, 0)
         assert (done.result, done.detail) == (SAME, "")
@@ -161,22 +165,14 @@ def test_what_is_chosen_for_each_repeat_is_chosen_again(
 
 
 def test_points_that_a_search_left_are_read_from_its_record(
-    table: Table, store: Store, tmp_path: Path
+    every_table: Callable[[pd.DataFrame], None], tmp_path: Path
 ) -> None:
     """By a rule that chooses for each repeat; without the record there is nothing to play."""
-    engine.run(table.units(0, 3), store, SERIAL, quiet=True)
-    left = [1, 3]
-    cells = [replace(cell, experiment=cell.experiment.only(left)) for cell in table.cells]
-    part = replace(table, cells=cells)
-    engine.run(part.units(0, 3), store, SERIAL, quiet=True)
-    keep(
-        part,
-        score_table(part, Request(repeats=3, selection="prefix", store=store)),
-        tmp_path,
-        "prefix",
-    )
+    left, table = [1, 3], two_rows("prefix")
+    part = only(table, left)
+    publish(scored(part, filled_store(part, tmp_path / "store")), tmp_path)
     halving = {**load_option("search", "halving"), "from_points": 2}
-    table.cells[:] = [replace(cell, search=halving) for cell in table.cells]
+    every_table(with_columns(table, [{"search": halving}] * len(table)))
     run, row = drawn(tmp_path, DOM, 1, 0)[0]
     assert check(run, row, 0).result == NOT_COMPARABLE
     record = pd.DataFrame(
@@ -279,13 +275,13 @@ def test_what_was_verified_is_of_several_tables() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(descriptions("table")))
-def test_each_kept_table_has_its_repeats(name: str) -> None:
+def test_each_published_table_has_its_repeats(name: str) -> None:
     """All digits of every number in git are in git."""
-    found = runs(RESULTS, name)
+    found = runs_of(RESULTS, name)
     assert found
     for run in found:
         for row in run.rows:
-            values = run.repeats.get(committed.place_of(row), np.empty(0))
+            values = run.repeats.get(place_of(row), np.empty(0))
             assert values.size == int(row["n_repeats"] or 0)
             if row["ours_mean"]:
                 assert float(row["ours_mean"]) == pytest.approx(values.mean(), abs=5.1e-5)

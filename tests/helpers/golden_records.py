@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 RECORDS = GOLDEN / "records.npz"
@@ -22,11 +23,14 @@ if __name__ == "__main__":
 from miniature import SMALL_WALK  # noqa: E402
 
 from omtl.experiment.unit import Result, Unit, compute  # noqa: E402
-from omtl.tables.layout import Layout, lay_out  # noqa: E402
-from omtl.tables.plan import Table, plan_table  # noqa: E402
+from omtl.tables.cells import planned  # noqa: E402
+from omtl.tables.layout import lay_out  # noqa: E402
+from omtl.tables.notes import notes  # noqa: E402
+from omtl.tables.play import units_of  # noqa: E402
 from omtl.tables.render import latex, markdown  # noqa: E402
 from omtl.tables.request import Request  # noqa: E402
-from omtl.tables.scoring import Scored, frame, score_table  # noqa: E402
+from omtl.tables.scoring import scored  # noqa: E402
+from omtl.tables.writing import as_rows  # noqa: E402
 
 
 def name_of(unit: Unit) -> str:
@@ -52,27 +56,25 @@ class Records:
         return Result(arrays, {"data_sha256": "golden", "seconds": 1.0}) if arrays else None
 
 
-def golden_table() -> Table:
+def golden_table(repeats: int = N_REPEATS) -> pd.DataFrame:
     """Return DOM's table with a small random walk; its other columns have no records."""
     reading = {"name": "golden", "paper": None, "answers": {}}
-    table = plan_table("dom-table1", reading)
-    for cell in table.cells:
-        if cell.dataset == "Synthetic":
-            cell.experiment.dataset["options"].update(SMALL_WALK)
-    return table
+    cells = planned("dom-table1", Request(repeats=repeats), reading)
+    for experiment in cells["experiment"][cells["dataset"] == "Synthetic"]:
+        experiment.dataset["options"].update(SMALL_WALK)
+    return cells
 
 
 def forms(records: Records) -> dict[str, str]:
     """Return the table's files by name, made from the records."""
     table = golden_table()
-    scored: list[Scored] = []
-    for cell in table.cells:
-        one = Table(table.description, table.reading, [cell])
-        known = records if cell.dataset == "Synthetic" else Records({})
-        scored += score_table(one, Request(repeats=N_REPEATS, store=known))  # type: ignore[arg-type]
-    layout: Layout = lay_out(table, scored, Request(repeats=N_REPEATS, selection="oracle"))
+    known = table["dataset"] == "Synthetic"
+    with_records, without = ((table[known], records), (table[~known], Records({})))
+    parts = [scored(cells, store) for cells, store in (with_records, without)]  # type: ignore[arg-type]
+    cells = pd.concat(parts).sort_index()
+    layout = lay_out(cells, notes(cells))
     return {
-        "table.csv": frame(table, scored, "oracle").to_csv(index=False, lineterminator="\n"),
+        "table.csv": as_rows(cells).to_csv(index=False, lineterminator="\n"),
         "table.md": markdown(layout),
         "table.tex": latex(layout),
     }
@@ -81,8 +83,7 @@ def forms(records: Records) -> dict[str, str]:
 def make() -> None:
     """Compute the records and write the forms."""
     table = golden_table()
-    cells = [cell for cell in table.cells if cell.dataset == "Synthetic"]
-    units = Table(table.description, table.reading, cells).units(0, N_REPEATS)
+    units = units_of(table[table["dataset"] == "Synthetic"])
     arrays = {}
     for unit in units:
         for name, array in compute(unit).arrays.items():

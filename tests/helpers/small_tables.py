@@ -6,35 +6,61 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from described import a_figure, a_table
+import numpy as np
+import pandas as pd
+from described import a_figure
 from miniature import SERIAL, SMALL_WALK, changed, small
 
 from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.experiment import Experiment
-from omtl.tables.plan import Cell, Table, plan_table
+from omtl.tables.cells import planned
+from omtl.tables.play import units_of
+from omtl.tables.request import Request
+from omtl.tables.scoring import NOTHING
 
 BASELINES = ("gd", "gd_pooled", "adagrad", "adagrad_pooled", "arow", "arow_pooled", "majority")
 """Our baselines, which every table of classification has."""
 
 
-def small_table() -> Table:
+READING: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
+
+
+def small_table(repeats: int = 2, selection: str | None = None) -> pd.DataFrame:
     """Return the synthetic column of DOM's table on a small random walk."""
-    table = plan_table("dom-table1", {"name": "as_written", "paper": None, "answers": {}})
-    cells = [cell for cell in table.cells if cell.dataset == "Synthetic"]
-    for cell in cells:
-        cell.experiment.dataset["options"].update(SMALL_WALK)
-    return Table(table.description, table.reading, cells)
+    request = Request("as_written", repeats, selection=selection)
+    cells = planned("dom-table1", request, READING)
+    cells = cells[cells["dataset"] == "Synthetic"].reset_index(drop=True)
+    for experiment in cells["experiment"]:
+        experiment.dataset["options"].update(SMALL_WALK)
+    return cells
 
 
-def filled_store(
-    table: Table, folder: Path, repeats: int, parallel: Mapping[str, Any] = SERIAL
-) -> Store:
-    """Return a store in a folder with all units of a table's first repeats."""
+def filled_store(cells: pd.DataFrame, folder: Path, parallel: Mapping[str, Any] = SERIAL) -> Store:
+    """Return a store in a folder with all units of a table."""
     store = Store(folder)
-    outcome = engine.run(table.units(0, repeats), store, parallel, quiet=True)
+    outcome = engine.run(units_of(cells), store, parallel, quiet=True)
     assert not outcome.failed
     return store
+
+
+EXPERIMENT = small("pm")
+
+
+def a_cell(algorithm: str = "PM", dataset: str = "Synthetic", **more: Any) -> dict[str, Any]:
+    """Return the columns of a cell; of one with `values` those of `played` too."""
+    values = more.pop("values", ())
+    return {
+        **{"table": "dom-table1", "dataset": dataset, "algorithm": algorithm, "task": "all"},
+        **{"metric": "error", "reading": "as_written", "selection": "oracle", "seed": 0},
+        **{"asked_repeats": 2, "published_mean": "10", "published_std": "1"},
+        **{"published_spread": "std", "published_repeats": 10, "kind": "value"},
+        **{"experiment": EXPERIMENT, "alternatives": (), "tuned_by": None, "answers": {}},
+        **{"rule": {"name": "oracle", "rule": "oracle"}, "search": None, "too_slow": ""},
+        **NOTHING,
+        **{"values": np.array(values, dtype=float), "shuffles": np.array(values, dtype=float)},
+        **more,
+    }
 
 
 SEARCH: dict[str, Any] = {
@@ -47,15 +73,15 @@ SEARCH: dict[str, Any] = {
 }
 
 
-def table_of(search: dict[str, Any] | None, algorithm: str = "dom1") -> Table:
+def table_of(
+    search: dict[str, Any] | None, algorithm: str = "dom1", repeats: int = 3, **more: Any
+) -> pd.DataFrame:
     """Return a table of one cell on a small random walk."""
     experiment = small(algorithm)
     if algorithm == "dom1":
         experiment.algorithm["grid"] = {"eta": [1e-3, 1e-2, 0.1, 1.0], "b": [0.0, 1.0, 5.0]}
-    cell = Cell("Synthetic", "A", "all", "error", "10", "1", experiment, search=search)
-    return Table(
-        a_table(id="t", repeats=3), {"name": "as_written", "paper": None, "answers": {}}, [cell]
-    )
+    asked = {"search": search, "asked_repeats": repeats, "experiment": experiment}
+    return pd.DataFrame([a_cell("A", **(asked | more))])
 
 
 GRIDS: dict[str, dict[str, list[float]]] = {

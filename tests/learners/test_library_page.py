@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ import omtl
 from omtl.commands._main import main
 from omtl.compute.store import Store
 from omtl.sklearn import __all__ as names
-from omtl.tables import plan
+from omtl.tables.cells import planned
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 
@@ -71,13 +70,8 @@ def test_compare_gives_what_the_command_gives(
 def test_table_has_types(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the cells that can be made: here those of synthetic data."""
     monkeypatch.setattr("omtl.reproduction.frames.Store.default", lambda: store)
-    whole = plan.plan_table
     monkeypatch.setattr(
-        "omtl.tables.plan.plan_table",
-        lambda *words: (
-            (table := whole(*words))
-            and replace(table, cells=[c for c in table.cells if c.dataset == "Synthetic"][:1])
-        ),
+        "omtl.reproduction.frames.planned", lambda name, request: planned(name, request).head(1)
     )
     made = omtl.table("dom-table1", repeats=1)
     assert len(made) == 1

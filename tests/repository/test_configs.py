@@ -22,7 +22,9 @@ from omtl.experiment.descriptions import READ_TOO
 from omtl.experiment.naming import READINGS
 from omtl.experiment.unit import compute, hyper_parameters, learner_class
 from omtl.reproduction.record import line, play
-from omtl.tables.plan import descriptions, plan_table
+from omtl.tables.cells import places_in, planned
+from omtl.tables.plan import descriptions
+from omtl.tables.request import Request
 from omtl.util.errors import UserError
 from omtl.util.paths import CONF, EXPERIMENTS
 
@@ -155,9 +157,7 @@ def test_a_standard_reading_takes_only_answers_of_its_support(paper: str, readin
 @pytest.mark.parametrize("table", TABLES)
 def test_every_table_has_a_cell_for_each_published_number(table: str) -> None:
     """And every cell's experiment composes under each of its readings."""
-    paper = table.partition("-")[0]
     for reading in READINGS:
-        planned = plan_table(table, named_reading(paper, reading))
-        places = {(c.dataset, c.algorithm, c.task, c.metric) for c in planned.cells}
-        assert len(planned.cells) == len(places)
-        assert all(cell.experiment.points for cell in planned.cells)
+        cells = planned(table, Request(reading))
+        assert len(cells) == len(set(places_in(cells)))
+        assert all(experiment.points for experiment in cells["experiment"])

@@ -12,15 +12,17 @@ from omtl.commands import _main
 from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment import unit
-from omtl.experiment.config import named_reading
 from omtl.reproduction import export
-from omtl.reproduction.provenance import explain
+from omtl.reproduction.explain import explain
 from omtl.reproduction.reproduce import reproduce_statistics
-from omtl.tables import committed
-from omtl.tables.plan import descriptions, plan_table
+from omtl.tables.cells import planned
+from omtl.tables.plan import describe, descriptions
+from omtl.tables.published_results import published_run, runs_of, stored_or_published
 from omtl.tables.request import Request
+from omtl.tables.writing import as_rows
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
+from omtl.util.result_files import rows_in
 
 CELL = "COML on Sentiment"
 TABLES = [
@@ -44,27 +46,22 @@ def nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_kept_results_are_read_as_they_were_scored(name: str, store: Store) -> None:
     """Each run's verdicts and means, cell by cell, in the table's order."""
-    for run in committed.runs(RESULTS, name):
-        table = plan_table(name, named_reading(name.split("-")[0], run.reading))
-        selection = run.selection or table.description.selection
+    for run in runs_of(RESULTS, name):
+        selection = run.selection or describe("table", name).selection
         seed, repeats = run.meta["seed"], run.meta["repeats"]
         asked = Request(run.reading, repeats, seed, selection, store=store)
-        scored, found = committed.stored_or_kept(table, asked)
+        cells, found = stored_or_published(planned(name, asked), asked)
         assert found is not None
         assert (found.reading, found.selection) == (run.reading, run.selection)
-        assert [s.verdict for s in scored] == [row["verdict"] for row in run.rows]
-        for s, row in zip(scored, run.rows, strict=True):
-            if row["ours_mean"]:
-                assert s.mean == pytest.approx(float(row["ours_mean"]), abs=5.1e-5)
-                assert s.std == pytest.approx(float(row["ours_std"]), abs=5.1e-5)
-            assert bool(s.diverged) == (not row["ours_mean"] and s.values.size > 0)
-        assert committed.kept_run(table, replace(asked, seed=seed + 1)) is None
-        assert committed.kept_run(table, replace(asked, repeats=repeats + 1)) is None
+        rows = as_rows(cells)
+        assert rows.to_dict("records") == run.rows
+        for other in (replace(asked, seed=seed + 1), replace(asked, repeats=repeats + 1)):
+            assert published_run(planned(name, other), other) is None
 
 
 def test_explain_begins_with_the_verdict_and_why(store: Store) -> None:
     """With no store it is that of the kept results; hashes are asked for."""
-    rows = committed.rows(RESULTS / "reproduced" / "dom-table1.csv")
+    rows = rows_in(RESULTS / "reproduced" / "dom-table1.csv")
     rows = [row for row in rows if row["reading"] == "as_published"]
     row = next((row for row in rows if row["verdict"] == "off"), rows[0])
     name = f"{row['algorithm']} on {row['dataset']}"
@@ -122,7 +119,7 @@ def test_kept_numbers_of_many_draws_are_not_those_of_one(store: Store, tmp_path:
     with pytest.raises(UserError, match="there are no results for 50 repeats"):
         export.export("dom-table1", Request(store=store, one_draw=True), tmp_path)
     asked = Request(store=store, one_draw=True)
-    assert committed.kept_run(asked.planned("osmtl-table1"), asked) is not None
+    assert published_run(planned("osmtl-table1", asked), asked) is not None
 
 
 @pytest.mark.parametrize("name", ["dom-table1", "dom-fig2"])
@@ -142,8 +139,8 @@ def test_statistics_of_kept_repeats(
     monkeypatch.setattr("omtl.reproduction.reproduce.folder_for", lambda *_, **__: tmp_path)
     paths = reproduce_statistics("dom-table1", Request("as_published", store=store))
     for path in (path for path in paths if path.suffix == ".csv"):
-        in_git = committed.rows(RESULTS / "statistics" / path.name)
-        assert committed.rows(path) == [row for row in in_git if row["reading"] == "as_published"]
+        in_git = rows_in(RESULTS / "statistics" / path.name)
+        assert rows_in(path) == [row for row in in_git if row["reading"] == "as_published"]
 
 
 def test_statistics_of_what_is_not_kept(store: Store) -> None:

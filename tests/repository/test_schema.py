@@ -23,9 +23,10 @@ from omtl.experiment.descriptions import (
 )
 from omtl.experiment.papers import paper_file
 from omtl.experiment.schema import typed
-from omtl.tables import diagnosis, plan
+from omtl.tables import cells, diagnosis, plan
 from omtl.tables.diagnosis import diagnoses
 from omtl.tables.plan import columns_of
+from omtl.tables.request import Request
 from omtl.util.errors import UserError
 from omtl.util.paths import EXPERIMENTS, ROOT
 
@@ -95,9 +96,9 @@ def test_a_table_that_names_what_there_is_not(
 def test_published_numbers_of_no_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     """A typo in the column is told instead of failing with a KeyError."""
     numbers = [number | {"metric": "eror"} for number in plan.published("dom-table1")]
-    monkeypatch.setattr(plan, "published", lambda _name: numbers)
+    monkeypatch.setattr(cells, "published", lambda _name: numbers)
     with pytest.raises(UserError, match="dom-table1: the published numbers: no metric 'eror'"):
-        plan.plan_table("dom-table1", {"name": "as_written", "paper": "dom", "answers": {}})
+        cells.planned("dom-table1", Request("as_written"))
 
 
 def test_a_diagnosis_of_what_there_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,67 +1,68 @@
-"""The provenance of a number: config, seeds, data, code, host, and the command to reproduce it."""
+"""Where a number comes from: config, seeds, data, code, host, and the command to reproduce it."""
 
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 from rich.console import Console
 
 from omtl.compute.engine import Outcome
 from omtl.experiment.config import did_you_mean
 from omtl.experiment.unit import Result
-from omtl.tables.committed import Run, source, stored_or_kept
-from omtl.tables.layout import lay_out, reason_of
-from omtl.tables.plan import Cell, Table
+from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, places_in, planned
+from omtl.tables.layout import lay_out
+from omtl.tables.notes import notes, reason_of
 from omtl.tables.play import play
 from omtl.tables.proofread import suspects
+from omtl.tables.published_results import PublishedRun, source_of, stored_or_published
 from omtl.tables.render import show
 from omtl.tables.request import Request
-from omtl.tables.scoring import Scored, score_table
+from omtl.tables.scoring import scored
 from omtl.util.errors import UserError
 
 
-def names_of(table: Table) -> dict[str, Cell]:
-    """Return the cells of a table by name.
+def names_of(cells: pd.DataFrame) -> list[str]:
+    """Return the names of a table's cells.
 
     A name is ``<algorithm> on <data set>``, with the task where it is of one, and with the metric
     where the table has several: ``OSMTL-e on Landmine Detection, auc``.
     """
-    several = len({cell.metric for cell in table.cells}) > 1
-    named = {}
-    for cell in table.cells:
-        task = [] if cell.task == "all" else [cell.task]
-        metric = [cell.metric] if several else []
-        named[", ".join([f"{cell.algorithm} on {cell.dataset}", *task, *metric])] = cell
-    return named
+    several = cells["metric"].nunique() > 1
+    return [
+        ", ".join(
+            [
+                f"{cell.algorithm} on {cell.dataset}",
+                *([] if cell.task == ALL_TASKS else [cell.task]),
+                *([cell.metric] if several else []),
+            ]
+        )
+        for cell in each_cell(cells)
+    ]
 
 
-def only(table: Table, name: str) -> Table:
-    """Return a table with one of its cells.
+def only(cells: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the cell of a table that has a name.
 
     Raises
     ------
     UserError
         If there is no cell of that name.
     """
-    named = names_of(table)
-    if name not in named:
-        hint = did_you_mean(name, named, cutoff=0.3)
-        raise UserError(
-            f"{table.id} has no cell {name!r}{hint}; `omtl explain {table.id}` lists them"
-        )
-    return replace(table, cells=[named[name]])
+    names = names_of(cells)
+    if name not in names:
+        table, hint = first_cell(cells).table, did_you_mean(name, names, cutoff=0.3)
+        raise UserError(f"{table} has no cell {name!r}{hint}; `omtl explain {table}` lists them")
+    return cells.iloc[[names.index(name)]]
 
 
-def command_of(table: Table, name: str, request: Request) -> str:
-    """Return the command line that makes just this cell."""
-    words = ["omtl", "table", table.id, "--cell", name, "--reading", request.reading]
-    words += ["--repeats", str(request.n_repeats(table.description)), "--seed", str(request.seed)]
-    if request.one_draw:
-        words.append("--one-draw")
-    if request.selection:
-        words += ["--selection", request.selection]
+def command_of(cell: Any, name: str, own_selection: str, one_draw: bool = False) -> str:
+    """Return the command line that makes just the cell of this name."""
+    words = ["omtl", "table", cell.table, "--cell", name, "--reading", cell.reading]
+    words += ["--repeats", str(cell.asked_repeats), "--seed", str(cell.seed)]
+    words += ["--one-draw"] if one_draw else []
+    words += ["--selection", cell.selection] if cell.selection != own_selection else []
     return shlex.join(words)
 
 
@@ -73,18 +74,18 @@ def make_cell(table: str, name: str, request: Request, console: Console) -> Outc
     UserError
         If there is no such table, cell, reading or rule.
     """
-    alone = only(request.planned(table), name)
+    alone = only(planned(table, request), name)
     outcome = play(alone, request)
-    show(lay_out(alone, score_table(alone, request, outcome.failed), request), console)
+    cells = scored(alone, request.store, outcome.failed)
+    show(lay_out(cells, notes(cells)), console)
     return outcome
 
 
 def explain(table: str, name: str, request: Request, full: bool = False) -> dict[str, Any]:
     """Return what is known about a cell: the verdict, the reason, the numbers and their sources.
 
-    They are those of the store, or of the kept results where it lacks them; nothing is computed.
-    Of rivals, a chooser and the rungs of a search, which a cell may have besides, only what came of
-    them is told.
+    They are those of the store, or of ``results/`` where it lacks them; nothing is computed. What
+    alternatives, another row that tunes it and the rungs of a search gave is not told in detail.
 
     Parameters
     ----------
@@ -101,37 +102,34 @@ def explain(table: str, name: str, request: Request, full: bool = False) -> dict
     UserError
         If there is no such table, cell, reading or rule.
     """
-    alone = only(request.planned(table), name)
-    selection = request.rule(alone.description)
-    [scored], run = stored_or_kept(alone, request)
-    reading = scored.cell.reading
+    cells, run = stored_or_published(only(planned(table, request), name), request)
+    of, [cell] = description_of(cells), each_cell(cells)
+    odd = suspects(table).get(places_in(cells)[0], [])
     facts: dict[str, Any] = {
         "cell": f"{table}: {name}",
-        "verdict": scored.verdict,
-        "why": reason_of(alone, scored, selection).removeprefix(f"{scored.verdict}: "),
-        "published": _spread(scored.cell.mean, scored.cell.std),
-        "suspect in print": "; ".join(
-            finding["says"] for finding in suspects(table).get(scored.cell.place, [])
-        ),
-        "ours": _spread(scored.mean, scored.std) if scored.values.size else "none",
-        "repeats": scored.values.size,
-        "from": source(run),
-        "command": command_of(alone, name, request),
-        "reading": {"name": alone.reading["name"], "answers": reading["answers"]},
-        "selection": scored.cell.rule(selection),
-        "chosen": scored.params,
+        "verdict": cell.verdict,
+        "why": reason_of(cell, of).removeprefix(f"{cell.verdict}: "),
+        "published": _with_spread(cell.published_mean, cell.published_std),
+        "suspect in print": "; ".join(finding["says"] for finding in odd),
+        "ours": _with_spread(cell.ours_mean, cell.ours_std) if cell.n_repeats else "none",
+        "repeats": cell.n_repeats,
+        "from": source_of(run),
+        "command": command_of(cell, name, of.selection, request.one_draw),
+        "reading": {"name": cell.reading, "answers": cell.answers},
+        "selection": cell.rule,
+        "chosen": cell.params,
     }
     facts = {key: value for key, value in facts.items() if value != ""}
-    return facts | _of_units(alone, scored, request, run) if full else facts
+    return facts | _units_of(cell, request, run) if full else facts
 
 
-def _of_units(table: Table, scored: Scored, request: Request, run: Run | None) -> dict[str, Any]:
-    """Return what the units of a cell say of themselves, or the kept run that it is of."""
-    experiment = scored.cell.experiment
-    units = experiment.repeats(request.seed, request.n_repeats(table.description))
+def _units_of(cell: Any, request: Request, run: PublishedRun | None) -> dict[str, Any]:
+    """Return what the units of a cell say of themselves, or the run that it is of."""
+    experiment = cell.experiment
+    units = experiment.repeats(cell.seed, cell.asked_repeats)
     identity = units[0].identity
     stored: list[Result] = []
-    hashes = [scored.data_sha256]
+    hashes = [cell.data_sha256]
     if run is None:
         stored = [result for unit in units if (result := request.store.load(unit)) is not None]
         hashes = sorted({result.facts["data_sha256"] for result in stored})
@@ -148,7 +146,7 @@ def _of_units(table: Table, scored: Scored, request: Request, run: Run | None) -
             "network": experiment.network,
         },
         "seeds": {
-            "seed": request.seed,
+            "seed": cell.seed,
             "repeats": [unit.repeat for unit in units],
             "draws": sorted({unit.draw for unit in units}),
         },
@@ -164,7 +162,7 @@ def _of_units(table: Table, scored: Scored, request: Request, run: Run | None) -
     }
 
 
-def _spread(mean: Any, std: Any) -> str:
+def _with_spread(mean: Any, std: Any) -> str:
     if mean in ("", None):
         return "none"
     return f"{float(mean):g} ± {float(std):g}" if std not in ("", None) else f"{float(mean):g}"

@@ -58,7 +58,7 @@ class Search(NamedTuple):
     printed: pd.DataFrame
 
 
-def luck(search: Search, asked: Mapping[str, Any], seed: int) -> pd.DataFrame:
+def placebo_test(search: Search, asked: Mapping[str, Any], seed: int) -> pd.DataFrame:
     """Return how many printed numbers a search finds, and how many by luck.
 
     These are the rows of ``results/readings/<table>.luck.csv``: `trials` may be chosen from under
@@ -187,7 +187,7 @@ def _row(table: str, reading: str, found: list[tuple[Any, ...]]) -> dict[str, st
     return row | {name: f"{share:.3f}" for name, share in zip(HALVES, halves, strict=True)}
 
 
-def write_luck(table: str, seed: int = 0) -> Path:
+def write_placebo_test(table: str, seed: int = 0) -> Path:
     """Write what a table's recorded search finds by luck; return the path.
 
     Raises
@@ -206,7 +206,7 @@ def write_luck(table: str, seed: int = 0) -> Path:
     search = Search(table, trials, cells, pd.DataFrame(published(table)))
     asked = questions(describe("table", table).paper)
     path = folder / f"{table}.luck.csv"
-    write_csv(path, luck(search, asked, seed))
+    write_csv(path, placebo_test(search, asked, seed))
     return path
 
 

@@ -1,0 +1,167 @@
+"""The notes below a table: why cells are missing or off, trends, findings, suspect numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import pandas as pd
+
+from omtl.experiment.config import for_column, named_reading, options
+from omtl.experiment.descriptions import TableDescription
+from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET
+from omtl.experiment.naming import LITERAL, READINGS
+from omtl.measures.metrics import METRICS
+from omtl.tables import placebo_test, trends
+from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, places_in
+from omtl.tables.diagnosis import diagnosis_of
+from omtl.tables.proofread import by_row, suspects
+from omtl.tables.verdict import MATCH, MISSING, NEAR, OFF, OURS
+
+
+def notes(cells: pd.DataFrame) -> list[str]:
+    """Return the notes below a table, one sentence or line each.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Of `omtl.tables.scoring.judged`.
+    """
+    of = description_of(cells)
+    here = set(places_in(cells))
+    odd = [found for place, found in suspects(of.id).items() if place in here]
+    return [
+        *_reasons(cells),
+        *trends.sentences(cells),
+        *_better_than_all(cells, of),
+        *_findings(cells, of),
+        *(f"suspect in print (omtl proofread) — {text}" for text in by_row(chain(*odd))),
+        *_conditional(cells),
+        *_same_readings(cells, of),
+        *_placebo_test(cells, of),
+    ]
+
+
+def reason_of(cell: Any, of: TableDescription) -> str:
+    """Return why a cell is missing, diverged, off or apart; empty if it is none of these."""
+    if cell.verdict == MISSING:
+        return f"missing: {cell.why}"
+    if cell.diverged:
+        return f"diverged in {cell.diverged} of {cell.n_repeats} repeats"
+    own_rule = cell.selection == of.selection
+    if cell.verdict in (MATCH, NEAR) and cell.is_apart and own_rule:
+        why = diagnosis_of(cell, of.paper)
+        return f"within 10 %, but many standard errors from print: {why}" if why else ""
+    if cell.verdict != OFF:
+        return ""
+    if not own_rule:
+        return f"off: chosen by {cell.selection}, the printed number is not"
+    return f"off: {diagnosis_of(cell, of.paper) or 'no diagnosis yet'}"
+
+
+def _reasons(cells: pd.DataFrame) -> list[str]:
+    """Return why cells are missing, diverged, off or apart, a note for each reason."""
+    of = description_of(cells)
+    reasons = pd.Series([reason_of(cell, of) for cell in each_cell(cells)], index=cells.index)
+    return [
+        f"{_places(group, cells)} — {reason}"
+        for reason, group in cells.groupby(reasons, sort=False)
+        if reason
+    ]
+
+
+def _places(group: pd.DataFrame, cells: pd.DataFrame) -> str:
+    """Return the place of a group of cells: by data set, its algorithms, or all of several."""
+    everywhere = Counter(cells["dataset"][cells["kind"] != OURS])
+    here = Counter(group["dataset"][group["kind"] != OURS])
+    several = cells["metric"].nunique() > 1
+    by_dataset: dict[str, list[str]] = {}
+    for cell in each_cell(group):
+        task = "" if cell.task == ALL_TASKS else f" {cell.task}"
+        metric = f" {cell.metric}" if several else ""
+        by_dataset.setdefault(cell.dataset, []).append(f"{cell.algorithm}{task}{metric}")
+    return "; ".join(
+        f"{data}: {'all' if here[data] == everywhere[data] > 1 else ', '.join(names)}"
+        for data, names in by_dataset.items()
+    )
+
+
+def _better_than_all(cells: pd.DataFrame, of: TableDescription) -> list[str]:
+    """Return where our extra baselines beat everything in the paper, in at most one line.
+
+    They are compared with our runs of the paper's algorithms; the best printed number is given too.
+    Only the table's main metric counts, if it is not a time, and only complete columns.
+    """
+    metric = METRICS[of.metric]
+    if not metric.compares:
+        return []
+    digits = of.digits_of(metric.name)
+    advantages = []
+    main = cells[cells["metric"] == metric.name]
+    for (dataset, task), column in main.groupby(["dataset", "task"], sort=False):
+        theirs = column[column["kind"] != OURS]
+        if theirs.empty or not theirs["n_repeats"].all():
+            continue
+        best = min(each_cell(theirs), key=lambda cell: metric.sign * cell.ours_mean)
+        best_printed = min(theirs["published_mean"], key=lambda mean: metric.sign * float(mean))
+        ours = column[(column["kind"] == OURS) & (column["n_repeats"] > 0)]
+        better = ours[metric.sign * ours["ours_mean"] < metric.sign * best.ours_mean]
+        if len(better):
+            place = dataset if task == ALL_TASKS else f"{dataset} {task}"
+            named = [f"{c.algorithm} {c.ours_mean:.{digits}f}" for c in each_cell(better)]
+            against = (
+                f"{best.algorithm} {best.ours_mean:.{digits}f}, best as printed {best_printed}"
+            )
+            advantages.append(f"{place}: {', '.join(named)} ({against})")
+    line = "baselines of ours that are better than every algorithm of the paper as we ran it"
+    return [f"{line} — {'; '.join(advantages)}"] if advantages else []
+
+
+def _findings(cells: pd.DataFrame, of: TableDescription) -> list[str]:
+    """Return the learners' findings about tasks, in the words of the description's ``findings``.
+
+    By name, a phrase that is followed by the tasks and in what share of the repeats.
+    """
+    lines = {}
+    for name, phrase in of.findings.items():
+        for cell in each_cell(cells):
+            if name in cell.findings:
+                share = cell.findings[name]
+                tasks = [f"{k} ({x:.0%})" for k, x in enumerate(share, start=1) if x > 0]
+                shown = "all" if share.min() >= 1.0 else ", ".join(tasks) or "none"
+                place = f"{cell.algorithm} on {cell.dataset}"
+                lines[name, place] = f"{place}: {phrase}: {shown}"
+    return list(lines.values())
+
+
+def _conditional(cells: pd.DataFrame) -> list[str]:
+    """Return a note if spreads are over shuffles of one data set, in at most one line."""
+    was_run = cells[cells["n_repeats"] > 0]
+    one_data_set = [one.repeats_are_of == ONE_DATA_SET for one in was_run["experiment"]]
+    named = was_run["dataset"][one_data_set].unique()
+    return [f"{', '.join(named)} — {CONDITIONAL}"] if len(named) else []
+
+
+def _same_readings(cells: pd.DataFrame, of: TableDescription) -> list[str]:
+    """Return which other standard readings have the same answers for this table."""
+    name = first_cell(cells).reading
+    if name not in READINGS:
+        return []
+    there = (LITERAL, *options("reading"))  # a new paper has no other yet
+
+    def answers(reading: str) -> list[Any]:
+        given = named_reading(of.paper, reading)
+        return [for_column(given, column.published)["answers"] for column in of.columns]
+
+    mine = answers(name)
+    others = [one for one in READINGS if one != name and {one, f"{of.paper}/{one}"} & set(there)]
+    same = " and ".join(one for one in others if answers(one) == mine)
+    return [f"reading — the answers for this table are also those of {same}"] if same else []
+
+
+def _placebo_test(cells: pd.DataFrame, of: TableDescription) -> Sequence[str]:
+    """Return how much of the closest reading a search finds by luck, if that was measured."""
+    asked = first_cell(cells)
+    return placebo_test.sentences(of.id, asked.reading) if asked.selection == of.selection else []
