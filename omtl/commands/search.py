@@ -19,7 +19,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Search the grids of a fully played table; print and write the differences."""
-    from omtl.experiment.config import load_option, named_reading
+    from omtl.experiment.readings import Reading
+    from omtl.experiment.specs import SearchSpec
     from omtl.tables.plan import describe, plan_table
     from omtl.tables.search_cost import cost_of
     from omtl.tables.writing import folder_for, write_rows
@@ -27,12 +28,12 @@ def run(options: argparse.Namespace) -> None:
 
     request = request_of(options)
     paper = describe("table", options.table).paper
-    table = plan_table(options.table, named_reading(paper, request.reading), plays=0)
+    table = plan_table(options.table, Reading.of(paper, request.reading), plays=0)
     if any(cell.search for cell in table.cells):
         raise UserError(
             f"{options.table} uses a search itself; name a table whose grids are played in full"
         )
-    rows = cost_of(table, load_option("search", options.search), request)
+    rows = cost_of(table, SearchSpec.named(options.search), request)
     folder = folder_for(request.is_full(table.description), "search", apart=True)
     path = folder / f"{options.table}.csv"
     write_rows(path, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,12 @@ from omtl.compute.store import Store
 from omtl.evidence.battles import rate
 from omtl.evidence.comparisons import REGION
 from omtl.evidence.one_data_set import baselines, label_of, tuned
-from omtl.experiment.composition import composed, experiment_of
-from omtl.experiment.config import choose, load_option, options
+from omtl.experiment.composition import ComposedRun, composed
+from omtl.experiment.config import load_option, options
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.loading import load_prepared
+from omtl.experiment.schema import choose
+from omtl.experiment.specs import AlgorithmSpec
 from omtl.experiment.unit import Result, Unit
 from omtl.measures.metrics import METRICS
 from omtl.tables.plan import Cell
@@ -88,7 +90,7 @@ class Board:
     asked: Asked
 
     @cached_property
-    def config(self) -> dict[str, Any]:
+    def config(self) -> Mapping[str, Any]:
         """The config of the group ``board``."""
         return load_option("board", self.asked.board)
 
@@ -114,10 +116,10 @@ class Board:
         named = [name for name in known if name not in self.config["no_entrant"]]
         alike = {str(self.config["data"].get(name, {}).get("with")): name for name in self.data}
         for dataset in alike.values():
-            named = baselines(self.composed(dataset)["protocol"], named)
+            named = baselines(self.composed(dataset).protocol, named)
         first: dict[str, str] = {}
         for name in sorted(named, key=lambda name: (len(name), name)):
-            first.setdefault(load_option("algorithm", name)["label"], name)
+            first.setdefault(AlgorithmSpec.named(name).label, name)
         return sorted(first.values())
 
     def overrides(self, dataset: str) -> list[str]:
@@ -128,20 +130,20 @@ class Board:
         words += [f"network={self.config['network']}", f"selection={self.config['selection']}"]
         return [*words, f"repeats={self.n_repeats}", f"seed={self.asked.seed}"]
 
-    def composed(self, dataset: str) -> dict[str, Any]:
-        """Return the composed config of a data set, with some learner."""
+    def composed(self, dataset: str) -> ComposedRun:
+        """Return what is composed for a data set, with some learner."""
         if dataset not in self._composed:
             self._composed[dataset] = composed(self.overrides(dataset))
         return self._composed[dataset]
 
     @cached_property
-    def _composed(self) -> dict[str, dict[str, Any]]:
+    def _composed(self) -> dict[str, ComposedRun]:
         return {}
 
     def experiment(self, dataset: str, algorithm: str) -> Experiment:
         """Return a cell's experiment."""
-        config = {**self.composed(dataset), "algorithm": tuned(algorithm, self.config["grids"])}
-        return experiment_of(config)
+        spec = tuned(algorithm, self.config["grids"])
+        return replace(self.composed(dataset), algorithm=spec).experiment
 
     def grid_words(self, algorithm: str) -> list[str]:
         """Return the board's grid of a learner, as words of ``omtl run``."""
@@ -203,7 +205,7 @@ def scored(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of a cell's repeats, and the points that the board's rule chose."""
     cell = Cell("", "", "all", board.config["metric"], "", "", experiment)
-    return values_of(cell, results, board.composed(dataset)["selection"])
+    return values_of(cell, results, board.composed(dataset).selection)
 
 
 def thinned(values: np.ndarray) -> np.ndarray:
@@ -332,13 +334,13 @@ def data_facts(board: Board, store: Store) -> pd.DataFrame:
         played = next((result for unit in units if (result := store.load(unit))), None)
         if played is None:
             continue
-        config = board.composed(dataset)
+        composed = board.composed(dataset)
         about = board.config["data"].get(dataset, {})
-        tasks = load_prepared(config["dataset"], board.asked.seed, units[0].draw).tasks
+        tasks = load_prepared(composed.dataset, board.asked.seed, units[0].draw).tasks
         rows.append(
             {
                 "dataset": dataset,
-                "label": config["dataset"]["label"],
+                "label": composed.dataset.label,
                 "kind": about.get("kind", "own"),
                 "tasks": len(tasks.names),
                 "examples": int(played.arrays["examples"].sum()),
@@ -346,7 +348,7 @@ def data_facts(board: Board, store: Store) -> pd.DataFrame:
                 "features": tasks.X.shape[1],
                 "rows": "sparse" if sparse.issparse(tasks.X) else "dense",
                 "positives": round(float(np.mean(tasks.y > 0.0)), 3),
-                "protocol": config["protocol"]["name"],
+                "protocol": composed.protocol.name,
                 "seen": " ".join(map(str, thinned(played.arrays["seen"]).tolist())),
             }
         )

@@ -11,8 +11,8 @@ import pandas as pd
 from scipy import sparse
 
 from omtl.evidence.board import Board
-from omtl.experiment.config import grid_points
-from omtl.experiment.unit import Unit, new_learner, setting_of
+from omtl.experiment.playing import new_learner, setting_of
+from omtl.experiment.unit import Unit
 from omtl.kernel.rules import Shape
 
 
@@ -34,11 +34,11 @@ def _bytes_of_unit(unit: Unit) -> int:
         n_features=setting.tasks.X.shape[1],
         mixing=setting.mixing,
         sparse=isinstance(setting.tasks.X, sparse.csr_array),
-        n_rounds=math.ceil(counts.max() * unit.protocol.get("share", 1.0)),
+        n_rounds=math.ceil(counts.max() * unit.protocol.share),
         n_examples=tuple(counts.tolist()),
         seed=0,
     )
-    learner = new_learner(unit.algorithm, grid_points(unit.algorithm)[0])
+    learner = new_learner(unit.algorithm, unit.algorithm.points[0])
     make = getattr(learner, "in_common", None)
     return bytes_of(learner.new_state(shape, *(() if make is None else (make(shape),))))
 

@@ -73,7 +73,7 @@ def show_panel(
         units = line.experiment.repeats(request.seed, n_repeats)
         results = [result for unit in units if (result := request.store.load(unit)) is not None]
         if len(results) == n_repeats:
-            protocol = line.experiment.protocol["name"]
+            protocol = line.experiment.protocol.name
             check_measured(panel.description, protocol, results[0].arrays)
             played.append(Played(line, units, results, rule))
             continue
@@ -120,7 +120,7 @@ def frame(figure: Figure, shown: Sequence[Shown], selection: str) -> pd.DataFram
     last two is the label.
     """
 
-    common = {"figure": figure.id, "reading": figure.reading["name"], "selection": selection}
+    common = {"figure": figure.id, "reading": figure.reading.name, "selection": selection}
     found = []
     for panel in shown:
         place = common | {"panel": panel.label}

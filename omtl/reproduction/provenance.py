@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from omtl.compute.engine import Outcome
-from omtl.experiment.config import did_you_mean
+from omtl.experiment.schema import did_you_mean
 from omtl.experiment.unit import Result
 from omtl.tables.committed import Run, source, stored_or_kept
 from omtl.tables.layout import lay_out, reason_of
@@ -117,8 +117,8 @@ def explain(table: str, name: str, request: Request, full: bool = False) -> dict
         "repeats": scored.values.size,
         "from": source(run),
         "command": command_of(alone, name, request),
-        "reading": {"name": alone.reading["name"], "answers": reading["answers"]},
-        "selection": scored.cell.rule(selection),
+        "reading": {"name": alone.reading.name, "answers": reading.answers},
+        "selection": scored.cell.rule(selection).as_mapping(),
         "chosen": scored.params,
     }
     facts = {key: value for key, value in facts.items() if value != ""}
@@ -142,10 +142,10 @@ def _of_units(table: Table, scored: Scored, request: Request, run: Run | None) -
             hosts.append(host)
     return {
         "config": {
-            "algorithm": experiment.algorithm,
-            "dataset": experiment.dataset,
-            "protocol": experiment.protocol,
-            "network": experiment.network,
+            "algorithm": experiment.algorithm.as_mapping(),
+            "dataset": experiment.dataset.as_mapping(),
+            "protocol": experiment.protocol.as_mapping(),
+            "network": experiment.network and experiment.network.as_mapping(),
         },
         "seeds": {
             "seed": request.seed,
@@ -154,9 +154,9 @@ def _of_units(table: Table, scored: Scored, request: Request, run: Run | None) -
         },
         "data": {"files_sha256": identity["files"], "rows_sha256": hashes},
         "code": {
-            experiment.algorithm["learner"]: identity["code"]["learner"],
-            experiment.dataset["name"]: identity["code"]["data"],
-            experiment.protocol["module"]: identity["code"]["protocol"],
+            experiment.algorithm.learner: identity["code"]["learner"],
+            experiment.dataset.name: identity["code"]["data"],
+            experiment.protocol.module: identity["code"]["protocol"],
         },
         "seconds": round(sum(result.facts["seconds"] for result in stored), 3),
         "made on": hosts,

@@ -16,10 +16,12 @@ import pandas as pd
 
 from omtl.compute.store import Store
 from omtl.evidence.board import Asked, Board, as_cells, cells, code_of_learner, scored, stream_of
-from omtl.experiment.config import load_option, option_files, text_of
+from omtl.experiment.config import option_files
 from omtl.experiment.host import host
 from omtl.experiment.loading import load_prepared
-from omtl.experiment.unit import compute
+from omtl.experiment.playing import compute
+from omtl.experiment.schema import text_of
+from omtl.experiment.specs import AlgorithmSpec
 from omtl.tables.layout import plural
 from omtl.util import user_folder
 from omtl.util.code import code_of
@@ -77,7 +79,7 @@ def _files_of(name: str) -> dict[str, str]:
     path = option_files("algorithm")[name]
     if folder is None or not path.is_relative_to(folder):
         return {}
-    module = load_option("algorithm", name)["learner"].rpartition(".")[0]
+    module = AlgorithmSpec.named(name).learner.rpartition(".")[0]
     modules = map(user_folder.own_module, sorted(code_of(module).modules))
     paths = [path, *(one for one in modules if one is not None)]
     return {one.relative_to(folder).as_posix(): text_of(one) for one in paths}

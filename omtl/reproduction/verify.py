@@ -20,11 +20,13 @@ import pandas as pd
 from data_fetchers.fetch import DataMissing
 from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.experiment.config import named_reading
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.host import host
+from omtl.experiment.playing import compute
+from omtl.experiment.readings import Reading
 from omtl.experiment.selection import by_repeat
-from omtl.experiment.unit import Result, compute
+from omtl.experiment.specs import SelectionSpec
+from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
 from omtl.tables.committed import Run, place_of, rows, runs, text_of
 from omtl.tables.layout import plural
@@ -52,7 +54,7 @@ PLACE = ("table", "dataset", "algorithm", "task", "metric", "reading", "selectio
 
 SERIAL = {"backend": "sequential", "jobs": 1}
 
-THE_POINT: dict[str, Any] = {"rule": "fixed", "point": {}}
+THE_POINT = SelectionSpec(name="the_point", rule="fixed")
 """The rule that chooses the only point of a grid."""
 
 
@@ -156,7 +158,7 @@ def cell_of(row: Mapping[str, str], table: Table) -> Cell:
     raise UserError(f"{table.id} has no cell {', '.join(place)} any more; run the table again")
 
 
-def each_play(run: Run, row: Mapping[str, str], cell: Cell, rule: Mapping[str, Any]) -> list[Cell]:
+def each_play(run: Run, row: Mapping[str, str], cell: Cell, rule: SelectionSpec) -> list[Cell]:
     """Return what may be played again to get a row's number in a repeat, one cell each.
 
     Where each repeat has parameters of its own, by the rule or by its draw of data, it is the cell
@@ -210,7 +212,7 @@ def check(
     kept = run.repeats.get(place_of(row))
     if kept is None or not run.meta:
         return Check(row, lacking="the repeats beside the table")
-    table = plan_table(run.table, named_reading(run.table.split("-")[0], run.reading))
+    table = plan_table(run.table, Reading.of(run.table.split("-")[0], run.reading))
     cell = cell_of(row, table)
     rule = rule_of(row["selection"], cell.reading)
     plays = each_play(run, row, cell, rule)
@@ -255,7 +257,7 @@ def _played(
 
 
 def _replayed(
-    cell: Cell, rule: Mapping[str, Any], seed: int, repeat: int, played: Mapping[str, Result]
+    cell: Cell, rule: SelectionSpec, seed: int, repeat: int, played: Mapping[str, Result]
 ) -> tuple[float, str | None]:
     """Return our number of a cell in a repeat from units that were played, and the data's hash.
 
@@ -268,7 +270,7 @@ def _replayed(
 
     results = together([play(one.experiment) for one in cell.each_rival()])
     by = None if cell.chooser is None else play(cell.chooser)
-    alone = dict(rule) if by_repeat(rule) or cell.experiment.drawn else THE_POINT
+    alone = rule if by_repeat(rule) or cell.experiment.drawn else THE_POINT
     [value], _ = values_of(cell, results, alone, by)
     own_draw = cell.experiment.unit(seed, repeat).draw != 0
     return float(value), None if own_draw else results[0].facts["data_sha256"]

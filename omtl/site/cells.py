@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from markupsafe import Markup
 
 from omtl.experiment.experiment import Experiment
+from omtl.experiment.specs import AlgorithmSpec, DataSetSpec, ProtocolSpec
 from omtl.measures.metrics import METRICS
 from omtl.site import charts
 from omtl.site.charts import Curve
@@ -25,7 +26,11 @@ from omtl.tables.proofread import suspects
 from omtl.tables.scoring import Scored
 from omtl.tables.verdict import CONFIDENCE, FAR, JUDGED, MATCH, MISSING, NEAR, OFF, OURS
 
-NO_EXPERIMENT = Experiment({}, {}, {}, None)
+NO_EXPERIMENT = Experiment(
+    AlgorithmSpec(name="", label="", learner="", networked=False, fixed={}, grid={}),
+    DataSetSpec(name="", label="", options={}, normalise="", bias=False),
+    ProtocolSpec(name="", module="", draw=""),
+)
 """Replaces a cell's experiment if none is stored with the table."""
 
 
@@ -141,7 +146,7 @@ class Shown(Scored):
         """The chosen hyper-parameters, those of the grid first."""
         if not self.cell.experiment.algorithm:
             return []
-        grid = self.cell.experiment.algorithm["grid"]
+        grid = self.cell.experiment.algorithm.grid
         names = [*(n for n in grid if n in self.params), *(n for n in self.params if n not in grid)]
         return [
             Parameter(n, yaml_value(self.params[n]), tuple(yaml_value(v) for v in grid.get(n, [])))
@@ -151,14 +156,14 @@ class Shown(Scored):
     @property
     def learner(self) -> str:
         """The learner's page."""
-        path = self.cell.experiment.algorithm.get("learner", "")
+        path = self.cell.experiment.algorithm.learner
         return path and f"learner-{path.rpartition('.')[2].lower()}.html"
 
     @property
     def data(self) -> str:
         """The data set's page."""
-        dataset = self.cell.experiment.dataset
-        return f"data-{dataset.get('module', dataset['name'])}.html" if dataset else ""
+        module = self.cell.experiment.dataset.loaded_by
+        return module and f"data-{module}.html"
 
     @property
     def lacking(self) -> str:
@@ -201,11 +206,10 @@ class Shown(Scored):
 def cell_of(row: Mapping[str, str], run: Run) -> Cell:
     """Return the cell of a row of a reproduced table."""
     found = run.experiments.get(f"{row['algorithm']} on {row['dataset']}", {})
-    kept = {part.name: found[part.name] for part in fields(Experiment) if part.name in found}
     return Cell(
         *place_of(row),
         *(row["published_mean"], row["published_std"]),
-        Experiment(**kept) if kept else NO_EXPERIMENT,
+        Experiment.read(found) if found else NO_EXPERIMENT,
         kind="value" if row["published_mean"] else OURS,
     )
 

@@ -8,7 +8,7 @@ from itertools import groupby
 import numpy as np
 
 from omtl.compute.store import Loaded, Store
-from omtl.experiment.config import named_reading
+from omtl.experiment.readings import Reading
 from omtl.site.charts import Curve
 from omtl.tables.committed import Place, Run
 from omtl.tables.plan import Cell, plan_table
@@ -40,7 +40,7 @@ def stored_repeats(run: Run, paper: str, store: Store) -> dict[Place, Repeats]:
     meta = run.meta
     if not meta or not store.folder.is_dir():
         return {}
-    plan = plan_table(run.table, named_reading(paper, run.reading))
+    plan = plan_table(run.table, Reading.of(paper, run.reading))
     request = Request(run.reading, meta["repeats"], meta["seed"], meta["selection"], store=store)
     asked = meta["seed"], meta["repeats"]
     begun = [cell for cell in plan.cells if _may_be_complete(cell, *asked, store)]

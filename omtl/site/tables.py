@@ -146,7 +146,7 @@ def _view(run: Run, sources: Sources, store: Store | None) -> View:
         charts.agreement(points, f"How far our numbers are from the published ones: {tally}."),
         _table_command(run),
         meta | run.machine,
-        {key: str(value) for key, value in table.reading.get("answers", {}).items()},
+        {key: str(value) for key, value in table.reading.answers.items()},
         sum(1 for row in run.rows if row["ours_mean"] and place_of(row) not in singly),
     )
 

@@ -147,7 +147,7 @@ def kept_run(table: Table, request: Request) -> Run | None:
     asked = request.seed, request.n_repeats(table.description)
     other = "" if selection == table.description.selection else selection
     for run in runs(results_to_read(), table.id):
-        if (run.reading, run.selection) == (table.reading["name"], other):
+        if (run.reading, run.selection) == (table.reading.name, other):
             made = (run.meta.get("seed"), run.meta.get("repeats"))
             drawn = any(one["drawn"] for one in run.experiments.values())
             return run if made == asked and not (drawn and request.one_draw) else None
@@ -165,7 +165,7 @@ def kept_scored(run: Run, table: Table) -> list[Scored]:
             continue
         played = run.experiments.get(f"{cell.algorithm} on {cell.dataset}", {})
         name = played.get("algorithm", {}).get("name")
-        rivals = (one for one in cell.each_rival() if one.experiment.algorithm["name"] == name)
+        rivals = (one for one in cell.each_rival() if one.experiment.algorithm.name == name)
         diverged = 0 if row["ours_mean"] else int(np.sum(values == METRICS[cell.metric].worst))
         ratio, p = row.get("spread_ratio"), row.get("spread_p")
         scored.append(

@@ -42,7 +42,7 @@ def diagnosis_of(table: Table, cell: Cell) -> str | None:
     for entry in diagnoses(table.description.paper):
         if (
             entry.table == table.id
-            and table.reading["name"] in entry.readings
+            and table.reading.name in entry.readings
             and cell.dataset == entry.dataset
             and cell.algorithm in entry.algorithms
             and cell.metric in (entry.metrics or [cell.metric])

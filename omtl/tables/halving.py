@@ -7,9 +7,8 @@ follow from stored units alone, so an interrupted search resumes, and always end
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +16,7 @@ import pandas as pd
 from omtl.compute.store import Loaded
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.selection import costs
+from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result, Unit
 from omtl.tables.plan import Cell, Table
 from omtl.tables.request import Request
@@ -29,7 +29,7 @@ Load = Callable[[list[Unit]], list[Result]]
 
 
 def stages(
-    cell: Cell, load: Load, rule: Mapping[str, Any], seed: int, n_repeats: int
+    cell: Cell, load: Load, rule: SelectionSpec, seed: int, n_repeats: int
 ) -> list[tuple[Experiment, int]]:
     """Return the experiments that a cell needs, each with its number of repeats.
 
@@ -37,26 +37,24 @@ def stages(
     the store lacks, or the one that the cell's number comes from.
     """
     experiment, found = cell.experiment, []
-    for rung in cell.search["rungs"] if cell.search and cell.is_searched else ():
-        repeats = min(rung["repeats"], n_repeats)
-        share = min(rung["share"], rule.get("fraction", 1.0))  # no more than the rule may use
-        part = replace(experiment, protocol={**experiment.protocol, "share": share})
+    for rung in cell.search.rungs if cell.search and cell.is_searched else ():
+        repeats = min(rung.repeats, n_repeats)
+        share = min(rung.share, rule.fraction or 1.0)  # no more than the rule may use
+        part = experiment.patched({"protocol.*.share": share})
         found.append((part, repeats))
         units = part.repeats(seed, repeats)
         results = load(units)
         if len(results) < len(units):
             return found
         order = np.argsort(costs(results, rule), kind="stable")
-        experiment = experiment.only(sorted(order[: rung["keep"]].tolist()))
+        experiment = experiment.only(sorted(order[: rung.keep].tolist()))
     return [*found, (experiment, n_repeats)]
 
 
-def searched(
-    cell: Cell, load: Load, rule: Mapping[str, Any], seed: int, n_repeats: int
-) -> Cell | None:
+def searched(cell: Cell, load: Load, rule: SelectionSpec, seed: int, n_repeats: int) -> Cell | None:
     """Return the cell with the remaining points of its search; None while rungs are missing."""
     found = stages(cell, load, rule, seed, n_repeats)
-    if cell.search and cell.is_searched and len(found) <= len(cell.search["rungs"]):
+    if cell.search and cell.is_searched and len(found) <= len(cell.search.rungs):
         return None
     return replace(cell, experiment=found[-1][0], search=None)
 
@@ -74,11 +72,11 @@ def record(table: Table, request: Request) -> pd.DataFrame:
             continue
         rule = cell.rule(request.rule(table.description))
         for experiment, repeats in stages(cell, load, rule, request.seed, n_repeats):
-            share = experiment.protocol.get("share", 1.0)
-            numbers = " ".join(map(str, experiment.algorithm.get("only", [])))
+            share = experiment.protocol.share
+            numbers = " ".join(map(str, experiment.algorithm.only or ()))
             rows.append(
                 (
-                    *(table.id, cell.dataset, cell.algorithm, table.reading["name"]),
+                    *(table.id, cell.dataset, cell.algorithm, table.reading.name),
                     *(f"{share:g}", repeats, len(experiment.points), numbers),
                 )
             )

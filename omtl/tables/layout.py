@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from omtl.experiment.config import for_column, named_reading, options
+from omtl.experiment.config import options
 from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET
 from omtl.experiment.naming import LITERAL, READINGS
+from omtl.experiment.readings import Reading
 from omtl.measures.metrics import METRICS
 from omtl.tables import luck
 from omtl.tables.diagnosis import diagnosis_of
@@ -103,7 +104,7 @@ def lay_out(table: Table, scored: Sequence[Scored], request: Request) -> Layout:
     )
     selection = request.rule(table.description)
     subtitle = (
-        f"reading {table.reading['name']}, selection {selection}, "
+        f"reading {table.reading.name}, selection {selection}, "
         f"{_repeats(table, scored, request)}, seed {request.seed}; {counts(scored)}"
     )
     here = {s.cell.place for s in scored}
@@ -191,18 +192,18 @@ def _reasons(table: Table, scored: Sequence[Scored], selection: str) -> list[str
 
 def _of_reading(table: Table, selection: str) -> list[str]:
     """Return which standard readings coincide for this table, and how much is luck."""
-    name = table.reading["name"]
+    name = table.reading.name
     if name not in READINGS:
         return []
     paper = table.description.paper
     columns = [column.published for column in table.description.columns]
 
-    def answers(reading: Mapping[str, Any]) -> list[dict[str, Any]]:
-        return [for_column(reading, column)["answers"] for column in columns]
+    def answers(reading: Reading) -> list[Mapping[str, Any]]:
+        return [reading.for_column(column).answers for column in columns]
 
     there = (LITERAL, *options("reading"))  # a new paper has no other yet
     others = [one for one in READINGS if one != name and {one, f"{paper}/{one}"} & set(there)]
-    same = [o for o in others if answers(named_reading(paper, o)) == answers(table.reading)]
+    same = [o for o in others if answers(Reading.of(paper, o)) == answers(table.reading)]
     same_as = [f"reading — the answers for this table are also those of {' and '.join(same)}"]
     own = selection == table.description.selection
     return [*(same_as if same else []), *(luck.sentences(table.id, name) if own else [])]

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
-from omtl.experiment.config import (
-    apply_reading,
-    choose,
-    for_column,
-    load_option,
-    options,
-    questions,
-    read_yaml,
-)
+from omtl.experiment.config import load_option, options
+from omtl.experiment.data_sets import is_synthetic
 from omtl.experiment.descriptions import (
     FILES,
     FigureDescription,
@@ -27,10 +19,11 @@ from omtl.experiment.descriptions import (
     check_questions,
 )
 from omtl.experiment.experiment import Experiment, Names
-from omtl.experiment.loading import is_synthetic
 from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_file, paper_files, published_file
-from omtl.experiment.schema import check_names, typed
+from omtl.experiment.readings import NO_READING, Reading, questions
+from omtl.experiment.schema import check_names, choose, read_file, typed
+from omtl.experiment.specs import SearchSpec, SelectionSpec
 from omtl.experiment.unit import Unit
 from omtl.measures.metrics import METRICS
 from omtl.tables.verdict import OURS, TIMING
@@ -42,11 +35,11 @@ class Cell:
     """A published number and the experiment that should give it; or one of a baseline of ours.
 
     `kind` is ``ours`` for a baseline that the paper lacks: `mean` and `std`, which are as printed,
-    are empty then. `own_rules` has the configs of the cell's own selection rules, by the name of
+    are empty then. `own_rules` has the cell's own selection rules, by the name of
     the rule that the table uses. `rivals` are the other experiments where the paper prints
     the best of several. `chooser` is the experiment by whose results the hyper-parameters are
     chosen, where it is not the cell's own. `reading` has the answers that can move the cell's
-    column. `search` is the config of the search of a large grid, where it is not played in full.
+    column. `search` is the search of a large grid, where it is not played in full.
     `too_slow` says why the cell is not played unless asked for; empty if it is.
     """
 
@@ -58,11 +51,11 @@ class Cell:
     std: str
     experiment: Experiment = field(repr=False)
     kind: str = "value"
-    own_rules: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
+    own_rules: dict[str, SelectionSpec] = field(default_factory=dict, repr=False)
     rivals: tuple[Experiment, ...] = field(default=(), repr=False)
     chooser: Experiment | None = field(default=None, repr=False)
-    reading: dict[str, Any] = field(default_factory=lambda: {"answers": {}}, repr=False)
-    search: dict[str, Any] | None = field(default=None, repr=False)
+    reading: Reading = field(default=NO_READING, repr=False)
+    search: SearchSpec | None = field(default=None, repr=False)
     too_slow: str = ""
 
     @property
@@ -78,10 +71,10 @@ class Cell:
     @property
     def is_searched(self) -> bool:
         """Whether its grid is large enough to be searched."""
-        return self.search is not None and len(self.experiment.points) >= self.search["from_points"]
+        return self.search is not None and len(self.experiment.points) >= self.search.from_points
 
-    def rule(self, selection: str) -> dict[str, Any]:
-        """Return the config of this cell's rule in a table made with the named rule."""
+    def rule(self, selection: str) -> SelectionSpec:
+        """Return this cell's rule in a table made with the named rule."""
         return self.own_rules.get(selection) or rule_of(selection, self.reading)
 
     def of_one_draw(self) -> Cell:
@@ -106,7 +99,7 @@ class Table:
     """A table of a paper: its description, and its cells under a reading."""
 
     description: TableDescription
-    reading: dict[str, Any]
+    reading: Reading
     cells: list[Cell]
 
     @property
@@ -156,7 +149,7 @@ def describe(kind: str, name: str) -> TableDescription | FigureDescription:
     """
     known = descriptions(kind)
     path = known[choose(kind, name, list(known))]
-    description = typed(FILES[kind], read_yaml(path), str(path))
+    description = read_file(FILES[kind], path)
     if kind == "figure":
         return description
     if description.baselines == "ours" and not any(row.ours for row in description.rows):
@@ -226,20 +219,19 @@ def places_of_ours(table: str, description: TableDescription) -> list[dict[str, 
     ]
 
 
-def rule_of(name: str, reading: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a selection rule's config under a reading."""
-    return apply_reading({"selection": load_option("selection", name)}, reading)["selection"]
+def rule_of(name: str, reading: Reading) -> SelectionSpec:
+    """Return a selection rule under a reading."""
+    return reading(SelectionSpec.named(name))
 
 
-def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) -> Table:
+def plan_table(name: str, reading: Reading, plays: int | None = None) -> Table:
     """Return a table's cells under a reading, in the paper's order, followed by ours.
 
     Parameters
     ----------
     name : str
         The table's id.
-    reading : mapping
-        A reading's config.
+    reading : Reading
     plays : int, optional
         Number of our repeats for each repeat of the paper, on synthetic data each with its own
         draw; 0 for the paper's number of repeats on one draw. By default as in the description, or
@@ -251,14 +243,14 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
         If the table is unknown, or its description and its published numbers do not fit.
     """
     description = describe("table", name)
-    if reading["answers"]:
-        _refuse_wrong_questions(reading["paper"])
+    if reading.answers:
+        _refuse_wrong_questions(reading.paper)
     if plays is not None:
         description = replace(description, plays=plays)
     rows = {row.label: row for row in description.rows if not row.group}
     columns = {column.published: column for column in description.columns}
     chooser = description.chosen_by
-    read = {column: for_column(reading, column) for column in columns}
+    read = {column: reading.for_column(column) for column in columns}
 
     @cache  # tasks and metrics are of the same experiment
     def compose(algorithm: str, network: str, place: str) -> Experiment:
@@ -286,7 +278,7 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
         searched = column.search and not one_draw
         kind = TIMING if METRICS[number["metric"]].timing else column.kind
         here = read[dataset]
-        slow = (s.why for s in description.too_slow if s.has(reading["name"], dataset, label))
+        slow = (s.why for s in description.too_slow if s.has(reading.name, dataset, label))
         cells.append(
             Cell(
                 *(dataset, label, number["task"], number["metric"]),
@@ -296,8 +288,8 @@ def plan_table(name: str, reading: Mapping[str, Any], plays: int | None = None) 
                 kind=OURS if row.ours else kind,
                 own_rules={name: rule_of(own, here) for name, own in row.selection.items()},
                 reading=here,
-                search=load_option("search", column.search) if searched else None,
+                search=SearchSpec.named(column.search) if searched else None,
                 too_slow=next(slow, ""),
             )
         )
-    return Table(description, dict(reading), cells)
+    return Table(description, reading, cells)

@@ -35,7 +35,7 @@ def play(table: Table, request: Request) -> Outcome:
             rule = cell.rule(request.rule(table.description))
             experiment, repeats = stages(cell, load, rule, seed, n_repeats)[-1]
             units += experiment.repeats(seed, repeats)
-            if repeats == n_repeats and "share" not in experiment.protocol:
+            if repeats == n_repeats and "share" not in experiment.protocol.settings:
                 units += experiment.shuffles(seed, repeats)
         # Requested units are stored now, or have failed and would fail again.
         units = [unit for unit in units if unit.key not in asked]

@@ -13,6 +13,7 @@ import pandas as pd
 from omtl.compute.engine import Failure, why_lacking
 from omtl.compute.store import Loaded
 from omtl.experiment.selection import is_honest, select
+from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
 from omtl.tables.halving import searched, stages
@@ -79,7 +80,7 @@ class Scored:
 
 
 def values_of(
-    cell: Cell, results: list[Result], rule: dict[str, Any], by: list[Result] | None = None
+    cell: Cell, results: list[Result], rule: SelectionSpec, by: list[Result] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a cell's number in each repeat, and the points that the rule chose.
 
@@ -98,7 +99,7 @@ def values_of(
         chosen = choice(results, points)
     else:
         wanted = [cell.chooser.points[p] for p in choice(by, cell.chooser.points)]
-        names = list(cell.chooser.algorithm["grid"])
+        names = list(cell.chooser.algorithm.grid)
         chosen = np.array(
             [[all(p[n] == w[n] for n in names) for p in points].index(True) for w in wanted]
         )
@@ -210,7 +211,7 @@ def _score_played(
     if cell.chooser is not None:
         units = cell.chooser.repeats(seed, n_repeats)
         if len(by := loaded(units)) < len(units):
-            label = cell.chooser.algorithm["label"]
+            label = cell.chooser.algorithm.label
             return not_run(cell, f"{label}, by which its parameters are chosen, is lacking")
     values, chosen = values_of(cell, results, rule, by)
     off = compared(table, cell, values)
@@ -277,8 +278,8 @@ def frame(table: Table, scored: list[Scored], selection: str) -> pd.DataFrame:
             "algorithm": cell.algorithm,
             "task": cell.task,
             "metric": cell.metric,
-            "reading": table.reading["name"],
-            "selection": cell.rule(selection)["name"],
+            "reading": table.reading.name,
+            "selection": cell.rule(selection).name,
             "published_mean": cell.mean,
             "published_std": cell.std,
             "published_spread": table.description.spread if cell.std else "",
@@ -305,7 +306,7 @@ def raw_repeats(table: Table, scored: list[Scored], seed: int) -> pd.DataFrame:
     The numbers stand in the column `values`, with spaces between them.
     """
     rows = [
-        (*(table.id, *s.cell.place, table.reading["name"], seed), " ".join(map(repr, values)))
+        (*(table.id, *s.cell.place, table.reading.name, seed), " ".join(map(repr, values)))
         for s in scored
         if (values := s.values.tolist())
     ]
@@ -315,7 +316,7 @@ def raw_repeats(table: Table, scored: list[Scored], seed: int) -> pd.DataFrame:
 def long_repeats(table: Table, scored: list[Scored], seed: int) -> pd.DataFrame:
     """Return one row per repeat of each cell that was run, in full precision."""
     rows = [
-        (*(table.id, *s.cell.place, table.reading["name"], seed), repeat, value)
+        (*(table.id, *s.cell.place, table.reading.name, seed), repeat, value)
         for s in scored
         for repeat, value in enumerate(s.values.tolist())
     ]

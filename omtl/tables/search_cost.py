@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from omtl.compute.store import Loaded
 from omtl.experiment.selection import costs
+from omtl.experiment.specs import SearchSpec
 from omtl.measures.metrics import METRICS
 from omtl.tables.halving import searched, stages
 from omtl.tables.plan import Table, rule_of
@@ -35,7 +34,7 @@ COST = (
 """Columns of the cost of a search."""
 
 
-def cost_of(table: Table, search: Mapping[str, Any], request: Request) -> pd.DataFrame:
+def cost_of(table: Table, search: SearchSpec, request: Request) -> pd.DataFrame:
     """Return the cost of a search for a table whose large grids are played in full.
 
     There is one row per data set and algorithm with a large grid: the number of plays of the whole
@@ -44,9 +43,9 @@ def cost_of(table: Table, search: Mapping[str, Any], request: Request) -> pd.Dat
     """
     rows = []
     seed, n_repeats = request.seed, request.n_repeats(table.description)
-    for cell in {(c.dataset, c.experiment.algorithm["name"]): c for c in table.cells}.values():
+    for cell in {(c.dataset, c.experiment.algorithm.name): c for c in table.cells}.values():
         full = replace(cell, task="all", own_rules={}, rivals=(), search=None)
-        halved = replace(full, search=dict(search))
+        halved = replace(full, search=search)
         if not halved.is_searched:
             continue
         outcome = play(replace(table, cells=[full, halved]), request)
@@ -55,7 +54,7 @@ def cost_of(table: Table, search: Mapping[str, Any], request: Request) -> pd.Dat
         load = Loaded(request.store)
         rule = rule_of(request.rule(table.description), cell.reading)
         n_tasks = load(full.experiment.repeats(seed, 1))[0].arrays["examples"].size
-        minimised = range(n_tasks) if rule.get("target") == "worst_task" else (None,)
+        minimised = range(n_tasks) if rule.target == "worst_task" else (None,)
         ends = []
         for one in (full, searched(halved, load, rule, seed, n_repeats)):
             assert one is not None
@@ -66,14 +65,14 @@ def cost_of(table: Table, search: Mapping[str, Any], request: Request) -> pd.Dat
             rate = np.mean(rates, axis=0).max()
             ends.append((rate, one.experiment.points[point]))
         plays = sum(
-            experiment.protocol.get("share", 1.0) * repeats * len(experiment.points)
+            experiment.protocol.share * repeats * len(experiment.points)
             for experiment, repeats in stages(halved, load, rule, seed, n_repeats)
         )
         (whole, best), (found, chosen) = ends
         rows.append(
             (
-                *(table.id, cell.dataset, cell.experiment.algorithm["label"]),
-                table.reading["name"],
+                *(table.id, cell.dataset, cell.experiment.algorithm.label),
+                table.reading.name,
                 *(len(full.experiment.points) * n_repeats, round(plays)),
                 *(f"{whole:.4f}", f"{found:.4f}", f"{found - whole:.4f}"),
                 *(json.dumps(best), json.dumps(chosen)),

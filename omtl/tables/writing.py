@@ -13,6 +13,7 @@ import pandas as pd
 
 from omtl.experiment.host import host
 from omtl.experiment.naming import READINGS, by_reading, by_rule
+from omtl.experiment.specs import Spec
 from omtl.tables import trends
 from omtl.tables.layout import Layout, counts
 from omtl.tables.plan import Table
@@ -90,14 +91,18 @@ def described(table: Table, scored: list[Scored], facts: Mapping[str, Any]) -> d
     for s in scored:
         one = s.cell.experiment
         experiments[f"{s.cell.algorithm} on {s.cell.dataset}"] = {
-            **{group: number(group, getattr(one, group)) for group in GROUPS},
+            **{group: number(group, _written(getattr(one, group))) for group in GROUPS},
             **{"plays": one.plays, "drawn": one.drawn},
         }
     return {
-        **{"table": table.id, "reading": table.reading, "verdicts": counts(scored)},
+        **{"table": table.id, "reading": table.reading.as_mapping(), "verdicts": counts(scored)},
         **facts,
         **{"cpu": host()["cpu"], "configs": configs, "experiments": experiments},
     }
+
+
+def _written(spec: Spec | None) -> dict[str, Any] | None:
+    return None if spec is None else spec.as_mapping()
 
 
 def measured(
@@ -171,7 +176,7 @@ class Written:
         the present one are replaced, the others kept. The other files are of the present
         reading, and carry its name unless it is the one that comes closest.
         """
-        table, reading = self.table, self.table.reading["name"]
+        table, reading = self.table, self.table.reading.name
         seed, selection = self.request.seed, self.request.rule(table.description)
         of_all = {
             "csv": frame(table, self.scored, selection),
@@ -196,6 +201,6 @@ class Written:
         self, folder: Path, took: Mapping[str, float], last_run: Mapping[str, Any]
     ) -> Path:
         """Write facts that depend on the clock and the machine to a file that git ignores."""
-        path = folder / f"{by_reading(self.stem, self.table.reading['name'])}.{MACHINE}"
+        path = folder / f"{by_reading(self.stem, self.table.reading.name)}.{MACHINE}"
         write_whole(path, as_json(measured(self.scored, took, last_run, path), 2) + "\n")
         return path

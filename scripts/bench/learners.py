@@ -10,8 +10,8 @@ import numpy as np
 
 from omtl.data.preparation import in_order
 from omtl.data.triplets import BLOCK, Triplets
-from omtl.experiment.config import named_reading
-from omtl.experiment.unit import new_learner, setting_of
+from omtl.experiment.playing import new_learner, setting_of
+from omtl.experiment.readings import Reading
 from omtl.kernel.grid_loop import share
 from omtl.kernel.sharing import can_share
 from omtl.kernel.similarities import Similarities
@@ -129,7 +129,7 @@ def grids(effort: Effort) -> Rows:
     """Yield the grids of ROM's tables whose points share their state, beside point by point."""
     for table in ("rom-table1", "rom-table2"):
         met = set()
-        for cell in plan_table(table, named_reading("rom", "as_published")).cells:
+        for cell in plan_table(table, Reading.of("rom", "as_published")).cells:
             experiment, place = cell.experiment, (cell.dataset, cell.algorithm)
             learner = new_learner(experiment.algorithm, experiment.points[0])
             if place not in met and can_share(learner):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from omtl.compute.store import Store
-from omtl.experiment.unit import compute
+from omtl.experiment.playing import compute
 from scripts.demands import BrokenError, demand, stored
 from scripts.elastic.client import UNITS, client, start, units
 from scripts.elastic.clusters import CLUSTERS, cluster_of

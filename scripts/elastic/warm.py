@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-from omtl.experiment.unit import compute
+from omtl.experiment.playing import compute
 from scripts.elastic.client import units
 
 with suppress(ImportError):  # without engines, threads and processes remain

@@ -13,19 +13,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from miniature import small
+from miniature import SMALL_WALK, small, with_options
 from rich.console import Console
 
 from omtl.commands import _main
 from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment import citations, doctor
-from omtl.experiment.config import (
-    load_option,
-    named_reading,
-    options,
-)
+from omtl.experiment.config import options
 from omtl.experiment.discover_learners import learners_in
+from omtl.experiment.readings import Reading
+from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
 from omtl.reproduction import export, provenance
 from omtl.tables import plan
 from omtl.tables.layout import lay_out
@@ -155,14 +153,12 @@ def test_only_modules_are_sources_of_an_own_folder(
 
 def small_table(monkeypatch: pytest.MonkeyPatch) -> plan.Table:
     """Make dom-table1 one of small experiments on synthetic data; return it."""
-    table = plan.plan_table("dom-table1", named_reading("dom", "as_published"))
+    table = plan.plan_table("dom-table1", Reading.of("dom", "as_published"))
     cells = [
-        cell
+        replace(cell, experiment=with_options(cell.experiment, **SMALL_WALK))
         for cell in table.cells
         if cell.dataset == "Synthetic" and cell.algorithm in ("PM", "PA")
     ]
-    for cell in cells:
-        cell.experiment.dataset["options"].update(small("pm").dataset["options"])
     made = plan.Table(replace(table.description, repeats=2), table.reading, cells)
     monkeypatch.setattr(plan, "plan_table", lambda *_: made)
     return made
@@ -218,8 +214,9 @@ def test_a_cell_that_diverged_is_shown_as_such(
 ) -> None:
     """In every form of a table, and with no number in its rows."""
     table = small_table(monkeypatch)
-    [wild] = [cell for cell in table.cells if cell.algorithm == "PM"]
-    wild.experiment.algorithm.update(fixed={"margin": 1.0}, grid={"eta": [1e308]})
+    patch = {"algorithm.pm.fixed": {"margin": 1.0}, "algorithm.pm.grid": {"eta": [1e308]}}
+    cells = [replace(cell, experiment=cell.experiment.patched(patch)) for cell in table.cells]
+    table = replace(table, cells=cells)
     engine.run(table.units(0, 2), store, SERIAL, quiet=True)
     scored = score_table(table, Request(repeats=2, store=store))
     layout = lay_out(table, scored, Request(repeats=2, selection="oracle"))
@@ -296,15 +293,18 @@ def test_a_config_is_found_by_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_learner_and_data_set_can_be_cited() -> None:
     """Each algorithm of `conf/` says what to cite for it; all the bibliography is cited."""
     known = citations.entries(citations.BIBLIOGRAPHY.read_text(encoding="utf-8"))
-    algorithms = [load_option("algorithm", name) for name in options("algorithm")]
-    used = {key for algorithm in algorithms for key in algorithm["cites"]}
+    algorithms = [AlgorithmSpec.named(name) for name in options("algorithm")]
+    used = {key for algorithm in algorithms for key in algorithm.cites}
     assert used | set(citations.PAPERS.values()) == set(known)
-    text = citations.bibtex(algorithms, [load_option("dataset", n) for n in options("dataset")])
+    text = citations.bibtex(algorithms, [DataSetSpec.named(n) for n in options("dataset")])
     assert text.count("{") == text.count("}")
     assert "@article{xue2007multitask" in text
     with pytest.raises(UserError, match="'nobody1999nothing', which omtl/experiment/ref"):
-        citations.bibtex([{"name": "mine", "cites": ["nobody1999nothing"]}], [])
-    assert citations.bibtex([{"name": "mine"}], [], ["a paper of one's own"]).strip() == ""
+        citations.bibtex([replace(algorithms[0], cites=("nobody1999nothing",))], [])
+    assert (
+        citations.bibtex([replace(algorithms[0], cites=())], [], ["a paper of one's own"]).strip()
+        == ""
+    )
 
 
 def test_the_citation_file_is_one() -> None:

@@ -13,7 +13,7 @@ import pytest
 from omtl.commands._main import main
 from omtl.compute.clusters import cluster
 from omtl.compute.store import Store
-from omtl.experiment.unit import compute
+from omtl.experiment.playing import compute
 from scripts.demands import BrokenError
 from scripts.elastic.client import nap, units
 from scripts.elastic.clusters import cluster_of

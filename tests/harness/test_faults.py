@@ -17,7 +17,7 @@ from miniature import small
 
 from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.experiment.unit import compute
+from omtl.experiment.playing import compute
 from omtl.util.errors import WriteError
 from omtl.util.files import IN_WORK, write_whole
 from scripts.faults import trials as faults

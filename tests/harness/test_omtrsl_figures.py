@@ -11,7 +11,7 @@ from described import a_claim, a_figure
 from omtl.compute.store import Store
 from omtl.evidence.claims import judge_claim, outcome_of
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
-from omtl.experiment.config import named_reading
+from omtl.experiment.readings import Reading
 from omtl.experiment.unit import Result
 from omtl.figures import plan
 from omtl.figures.numbers import Shown, show_figure
@@ -59,7 +59,7 @@ def test_only_lines_that_vary_in_their_queries_need_them(
     panel |= {"ratios": [0.1, 0.5], "lines": [{"algorithm": "mtlmnn", "varies": varies}]}
     says = {"protocol": "similarity", "selection": "cv5", "panels": [panel]}
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: a_figure(**says))
-    figure = plan.plan_figure("tiny", named_reading("omtrsl", "as_written"))
+    figure = plan.plan_figure("tiny", Reading.of("omtrsl", "as_written"))
     [unit] = figure.units(0, 1)
     n_points = len(figure.panels[0].lines[0].experiment.points)
     ranked = {"precision": [50.0, 40.0], "average_precision": [60.0, 30.0]}

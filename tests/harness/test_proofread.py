@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from described import a_table
 
-from omtl.experiment.config import named_reading
+from omtl.experiment.readings import Reading
 from omtl.reproduction import search_readings
 from omtl.tables import proofread
 from omtl.tables.layout import lay_out
@@ -172,7 +172,7 @@ def test_a_search_of_readings_leaves_out_suspect_means(monkeypatch: pytest.Monke
     with pytest.raises(LookedError) as caught:
         search_readings._try("rom-table1", column, {}, Request(repeats=1))
     (looked_at,) = caught.value.args
-    whole = {c.place for c in plan_table("rom-table1", named_reading("rom", "as_written")).cells}
+    whole = {c.place for c in plan_table("rom-table1", Reading.of("rom", "as_written")).cells}
     printed = {p for p in whole if p[0] == column and p in _printed("rom-table1")}
     assert looked_at == printed - suspect_means("rom-table1")
     assert len(printed - looked_at) == 5
@@ -184,7 +184,7 @@ def _printed(table: str) -> set[tuple[str, str, str, str]]:
 
 def test_tables_show_what_is_suspect() -> None:
     """By a mark beside the printed number, and by a note that says why."""
-    table = plan_table("dom-table1", named_reading("dom", "as_written"))
+    table = plan_table("dom-table1", Reading.of("dom", "as_written"))
     text = markdown(
         lay_out(
             table,

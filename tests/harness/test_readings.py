@@ -12,10 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from miniature import AS_WRITTEN
 
 from omtl.commands import readings as command
 from omtl.experiment import new_files
-from omtl.experiment.config import named_reading
+from omtl.experiment.descriptions import Question
+from omtl.experiment.readings import Reading
 from omtl.reproduction import search_readings
 from omtl.reproduction.search_readings import Trial
 from omtl.tables import luck, writing
@@ -27,15 +29,15 @@ from omtl.util.paths import CONF
 
 TABLE = "dom-table1"
 
-ASKED: dict[str, Any] = {
-    name: {
-        "asks": "?",
-        "says": "nothing",
-        "literal": "plain",
-        "support": {"better": better, "worse": "silent"},
-        "columns": ["Synthetic", "MHC-I"],
-        "options": {"plain": {}, "better": {}, "worse": {}},
-    }
+ASKED = {
+    name: Question(
+        asks="?",
+        says="nothing",
+        literal="plain",
+        support={"better": better, "worse": "silent"},
+        columns=("Synthetic", "MHC-I"),
+        options={"plain": {}, "better": {}, "worse": {}},
+    )
     for name, better in (("first", "ambiguous"), ("second", "contradicts"))
 }
 """Each question has an answer that brings the numbers closer, one of them against the text."""
@@ -80,18 +82,16 @@ def test_each_standard_reading_takes_the_answers_that_it_may(tried: list) -> Non
 @pytest.mark.usefixtures("tried")
 def test_a_search_may_begin_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """It drops the answers that it may not take, and a worse beginning ends at the same answers."""
-    begun = {"answers": {"first": "worse", "second": "better"}}
+    begun = Reading(name="elsewhere", paper=None, answers={"first": "worse", "second": "better"})
     monkeypatch.setattr(
-        search_readings,
-        "named_reading",
-        lambda _paper, name: begun if name == "elsewhere" else {"answers": {}},
+        Reading, "of", lambda _paper, name: begun if name == "elsewhere" else AS_WRITTEN
     )
     assert searched(begin="elsewhere").answers == searched().answers
 
 
 def test_a_search_looks_at_the_papers_judged_cells_alone() -> None:
     """Without rows that take too long, baselines of ours, and means that are suspect in print."""
-    written = named_reading("rom", "as_written")
+    written = Reading.of("rom", "as_written")
     table = plan_table("rom-table2", written)
     seen = search_readings.looked_at(table, "TDT2")
     assert {cell.algorithm for cell in seen} == {
@@ -126,9 +126,7 @@ def test_only_a_full_search_writes_the_readings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conf = tmp_path / "conf" / "reading" / "dom"
-    monkeypatch.setattr(
-        search_readings, "named_reading", lambda _paper, _name: {"name": "x", "answers": {}}
-    )
+    monkeypatch.setattr(Reading, "of", lambda _paper, _name: AS_WRITTEN)
     for words in (["--repeats", "2"], ["--seed", "1"]):
         command.run(asked(*words))
         assert "the paper's readings stay unchanged" in capsys.readouterr().out

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from miniature import SERIAL
+from miniature import SERIAL, a_rule
 from small_tables import SEARCH, table_of
 
 from omtl.compute import engine
 from omtl.compute.store import Loaded, Store
-from omtl.experiment.config import grid_points
+from omtl.experiment.specs import Rung
 from omtl.experiment.unit import Result, Unit
 from omtl.tables.halving import record, searched, stages
 from omtl.tables.play import play
@@ -20,7 +20,7 @@ from omtl.tables.scoring import score_table
 from omtl.tables.search_cost import COST, cost_of
 from omtl.util.errors import UserError
 
-RULE = {"rule": "oracle"}
+RULE = a_rule()
 
 
 def test_rungs_are_played_as_said(store: Store) -> None:
@@ -56,14 +56,14 @@ def test_points_that_are_kept_are_the_best_of_their_rung(store: Store) -> None:
     (result,) = load(rung[0].repeats(0, 1))
     assert result.arrays["seen"][-1] < load(narrowed[0].repeats(0, 1))[0].arrays["seen"][-1]
     mistakes = result.arrays["mistakes"].sum(axis=1)
-    kept = narrowed[0].algorithm["only"]
+    kept = list(narrowed[0].algorithm.only)
     left = np.setdiff1d(np.arange(12), kept)
     assert mistakes[kept].max() <= mistakes[left].min()
 
 
 def test_a_search_that_keeps_all_is_the_full_grid(store: Store) -> None:
     """The same number, from the same point."""
-    all_kept = {**SEARCH, "rungs": [{"share": 0.1, "repeats": 1, "keep": 12}]}
+    all_kept = replace(SEARCH, rungs=(Rung(share=0.1, repeats=1, keep=12),))
     ends = []
     for search in (None, all_kept):
         table = table_of(search)
@@ -75,7 +75,7 @@ def test_a_search_that_keeps_all_is_the_full_grid(store: Store) -> None:
 
 def test_small_grids_are_played_in_full(store: Store) -> None:
     """Below `from_points` there are no rungs."""
-    table = table_of({**SEARCH, "from_points": 13})
+    table = table_of(replace(SEARCH, from_points=13))
     assert play(table, Request(repeats=2, parallel=SERIAL, store=store)).computed == 2
     assert record(table, Request(repeats=2, store=store)).empty
 
@@ -95,9 +95,9 @@ def test_points_are_named_by_their_place_in_the_whole_grid() -> None:
     whole = table_of(None).cells[0].experiment
     once = whole.only([1, 5, 7, 11])
     twice = once.only([0, 3])
-    assert twice.algorithm["only"] == [1, 11]
+    assert twice.algorithm.only == (1, 11)
     assert twice.points == [whole.points[1], whole.points[11]]
-    assert grid_points(twice.algorithm) == twice.points
+    assert twice.algorithm.points == twice.points
     assert twice.unit(0, 0).key != whole.unit(0, 0).key
 
 
@@ -105,7 +105,7 @@ def test_points_are_named_by_their_place_in_the_whole_grid() -> None:
 def test_a_cell_whose_search_is_not_done_is_missing(store: Store, missing: int) -> None:
     """With the reason."""
     table = table_of(SEARCH)
-    short = replace(table.cells[0], search={**SEARCH, "rungs": SEARCH["rungs"][:missing]})
+    short = replace(table.cells[0], search=replace(SEARCH, rungs=SEARCH.rungs[:missing]))
     play(replace(table, cells=[short]), Request(repeats=3, parallel=SERIAL, store=store))
     (scored,) = score_table(table, Request(repeats=3, store=store))
     assert (scored.verdict, scored.why) == ("missing", "the search is not done")

@@ -13,7 +13,8 @@ import pytest
 
 from omtl.commands._main import main
 from omtl.compute.store import Store
-from omtl.experiment.config import named_reading, options
+from omtl.experiment.config import options
+from omtl.experiment.readings import Reading
 from omtl.reproduction.provenance import names_of
 from omtl.site.build import build
 from omtl.site.gather import Sources
@@ -204,7 +205,7 @@ def test_baselines_of_ours_are_shown_but_not_counted(tmp_path: Path) -> None:
 
 
 def test_commands_of_cells_name_cells_that_there_are() -> None:
-    known = set(names_of(plan_table("osmtl-table1", named_reading("osmtl", "as_written"))))
+    known = set(names_of(plan_table("osmtl-table1", Reading.of("osmtl", "as_written"))))
     view = next(
         v
         for v in table_page("osmtl-table1", Sources(RESULTS), None).views
@@ -224,7 +225,7 @@ def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Sources, St
     """Return results of one table with two repeats, and the store that they were made from."""
     from omtl.tables.scoring import frame, score_table
 
-    name, reading = "aklo-table1", named_reading("aklo", "as_written")
+    name, reading = "aklo-table1", Reading.of("aklo", "as_written")
     table = plan_table(name, reading, plays=1)
     cells = [c for c in table.cells if (c.dataset, c.algorithm) == ("Syn1", "ITOL")]
     alone = type(table)(table.description, table.reading, cells)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from described import a_figure, a_line, a_panel, a_table
-from miniature import SERIAL, SMALL_WALK, small
+from miniature import AS_WRITTEN, SERIAL, SMALL_WALK, a_rule, small
 
 from omtl.compute.store import Store
-from omtl.experiment.config import load_option
 from omtl.experiment.experiment import Experiment
-from omtl.experiment.unit import compute
+from omtl.experiment.playing import compute
+from omtl.experiment.specs import ProtocolSpec
 from omtl.figures import play
 from omtl.figures.panels import axes_of
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel, Played
@@ -23,12 +23,12 @@ from omtl.tables.plan import Cell, Table
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
-RULE = {"rule": "oracle"}
+RULE = a_rule()
 
 
 def by_task(algorithm: str) -> Experiment:
     """Return an algorithm on a small walk whose trace has each task's curve."""
-    return replace(small(algorithm), protocol=load_option("protocol", "rounds_by_task"))
+    return replace(small(algorithm), protocol=ProtocolSpec.named("rounds_by_task"))
 
 
 def played(algorithm: str, n_repeats: int = 2) -> Played:
@@ -68,7 +68,7 @@ def test_hyper_parameters_from_a_table(store: Store, monkeypatch: pytest.MonkeyP
     """A line is played at the one point that the table's cell chooses, under its own protocol."""
     experiment = small("coml")
     cell = Cell("Synthetic", "COML", "all", "error", "10", "1", experiment)
-    reading: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
+    reading = AS_WRITTEN
     table = Table(a_table(), reading, [cell])
     monkeypatch.setattr(play, "plan_table", lambda *_, plays: table if plays == 0 else None)
     line = PlannedLine(a_line(published="COML"), by_task("coml"))
@@ -86,14 +86,14 @@ def test_hyper_parameters_from_a_table(store: Store, monkeypatch: pytest.MonkeyP
     results = [compute(unit) for unit in experiment.repeats(0, 2)]
     best = int(sum(r.arrays["mistakes"].sum(axis=1) for r in results).argmin())
     assert chosen.experiment.points == [experiment.points[best]]
-    assert chosen.experiment.protocol["name"] == "rounds_by_task"
+    assert chosen.experiment.protocol.name == "rounds_by_task"
     assert other is unknown
 
 
 def test_a_timed_protocol_keeps_seconds() -> None:
     """The fastest of several plays, and the same mistakes as without."""
     experiment = small("pm")
-    timed = replace(experiment, protocol={**experiment.protocol, "timed": 2})
+    timed = experiment.patched({"protocol.*.timed": 2})
     arrays = compute(timed.unit(0, 0)).arrays
     plain = compute(experiment.unit(0, 0)).arrays
     assert arrays["seconds"].shape == (len(experiment.points),)

@@ -29,12 +29,12 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     small = small_table()
     cells = []
     for cell in (cell.of_one_draw() for cell in small.cells if cell.algorithm in ("PM", "PA")):
-        cell.experiment.protocol["timed"] = 1
+        cell = replace(cell, experiment=cell.experiment.patched({"protocol.*.timed": 1}))
         cells += [cell, replace(cell, metric="seconds", kind="timing")]
     description = replace(small.description, repeats=2)
 
     def planned(_name: str, reading: Any, _plays: Any = None) -> Table:
-        return Table(description, dict(reading), cells)
+        return Table(description, reading, cells)
 
     monkeypatch.setattr(reproduce.plan, "plan_table", planned)
     monkeypatch.setattr(reproduce.plan, "describe", lambda _kind, _name: description)

@@ -20,6 +20,7 @@ from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment import host
 from omtl.experiment.config import load_option, resolve_jobs
+from omtl.experiment.specs import SearchSpec
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
 from omtl.reproduction import verify
@@ -175,7 +176,7 @@ def test_points_that_a_search_left_are_read_from_its_record(
         tmp_path,
         "prefix",
     )
-    halving = {**load_option("search", "halving"), "from_points": 2}
+    halving = replace(SearchSpec.named("halving"), from_points=2)
     table.cells[:] = [replace(cell, search=halving) for cell in table.cells]
     run, row = drawn(tmp_path, DOM, 1, 0)[0]
     assert check(run, row, 0).result == NOT_COMPARABLE

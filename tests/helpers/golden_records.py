@@ -7,10 +7,13 @@ commit it.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from miniature import with_options
+
+from omtl.experiment.readings import Reading
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 RECORDS = GOLDEN / "records.npz"
@@ -21,7 +24,8 @@ if __name__ == "__main__":
 
 from miniature import SMALL_WALK  # noqa: E402
 
-from omtl.experiment.unit import Result, Unit, compute  # noqa: E402
+from omtl.experiment.playing import compute  # noqa: E402
+from omtl.experiment.unit import Result, Unit  # noqa: E402
 from omtl.tables.layout import Layout, lay_out  # noqa: E402
 from omtl.tables.plan import Table, plan_table  # noqa: E402
 from omtl.tables.render import latex, markdown  # noqa: E402
@@ -31,8 +35,8 @@ from omtl.tables.scoring import Scored, frame, score_table  # noqa: E402
 
 def name_of(unit: Unit) -> str:
     """Return the name of a unit's record, which does not change with the code."""
-    network = unit.network["name"] if unit.network else "none"
-    return f"{unit.algorithm['name']}-{network}-{unit.repeat}-{unit.draw}"
+    network = unit.network.name if unit.network else "none"
+    return f"{unit.algorithm.name}-{network}-{unit.repeat}-{unit.draw}"
 
 
 @dataclass(frozen=True)
@@ -54,12 +58,14 @@ class Records:
 
 def golden_table() -> Table:
     """Return DOM's table with a small random walk; its other columns have no records."""
-    reading = {"name": "golden", "paper": None, "answers": {}}
-    table = plan_table("dom-table1", reading)
-    for cell in table.cells:
-        if cell.dataset == "Synthetic":
-            cell.experiment.dataset["options"].update(SMALL_WALK)
-    return table
+    table = plan_table("dom-table1", Reading(name="golden", paper=None))
+    cells = [
+        replace(cell, experiment=with_options(cell.experiment, **SMALL_WALK))
+        if cell.dataset == "Synthetic"
+        else cell
+        for cell in table.cells
+    ]
+    return replace(table, cells=cells)
 
 
 def forms(records: Records) -> dict[str, str]:

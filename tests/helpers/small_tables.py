@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from described import a_figure, a_table
-from miniature import SERIAL, SMALL_WALK, changed, small
+from miniature import AS_WRITTEN, SERIAL, SMALL_WALK, changed, small, with_grid, with_options
 
 from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.experiment import Experiment
+from omtl.experiment.specs import Rung, SearchSpec
 from omtl.tables.plan import Cell, Table, plan_table
 
 BASELINES = ("gd", "gd_pooled", "adagrad", "adagrad_pooled", "arow", "arow_pooled", "majority")
@@ -20,10 +22,12 @@ BASELINES = ("gd", "gd_pooled", "adagrad", "adagrad_pooled", "arow", "arow_poole
 
 def small_table() -> Table:
     """Return the synthetic column of DOM's table on a small random walk."""
-    table = plan_table("dom-table1", {"name": "as_written", "paper": None, "answers": {}})
-    cells = [cell for cell in table.cells if cell.dataset == "Synthetic"]
-    for cell in cells:
-        cell.experiment.dataset["options"].update(SMALL_WALK)
+    table = plan_table("dom-table1", AS_WRITTEN)
+    cells = [
+        replace(cell, experiment=with_options(cell.experiment, **SMALL_WALK))
+        for cell in table.cells
+        if cell.dataset == "Synthetic"
+    ]
     return Table(table.description, table.reading, cells)
 
 
@@ -37,25 +41,20 @@ def filled_store(
     return store
 
 
-SEARCH: dict[str, Any] = {
-    "name": "test",
-    "from_points": 8,
-    "rungs": [
-        {"share": 0.2, "repeats": 1, "keep": 6},
-        {"share": 0.5, "repeats": 2, "keep": 2},
-    ],
-}
+SEARCH = SearchSpec(
+    name="test",
+    from_points=8,
+    rungs=(Rung(share=0.2, repeats=1, keep=6), Rung(share=0.5, repeats=2, keep=2)),
+)
 
 
-def table_of(search: dict[str, Any] | None, algorithm: str = "dom1") -> Table:
+def table_of(search: SearchSpec | None, algorithm: str = "dom1") -> Table:
     """Return a table of one cell on a small random walk."""
     experiment = small(algorithm)
     if algorithm == "dom1":
-        experiment.algorithm["grid"] = {"eta": [1e-3, 1e-2, 0.1, 1.0], "b": [0.0, 1.0, 5.0]}
+        experiment = with_grid(experiment, eta=[1e-3, 1e-2, 0.1, 1.0], b=[0.0, 1.0, 5.0])
     cell = Cell("Synthetic", "A", "all", "error", "10", "1", experiment, search=search)
-    return Table(
-        a_table(id="t", repeats=3), {"name": "as_written", "paper": None, "answers": {}}, [cell]
-    )
+    return Table(a_table(id="t", repeats=3), AS_WRITTEN, [cell])
 
 
 GRIDS: dict[str, dict[str, list[float]]] = {
@@ -115,10 +114,10 @@ TINY = a_figure(
 )
 
 
-def _small(experiment: Experiment) -> None:
+def _small(experiment: Experiment) -> Experiment:
     """Six tasks of a small random walk, and a small grid."""
-    experiment.dataset["options"].update(SMALL_WALK | {"n_tasks": 6})
-    experiment.algorithm["grid"] = GRIDS[experiment.algorithm["name"]]
+    experiment = with_options(experiment, **SMALL_WALK | {"n_tasks": 6})
+    return with_grid(experiment, **GRIDS[experiment.algorithm.name])
 
 
 Small = changed(_small)

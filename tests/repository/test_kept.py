@@ -12,7 +12,7 @@ from omtl.commands import _main
 from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment import unit
-from omtl.experiment.config import named_reading
+from omtl.experiment.readings import Reading
 from omtl.reproduction import export
 from omtl.reproduction.provenance import explain
 from omtl.reproduction.reproduce import reproduce_statistics
@@ -45,7 +45,7 @@ def nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_kept_results_are_read_as_they_were_scored(name: str, store: Store) -> None:
     """Each run's verdicts and means, cell by cell, in the table's order."""
     for run in committed.runs(RESULTS, name):
-        table = plan_table(name, named_reading(name.split("-")[0], run.reading))
+        table = plan_table(name, Reading.of(name.split("-")[0], run.reading))
         selection = run.selection or table.description.selection
         seed, repeats = run.meta["seed"], run.meta["repeats"]
         asked = Request(run.reading, repeats, seed, selection, store=store)

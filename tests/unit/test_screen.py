@@ -14,7 +14,7 @@ from omtl.compute import progress
 from omtl.compute.dry_run import Planned
 from omtl.compute.progress import Progress, duration
 from omtl.compute.store import Store
-from omtl.experiment.config import named_reading
+from omtl.experiment.readings import Reading
 from omtl.tables.committed import stored_or_kept
 from omtl.tables.layout import lay_out
 from omtl.tables.plan import descriptions, plan_table
@@ -39,7 +39,7 @@ def widest(text: str) -> int:
 @pytest.mark.parametrize("table", descriptions("table"))
 def test_papers_tables_fit(table: str, store: Store) -> None:
     """In parts where they are wider; every column is in one of them, and no line is blank."""
-    planned = plan_table(table, named_reading(table.partition("-")[0], "as_published"))
+    planned = plan_table(table, Reading.of(table.partition("-")[0], "as_published"))
     request = Request(store=store)
     scored = score_table(planned, request)
     if table == "dom-table1":  # with numbers of ours, the widest
