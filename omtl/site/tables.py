@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from omtl.compute.store import Store
+from omtl.experiment.readings import Reading
 from omtl.reproduction.provenance import command_of, names_of
 from omtl.site import charts
 from omtl.site.cells import cell_of, shown
@@ -108,7 +109,8 @@ def _view(run: Run, sources: Sources, store: Store | None) -> View:
     if store:
         singly |= stored_repeats(run, description.paper, store)
     cells = [cell_of(row, run) for row in run.rows]
-    table = Table(description, meta.get("reading", {"name": run.reading, "answers": {}}), cells)
+    written = meta.get("reading", {"name": run.reading, "paper": description.paper})
+    table = Table(description, Reading.read(written), cells)
     n_repeats = meta.get("repeats", description.repeats)
     request = Request(run.reading, n_repeats, meta.get("seed", 0), run.selection or None)
     curves = {} if run.selection else kept_curves(sources, run.table, run.reading)

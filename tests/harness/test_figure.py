@@ -18,7 +18,7 @@ from small_tables import TINY, Small
 from data_fetchers.fetch import DataMissing
 from omtl.compute.engine import Failure
 from omtl.compute.store import Store
-from omtl.experiment import unit
+from omtl.experiment import playing
 from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.experiment import Names
 from omtl.experiment.loading import load_prepared
@@ -182,7 +182,7 @@ def test_data_gone_since(store: Store, tmp_path: Path, monkeypatch: pytest.Monke
     def gone(*_: Any, **__: Any) -> None:
         raise DataMissing("gone")
 
-    for module in (bounds, unit):
+    for module in (bounds, playing):
         monkeypatch.setattr(module, "load_prepared", gone)
     shown = show_figure(plan_figure("tiny", READING), Request(repeats=1, store=store))
     assert [len(panel.parts) for panel in shown] == [1, 2, 0]
@@ -255,7 +255,7 @@ def test_a_play_that_diverged_is_wrong_throughout(kind: str) -> None:
     arrays |= {"checkpoint_mistakes": np.array([[5, 7, 9]]), "diverged": np.array([3])}
     arrays |= {"mistakes": np.array([[5, 4]])}
     line = axes.PlannedLine(a_line(algorithm="pm"), experiment)
-    played = axes.Played(line, [experiment.unit(0, 0)], [Result(arrays, {})], {"rule": "oracle"})
+    played = axes.Played(line, [experiment.unit(0, 0)], [Result(arrays, {})], a_rule())
     [part] = panels.axes_of(axes.PlannedPanel(a_panel(kind=kind), (line,)), [played])
     assert isinstance(part, Axes)
     assert set(part.lines[0].mean) == {100.0}

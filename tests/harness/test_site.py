@@ -236,8 +236,9 @@ def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Sources, St
     folder.mkdir(parents=True)
     rows = frame(alone, score_table(alone, Request(repeats=2, store=store)), "oracle")
     rows.to_csv(folder / f"{name}.csv", index=False)
+    written = {"reading": reading.as_mapping()}
     (folder / f"{name}.as_written.meta.json").write_text(
-        json.dumps({"seed": 0, "repeats": 2, "selection": "oracle", "reading": reading})
+        json.dumps({"seed": 0, "repeats": 2, "selection": "oracle"} | written)
     )
     return Sources(tmp_path / "results"), store
 
