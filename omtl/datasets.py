@@ -19,9 +19,9 @@ from scipy import sparse
 from data_fetchers import load_module, options_of
 from omtl.data.preparation import prepare
 from omtl.data.streams import Tasks, rounds
-from omtl.experiment.config import load_option, options
-from omtl.experiment.dataset_options import check_options
-from omtl.experiment.loading import module_of
+from omtl.experiment.config import options
+from omtl.experiment.data_sets import check_options, module_of
+from omtl.experiment.specs import DataSetSpec
 from omtl.util.errors import UserError
 from omtl.util.seeds import generator
 
@@ -142,9 +142,9 @@ def load(name: str, *, prepared: bool = True, seed: int = 0, **changed: Any) -> 
     UserError
         If the name or an option is wrong, or a file cannot be downloaded.
     """
-    config = load_option("dataset", name)
-    module = module_of(config)
-    given = config["options"] | changed
+    spec = DataSetSpec.named(name)
+    module = module_of(spec)
+    given: dict[str, Any] = {**spec.options, **changed}
     check_options(options_of(module), given, name)
     if getattr(module, "SYNTHETIC", False):
         given["rng"] = generator(seed, of="draw", dataset=name, draw=0)
@@ -152,10 +152,10 @@ def load(name: str, *, prepared: bool = True, seed: int = 0, **changed: Any) -> 
         tasks = load_module(module, given)
     except (TypeError, ValueError) as fault:
         raise UserError(f"dataset {name}: options {changed} do not fit ({fault})") from fault
-    tasks = prepare(tasks, config["normalise"], config["bias"]) if prepared else tasks
+    tasks = prepare(tasks, spec.normalise, spec.bias) if prepared else tasks
     return DataSet(
         name=name,
-        label=config["label"],
+        label=spec.label,
         X=tasks.X,
         y=tasks.y,
         task=np.array(tasks.names)[tasks.task],

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from omtl.experiment.experiment import Experiment, Names
+from omtl.experiment.readings import NO_READING
 from omtl.experiment.unit import Unit
 
 
 def perceptrons(count: int, **options: int) -> list[Unit]:
     """Return units that differ in their repeat; options are of the data set."""
-    reading = {"name": "as_written", "answers": {}}
-    experiment = Experiment.compose(Names("pm", "random_walk", "rounds"), reading)
-    experiment.dataset["options"] |= options
-    return experiment.repeats(0, count)
+    experiment = Experiment.compose(Names("pm", "random_walk", "rounds"), NO_READING)
+    patch = {f"dataset.*.options.{name}": value for name, value in options.items()}
+    return experiment.patched(patch).repeats(0, count)

@@ -21,8 +21,9 @@ import numpy as np
 
 from omtl.compute import parallel_jobs as engine
 from omtl.compute.store import Store
-from omtl.experiment.config import load_option, named_reading, resolve_jobs
+from omtl.experiment.config import load_option, resolve_jobs
 from omtl.experiment.experiment import Experiment, Names
+from omtl.experiment.readings import NO_READING
 from omtl.experiment.unit import Unit
 from omtl.protocols.setting import Setting
 from omtl.util.paths import ROOT
@@ -42,10 +43,11 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
 def waiting_units(count: int, seconds: float) -> list[Unit]:
     """Return units that only wait, for so many seconds each."""
     names = Names("pm", "random_walk", "rounds")
-    experiment = Experiment.compose(names, named_reading("dom", "as_written"))
-    experiment.protocol.update(module="scripts.scheduling", seconds=seconds)
-    experiment.dataset["options"].update(n_tasks=2, n_examples=10, n_features=3)
-    return experiment.repeats(0, count)
+    experiment = Experiment.compose(names, NO_READING)
+    small = {"n_tasks": 2, "n_examples": 10, "n_features": 3}
+    patch = {f"dataset.*.options.{name}": value for name, value in small.items()}
+    patch |= {"protocol.*.module": "scripts.scheduling", "protocol.*.seconds": seconds}
+    return experiment.patched(patch).repeats(0, count)
 
 
 def seconds_of(name: str, units: list[Unit]) -> float:

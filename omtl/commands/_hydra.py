@@ -21,7 +21,7 @@ from omegaconf import DictConfig
 
 from omtl.commands._options import tell_written
 from omtl.commands._runs import print_runs
-from omtl.experiment.composition import FAULTS, mistake, parsed, plain, spelt_out
+from omtl.experiment.composition import FAULTS, ComposedRun, mistake, parsed, spelt_out
 from omtl.reproduction.record import FILE, collect, frame, line, play, write, write_table
 from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
@@ -55,12 +55,13 @@ def _job(config: DictConfig) -> float:
     about = HydraConfig.get()
     in_sweep = about.mode == RunMode.MULTIRUN
     folder = Path(about.runtime.output_dir)
-    record: dict[str, Any] = {"overrides": list(about.overrides.task)}
+    record: dict[str, Any] = {"overrides": [o.lstrip("+") for o in about.overrides.task]}
 
     def played() -> int:
         try:
-            record["config"] = plain(config)
-            record.update(play(record["config"]))
+            run = ComposedRun.of(config)
+            record["config"] = run.as_mapping()
+            record.update(play(run))
             LOG.info(line(record))
             print(line(record))
         except UserError as fault:

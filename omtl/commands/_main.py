@@ -38,7 +38,7 @@ class Parser(argparse.ArgumentParser):
         """Report a wrong choice like wrong names elsewhere, in every version of Python."""
         if action.choices is None or value in action.choices:
             return
-        from omtl.experiment.config import choose
+        from omtl.experiment.schema import choose
 
         try:
             choose(str(action.metavar or action.dest).lower(), str(value), list(action.choices))

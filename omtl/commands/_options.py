@@ -135,17 +135,17 @@ def parallel_of(options: argparse.Namespace) -> dict[str, Any]:
                 f"--parallel {options.parallel} runs on this machine only, so it takes "
                 "no --address; use --parallel dask or ray"
             )
-        parallel["address"] = options.address
+        parallel = {**parallel, "address": options.address}
     return resolve_jobs(parallel, options.jobs)
 
 
 def request_of(options: argparse.Namespace) -> Any:
     """Return the options as an `omtl.tables.request.Request`."""
-    from omtl.experiment.config import load_option
+    from omtl.experiment.specs import SelectionSpec
     from omtl.tables.request import Request
 
     if options.selection is not None:
-        load_option("selection", options.selection)  # report a wrong name before computing
+        SelectionSpec.named(options.selection)  # report a wrong name before computing
     return Request(
         reading=options.reading,
         repeats=options.repeats,

@@ -14,6 +14,7 @@ from omtl.util.screen import say
 if TYPE_CHECKING:
     from omtl.evidence.many_data_sets import Study
     from omtl.evidence.one_data_set import Compared, Row
+    from omtl.experiment.composition import ComposedRun
 
 HELP = "compare a learner with every baseline, with intervals and tests"
 EXAMPLES = (
@@ -92,21 +93,21 @@ def _by_data_set(overrides: list[str]) -> list[list[str]]:
     return [[*rest, f"dataset={name}"] for name in dict.fromkeys(names)]
 
 
-def _heading(config: dict[str, Any]) -> str:
+def _heading(config: ComposedRun) -> str:
     from omtl.tables.layout import plural
 
     return (
-        f"protocol {config['protocol']['name']}, "
-        f"{plural(config['repeats'], 'repeat')}, seed {config['seed']}, "
-        f"selection {config['selection']['name']}, reading {config['reading']['name']}"
+        f"protocol {config.protocol.name}, "
+        f"{plural(config.repeats, 'repeat')}, seed {config.seed}, "
+        f"selection {config.selection.name}, reading {config.reading.name}"
     )
 
 
-def _print_one(found: Compared, config: dict[str, Any]) -> None:
+def _print_one(found: Compared, config: ComposedRun) -> None:
     """Print the learner among the others on one data set."""
     heads = ["", f"{found.metric.name} {found.metric.unit}".strip(), "95 % interval"]
     heads += [f"{found.mine.label} − it", "95 % interval ", "p (Holm)", f"{found.mine.label} is"]
-    say(f"{config['dataset']['label']}: {_heading(config)}")
+    say(f"{config.dataset.label}: {_heading(config)}")
     print_rows(
         heads,
         [_as_text(found, row) for row in found.rows],
@@ -152,16 +153,16 @@ def _interval(low: float, high: float) -> str:
     return f"[{low:.4g}, {high:.4g}]"
 
 
-def _of_all(found: Compared, config: dict[str, Any]) -> dict[str, Any]:
+def _of_all(found: Compared, config: ComposedRun) -> dict[str, Any]:
     """Return the fields that all rows share."""
     from importlib.metadata import version
 
     groups = ("dataset", "protocol", "selection", "reading")
     return {
         "version": version("omtl"),
-        **{group: config[group]["name"] for group in groups},
-        "seed": config["seed"],
-        "repeats": config["repeats"],
+        **{group: getattr(config, group).name for group in groups},
+        "seed": config.seed,
+        "repeats": config.repeats,
         "metric": found.metric.name,
         "unit": found.metric.unit,
         "lower_is_better": found.metric.lower_is_better,

@@ -58,9 +58,9 @@ def run(options: argparse.Namespace) -> None:
         from omtl.experiment.composition import composed
 
         config = composed(options.what)
-        paper = config["reading"]["paper"]
+        paper = config.reading.paper
         papers = [paper] if paper else []
-        print(bibtex([config["algorithm"]], [config["dataset"]], papers), end="")
+        print(bibtex([config.algorithm], [config.dataset], papers), end="")
         return
     from omtl.datasets import names
     from omtl.reproduction.export import export

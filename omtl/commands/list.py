@@ -43,7 +43,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def rows_of(kind: str) -> list[dict[str, Any]]:
     """Return the entries of a kind: each name with values from its config."""
-    from omtl.experiment.config import TARGET, option_files, read_yaml
+    from omtl.experiment.config import option_files
+    from omtl.experiment.schema import read_yaml
+    from omtl.experiment.specs import TARGET
     from omtl.tables.plan import descriptions
     from omtl.util.user_folder import own_folder
 
@@ -53,7 +55,7 @@ def rows_of(kind: str) -> list[dict[str, Any]]:
     for name, path in found.items():
         config = read_yaml(path)
         if TARGET in config:
-            config["learner"] = config[TARGET]
+            config = {**config, "learner": config[TARGET]}
         row = {"name": name} | {key: config[key] for key in SHOWN if key in config}
         if folder is not None and path.is_relative_to(folder):
             row["own"] = str(path)

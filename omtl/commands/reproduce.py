@@ -21,11 +21,12 @@ def run(options: argparse.Namespace) -> int:
     """Reproduce everything and print a summary that names failures; the rest continues."""
     from rich.console import Console
 
-    from omtl.experiment import config
+    from omtl.experiment.config import options as names_in
+    from omtl.experiment.schema import choose
     from omtl.reproduction.reproduce_all import reproduce_everything
 
-    known = {name.rpartition("/")[2] for name in config.options("reading")}
-    config.choose("reading", options.reading, sorted(known))
+    known = {name.rpartition("/")[2] for name in names_in("reading")}
+    choose("reading", options.reading, sorted(known))
     summary = reproduce_everything(request_of(options), Console())
     print(summary)
     return FAILED if summary.failures else DONE

@@ -19,7 +19,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Search the grids of a fully played table; print and write the differences."""
-    from omtl.experiment.config import load_option
+    from omtl.experiment.specs import SearchSpec
     from omtl.tables.cells import planned
     from omtl.tables.plan import describe
     from omtl.tables.search_cost import cost_of
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> None:
         raise UserError(
             f"{options.table} uses a search itself; name a table whose grids are played in full"
         )
-    rows = cost_of(cells, load_option("search", options.search), request)
+    rows = cost_of(cells, SearchSpec.named(options.search), request)
     description = describe("table", options.table)
     folder = folder_for(request.is_full(description), "search", apart=True)
     path = folder / f"{options.table}.csv"

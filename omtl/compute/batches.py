@@ -21,7 +21,7 @@ Kind = tuple[str, str, str]
 
 def kind_of(unit: Unit) -> Kind:
     """Return a unit's kind: what determines its code and data."""
-    return unit.algorithm["learner"], unit.protocol["module"], unit.dataset["name"]
+    return unit.algorithm.learner, unit.protocol.module, unit.dataset.name
 
 
 class Batches(Iterator[list[Unit]]):

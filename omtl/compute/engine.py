@@ -32,9 +32,10 @@ from omtl.compute.dry_run import Planned, is_dry
 from omtl.compute.own_process import Apart, Lost, end_with
 from omtl.compute.progress import Progress
 from omtl.compute.store import Row, Store
-from omtl.experiment.config import choose
 from omtl.experiment.loading import notes_on
-from omtl.experiment.unit import Result, Unit, compute
+from omtl.experiment.playing import compute
+from omtl.experiment.schema import choose
+from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
 from omtl.util.paths import kept
@@ -344,7 +345,7 @@ def run(
         raise Planned(len(wanted), len(left), each, int(parallel["jobs"]))
     if not left:
         return outcome
-    for dataset in {unit.dataset["name"]: unit.dataset for unit in left.values()}.values():
+    for dataset in {unit.dataset.name: unit.dataset for unit in left.values()}.values():
         for note in notes_on(dataset):
             _say_once(note)
     missing = dict(left)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from omtl.compute.store import MOST_BYTES, SCHEMA, Row, Store
-from omtl.experiment.unit import Unit, key_of, question_of
+from omtl.experiment.unit import Unit, code_here, key_of, question_of
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 
@@ -191,10 +191,8 @@ class Current:
         return self._known[made_by]
 
     def _is(self, identity: dict[str, Any]) -> bool:
-        made_of = ("algorithm", "dataset", "protocol", "network", "seed", "repeat", "draw")
         try:
-            unit = Unit(**{name: identity[name] for name in made_of})
-            return unit.identity["code"] == identity["code"]
+            return code_here(identity) == identity["code"]
         except (UserError, KeyError, TypeError, AttributeError):
             return False  # its learner, data set or protocol is gone
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,13 @@ from omtl.compute.store import Store
 from omtl.evidence.battles import rate
 from omtl.evidence.comparisons import REGION
 from omtl.evidence.one_data_set import baselines, curves_of, label_of, tuned
-from omtl.experiment.composition import composed, experiment_of
-from omtl.experiment.config import choose, load_option, options
+from omtl.experiment.composition import ComposedRun, composed
+from omtl.experiment.config import load_option, options
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.loading import load_prepared
+from omtl.experiment.schema import choose
 from omtl.experiment.selection import costs_on_the_way, plays_a_path
+from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result, Unit
 from omtl.measures.metrics import METRICS
 from omtl.sklearn.parameters import ANY, TABLE
@@ -89,10 +91,10 @@ class Board:
     """The experiments of a board."""
 
     asked: Asked
-    _composed: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False, compare=False)
+    _composed: dict[str, ComposedRun] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
-    def config(self) -> dict[str, Any]:
+    def config(self) -> Mapping[str, Any]:
         """The config of the group ``board``."""
         return load_option("board", self.asked.board)
 
@@ -118,7 +120,7 @@ class Board:
         named = [name for name in known if name not in self.config["no_entrant"]]
         alike = {str(self.config["data"].get(name, {}).get("with")): name for name in self.data}
         for dataset in alike.values():
-            named = baselines(self.composed(dataset)["protocol"], named)
+            named = baselines(self.composed(dataset).protocol, named)
         return sorted(named)
 
     def overrides(self, dataset: str) -> list[str]:
@@ -129,16 +131,16 @@ class Board:
         words += [f"network={self.config['network']}", f"selection={self.config['selection']}"]
         return [*words, f"repeats={self.n_repeats}", f"seed={self.asked.seed}"]
 
-    def composed(self, dataset: str) -> dict[str, Any]:
-        """Return the composed config of a data set, with some learner."""
+    def composed(self, dataset: str) -> ComposedRun:
+        """Return what is composed for a data set, with some learner."""
         if dataset not in self._composed:
             self._composed[dataset] = composed(self.overrides(dataset))
         return self._composed[dataset]
 
     def experiment(self, dataset: str, algorithm: str) -> Experiment:
         """Return a cell's experiment."""
-        config = {**self.composed(dataset), "algorithm": tuned(algorithm, self.config["grids"])}
-        return experiment_of(config)
+        spec = tuned(algorithm, self.config["grids"])
+        return replace(self.composed(dataset), algorithm=spec).experiment
 
     def grid_words(self, algorithm: str) -> list[str]:
         """Return the board's grid of a learner, as words of ``omtl run``."""
@@ -165,7 +167,7 @@ class Board:
         return run([unit for units in self.units.values() for unit in units], store, parallel)
 
 
-def stream_of(unit: Unit, data: str, rule: Mapping[str, Any]) -> str:
+def stream_of(unit: Unit, data: str, rule: SelectionSpec) -> str:
     """Return a hash of how learners are played: the options, the seed, the rows, the rule.
 
     Numbers of different learners are comparable where it is the same. No code is in it, for code
@@ -177,7 +179,7 @@ def stream_of(unit: Unit, data: str, rule: Mapping[str, Any]) -> str:
         The first repeat's.
     data : str
         The hash of its rows (`PreparedData.sha256`).
-    rule : mapping
+    rule : SelectionSpec
         The rule that chooses hyper-parameters.
     """
     options = ("dataset", "protocol", "seed", "repeat", "draw")
@@ -201,7 +203,7 @@ def scored(
     board: Board, dataset: str, experiment: Experiment, results: list[Result]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of a cell's repeats, and the points that the board's rule chose."""
-    rule = board.composed(dataset)["selection"]
+    rule = board.composed(dataset).selection
     chosen = choose_points(results, experiment.points, rule, experiment.drawn)
     return numbers_at(results, chosen, board.config["metric"], rule), chosen
 
@@ -213,8 +215,8 @@ def at_edge(experiment: Experiment) -> np.ndarray:
     learner would accept one beyond it.
     """
     algorithm = experiment.algorithm
-    declared = getattr(TABLE.get(algorithm["learner"].rpartition(".")[2]), "values", {})
-    names = [name for name, values in algorithm["grid"].items() if len(values) > 2]
+    declared = getattr(TABLE.get(algorithm.learner.rpartition(".")[2]), "values", {})
+    names = [name for name, values in algorithm.grid.items() if len(values) > 2]
 
     def is_end(values: pd.Series) -> pd.Series:
         fits = declared.get(values.name, ANY)[1]
@@ -226,7 +228,7 @@ def at_edge(experiment: Experiment) -> np.ndarray:
 
 
 def audit(
-    results: Sequence[Result], experiment: Experiment, rule: Mapping[str, Any]
+    results: Sequence[Result], experiment: Experiment, rule: SelectionSpec
 ) -> dict[str, float]:
     """Return the shares of choices of which every best point is at an edge, and of tied ones.
 
@@ -268,7 +270,7 @@ def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
             row["why"] = why_lacking(units, len(results), outcome.failed)
         else:
             values, chosen = scored(board, dataset, experiment, results)
-            rule = board.composed(dataset)["selection"]
+            rule = board.composed(dataset).selection
             curves = curves_of(results, chosen, rule)
             row |= audit(results, experiment, rule) | {
                 "mean": values.mean(),
@@ -352,13 +354,13 @@ def data_facts(board: Board, store: Store) -> pd.DataFrame:
         played = next((result for unit in units if (result := store.load(unit))), None)
         if played is None:
             continue
-        config = board.composed(dataset)
+        composed = board.composed(dataset)
         about = board.config["data"].get(dataset, {})
-        tasks = load_prepared(config["dataset"], board.asked.seed, units[0].draw).tasks
+        tasks = load_prepared(composed.dataset, board.asked.seed, units[0].draw).tasks
         rows.append(
             {
                 "dataset": dataset,
-                "label": config["dataset"]["label"],
+                "label": composed.dataset.label,
                 "kind": about.get("kind", "own"),
                 "tasks": len(tasks.names),
                 "examples": int(played.arrays["examples"].sum()),
@@ -366,7 +368,7 @@ def data_facts(board: Board, store: Store) -> pd.DataFrame:
                 "features": tasks.X.shape[1],
                 "rows": "sparse" if sparse.issparse(tasks.X) else "dense",
                 "positives": round(float(np.mean(tasks.y > 0.0)), 3),
-                "protocol": config["protocol"]["name"],
+                "protocol": composed.protocol.name,
                 "seen": " ".join(map(str, thinned(played.arrays["seen"]).tolist())),
             }
         )

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from omtl.evidence.board import Board
-from omtl.experiment.config import grid_points
-from omtl.experiment.unit import Unit, new_learner, setting_of
+from omtl.experiment.playing import new_learner, setting_of
+from omtl.experiment.unit import Unit
 
 
 def state_bytes(board: Board, found: pd.DataFrame) -> list[int | None]:
@@ -25,8 +25,9 @@ def state_bytes(board: Board, found: pd.DataFrame) -> list[int | None]:
 
 def _bytes_of_unit(unit: Unit) -> int:
     """Return the size in bytes of the state of the first point of a unit's grid."""
-    shape = replace(setting_of(unit), protocol={"stream": "rounds", **unit.protocol}).played()[2]
-    learner = new_learner(unit.algorithm, grid_points(unit.algorithm)[0])
+    setting = setting_of(unit)
+    shape = replace(setting, protocol={"stream": "rounds", **setting.protocol}).played()[2]
+    learner = new_learner(unit.algorithm, unit.algorithm.points[0])
     make = getattr(learner, "in_common", None)
     return bytes_of(learner.new_state(shape, *(() if make is None else (make(shape),))))
 

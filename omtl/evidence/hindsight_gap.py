@@ -19,10 +19,11 @@ import pandas as pd
 
 from omtl.evidence.comparisons import CONFIDENCE, shown
 from omtl.evidence.paired_tests import FEWEST, RESAMPLES
-from omtl.experiment.config import for_column, load_option, named_reading, questions
 from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.naming import READINGS
+from omtl.experiment.readings import Reading
 from omtl.experiment.selection import HONEST
+from omtl.experiment.specs import ProtocolSpec
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import each_cell, planned, with_columns
 from omtl.tables.plan import describe, descriptions
@@ -77,7 +78,7 @@ def compares(description: TableDescription) -> bool:
 
     That takes more than times, and a protocol that notes mistakes along the stream.
     """
-    protocol = import_module(load_option("protocol", description.protocol)["module"])
+    protocol = import_module(ProtocolSpec.named(description.protocol).module)
     return bool(description.proposed) and getattr(protocol, "TRACED", True)
 
 
@@ -86,10 +87,9 @@ def tables() -> list[str]:
     return [name for name in descriptions("table") if compares(describe("table", name))]
 
 
-def fixed_by(reading: Mapping[str, Any], column: str) -> list[str]:
+def fixed_by(reading: Reading, column: str) -> list[str]:
     """Return the answers of a reading that leave a hyper-parameter in a column one value."""
-    answers = for_column(reading, column).get("answers", {})
-    asked = questions(reading["paper"]) if answers else {}
+    here = reading.for_column(column)
 
     def fixes(key: str, value: Any) -> bool:
         if not (key.startswith("algorithm.") and ".grid" in key):
@@ -98,8 +98,8 @@ def fixed_by(reading: Mapping[str, Any], column: str) -> list[str]:
 
     return [
         f"{question}: {answer}"
-        for question, answer in answers.items()
-        if any(fixes(*item) for item in asked[question]["options"][answer].items())
+        for question, answer in here.answers.items()
+        if any(fixes(*item) for item in here.asked[question].options[answer].items())
     ]
 
 
@@ -211,7 +211,7 @@ class Margin:
 
 
 def cells_by(
-    rules: Iterable[str], name: str, reading: Mapping[str, Any], request: Request
+    rules: Iterable[str], name: str, reading: Reading, request: Request
 ) -> dict[str, list[Any]]:
     """Return the cells of a table's own metric with their numbers, by each rule and in `PRINT`."""
     metric = describe("table", name).metric
@@ -225,7 +225,7 @@ def cells_by(
     return {PRINT: list(each_cell(with_columns(printed, means))), **found}
 
 
-def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataFrame:
+def margins(name: str, reading: Reading, request: Request) -> pd.DataFrame:
     """Return the margins of a table's columns by both rules, from the store alone.
 
     A column of which a cell of the paper was not run by both rules is left out.
@@ -272,7 +272,7 @@ def margins(name: str, reading: Mapping[str, Any], request: Request) -> pd.DataF
     found = []
     for i, (place, repeats_are_of) in enumerate(of.items()):
         n = next(iter(sides[rules[0]][0].values()))[i].size
-        row = [name, *place, asked.metric, reading["name"], str(n), repeats_are_of]
+        row = [name, *place, asked.metric, reading.name, str(n), repeats_are_of]
         row += [in_print.own, in_print.rival, f"{in_print.means[i]:.4f}"]
         for rule, one in zip(rules, (hindsight, honest), strict=True):
             own, rivals = sides[rule]
@@ -337,7 +337,7 @@ def write_hindsight_gap(request: Request, results: Path = RESULTS) -> tuple[list
     """
     path = (results if request.repeats is None else results / "partial") / "hindsight.csv"
     found = [
-        margins(name, named_reading(describe("table", name).paper, reading), request)
+        margins(name, Reading.of(describe("table", name).paper, reading), request)
         for name in tables()
         for reading in READINGS
     ]

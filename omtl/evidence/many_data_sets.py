@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from string import ascii_lowercase
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ from omtl.evidence.comparisons import BETTER, EQUIVALENT, REGION, UNDECIDED, WOR
 from omtl.evidence.one_data_set import COLUMNS, Compared, Row
 from omtl.evidence.rank_diagrams import write_diagrams
 from omtl.evidence.ranks import Ranking, ranking_of
+from omtl.experiment.composition import ComposedRun
 from omtl.experiment.descriptions import PanelGrid
 from omtl.experiment.experiment import ONE_DATA_SET
 from omtl.figures.drawing import draw
@@ -40,13 +40,13 @@ class Study:
 
     Parameters
     ----------
-    config : dict
-        A composed config, for what all data sets have in common.
+    config : ComposedRun
+        What was composed, for what all data sets have in common.
     on : dict of str to Compared
         The comparison on each data set, by its label.
     """
 
-    config: dict[str, Any]
+    config: ComposedRun
     on: dict[str, Compared]
 
     @property
@@ -104,13 +104,13 @@ class Study:
         return notes
 
 
-def study_of(played: Sequence[tuple[Compared, dict[str, Any]]]) -> Study:
+def study_of(played: Sequence[tuple[Compared, ComposedRun]]) -> Study:
     """Return the study of several comparisons, each with its config.
 
     Data sets that share a label have their names beside it.
     """
-    labels = [config["dataset"]["label"] for _, config in played]
-    names = [config["dataset"]["name"] for _, config in played]
+    labels = [config.dataset.label for _, config in played]
+    names = [config.dataset.name for _, config in played]
     titles = [
         label if labels.count(label) == 1 else f"{label} ({name})"
         for label, name in zip(labels, names, strict=True)
@@ -167,8 +167,8 @@ def latex(study: Study) -> str:
     many = " over shuffles of the data" if of_one else " over draws and shuffles"
     caption = (
         f"{metric.name[0].upper()}{metric.name[1:]}{unit}: mean ± standard deviation of "
-        f"{config['repeats']} repeats{many}; hyper-parameters chosen by "
-        f"{config['selection']['name']}. Bold: the best mean of a column. Underlined: a tie with "
+        f"{config.repeats} repeats{many}; hyper-parameters chosen by "
+        f"{config.selection.name}. Bold: the best mean of a column. Underlined: a tie with "
         f"it, within {100 * REGION:.0f} % (95 % interval of the paired ratio). Win, tie, loss: of "
         f"{study.first.mine.label} beside the algorithm, in numbers of data sets; the rest are "
         "undecided."
@@ -238,8 +238,8 @@ def write(study: Study, folder: Path) -> list[Path]:
     }
     ranking = study.ranking
     subtitle = (
-        f"{study.config['repeats']} repeats, seed {study.config['seed']}, selection "
-        f"{study.config['selection']['name']}"
+        f"{study.config.repeats} repeats, seed {study.config.seed}, selection "
+        f"{study.config.selection.name}"
     )
     if ranking is not None:
         texts["ranks.csv"] = as_csv(rank_frame(study, ranking), DIGITS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import chain
 from typing import Any
@@ -23,12 +23,13 @@ from omtl.evidence.comparisons import (
     beside,
     interval,
 )
-from omtl.experiment.composition import experiment_of
-from omtl.experiment.config import apply_reading, load_option, resolve_jobs
+from omtl.experiment.composition import ComposedRun
+from omtl.experiment.config import resolve_jobs
 from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET, Experiment
-from omtl.experiment.relevant_answers import for_dataset
+from omtl.experiment.playing import learner_class
 from omtl.experiment.selection import HONEST, as_played
-from omtl.experiment.unit import Result, import_fault, learner_class
+from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec, SelectionSpec
+from omtl.experiment.unit import Result, import_fault
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS, Metric
 from omtl.tables.scoring import choose_points, numbers_at
@@ -163,7 +164,7 @@ def default_selection(metric: str) -> str:
     return "cv5" if metric == "auc" else HONEST
 
 
-def check_metric(rule: Mapping[str, Any], metric: Metric) -> None:
+def check_metric(rule: SelectionSpec, metric: Metric) -> None:
     """Refuse a rule that chooses by another measure than the metric.
 
     Raises
@@ -171,22 +172,21 @@ def check_metric(rule: Mapping[str, Any], metric: Metric) -> None:
     UserError
         If one is by mistakes and the other by the area under the curve.
     """
-    by, for_auc = rule.get("most", "mistakes"), metric.name == "auc"
-    if rule["rule"] not in ("cross_validation", "fixed") and for_auc != (by == "auc"):
+    by, for_auc = rule.most or "mistakes", metric.name == "auc"
+    if rule.rule not in ("cross_validation", "fixed") and for_auc != (by == "auc"):
         raise UserError(
-            f"selection {rule['name']} chooses by {by}, not for {metric.name}; use selection="
+            f"selection {rule.name} chooses by {by}, not for {metric.name}; use selection="
             f"{'cv5 or oracle_auc' if for_auc else 'prefix or oracle'}"
         )
 
 
-def tuned(name: str, grids: Mapping[str, Mapping[str, list[Any]]]) -> dict[str, Any]:
-    """Return the config of an algorithm with some hyper-parameters searched."""
-    config, grid = load_option("algorithm", name), grids.get(name, {})
-    fixed = {key: value for key, value in config["fixed"].items() if key not in grid}
-    return {**config, "fixed": fixed, "grid": {**config["grid"], **grid}}
+def tuned(name: str, grids: Mapping[str, Mapping[str, list[Any]]]) -> AlgorithmSpec:
+    """Return an algorithm with some hyper-parameters searched."""
+    grid = {f"algorithm.*.grid.{key}": values for key, values in grids.get(name, {}).items()}
+    return AlgorithmSpec.named(name).patched(grid)
 
 
-def baselines(protocol: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+def baselines(protocol: ProtocolSpec, names: Sequence[str]) -> list[str]:
     """Return those of some algorithms that have what a protocol needs.
 
     Raises
@@ -195,18 +195,18 @@ def baselines(protocol: Mapping[str, Any], names: Sequence[str]) -> list[str]:
         If the protocol's module cannot be imported.
     """
     try:
-        module = import_module(protocol["module"])
+        module = import_module(protocol.module)
     except UserError:
         raise
     except Exception as fault:  # whatever a protocol's own file raises when it is read
-        raise import_fault(f"protocol.module: {protocol['module']!r}", fault) from fault
+        raise import_fault(f"protocol.module: {protocol.module!r}", fault) from fault
     needed = getattr(module, "NEEDS", ())
-    kinds = {name: learner_class(load_option("algorithm", name)["learner"]) for name in names}
+    kinds = {name: learner_class(AlgorithmSpec.named(name).learner) for name in names}
     return [name for name, kind in kinds.items() if all(hasattr(kind, rule) for rule in needed)]
 
 
 def compared(
-    config: dict[str, Any],
+    composed: ComposedRun,
     others: Sequence[str],
     store: Store,
     metric: str = "error",
@@ -216,8 +216,8 @@ def compared(
 
     Parameters
     ----------
-    config : dict
-        A composed config: the learner, and on what it is played.
+    composed : ComposedRun
+        The learner, and on what it is played.
     others : sequence of str
         Names of algorithms; each has its own grid, and the same rule chooses in all.
     store : Store
@@ -233,25 +233,23 @@ def compared(
         cannot be played, or the protocol does not measure the metric.
     """
     by = METRICS[metric]
-    check_metric(config["selection"], by)
-    reading = for_dataset(config["reading"], config["dataset"]["name"])
-    mine = config["algorithm"]
-    configs = {mine["name"]: mine} | {
-        name: apply_reading({"algorithm": tuned(name, grids or {})}, reading)["algorithm"]
-        for name in others
-        if name != mine["name"]
+    check_metric(composed.selection, by)
+    reading = composed.reading.for_dataset(composed.dataset.name)
+    mine = composed.algorithm
+    specs = {mine.name: mine} | {
+        name: reading(tuned(name, grids or {})) for name in others if name != mine.name
     }
-    experiments = [experiment_of({**config, "algorithm": each}) for each in configs.values()]
-    units = [each.repeats(config["seed"], config["repeats"]) for each in experiments]
-    outcome = run([*chain(*units)], store, resolve_jobs(config["parallel"]))
+    experiments = [replace(composed, algorithm=each).experiment for each in specs.values()]
+    units = [each.repeats(composed.seed, composed.repeats) for each in experiments]
+    outcome = run([*chain(*units)], store, resolve_jobs(composed.parallel))
     rows = []
-    for name, experiment, asked in zip(configs, experiments, units, strict=True):
+    for name, experiment, asked in zip(specs, experiments, units, strict=True):
         results = [result for unit in asked if (result := store.load(unit)) is not None]
         row = Row(name, label_of(experiment))
         if len(results) < len(asked):
             row.why = why_lacking(asked, len(results), outcome.failed)
         else:
-            _score(row, experiment, results, config["selection"], by)
+            _score(row, experiment, results, composed.selection, by)
         rows.append(row)
     judge(rows, by)
     if not rows[0].values.size:
@@ -264,20 +262,20 @@ def compared(
 
 def label_of(experiment: Experiment) -> str:
     """Return what a learner is called: by its name, and that of its network if it has one."""
-    network = f" ({experiment.network['name']})" if experiment.network else ""
-    return experiment.algorithm["label"] + network
+    network = f" ({experiment.network.name})" if experiment.network else ""
+    return experiment.algorithm.label + network
 
 
 def _score(
     row: Row,
     experiment: Experiment,
     results: list[Result],
-    rule: dict[str, Any],
+    rule: SelectionSpec,
     metric: Metric,
 ) -> None:
     """Give a row its numbers, or why it has none."""
     if not set(metric.needs) <= results[0].arrays.keys():
-        raise UserError(f"protocol {experiment.protocol['name']} does not measure {metric.name}")
+        raise UserError(f"protocol {experiment.protocol.name} does not measure {metric.name}")
     chosen = choose_points(results, experiment.points, rule, experiment.drawn)
     values = numbers_at(results, chosen, metric.name, rule)
     lost = sum(bool(r.arrays["diverged"][p]) for r, p in zip(results, chosen, strict=True))
@@ -291,7 +289,7 @@ def _score(
         row.seen, row.curves = results[0].arrays["seen"], curves
 
 
-def curves_of(results: Sequence[Result], chosen: np.ndarray, rule: Mapping[str, Any]) -> np.ndarray:
+def curves_of(results: Sequence[Result], chosen: np.ndarray, rule: SelectionSpec) -> np.ndarray:
     """Return the error rates (%) up to each checkpoint by repeat; empty where none are kept."""
     if "checkpoint_mistakes" not in results[0].arrays:
         return np.empty((1, 0))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -15,6 +14,7 @@ from omtl.evidence.rank_diagrams import write_diagrams
 from omtl.evidence.ranks import Ranking, rank_rows, rankings
 from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.naming import by_reading
+from omtl.experiment.readings import Reading
 from omtl.figures.numbers import show_figure
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import as_chosen
@@ -57,9 +57,7 @@ def equivalence_rows(cells: pd.DataFrame, proposed: Sequence[str]) -> pd.DataFra
     return as_text(pd.DataFrame(rows, columns=EQUIVALENCE))
 
 
-def make_statistics(
-    name: str, reading: Mapping[str, Any], request: Request, folder: Path
-) -> list[Path]:
+def make_statistics(name: str, reading: Reading, request: Request, folder: Path) -> list[Path]:
     """Write the statistics of a table or figure; return the paths.
 
     They are from the store; a table's are from the repeats in ``results/`` where it has fewer.
@@ -73,8 +71,7 @@ def make_statistics(
     ----------
     name : str
         The table's or figure's id.
-    reading : mapping
-        A reading's config.
+    reading : Reading
     request : Request
         Which repeats, by which rule; times of a full run are those that are kept, unless those of
         the store are asked for.
@@ -98,7 +95,7 @@ def make_statistics(
             cells = with_published_times(cells, request)
         numbers, anything = cells, bool(cells["n_repeats"].any())
         ranked = rankings(cells)
-        files["csv"] = rank_rows(name, reading["name"], ranked)
+        files["csv"] = rank_rows(name, reading.name, ranked)
         files["equivalence.csv"] = equivalence_rows(cells, description.proposed)
     else:
         numbers = show_figure(as_chosen(plan_figure(name, reading), request), request)
@@ -106,18 +103,18 @@ def make_statistics(
     if not anything:
         raise UserError(
             f"{name}: there are no results for {n_repeats} repeats of reading "
-            f"{reading['name']}; run `omtl {kind} {name}` with the same options first"
+            f"{reading.name}; run `omtl {kind} {name}` with the same options first"
         )
     tests = judged(description.paper, name, numbers)
-    files["claims.csv"] = as_family(description.paper, reading["name"], tests, request.seed)
+    files["claims.csv"] = as_family(description.paper, reading.name, tests, request.seed)
     paths = []
     for form, rows in sorted(files.items()):
         path = folder / f"{name}.{form}"
         if len(rows) or path.exists():  # rows of an earlier run go
-            write_rows(path, rows, reading["name"])
+            write_rows(path, rows, reading.name)
             paths.append(path)
     if drawn := [one for one in ranked if one.tells]:
-        rule, stem = request.rule(description), by_reading(name, reading["name"])
-        subtitle = f"{name}, reading {reading['name']}, selection {rule}, repeats {n_repeats}"
+        rule, stem = request.rule(description), by_reading(name, reading.name)
+        subtitle = f"{name}, reading {reading.name}, selection {rule}, repeats {n_repeats}"
         paths += write_diagrams(drawn, folder / stem, subtitle)
     return paths

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-import data_fetchers
-from omtl.experiment.config import read_yaml
+from omtl.experiment.data_sets import module_of
+from omtl.experiment.schema import read_yaml
+from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
 from omtl.util.errors import UserError
 from omtl.util.paths import EXPERIMENTS
 
@@ -27,16 +27,15 @@ def entries(text: str) -> dict[str, str]:
 
 
 def bibtex(
-    algorithms: Iterable[dict[str, Any]],
-    datasets: Iterable[dict[str, Any]],
+    algorithms: Iterable[AlgorithmSpec],
+    datasets: Iterable[DataSetSpec],
     papers: Iterable[str] = (),
 ) -> str:
     """Return the BibTeX entries for everything that a run uses, sorted by key.
 
     Parameters
     ----------
-    algorithms, datasets : iterable of dict
-        Resolved configs; an algorithm's papers are the keys in its ``cites``, if it has it.
+    algorithms, datasets : iterable of Spec
     papers : iterable of str
         Names of papers; a user's own has no key, and is left out.
 
@@ -48,14 +47,13 @@ def bibtex(
     known = entries(BIBLIOGRAPHY.read_text(encoding="utf-8"))
     used = {key: known[key] for key in (PAPERS[paper] for paper in papers if paper in PAPERS)}
     for algorithm in algorithms:
-        for key in algorithm.get("cites", ()):
+        for key in algorithm.cites:
             if key not in known:
                 raise UserError(
-                    f"algorithm {algorithm['name']}: cites {key!r}, which "
+                    f"algorithm {algorithm.name}: cites {key!r}, which "
                     f"omtl/experiment/{BIBLIOGRAPHY.name} does not have"
                 )
             used[key] = known[key]
     for dataset in datasets:
-        module = data_fetchers.data_set(dataset.get("module", dataset["name"]))
-        used |= entries(module.CITATION)
+        used |= entries(module_of(dataset).CITATION)
     return "\n\n".join(used[key] for key in sorted(used)) + "\n"

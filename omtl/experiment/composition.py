@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import yaml
 from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from omtl.experiment.config import (
-    NEEDED,
-    POSITIVE,
-    RANGES,
-    TARGET,
-    Check,
-    apply_reading,
+from omtl.experiment.config import option_file, options
+from omtl.experiment.experiment import Experiment
+from omtl.experiment.playing import hyper_parameters
+from omtl.experiment.readings import Reading
+from omtl.experiment.schema import (
+    check_names,
     choose,
-    load_option,
-    option_files,
-    options,
+    described,
+    keys_of,
     read_yaml,
     text_of,
-    whole,
+    thawed,
 )
-from omtl.experiment.experiment import Experiment
-from omtl.experiment.read_options import store_readings
-from omtl.experiment.relevant_answers import for_dataset
-from omtl.experiment.unit import hyper_parameters
+from omtl.experiment.specs import (
+    POSITIVE,
+    SPECS,
+    AlgorithmSpec,
+    DataSetSpec,
+    NetworkSpec,
+    ProtocolSpec,
+    SelectionSpec,
+    Spec,
+    known_settings,
+    refuse_unfit,
+)
 from omtl.util.errors import UserError
 from omtl.util.paths import CONF, kept
 
@@ -53,41 +61,51 @@ def mistake(fault: Exception) -> UserError:
     return UserError(" ".join(str(fault).split()))
 
 
-def spelt_out(words: Sequence[str]) -> list[str]:
-    """Return a command line with each ``algorithm.NAME=VALUE`` as an override of the right key.
+def _parse(words: Sequence[str]) -> list[Override]:
+    """Return overrides as Hydra parses them."""
+    try:
+        return OverridesParser.create().parse_overrides(overrides=list(words))
+    except HydraException as fault:
+        raise mistake(fault) from fault
 
-    NAME is a hyper-parameter of the algorithm, whether its config fixes it or searches it; a list
-    of values is a grid for the selection rule. Other words are unchanged.
+
+def spelt_out(words: Sequence[str]) -> list[str]:
+    """Return a command line with overrides that Hydra accepts, whatever the configs have.
+
+    ``algorithm.NAME=VALUE`` sets the hyper-parameter NAME, whether the config fixes it or searches
+    it; a list of values is a grid for the selection rule. Hydra adds all other values that are set:
+    the specifications refuse what nothing reads.
 
     Raises
     ------
     UserError
         If an override cannot be read, or the algorithm has no such hyper-parameter.
     """
-    parser = OverridesParser.create()
-    mine = [word for word in words if word.startswith(("algorithm=", "algorithm."))]
-    try:
-        found = dict(zip(mine, parser.parse_overrides(mine), strict=True))
-    except HydraException as fault:
-        raise mistake(fault) from fault
-    named = [name for o in found.values() if o.key_or_group == "algorithm" for name in _named(o)]
+    found = {word: override for word in words if "=" in word for override in _parse([word])}
+    named = _named("algorithm", found.values())
     readings = readings_of(words)
     spelt: list[str] = []
     for word in words:
-        name = found[word].key_or_group.partition(".")[2] if word in found else ""
-        if not name or "." in name or name in _read_too("algorithm"):
+        if word not in found or not sets_value(found[word]):
             spelt.append(word)
             continue
-        configs = [
-            apply_reading({"algorithm": load_option("algorithm", one)}, reading)["algorithm"]
-            for one in named or [_default("algorithm")]
-            for reading in readings.values()
-        ]
-        spelt += _in_place(found[word], name, configs)
+        group, _, name = found[word].key_or_group.partition(".")
+        if group == "algorithm" and name not in keys_of(AlgorithmSpec).kinds and "." not in name:
+            specs = (AlgorithmSpec.named(one) for one in named)
+            algorithms = [reading(one) for one in specs for reading in readings.values()]
+            spelt += _in_place(found[word], name, algorithms)
+        else:
+            spelt.append(f"++{word.lstrip('+')}")
     return spelt
 
 
-def readings_of(words: Sequence[str]) -> dict[str, dict[str, Any]]:
+def sets_value(override: Override) -> bool:
+    """Whether an override sets a value of a config, and does not choose one or delete anything."""
+    key = override.key_or_group
+    return key not in GROUPS and not key.startswith("hydra") and not override.is_delete()
+
+
+def readings_of(words: Sequence[str]) -> dict[str, Reading]:
     """Return the readings named on a command line, with the answers given there.
 
     Their keys are ``READING/DATASET``: of a reading's own answers, each data set gets those that
@@ -98,58 +116,70 @@ def readings_of(words: Sequence[str]) -> dict[str, dict[str, Any]]:
     UserError
         If a word cannot be parsed, a reading does not exist, or answers are swept.
     """
-    parser = OverridesParser.create()
-    mine = [word for word in words if word.lstrip("+~").startswith(READING_OR_DATA)]
-    try:
-        found = [parser.parse_override(word) for word in mine]
-    except HydraException as fault:
-        raise mistake(fault) from fault
-    chosen = [override for override in found if override.key_or_group == "reading"]
-    data = [override for override in found if override.key_or_group == "dataset"]
-    typed = [override for override in found if override not in (*chosen, *data)]
-    if swept := [override for override in typed if override.is_sweep_override()]:
-        raise UserError(
-            f"{swept[0].input_line} sweeps an answer; write each reading in a file of reading/, "
-            "and sweep by reading=A,B"
-        )
-    known = options("reading")
-    names = [choose("reading", name, known) for override in chosen for name in _named(override)]
-    if not names:  # the default, or a glob
-        names = [_default("reading")] if not chosen else known
-    datasets = [name for override in data for name in _named(override)]
-    if not datasets:
-        datasets = [_default("dataset")] if not data else list(options("dataset"))
+    found = _parse([word for word in words if word.lstrip("+~").startswith(READING_OR_DATA)])
+    typed = [override for override in found if override.key_or_group not in GROUPS]
+    for override in typed:
+        if override.is_sweep_override():
+            raise UserError(
+                f"{override.input_line} sweeps an answer; write each reading in a file of "
+                "reading/, and sweep by reading=A,B"
+            )
     lines = [str(override.input_line) for override in typed]
     answered = {override.key_or_group.removeprefix("reading.answers.") for override in typed}
-    readings: dict[str, Any] = {
-        name: OmegaConf.to_container(_composed([f"reading={name}", *lines]).reading)
+    readings = {
+        name: Reading.read(_container(_composed([f"reading={name}", *lines]).reading))
         if lines
-        else load_option("reading", name)
-        for name in names
+        else Reading.named(name)
+        for name in _named("reading", found)
     }
     return {
-        f"{name}/{dataset}": for_dataset(reading, dataset, answered)
+        f"{name}/{dataset}": reading.for_dataset(dataset, answered)
         for name, reading in readings.items()
-        for dataset in datasets
+        for dataset in _named("dataset", found)
     }
 
 
-def _default(group: str) -> str:
-    """Return the default option of a group."""
-    defaults = read_yaml(CONF / "config.yaml")["defaults"]
-    return next(each[group] for each in defaults if isinstance(each, dict) and group in each)
+def _named(group: str, overrides: Iterable[Override]) -> list[str]:
+    """Return the options of a group that overrides name: the default if they name none."""
+    chosen = [override for override in overrides if override.key_or_group == group]
+    if not chosen:
+        defaults = read_yaml(CONF / "config.yaml")["defaults"]
+        return [each[group] for each in defaults if isinstance(each, dict) and group in each]
+    return [name for override in chosen for name in _options_in(override)]
 
 
-def _in_place(override: Override, name: str, algorithms: Sequence[Mapping[str, Any]]) -> list[str]:
+def _options_in(override: Override) -> list[str]:
+    """Return the options that an override of a group names.
+
+    Raises
+    ------
+    UserError
+        If it deletes the group, or names what there is not.
+    """
+    group, known = override.key_or_group, options(override.key_or_group)
+    if override.is_delete():
+        raise UserError(f"an experiment needs {group}; leave ~{group} out")
+    if override.is_interval_sweep():
+        raise UserError(f"{override.input_line} is a sweep of numbers; name options of {group}")
+    if isinstance(glob := override.value(), Glob):
+        if found := glob.filter(known):
+            return found
+        raise UserError(f"{override.input_line} matches no {group}; choose from {', '.join(known)}")
+    many = override.is_sweep_override()
+    names = list(override.sweep_string_iterator()) if many else [str(override.value())]
+    return [choose(group, name, known) for name in names]
+
+
+def _in_place(override: Override, name: str, algorithms: Sequence[AlgorithmSpec]) -> list[str]:
     """Return the overrides that set a hyper-parameter of algorithms."""
     places = set()
-    for config in algorithms:
-        place = next((part for part in ("fixed", "grid") if name in config[part]), "")
-        if not place and (known := hyper_parameters(config)):
-            choose(f"hyper-parameter of algorithm {config['name']}", name, known)
+    for spec in algorithms:
+        place = next((part for part in ("fixed", "grid") if name in getattr(spec, part)), "")
+        if not place and (known := hyper_parameters(spec)):
+            choose(f"hyper-parameter of algorithm {spec.name}", name, known)
         places.add(place)
     if len(places) > 1:
-        names = ", ".join(dict.fromkeys(config["name"] for config in algorithms))
+        names = ", ".join(dict.fromkeys(spec.name for spec in algorithms))
         raise UserError(
             f"{override.input_line}: {name} is not in the same place of the configs of "
             f"{names}; sweep one algorithm and one reading at a time"
@@ -157,147 +187,145 @@ def _in_place(override: Override, name: str, algorithms: Sequence[Mapping[str, A
     (place,) = places
     typed = str(override.input_line).partition("=")[2]
     if place == "fixed" and typed.startswith("["):  # values to choose from
-        return [f"~algorithm.fixed.{name}", f"+algorithm.grid.{name}={typed}"]
-    return [f"{'' if place else '+'}algorithm.{place or 'fixed'}.{name}={typed}"]
+        return [f"~algorithm.fixed.{name}", f"++algorithm.grid.{name}={typed}"]
+    return [f"++algorithm.{place or 'fixed'}.{name}={typed}"]
 
 
-def parsed(overrides: Sequence[str]) -> list[Override]:
-    """Return overrides as parsed by Hydra, after checking that they name existing options.
+ROOT = "read"
+"""The group in which Hydra finds what readings change: ``conf/config.yaml`` merges
+``read/GROUP/READING/DATASET/OPTION`` into an option, so that what is typed overrides it."""
 
-    Hydra then knows the configs of the readings that they name.
 
-    Raises
-    ------
-    UserError
-        If one cannot be parsed, or names an option that does not exist or cannot be read.
-    """
-    try:
-        found = OverridesParser.create().parse_overrides(overrides=list(overrides))
-        for override in found:
-            if override.key_or_group in GROUPS:
-                _check_option(override)
-    except HydraException as fault:
-        raise mistake(fault) from fault
-    store_readings(readings_of(overrides))
-    _check_keys(found)
+def store_readings(readings: Mapping[str, Reading]) -> None:
+    """Give Hydra the configs of readings by ``READING/DATASET``, replacing earlier ones."""
+    store = ConfigStore.instance()
+    store.repo.pop(ROOT, None)
+    for name, reading in readings.items():
+        for (group, option), values in values_set_by(reading).items():
+            place = f"{ROOT}/{group}/{name}"
+            # Hydra merges mappings; old content disappears only if they are emptied first.
+            store.store(group=place, name=f"{option}_emptied", node=dict.fromkeys(values))
+            emptied = [f"{name}/{option}_emptied@_here_", "_self_"]
+            node = {"defaults": emptied, **thawed(values)}
+            store.store(group=place, name=option, node=node)
+
+
+def values_set_by(reading: Reading) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the values that a reading changes, by group and option."""
+    found = {}
+    named = {tuple(key.split(".")[:2]) for key in reading.patch}
+    for group, kind in SPECS.items():
+        for option in options(group) if any(group == one for one, _ in named) else ():
+            if (group, "*") in named or (group, option) in named:
+                spec = kind.named(option)
+                before = spec.as_mapping()
+                after = reading(spec).as_mapping()
+                values = {key: one for key, one in after.items() if one != before.get(key)}
+                if values:
+                    found[group, option] = values
     return found
 
 
-def _check_option(override: Override) -> None:
-    """Refuse an override of a group that names no option, or one that cannot be read."""
-    group = override.key_or_group
-    if override.is_delete():
-        raise UserError(f"an experiment needs {group}; leave ~{group} out")
-    files = option_files(group)
-    known = list(files)
-    if isinstance(glob := override.value(), Glob) and not glob.filter(known):
-        raise UserError(f"{override.input_line} matches no {group}; choose from {', '.join(known)}")
-    for name in _named(override):
-        text_of(files[choose(group, name, known)])
+def parsed(overrides: Sequence[str]) -> list[Override]:
+    """Return overrides as parsed by Hydra, after checking that they make an experiment.
 
-
-FREE = (
-    "algorithm.fixed",
-    "algorithm.grid",
-    "dataset.options",
-    "reading.answers",
-    "selection.point",
-)
-"""Mappings to which ``+`` may add any key: their readers refuse wrong ones."""
-
-READ_TOO = {"algorithm": {"only", TARGET}, "protocol": {"share"}}
-"""Valid keys of a group that no option in ``conf/`` has."""
-
-
-def _check_keys(overrides: Sequence[Override]) -> None:
-    """Refuse values that nothing reads, including those that Hydra would add with ``+``.
+    Hydra then knows the configs of the readings that they name. Of a sweep, the first is checked.
 
     Raises
     ------
     UserError
-        If a key does not exist; the error lists the valid ones.
+        If one cannot be parsed, names an option that does not exist, or sets what nothing reads.
     """
-    groups = [o for o in overrides if o.key_or_group in GROUPS]
-    values = [o for o in overrides if o not in groups and not o.key_or_group.startswith("hydra")]
-    if not values:
-        return
-    options = [f"{o.key_or_group}={name}" for o in groups for name in _named(o)[:1]]
-    config = OmegaConf.to_container(_composed(options), resolve=False)
-    for override in values:
-        adds = override.is_add() or override.is_force_add()
-        node, path = config, ""
-        for step in override.key_or_group.split("."):
-            if not isinstance(node, dict) or (adds and path in FREE):
-                break
-            if path in ("algorithm.fixed", "algorithm.grid") and step not in node:
-                raise UserError(
-                    f"{override.input_line}: the config has no {path}.{step}; set a "
-                    f"hyper-parameter by algorithm.{step}=VALUE, wherever its config has it"
-                )
-            choose(
-                f"value of {path or 'the config'}",
-                step,
-                list(dict.fromkeys([*map(str, node), *_read_too(path)])),
-            )
-            node, path = node.get(step), f"{path}.{step}".lstrip(".")
+    found = _parse(overrides)
+    for group in GROUPS:
+        for name in _named(group, found):
+            text_of(option_file(group, name))
+    known = list(keys_of(ComposedRun).kinds)
+    for override in found:
+        if override.is_delete():
+            choose("value of a run", override.key_or_group.partition(".")[0], known)
+    store_readings(readings_of(overrides))
+    ComposedRun.of(_composed([word for override in found for word in _first(override)]))
+    return found
 
 
-def _read_too(group: str) -> list[str]:
-    """Return valid keys of a group that only some of our options have."""
-    if group not in GROUPS:
+def _first(override: Override) -> list[str]:
+    """Return an override with the first of the values that it sweeps; none for a glob of them."""
+    if not override.is_sweep_override():
+        return [str(override.input_line)]
+    if isinstance(override.value(), Glob) or override.is_interval_sweep():
         return []
-    files = [path for path in option_files(group).values() if path.is_relative_to(CONF)]
-    configs = map(read_yaml, files)
-    return sorted({key for config in configs for key in config} | READ_TOO.get(group, set()))
+    before = str(override.input_line).partition("=")[0]
+    return [f"{before}={next(override.sweep_string_iterator())}"]
 
 
-def _named(override: Override) -> list[str]:
-    """Return the options that an override of a group names; a glob is matched by Hydra itself."""
-    if override.is_delete() or isinstance(override.value(), Glob):
-        return []
-    if override.is_interval_sweep():
-        raise UserError(
-            f"{override.input_line} is a sweep of numbers; name options of {override.key_or_group}"
-        )
-    if override.is_sweep_override():
-        return list(override.sweep_string_iterator())
-    return [str(override.value())]
+@dataclass(frozen=True, kw_only=True)
+class ComposedRun:
+    """What Hydra composes: an experiment, and how it is run.
 
-
-CHECKED: Mapping[str, Check] = {
-    "repeats": POSITIVE,
-    "seed": (lambda n: type(n) is int and n >= 0, "a whole number that is not negative"),
-}
-"""Checks of values of a composed config."""
-
-
-def plain(config: DictConfig) -> dict[str, Any]:
-    """Return a composed config as plain values.
-
-    Raises
-    ------
-    UserError
-        If a value has the wrong type or was deleted.
+    `metric` names the metric whose number a sweeper gets; the first that is measured for None.
     """
-    try:
-        content = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
-    except OmegaConfBaseException as fault:
-        raise mistake(fault) from fault
+
+    algorithm: AlgorithmSpec
+    dataset: DataSetSpec
+    protocol: ProtocolSpec
+    network: NetworkSpec
+    reading: Reading
+    selection: SelectionSpec
+    parallel: Mapping[str, Any]
+    repeats: int
+    seed: int
+    metric: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a setting of no protocol, and a number of repeats or a seed out of range."""
+        where, known = f"protocol {self.protocol.name}", sorted(known_settings())
+        check_names(where, ("setting", self.protocol.settings, known))
+        refuse_unfit("repeats", self.repeats, POSITIVE)
+        refuse_unfit("seed", self.seed, (lambda n: n >= 0, "a whole number that is not negative"))
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> ComposedRun:
+        """Return the run of a config as plain values; raise UserError if one is wrong."""
+        for name in GROUPS:
+            if name not in content:
+                raise UserError(f"an experiment needs {name}; leave ~{name} out")
+        return described(cls, content, "the config")
+
+    @staticmethod
+    def of(config: DictConfig) -> ComposedRun:
+        """Return the run of a config that Hydra composed; raise UserError if it makes none."""
+        try:
+            return ComposedRun.read(_container(config, resolve=True, throw_on_missing=True))
+        except OmegaConfBaseException as fault:
+            raise mistake(fault) from fault
+
+    def as_mapping(self) -> dict[str, Any]:
+        """Return the config, as plain values."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {
+            name: thawed(value.as_mapping() if isinstance(value, Spec) else value)
+            for name, value in found.items()
+        }
+
+    @property
+    def experiment(self) -> Experiment:
+        """What is run; a single value in a grid is a grid of one."""
+        grid = self.algorithm.grid
+        listed = {k: v if isinstance(v, list) else [v] for k, v in grid.items()}
+        algorithm = self.algorithm if listed == grid else replace(self.algorithm, grid=listed)
+        network = self.network if algorithm.networked else None
+        return Experiment(algorithm, self.dataset, self.protocol, network)
+
+
+def _container(config: DictConfig, **how: Any) -> dict[str, Any]:
+    content = OmegaConf.to_container(config, **how)
     assert isinstance(content, dict)
-    values = {str(key): value for key, value in content.items()}
-    lacking = [name for name in (*CHECKED, *GROUPS) if name not in values]
-    if lacking:
-        raise UserError(f"an experiment needs {lacking[0]}; leave ~{lacking[0]} out")
-    for name, (fits, words) in CHECKED.items():
-        if not fits(values[name]):
-            raise UserError(f"{name}={values[name]!r} must be {words}")
-    for group in {**NEEDED, **RANGES}:
-        values[group] = whole(group, values[group])
-    return values
+    return {str(key): value for key, value in content.items()}
 
 
-def composed(overrides: Sequence[str]) -> dict[str, Any]:
-    """Return the config that Hydra composes from ``conf/config.yaml`` and overrides.
+def composed(overrides: Sequence[str]) -> ComposedRun:
+    """Return what Hydra composes from ``conf/config.yaml`` and overrides.
 
     Raises
     ------
@@ -308,7 +336,7 @@ def composed(overrides: Sequence[str]) -> dict[str, Any]:
     sweep = next((o for o in parsed(overrides) if o.is_sweep_override()), None)
     if sweep is not None:
         raise UserError(f"{sweep.input_line} is a sweep; name one value, or sweep with omtl run -m")
-    return plain(_composed(overrides))
+    return ComposedRun.of(_composed(overrides))
 
 
 def _composed(overrides: Sequence[str]) -> DictConfig:
@@ -318,12 +346,3 @@ def _composed(overrides: Sequence[str]) -> DictConfig:
             return compose("config", overrides=list(overrides))
     except FAULTS as fault:
         raise mistake(fault) from fault
-
-
-def experiment_of(config: dict[str, Any]) -> Experiment:
-    """Return the experiment of a composed config; a single value in a grid is a grid of one."""
-    algorithm = config["algorithm"]
-    grid = {k: v if isinstance(v, list) else [v] for k, v in algorithm["grid"].items()}
-    network = config["network"] if algorithm["networked"] else None
-    algorithm = {**algorithm, "grid": grid}
-    return Experiment(algorithm, config["dataset"], config["protocol"], network)

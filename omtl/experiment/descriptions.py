@@ -8,7 +8,10 @@ from math import inf
 from typing import Any, Literal
 
 from omtl.experiment import schema
-from omtl.experiment.config import choose, load_option, options
+from omtl.experiment.config import options
+from omtl.experiment.naming import SUPPORT
+from omtl.experiment.schema import check_names, keys_of
+from omtl.experiment.specs import SPECS, ProtocolSpec, known_settings
 from omtl.util.errors import UserError
 
 
@@ -315,7 +318,10 @@ class Diagnosis:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What a paper leaves open; its options set config values."""
+    """What a paper leaves open; its options set config values.
+
+    `support` says of each option besides the literal one what the paper's text says of it.
+    """
 
     asks: str
     says: str
@@ -324,6 +330,20 @@ class Question:
     options: Mapping[str, Mapping[str, Any]]
     support: Mapping[str, str] = field(default_factory=dict)
     found: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse an option without its support in the paper's text, or a literal one with one."""
+        departures = self.options.keys() - {self.literal}
+        for option in sorted(departures | self.support.keys()):
+            if option not in departures:
+                raise UserError(
+                    f"support names {option!r}, which is not an option besides the literal one"
+                )
+            if self.support.get(option) not in SUPPORT:
+                raise UserError(
+                    f"option {option!r} has support {self.support.get(option)!r}; write one of "
+                    f"{', '.join(SUPPORT)}"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -349,8 +369,8 @@ def json_schema(file: str) -> dict[str, Any]:
     return head | schema.json_schema(FILES[file])
 
 
-def check_questions(asked: Mapping[str, Any], columns: Iterable[str], where: str) -> None:
-    """Refuse questions of a paper with a wrong key, column or place of a config value.
+def check_questions(asked: Mapping[str, Question], columns: Iterable[str], where: str) -> None:
+    """Refuse questions of a paper with a wrong column or place of a config value.
 
     Parameters
     ----------
@@ -367,33 +387,19 @@ def check_questions(asked: Mapping[str, Any], columns: Iterable[str], where: str
         With the closest known name.
     """
     known = list(columns)
-    questions: Mapping[str, Question] = schema.typed(Mapping[str, Question], asked, where)
-    for name, question in questions.items():
-        try:
-            for column in question.columns:
-                choose("column", column, known)
-            for patch in question.options.values():
-                for key in patch:
-                    _check_place(*key.split("."))
-        except UserError as fault:
-            raise UserError(f"{where}, question {name}: {fault}") from fault
+    for name, question in asked.items():
+        here = f"{where}, question {name}"
+        check_names(here, ("column", question.columns, known))
+        for patch in question.options.values():
+            for key in patch:
+                _check_place(here, *key.split("."))
 
 
-def _check_place(group: str, name: str = "", *path: str) -> None:
+def _check_place(where: str, group: str, name: str = "", *path: str) -> None:
     """Refuse a place ``group.name.key`` that no config has; a name may be ``*``."""
-    choose("group", group, list(READ_TOO))
-    names = options(group)
-    if name != "*":
-        names = [choose(group, name, names)]
-    keys = {key for option in names for key in load_option(group, option)} | READ_TOO[group]
-    choose(f"value of {group} {name}", path[0] if path else "", sorted(keys))
-
-
-READ_TOO: Mapping[str, set[str]] = {
-    "algorithm": {"only"},
-    "dataset": {"module"},
-    "protocol": {"share", "timed", "checkpoints"},
-    "network": set(),
-    "selection": {"target", "tasks", "most", "least", "fraction", "for"},
-}
-"""The groups that an answer may set values of, with keys that are read and not all configs have."""
+    check_names(where, ("group", [group], SPECS))
+    names = options(group) if name == "*" else [name]
+    check_names(where, (group, names, options(group)))
+    kind = SPECS[group]
+    keys = {*keys_of(kind).kinds, *(known_settings() if kind is ProtocolSpec else ())}
+    check_names(where, (f"value of {group} {name}", path[:1] or [""], sorted(keys)))

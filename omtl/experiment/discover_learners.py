@@ -8,8 +8,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from omtl.experiment.config import grid_points, load_option, option_files
-from omtl.experiment.unit import import_fault, new_learner
+from omtl.experiment.config import option_files
+from omtl.experiment.playing import new_learner
+from omtl.experiment.specs import AlgorithmSpec
+from omtl.experiment.unit import import_fault
 from omtl.util.errors import UserError
 from omtl.util.paths import CONF, PACKAGE
 from omtl.util.user_folder import own_folder, own_module
@@ -35,7 +37,7 @@ def learners_in(file: Path) -> Iterator[tuple[str, Any]]:
             raise UserError(
                 f"{file} is no config of a learner; name one, algorithm/my_learner.yaml"
             )
-        yield from _of_config(load_option("algorithm", names[file.resolve()]))
+        yield from _of_spec(AlgorithmSpec.named(names[file.resolve()]))
         return
     module = _imported(file)
     kinds = [
@@ -49,19 +51,19 @@ def learners_in(file: Path) -> Iterator[tuple[str, Any]]:
         )
     for kind in kinds:
         path = f"{module.__name__}.{kind.__name__}"
-        configs = [config for config in _configs_of(file) if config.get("learner") == path]
-        for config in configs:
-            yield from _of_config(config)
-        if not configs:
+        specs = [spec for spec in _specs_of(file) if spec.learner == path]
+        for spec in specs:
+            yield from _of_spec(spec)
+        if not specs:
             point = _stand_ins(kind)
             yield f"{kind.__name__}({_told(point)}), of no config", _made(kind, point)
 
 
-def _of_config(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    kind = config["learner"].rpartition(".")[2]
-    points = grid_points(config)
+def _of_spec(spec: AlgorithmSpec) -> Iterator[tuple[str, Any]]:
+    kind = spec.learner.rpartition(".")[2]
+    points = spec.points
     for point in points[:1] + points[1:][-1:]:
-        yield f"{config['name']}: {kind}({_told(point)})", new_learner(config, point)
+        yield f"{spec.name}: {kind}({_told(point)})", new_learner(spec, point)
 
 
 def _imported(file: Path) -> Any:
@@ -89,12 +91,12 @@ def _in_package(file: Path) -> bool:
     return file.resolve().is_relative_to(PACKAGE)
 
 
-def _configs_of(file: Path) -> list[dict[str, Any]]:
-    """Return the configs of a file's folder, or the package's."""
+def _specs_of(file: Path) -> list[AlgorithmSpec]:
+    """Return the algorithms of a file's folder, or the package's."""
     folder = CONF if _in_package(file) else own_folder()
     assert folder is not None
     names = [n for n, p in option_files("algorithm").items() if p.is_relative_to(folder)]
-    return [load_option("algorithm", name) for name in names]
+    return [AlgorithmSpec.named(name) for name in names]
 
 
 def _stand_ins(kind: type) -> dict[str, Any]:

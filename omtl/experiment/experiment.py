@@ -7,8 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from omtl.experiment.config import apply_reading, grid_points, load_option, patched
-from omtl.experiment.loading import is_synthetic
+from omtl.experiment.data_sets import is_synthetic
+from omtl.experiment.readings import Reading
+from omtl.experiment.schema import described
+from omtl.experiment.specs import (
+    AlgorithmSpec,
+    DataSetSpec,
+    NetworkSpec,
+    ProtocolSpec,
+)
 from omtl.experiment.unit import Unit
 from omtl.util.errors import UserError
 
@@ -32,23 +39,23 @@ class Names(NamedTuple):
 
 @dataclass(frozen=True)
 class Experiment:
-    """An algorithm on a data set under a reading: resolved configs of the groups.
+    """An algorithm on a data set under a reading: the specifications of the groups.
 
     `plays` is the number of our repeats for each repeat of the paper. `drawn` says whether each
     repeat has its own draw of synthetic data and its own hyper-parameters; otherwise all shuffle
     the same data.
     """
 
-    algorithm: dict[str, Any]
-    dataset: dict[str, Any]
-    protocol: dict[str, Any]
-    network: dict[str, Any] | None = None
+    algorithm: AlgorithmSpec
+    dataset: DataSetSpec
+    protocol: ProtocolSpec
+    network: NetworkSpec | None = None
     plays: int = 1
     drawn: bool = False
 
     @staticmethod
     def compose(
-        names: Names, reading: Mapping[str, Any], patch: Mapping[str, Any] | None = None
+        names: Names, reading: Reading, patch: Mapping[str, Any] | None = None
     ) -> Experiment:
         """Load the configs by name, and apply a table's own values and a reading's answers.
 
@@ -59,13 +66,34 @@ class Experiment:
         UserError
             On an unknown name or answer.
         """
-        groups = ("algorithm", "dataset", "protocol")
-        parts = {group: load_option(group, getattr(names, group)) for group in groups}
-        if parts["algorithm"]["networked"]:
+        algorithm = AlgorithmSpec.named(names.algorithm)
+        network = None
+        if algorithm.networked:
             if names.network is None:
                 raise UserError(f"algorithm {names.algorithm} learns on a network; name one")
-            parts["network"] = load_option("network", names.network)
-        return Experiment(**apply_reading(patched(parts, patch or {}), reading))
+            network = NetworkSpec.named(names.network)
+        experiment = Experiment(
+            algorithm,
+            DataSetSpec.named(names.dataset),
+            ProtocolSpec.named(names.protocol),
+            network,
+        )
+        return experiment.patched(patch or {}).patched(reading.patch)
+
+    @staticmethod
+    def read(content: Mapping[str, Any]) -> Experiment:
+        """Return an experiment that was written as the mappings of its specifications."""
+        return described(Experiment, content, "experiment")
+
+    def patched(self, patch: Mapping[str, Any]) -> Experiment:
+        """Return the experiment with values set by ``group.name.path.to.value``."""
+        return replace(
+            self,
+            algorithm=self.algorithm.patched(patch),
+            dataset=self.dataset.patched(patch),
+            protocol=self.protocol.patched(patch),
+            network=self.network and self.network.patched(patch),
+        )
 
     def with_plays(self, plays: int) -> Experiment:
         """Return the experiment with so many of our repeats for each of the paper's.
@@ -85,23 +113,32 @@ class Experiment:
     @property
     def _draws_each(self) -> bool:
         """Whether each repeat has a draw of its own, if anything is drawn."""
-        return self.drawn or self.protocol["draw"] == "each_repeat"
+        return self.drawn or self.protocol.draw == "each_repeat"
 
     @cached_property
     def points(self) -> list[dict[str, Any]]:
         """The points of the algorithm's grid."""
-        return grid_points(self.algorithm)
+        return self.algorithm.points
 
     def only(self, points: list[int]) -> Experiment:
         """Return the experiment with some points of its grid, by number."""
-        mine = self.algorithm.get("only", range(len(self.points)))
-        return replace(self, algorithm={**self.algorithm, "only": [mine[p] for p in points]})
+        mine = self.algorithm.only or range(len(self.points))
+        only = tuple(mine[point] for point in points)
+        return replace(self, algorithm=replace(self.algorithm, only=only))
 
     def unit(self, seed: int, repeat: int, draw: int = 0) -> Unit:
         """Return the unit of a repeat."""
         if draw == 0 and self._draws_each:
             draw = -1 - repeat  # separate draws, distinct from the one that repeats share
-        return Unit(self.algorithm, self.dataset, self.protocol, self.network, seed, repeat, draw)
+        place = seed, repeat, draw
+        if place not in self._units:
+            made_of = self.algorithm, self.dataset, self.protocol, self.network
+            self._units[place] = Unit(*made_of, *place)
+        return self._units[place]
+
+    @cached_property
+    def _units(self) -> dict[tuple[int, int, int], Unit]:
+        return {}  # the same units are asked for again and again, and each knows its key
 
     def repeats(self, seed: int, n_repeats: int) -> list[Unit]:
         """Return our units for a number of repeats of the paper."""

@@ -10,26 +10,10 @@ from typing import Any
 import data_fetchers
 from omtl.data.preparation import PreparedData, prepare, prepared_data
 from omtl.data.rows import square_norms
-from omtl.experiment.dataset_options import check_options
+from omtl.experiment.data_sets import check_options, files_of, is_synthetic, module_of
+from omtl.experiment.specs import DataSetSpec
 from omtl.util.errors import UserError
 from omtl.util.seeds import generator
-
-
-def module_of(dataset: dict[str, Any]) -> Any:
-    """Return the module of a data set: the one that it names, or that of its own name."""
-    return data_fetchers.data_set(dataset.get("module", dataset["name"]))
-
-
-def files_of(dataset: dict[str, Any]) -> dict[str, str]:
-    """Return the hash of each file of a data set, by its path.
-
-    A module has ``FILES`` or, for a user's files, a function ``hashes`` of the options.
-    """
-    module = module_of(dataset)
-    if hasattr(module, "hashes"):
-        return module.hashes(dataset["options"])
-    return {file.path: file.sha256 for file in module.FILES}
-
 
 _LOADED: dict[str, Future[PreparedData | UserError]] = {}
 _LOOKING = Lock()
@@ -41,7 +25,7 @@ _LOADS: list[str] = []
 
 
 def load_prepared(
-    dataset: dict[str, Any], seed: int, draw: int, is_reduced: bool = True
+    dataset: DataSetSpec, seed: int, draw: int, is_reduced: bool = True
 ) -> PreparedData:
     """Return a data set prepared for learners; recently used ones stay in memory.
 
@@ -53,18 +37,18 @@ def load_prepared(
         If its files are unavailable, or an option is wrong.
     """
     module = module_of(dataset)
-    options = dict(dataset["options"])
-    synthetic = getattr(module, "SYNTHETIC", False)
+    options = dict(dataset.options)
+    synthetic = is_synthetic(dataset)
     if synthetic:
-        options["rng"] = generator(seed, of="draw", dataset=dataset["name"], draw=draw)
+        options["rng"] = generator(seed, of="draw", dataset=dataset.name, draw=draw)
     drawn = [seed, draw] if synthetic else []
-    name = json.dumps([dataset, files_of(dataset), *drawn, is_reduced], sort_keys=True)
+    name = json.dumps([dataset.as_mapping(), files_of(dataset), *drawn, is_reduced], sort_keys=True)
     with _LOOKING:
         entry = _LOADED.pop(name, None)
         is_new = entry is None
         _LOADED[name] = entry = entry or Future()  # most recently used
     if is_new:  # requests for other data sets do not wait
-        _LOADS.append(dataset["name"])
+        _LOADS.append(dataset.name)
         try:
             entry.set_result(_load(module, options, dataset, is_reduced))
         except BaseException as fault:
@@ -79,7 +63,7 @@ def load_prepared(
     return loaded
 
 
-def notes_on(dataset: dict[str, Any]) -> tuple[str, ...]:
+def notes_on(dataset: DataSetSpec) -> tuple[str, ...]:
     """Return what a user should know of their own table, which is loaded; else nothing."""
     if not hasattr(module_of(dataset), "hashes"):
         return ()
@@ -106,13 +90,13 @@ def _make_room() -> None:
 
 
 def _load(
-    module: Any, options: dict[str, Any], dataset: dict[str, Any], is_reduced: bool
+    module: Any, options: dict[str, Any], dataset: DataSetSpec, is_reduced: bool
 ) -> PreparedData | UserError:
     """Load and prepare; return an error, so that it occurs once and not in each unit."""
     try:
-        check_options(data_fetchers.options_of(module), options, dataset["name"])
+        check_options(data_fetchers.options_of(module), options, dataset.name)
         tasks = data_fetchers.load_module(module, options)
-        tasks = prepare(tasks, dataset["normalise"], dataset["bias"])
+        tasks = prepare(tasks, dataset.normalise, dataset.bias)
         return (
             prepared_data(tasks)
             if is_reduced
@@ -122,9 +106,4 @@ def _load(
         return fault
     except (TypeError, ValueError) as fault:
         given = {key: value for key, value in options.items() if key != "rng"}
-        return UserError(f"dataset {dataset['name']}: options {given} do not fit ({fault})")
-
-
-def is_synthetic(dataset: dict[str, Any]) -> bool:
-    """Whether the data set is our own draw, which differs from the authors'."""
-    return getattr(module_of(dataset), "SYNTHETIC", False)
+        return UserError(f"dataset {dataset.name}: options {given} do not fit ({fault})")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from string import Template
 
@@ -12,43 +13,8 @@ from omtl.util.files import write_whole
 from omtl.util.paths import CHECKOUT, CONF
 
 TEMPLATES = Path(__file__).parent / "templates"
-
-IN_CHECKOUT = {
-    "learner": {
-        "learner/checkout_NAME.py.in": "omtl/learners/{name}.py",
-        "learner/checkout_reference.py.in": "omtl/reference/{name}.py",
-        "learner/NAME.yaml": "conf/algorithm/{name}.yaml",
-    },
-    "dataset": {
-        "dataset/checkout_NAME.py.in": "data_fetchers/{name}.py",
-        "dataset/checkout_NAME.yaml": "conf/dataset/{name}.yaml",
-    },
-}
-"""The files of each kind in the project's own folder: templates and destinations."""
-
-IN_OWN = {
-    "learner": {
-        "learner/own_NAME.py.in": "{name}.py",
-        "learner/NAME.yaml": "algorithm/{name}.yaml",
-    },
-    "dataset": {
-        "dataset/own_NAME.yaml": "dataset/{name}.yaml",
-        "dataset/own_NAME.csv": "{name}.csv",
-    },
-}
-"""The files of each kind in a user's own folder."""
-
-PAPER = {
-    "paper/README.md": "experiments/{name}/README.md",
-    "paper/table1.yaml": "experiments/{name}/table1.yaml",
-    "paper/readings.yaml": "experiments/{name}/readings.yaml",
-    "paper/claims.yaml": "experiments/{name}/claims.yaml",
-    "paper/diagnoses.yaml": "experiments/{name}/diagnoses.yaml",
-    "paper/NAME-table1.csv": "results/published/{name}-table1.csv",
-    "paper/as_published.yaml": "{readings}/{name}/as_published.yaml",
-    "paper/as_read.yaml": "{readings}/{name}/as_read.yaml",
-}
-"""The files of a paper, the same in both places."""
+"""Of each kind, the files for the project's checkout, for a user's own folder and for both, where
+they belong there; NAME in a path is the new name."""
 
 KINDS = ("learner", "dataset", "paper")
 
@@ -80,8 +46,6 @@ def make(kind: str, name: str, folder: Path) -> list[Path]:
             "a letter first"
         )
     in_checkout = folder.resolve() == CHECKOUT
-    places = PAPER if kind == "paper" else (IN_CHECKOUT if in_checkout else IN_OWN)[kind]
-    readings = "conf/reading" if in_checkout else "reading"
     values = {
         "name": name,
         "Name": "".join(word.capitalize() for word in name.split("_")),
@@ -89,10 +53,8 @@ def make(kind: str, name: str, folder: Path) -> list[Path]:
         "module": f"omtl.learners.{name}" if in_checkout else name,
     }
     contents = {
-        folder / place.format(name=name, readings=readings): Template(
-            (TEMPLATES / template).read_text(encoding="utf-8")
-        ).substitute(values)
-        for template, place in places.items()
+        folder / place: Template(template.read_text(encoding="utf-8")).substitute(values)
+        for place, template in _places(kind, name, in_checkout)
     }
     group = {"learner": "algorithm", "dataset": "dataset", "paper": "reading"}[kind]
     shipped = CONF / group / (name if kind == "paper" else f"{name}.yaml")
@@ -102,3 +64,13 @@ def make(kind: str, name: str, folder: Path) -> list[Path]:
     for path, text in contents.items():
         write_whole(path, text)
     return list(contents)
+
+
+def _places(kind: str, name: str, in_checkout: bool) -> Iterator[tuple[str, Path]]:
+    """Yield the places of a kind's files, each with its template."""
+    for part in ("checkout" if in_checkout else "own", "both"):
+        home = TEMPLATES / kind / part
+        for template in sorted(path for path in home.rglob("*") if path.is_file()):
+            place = template.relative_to(home).as_posix().removesuffix(".in").replace("NAME", name)
+            is_config = place.partition("/")[0] in ("algorithm", "dataset", "reading")
+            yield f"conf/{place}" if in_checkout and is_config else place, template

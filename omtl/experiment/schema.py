@@ -1,33 +1,202 @@
-"""Typed descriptions from YAML: a file's mappings as dataclasses, and their JSON Schema.
+"""YAML files as typed objects: each is read once, and checked where it is read.
 
 A type is a dataclass, ``Literal``, ``tuple[X, ...]``, ``Mapping[str, X]``, a union, ``str``,
-``int``, ``float``, ``bool`` or ``Any``. Fields without a default are needed.
+``int``, ``float``, ``bool``, ``None`` or ``Any``. Fields without a default are needed; a field
+whose metadata has `REST` takes all keys that are no fields.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from types import UnionType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
-from omtl.experiment.config import choose, did_you_mean
+import yaml
+
 from omtl.util.errors import UserError
+
+T = TypeVar("T")
+
+REST = {"rest": True}
+"""Metadata of the field that takes a mapping's other keys."""
 
 PLAIN: Mapping[Any, tuple[tuple[type, ...], str, str]] = {
     str: ((str,), "string", "a text"),
     int: ((int,), "integer", "a whole number"),
     float: ((int, float), "number", "a number"),
     bool: ((bool,), "boolean", "true or false"),
-    tuple: ((list,), "array", "a list"),
+    NoneType: ((NoneType,), "null", "null"),
+    tuple: ((list, tuple), "array", "a list"),
     Mapping: ((dict,), "object", "a mapping of names to values"),
 }
 """What a type is in YAML, in JSON Schema, and in words."""
 
 
+class Frozen(dict[Any, Any]):
+    """A mapping that refuses changes, so that everybody can share what was read once."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("a specification cannot be changed; make another one from it")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    update = setdefault = pop = popitem = clear = _refuse
+
+    def __reduce__(self) -> tuple[type, tuple[dict[Any, Any]]]:
+        return Frozen, (dict(self),)
+
+
+yaml.SafeDumper.add_representer(Frozen, yaml.SafeDumper.represent_dict)
+
+
+def frozen(value: Any) -> Any:
+    """Return a value with all mappings in it frozen."""
+    if isinstance(value, dict) and not isinstance(value, Frozen):
+        return Frozen({key: frozen(one) for key, one in value.items()})
+    return [frozen(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def thawed(value: Any) -> Any:
+    """Return a value with all mappings and lists in it as plain ones that can be changed."""
+    if isinstance(value, dict):
+        return {key: thawed(one) for key, one in value.items()}
+    return [thawed(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+_KEPT: dict[Any, tuple[tuple[int, ...], Any]] = {}
+
+SETTLED = 10**8
+"""Nanoseconds after which a file that changes again has another time of change."""
+
+
+def kept(name: Any, paths: Iterable[Path], make: Callable[[], T]) -> T:
+    """Return what `make` returned last under this name, unless one of the paths changed since.
+
+    What is made of files or folders that changed just now is not kept: their times would not
+    show another change.
+    """
+    times = tuple(map(_changed_at, paths))
+    held = _KEPT.get(name)
+    if held is not None and held[0] == times:
+        return held[1]
+    made = make()
+    if max(times, default=0) < time.time_ns() - SETTLED:
+        _KEPT[name] = times, made
+    return made
+
+
+def _changed_at(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def text_of(path: Path) -> str:
+    """Return a file's text; raise UserError if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as fault:
+        raise UserError(f"{path}: cannot be read ({fault.strerror})") from fault
+    except UnicodeDecodeError as fault:
+        raise UserError(
+            f"{path}: byte {fault.start + 1} is not of UTF-8; save the file as UTF-8"
+        ) from fault
+
+
+def read_yaml(path: Path) -> Mapping[str, Any]:
+    """Return a YAML file's mapping, frozen; raise UserError if it cannot be read."""
+    return kept(path, [path], lambda: _parsed(path))
+
+
+def _parsed(path: Path) -> Mapping[str, Any]:
+    try:
+        content = frozen(yaml.load(text_of(path), _Loader))
+    except yaml.YAMLError as fault:
+        raise UserError(f"{path}: is not valid YAML: {' '.join(str(fault).split())}") from fault
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: must be a mapping of names to values")
+    return content
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Refuses a duplicate key in a mapping; YAML would silently use the last one."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return a mapping's keys and values."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
+                raise yaml.MarkedYAMLError(None, None, f"{key.value} twice", key.start_mark)
+            if isinstance(key.value, str):
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return a "did you mean" with the closest known name, ignoring case, or nothing."""
+    by_lower = {one.lower(): one for one in known}
+    close = get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)
+    return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
+
+
+def choose(what: str, name: str, known: list[str]) -> str:
+    """Return `name` if it is known; raise a UserError with the known names if it is not."""
+    if name in known:
+        return name
+    hint = did_you_mean(name, known)
+    raise UserError(f"no {what} {name!r}{hint}; choose from {', '.join(known)}")
+
+
+def check_names(where: str, *named: tuple[str, Iterable[str], Iterable[str]]) -> None:
+    """Refuse names that are not known, each kind with what it is called and the known ones.
+
+    Raises
+    ------
+    UserError
+        With the place, `where`, and the closest known name.
+    """
+    try:
+        for what, names, known in named:
+            for name in names:
+                choose(what, name, list(known))
+    except UserError as fault:
+        raise UserError(f"{where}: {fault}") from fault
+
+
 def called(kind: Any) -> str:
     """Return what a mapping of a kind is called: ``table``, ``row``."""
-    return kind.__name__.removesuffix("Description").lower()
+    return re.sub("^Composed|Description$|Spec$", "", kind.__name__).lower()
+
+
+class Keys(NamedTuple):
+    """The keys of a dataclass's mappings: their types, those that are needed, and the field that
+    takes all others, if there is one."""
+
+    kinds: Mapping[str, Any]
+    needed: tuple[str, ...]
+    rest: str
+
+
+def keys_of(kind: Any) -> Keys:
+    """Return the keys of a dataclass's mappings."""
+    return _keys_of(kind)
+
+
+@cache
+def _keys_of(kind: Any) -> Keys:
+    hints = get_type_hints(kind)
+    named = [each for each in fields(kind) if not each.metadata]
+    return Keys(
+        {each.name: hints[each.name] for each in named},
+        tuple(e.name for e in named if e.default is MISSING and e.default_factory is MISSING),
+        next((each.name for each in fields(kind) if each.metadata), ""),
+    )
 
 
 def _plain(kind: Any) -> tuple[tuple[type, ...], str, str]:
@@ -45,21 +214,15 @@ def json_schema(kind: Any) -> dict[str, Any]:
         return {"enum": list(more)}
     schema: dict[str, Any] = {"type": _plain(kind)[1]}
     if is_dataclass(kind):
-        hints = get_type_hints(kind)
-        schema["required"] = list(_needed(kind))
-        schema["properties"] = {name: json_schema(of) for name, of in hints.items()}
-        schema["additionalProperties"] = False
+        keys = keys_of(kind)
+        schema["required"] = list(keys.needed)
+        schema["properties"] = {name: json_schema(of) for name, of in keys.kinds.items()}
+        schema["additionalProperties"] = bool(keys.rest)
     elif get_origin(kind) is tuple:
         schema["items"] = json_schema(more[0])
     elif more:
         schema["additionalProperties"] = json_schema(more[1])
     return schema
-
-
-def _needed(kind: Any) -> Iterator[str]:
-    for field in fields(kind):
-        if field.default is MISSING and field.default_factory is MISSING:
-            yield field.name
 
 
 def typed(kind: Any, value: Any, where: str, key: str = "") -> Any:
@@ -82,30 +245,33 @@ def typed(kind: Any, value: Any, where: str, key: str = "") -> Any:
         the closest known one.
     """
     if kind is Any:
-        return value
+        return frozen(value)
     if get_origin(kind) is Literal:
         try:
             return choose(key, str(value), list(get_args(kind)))
         except UserError as fault:
             raise UserError(f"{where}: {fault}") from fault
     parts = get_args(kind) if isinstance(kind, UnionType) else (kind,)
-    fitting = [one for one in parts if type(value) in _plain(one)[0]]
-    if not fitting:
+    fitting = [one for one in parts if isinstance(value, _plain(one)[0])]
+    if not fitting or (type(value) is bool and bool not in fitting):
         words = " or ".join(_plain(one)[2] for one in parts)
         raise UserError(f"{where}: {key}{'=' * bool(key)}{value!r} must be {words}")
     [kind, *_], more = fitting, get_args(fitting[0])
     if is_dataclass(kind):
-        return _described(kind, value, where)
+        return kind.read(value) if hasattr(kind, "read") else described(kind, value, where)
     if get_origin(kind) is tuple:
         return tuple(
             typed(more[0], one, *_place(more[0], one, number, where, key))
             for number, one in enumerate(value, start=1)
         )
     if isinstance(value, dict):
-        return {
-            name: typed(more[1], one, *_place(more[1], one, name, where, f"{key}.{name}"))
+        return Frozen(
+            (
+                str(name) if more[0] is str else name,
+                typed(more[1], one, *_place(more[1], one, name, where, f"{key}.{name}")),
+            )
             for name, one in value.items()
-        }
+        )
     return value
 
 
@@ -117,36 +283,36 @@ def _place(kind: Any, value: Any, name: Any, where: str, key: str) -> tuple[str,
     return f"{where}, {called(kind)} {own.get('id', own.get('label', name))}", ""
 
 
-def _described(kind: Any, content: Mapping[str, Any], where: str) -> Any:
-    """Return a mapping as a dataclass."""
-    hints = get_type_hints(kind)
-    for key in content:
-        if key not in hints:
-            hint = did_you_mean(str(key), hints)
-            raise UserError(
-                f"{where}: nothing reads {key!r}{hint}; a {called(kind)} has {', '.join(hints)}"
-            )
-    lacking = [name for name in _needed(kind) if name not in content]
+def described(kind: Any, content: Mapping[str, Any], where: str) -> Any:
+    """Return a mapping as a dataclass; `where` names its place, for the message."""
+    known, needed, rest = keys_of(kind)
+    more = {key: value for key, value in content.items() if key not in known}
+    if more and not rest:
+        key = next(iter(more))
+        hint = did_you_mean(str(key), known)
+        raise UserError(
+            f"{where}: nothing reads {key!r}{hint}; a {called(kind)} has {', '.join(known)}"
+        )
+    lacking = [name for name in needed if name not in content]
     if lacking:
         raise UserError(f"{where}: it lacks {', '.join(lacking)}")
-    values = {key: typed(hints[key], value, where, key) for key, value in content.items()}
+    values = {
+        key: typed(known[key], value, where, key) for key, value in content.items() if key in known
+    }
+    if rest:
+        values[rest] = frozen(more)
     try:
         return kind(**values)
     except UserError as fault:
         raise UserError(f"{where}: {fault}") from fault
 
 
-def check_names(where: str, *named: tuple[str, Iterable[str], Iterable[str]]) -> None:
-    """Refuse names that are not known, each kind with what it is called and the known ones.
+def read_file(kind: Any, path: Path) -> Any:
+    """Return a YAML file as a type has it; a file that did not change is read once.
 
     Raises
     ------
     UserError
-        With the place, `where`, and the closest known name.
+        If it cannot be read, or does not fit the type.
     """
-    try:
-        for what, names, known in named:
-            for name in names:
-                choose(what, name, list(known))
-    except UserError as fault:
-        raise UserError(f"{where}: {fault}") from fault
+    return kept((kind, path), [path], lambda: typed(kind, read_yaml(path), str(path)))

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from omtl.experiment.config import choose
+from omtl.experiment.schema import choose
+from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.util.errors import UserError
 
@@ -16,7 +17,7 @@ LATEST = 2.0
 """The first part of a stream may be at most this many times as long as a rule wants it."""
 
 
-def costs(results: Sequence[Result], rule: Mapping[str, Any]) -> np.ndarray:
+def costs(results: Sequence[Result], rule: SelectionSpec) -> np.ndarray:
     """Return each point's cost in hindsight: its mistakes over all repeats, shape (n_points,).
 
     The rule may name the `tasks` whose mistakes count, from 1; the `target` ``worst_task``, for the
@@ -24,14 +25,14 @@ def costs(results: Sequence[Result], rule: Mapping[str, Any]) -> np.ndarray:
     or, under `most`, an array by point and task whose mean should be highest. A point that diverged
     has infinite cost.
     """
-    if "most" in rule:
-        gains = np.array([r.arrays[rule["most"]][:, _tasks(rule)] for r in results])
+    if rule.most:
+        gains = np.array([r.arrays[rule.most][:, _tasks(rule)] for r in results])
         return _barred(-np.nanmean(gains, axis=(0, 2)), results)
-    mistakes = np.sum([result.arrays[rule.get("least", "mistakes")] for result in results], axis=0)
+    mistakes = np.sum([result.arrays[rule.least] for result in results], axis=0)
     return _barred(_aimed(mistakes, results[0].arrays["examples"], rule), results)
 
 
-def early_costs(result: Result, rule: Mapping[str, Any]) -> np.ndarray:
+def early_costs(result: Result, rule: SelectionSpec) -> np.ndarray:
     """Return each point's cost on the first part of one repeat's stream, shape (n_points,).
 
     The part ends at the first checkpoint with at least the rule's `fraction` of the examples. Costs
@@ -43,36 +44,36 @@ def early_costs(result: Result, rule: Mapping[str, Any]) -> np.ndarray:
     UserError
         If that checkpoint comes after more than `LATEST` times the fraction.
     """
-    seen, fraction = result.arrays["seen"], rule["fraction"]
+    seen, fraction = result.arrays["seen"], rule.fraction or 1.0
     early = int(np.searchsorted(seen, fraction * seen[-1]))
     if seen[early] > LATEST * fraction * seen[-1] and len(result.arrays["diverged"]) > 1:
         raise UserError(
-            f"selection {rule.get('name', 'prefix')} chooses on the first {fraction:.0%} of the "
+            f"selection {rule.name} chooses on the first {fraction:.0%} of the "
             f"stream, whose first checkpoint from there on is at {seen[early] / seen[-1]:.0%} of "
             f"its {seen[-1]} examples; play more examples or set protocol.checkpoints higher"
         )
     return _costs_up_to(result, early, rule)
 
 
-def _costs_up_to(result: Result, checkpoint: int, rule: Mapping[str, Any]) -> np.ndarray:
+def _costs_up_to(result: Result, checkpoint: int, rule: SelectionSpec) -> np.ndarray:
     """Return each point's cost up to a checkpoint; infinite if it is NaN."""
-    if _tasks(rule) == slice(None) and rule.get("target", "total") == "total":
-        cost = result.arrays[f"checkpoint_{rule.get('least', 'mistakes')}"][:, checkpoint]
+    if _tasks(rule) == slice(None) and rule.target == "total":
+        cost = result.arrays[f"checkpoint_{rule.least}"][:, checkpoint]
     else:
         mistakes = result.arrays["checkpoint_by_task"][:, checkpoint]
         cost = _aimed(mistakes, result.arrays["seen_by_task"][checkpoint], rule)
     return np.where(np.isnan(cost), np.inf, cost)
 
 
-def _tasks(rule: Mapping[str, Any]) -> Any:
+def _tasks(rule: SelectionSpec) -> Any:
     """Return the index of the counted tasks."""
-    return [task - 1 for task in rule.get("tasks", [])] or slice(None)
+    return [task - 1 for task in rule.tasks] or slice(None)
 
 
-def _aimed(mistakes: np.ndarray, examples: np.ndarray, rule: Mapping[str, Any]) -> np.ndarray:
+def _aimed(mistakes: np.ndarray, examples: np.ndarray, rule: SelectionSpec) -> np.ndarray:
     """Return a rule's target of mistakes by point and task, and examples by task."""
     tasks = _tasks(rule)
-    if rule.get("target", "total") == "worst_task":
+    if rule.target == "worst_task":
         return np.max(mistakes[:, tasks] / np.maximum(examples[tasks], 1), axis=1)
     return np.sum(mistakes[:, tasks], axis=1)
 
@@ -80,7 +81,7 @@ def _aimed(mistakes: np.ndarray, examples: np.ndarray, rule: Mapping[str, Any]) 
 def oracle(
     results: Sequence[Result],
     points: Sequence[Mapping[str, Any]],  # noqa: ARG001
-    rule: Mapping[str, Any],
+    rule: SelectionSpec,
 ) -> np.ndarray:
     """Choose the first point with the least cost over all repeats, in hindsight (`costs`)."""
     return np.full(len(results), np.argmin(costs(results, rule)))
@@ -89,13 +90,13 @@ def oracle(
 def cross_validation(
     results: Sequence[Result],
     points: Sequence[Mapping[str, Any]],  # noqa: ARG001
-    rule: Mapping[str, Any],
+    rule: SelectionSpec,
 ) -> np.ndarray:
     """For each repeat, choose the point that is best on held-out parts of its training examples.
 
-    If the rule says ``for: all``, choose the point that is best over all repeats for all of them.
+    With ``chosen_for: all`` it is the point that is best over all repeats, for all of them.
     """
-    if rule["for"] == "all":
+    if rule.chosen_for == "all":
         mean = np.mean([result.arrays["validation"] for result in results], axis=0)
         return np.full(len(results), np.argmin(_barred(-mean, results)))
     each = [_barred(-result.arrays["validation"], [result]) for result in results]
@@ -105,7 +106,7 @@ def cross_validation(
 def prefix(
     results: Sequence[Result],
     points: Sequence[Mapping[str, Any]],  # noqa: ARG001
-    rule: Mapping[str, Any],
+    rule: SelectionSpec,
 ) -> np.ndarray:
     """For each repeat, choose the first point with the least cost on the first part of its stream.
 
@@ -114,7 +115,7 @@ def prefix(
     return np.argmin([early_costs(result, rule) for result in results], axis=1)
 
 
-def costs_on_the_way(result: Result, rule: Mapping[str, Any]) -> np.ndarray:
+def costs_on_the_way(result: Result, rule: SelectionSpec) -> np.ndarray:
     """Return each point's cost up to every checkpoint but the last, shape (n_checkpoints - 1, P).
 
     They are those by which `progressive` chooses.
@@ -124,7 +125,7 @@ def costs_on_the_way(result: Result, rule: Mapping[str, Any]) -> np.ndarray:
     return np.reshape(each, (n, len(result.arrays["diverged"])))
 
 
-def path(result: Result, rule: Mapping[str, Any]) -> np.ndarray:
+def path(result: Result, rule: SelectionSpec) -> np.ndarray:
     """Return the point that `progressive` plays up to each checkpoint, shape (n_checkpoints,).
 
     Up to the first checkpoint it is the one in the middle of the grid, then the first with the
@@ -137,7 +138,7 @@ def path(result: Result, rule: Mapping[str, Any]) -> np.ndarray:
 def progressive(
     results: Sequence[Result],
     points: Sequence[Mapping[str, Any]],  # noqa: ARG001
-    rule: Mapping[str, Any],
+    rule: SelectionSpec,
 ) -> np.ndarray:
     """For each repeat, choose the point with which its stream ends: the last of its `path`.
 
@@ -153,7 +154,7 @@ OF_THE_STREAM = ("diverged", "examples", "seen", "seen_by_task")
 """Arrays that are the same whichever points a path takes, and the divergence of its last point."""
 
 
-def as_played(result: Result, point: int, rule: Mapping[str, Any]) -> Result:
+def as_played(result: Result, point: int, rule: SelectionSpec) -> Result:
     """Return a repeat's result as a rule that has chosen a point played it.
 
     For `progressive`, the point's row has the sums over the stretches between checkpoints of what
@@ -180,10 +181,10 @@ def as_played(result: Result, point: int, rule: Mapping[str, Any]) -> Result:
 
 
 def fixed(
-    results: Sequence[Result], points: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]
+    results: Sequence[Result], points: Sequence[Mapping[str, Any]], rule: SelectionSpec
 ) -> np.ndarray:
     """Choose the point named by the rule."""
-    wanted = dict(rule["point"])
+    wanted = dict(rule.point)
     hits = [i for i, point in enumerate(points) if all(point.get(k) == wanted[k] for k in wanted)]
     if len(hits) != 1:
         those = "1 point" if len(points) == 1 else f"{len(points)} points"
@@ -225,27 +226,28 @@ HONEST_OF = {"cross_validation": "cv5_each"}
 """The honest option for some kinds of rule, instead of `HONEST`."""
 
 
-def is_honest(rule: Mapping[str, Any]) -> bool:
+def is_honest(rule: SelectionSpec) -> bool:
     """Whether a rule chooses without using the numbers for which it chooses.
 
-    Cross-validation ``for: all`` repeats does not: training examples of one shuffle are test
+    Cross-validation ``chosen_for: all`` repeats does not: training examples of one shuffle are test
     examples of others.
     """
-    return rule["rule"] not in IN_HINDSIGHT and rule.get("for") != "all"
+    return rule.rule not in IN_HINDSIGHT and rule.chosen_for != "all"
 
 
-def plays_a_path(rule: Mapping[str, Any]) -> bool:
+def plays_a_path(rule: SelectionSpec) -> bool:
     """Whether a rule plays several points of the grid in turn (`path`)."""
-    return rule["rule"] == progressive.__name__
+    return rule.rule == progressive.__name__
 
 
-def by_repeat(rule: Mapping[str, Any]) -> bool:
+def by_repeat(rule: SelectionSpec) -> bool:
     """Whether a rule's choice for each repeat depends only on that repeat."""
-    return rule["rule"] == "prefix" or plays_a_path(rule) or rule.get("for") == "each"
+    is_validated = rule.rule == "cross_validation" and rule.chosen_for == "each"
+    return rule.rule == "prefix" or plays_a_path(rule) or is_validated
 
 
 def select(
-    results: Sequence[Result], points: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]
+    results: Sequence[Result], points: Sequence[Mapping[str, Any]], rule: SelectionSpec
 ) -> np.ndarray:
     """Return the chosen point's number for each repeat.
 
@@ -255,15 +257,14 @@ def select(
         One per repeat, all with the same grid.
     points : sequence of mapping
         The grid's points.
-    rule : mapping
-        A config of the group ``selection``.
+    rule : SelectionSpec
 
     Raises
     ------
     UserError
         If the rule is unknown, or needs an array that the results do not have.
     """
-    name = choose("selection rule", rule["rule"], list(RULES))
+    name = choose("selection rule", rule.rule, list(RULES))
     try:
         return RULES[name](results, points, rule)
     except KeyError as fault:

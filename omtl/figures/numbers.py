@@ -71,7 +71,7 @@ def show_panel(
     rule = rule_of(request.rule(figure.description), figure.reading)
     if plays_a_path(rule):
         raise UserError(
-            f"figure {figure.id}: selection {rule['name']} plays several points in turn, and lines "
+            f"figure {figure.id}: selection {rule.name} plays several points in turn, and lines "
             f"are of one; use --selection {HONEST}"
         )
     played: list[Played] = []
@@ -80,7 +80,7 @@ def show_panel(
         units = line.experiment.repeats(request.seed, n_repeats)
         results = [result for unit in units if (result := request.store.load(unit)) is not None]
         if len(results) == n_repeats:
-            protocol = line.experiment.protocol["name"]
+            protocol = line.experiment.protocol.name
             check_measured(panel.description, protocol, results[0].arrays)
             played.append(Played(line, units, results, rule))
             continue
@@ -127,7 +127,7 @@ def frame(figure: Figure, shown: Sequence[Shown], selection: str) -> pd.DataFram
     last two is the label.
     """
 
-    common = {"figure": figure.id, "reading": figure.reading["name"], "selection": selection}
+    common = {"figure": figure.id, "reading": figure.reading.name, "selection": selection}
     found = []
     for panel in shown:
         place = common | {"panel": panel.label}

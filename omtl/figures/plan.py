@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from omtl.experiment.config import for_column
 from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.experiment import Experiment, Names
-from omtl.experiment.relevant_answers import for_dataset
+from omtl.experiment.readings import Reading
 from omtl.experiment.schema import check_names
 from omtl.experiment.unit import Unit
 from omtl.figures.panels import PANEL_KINDS, check_kind
@@ -22,7 +19,7 @@ class Figure:
     """A figure of a paper: its description, and its panels under a reading."""
 
     description: FigureDescription
-    reading: dict[str, Any]
+    reading: Reading
     panels: tuple[PlannedPanel, ...]
 
     @property
@@ -36,7 +33,7 @@ class Figure:
         return [e.unit(seed, repeat) for repeat in range(n_repeats) for e in experiments]
 
 
-def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
+def plan_figure(name: str, reading: Reading) -> Figure:
     """Return a figure's panels under a reading.
 
     Raises
@@ -49,11 +46,11 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
     panels = []
     for panel in description.panels:
         check_kind(panel)
-        columns = {"": (for_dataset(reading, panel.dataset), panel.patch)}
+        columns = {"": (reading.for_dataset(panel.dataset), panel.patch)}
         if panel.across:
             table = describe("table", description.published)
             columns = {
-                column.published: (for_column(reading, column.published), column.patch)
+                column.published: (reading.for_column(column.published), column.patch)
                 for column in table.columns
                 if column.dataset == panel.dataset
             }
@@ -72,7 +69,7 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
             for column, (read, patch) in columns.items()
         )
         for line in lines:
-            said, grid = line.description, line.experiment.algorithm["grid"]
+            said, grid = line.description, line.experiment.algorithm.grid
             named = [name for name in (said.parameter, said.by) if name]
             check_names(f"panel {panel.label}", (f"parameter of {line.label}", named, grid))
         finals = {
@@ -84,4 +81,4 @@ def plan_figure(name: str, reading: Mapping[str, Any]) -> Figure:
         }
         at = {(n["algorithm"], n["dataset"]): float(n["mean"]) for n in numbers if panel.across}
         panels.append(PlannedPanel(panel, lines, finals, at))
-    return Figure(description, dict(reading), tuple(panels))
+    return Figure(description, reading, tuple(panels))

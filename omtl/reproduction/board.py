@@ -22,8 +22,8 @@ from omtl.evidence.board import (
     read,
 )
 from omtl.evidence.board_memory import state_bytes
-from omtl.experiment.config import choose
 from omtl.experiment.host import host
+from omtl.experiment.schema import choose
 from omtl.reproduction.submission import joined, submissions
 from omtl.util.errors import UserError
 from omtl.util.paths import results_to_read

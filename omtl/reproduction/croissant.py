@@ -21,8 +21,8 @@ from scipy import sparse
 
 from data_fetchers.fetch import Archive, RemoteFile
 from omtl.datasets import DataSet, load
-from omtl.experiment.config import load_option
-from omtl.experiment.loading import module_of
+from omtl.experiment.data_sets import module_of
+from omtl.experiment.specs import DataSetSpec
 
 CONTEXT = {
     "@language": "en",
@@ -74,7 +74,7 @@ def croissant(name: str) -> dict[str, str | bytes]:
     table, content = _table(data), io.BytesIO()
     pq.write_table(table, content)
     examples = content.getvalue()
-    module = module_of(load_option("dataset", name))
+    module = module_of(DataSetSpec.named(name))
     year = re.search(r"year = \{(\d{4})\}", data.citation)
     described = {
         "@context": CONTEXT,

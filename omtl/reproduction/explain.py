@@ -9,7 +9,7 @@ import pandas as pd
 from rich.console import Console
 
 from omtl.compute.engine import Outcome
-from omtl.experiment.config import did_you_mean
+from omtl.experiment.schema import did_you_mean
 from omtl.experiment.unit import Result
 from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, places_in, planned
 from omtl.tables.layout import lay_out
@@ -116,7 +116,7 @@ def explain(table: str, name: str, request: Request, full: bool = False) -> dict
         "from": source_of(run),
         "command": command_of(cell, name, of.selection, request.one_draw),
         "reading": {"name": cell.reading, "answers": cell.answers},
-        "selection": cell.rule,
+        "selection": cell.rule.as_mapping(),
         "chosen": cell.params,
     }
     facts = {key: value for key, value in facts.items() if value != ""}
@@ -140,10 +140,10 @@ def _units_of(cell: Any, request: Request, run: PublishedRun | None) -> dict[str
             hosts.append(host)
     return {
         "config": {
-            "algorithm": experiment.algorithm,
-            "dataset": experiment.dataset,
-            "protocol": experiment.protocol,
-            "network": experiment.network,
+            "algorithm": experiment.algorithm.as_mapping(),
+            "dataset": experiment.dataset.as_mapping(),
+            "protocol": experiment.protocol.as_mapping(),
+            "network": experiment.network and experiment.network.as_mapping(),
         },
         "seeds": {
             "seed": cell.seed,
@@ -152,9 +152,9 @@ def _units_of(cell: Any, request: Request, run: PublishedRun | None) -> dict[str
         },
         "data": {"files_sha256": identity["files"], "rows_sha256": hashes},
         "code": {
-            experiment.algorithm["learner"]: identity["code"]["learner"],
-            experiment.dataset["name"]: identity["code"]["data"],
-            experiment.protocol["module"]: identity["code"]["protocol"],
+            experiment.algorithm.learner: identity["code"]["learner"],
+            experiment.dataset.name: identity["code"]["data"],
+            experiment.protocol.module: identity["code"]["protocol"],
         },
         "seconds": round(sum(result.facts["seconds"] for result in stored), 3),
         "made on": hosts,

@@ -10,9 +10,10 @@ import pandas as pd
 
 from omtl import datasets as data_sets
 from omtl.experiment.citations import bibtex
-from omtl.experiment.config import choose, named_reading
 from omtl.experiment.descriptions import Description
 from omtl.experiment.experiment import Experiment
+from omtl.experiment.readings import Reading
+from omtl.experiment.schema import choose
 from omtl.figures import numbers
 from omtl.figures.drawing import draw
 from omtl.figures.pictures import FORMS, render
@@ -105,7 +106,7 @@ def _figure(name: str, request: Request) -> Parts:
     """Return the export of a figure: the one in ``results/`` if it is the full run's."""
     description = plan.describe("figure", name)
     request.check(description)
-    reading, stem = named_reading(description.paper, request.reading), request.stem(description)
+    reading, stem = Reading.of(description.paper, request.reading), request.stem(description)
     figure = as_chosen(plan_figure(name, reading), request)
     units = figure.units(request.seed, request.n_repeats(description))
     experiments = [Experiment(u.algorithm, u.dataset, u.protocol, u.network) for u in units]

@@ -10,9 +10,11 @@ import pandas as pd
 
 from omtl.compute.store import Store
 from omtl.evidence.one_data_set import Compared, baselines, compared, default_selection
-from omtl.experiment.composition import composed, parsed, spelt_out
-from omtl.experiment.config import choose, load_option, resolve_jobs
+from omtl.experiment.composition import ComposedRun, composed, parsed, spelt_out
+from omtl.experiment.config import load_option, resolve_jobs
 from omtl.experiment.naming import CLOSEST
+from omtl.experiment.schema import choose
+from omtl.experiment.specs import SelectionSpec
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.record import frame, play
 from omtl.tables.cells import planned
@@ -61,7 +63,7 @@ def run(*overrides: str, by_repeat: bool = False) -> pd.DataFrame:
         try:
             record = play(config)
         except UserError as fault:
-            record = {"config": config, "failed": str(fault)}
+            record = {"config": config.as_mapping(), "failed": str(fault)}
         records[str(number)] = {**record, "overrides": list(chosen)}
     failed = [record["failed"] for record in records.values() if "failed" in record]
     if len(failed) == len(records):
@@ -104,7 +106,7 @@ def table(
     """
     user_folder.find()
     if selection is not None:
-        load_option("selection", selection)
+        SelectionSpec.named(selection)
     parallel = resolve_jobs(load_option("parallel", "threads"))
     request = Request(reading, repeats, seed, selection, parallel, Store.default())
     cells = planned(name, request)
@@ -147,7 +149,7 @@ def compare(
 
 def compare_as_asked(
     overrides: Sequence[str], metric: str, only: Sequence[str], more: Sequence[str]
-) -> tuple[Compared, dict]:
+) -> tuple[Compared, ComposedRun]:
     """Return a comparison, and its composed config.
 
     Raises
@@ -160,9 +162,9 @@ def compare_as_asked(
     if not any(word.startswith("selection=") for word in words):
         words.append(f"selection={default_selection(metric)}")
     config = composed(words)
-    if config["metric"] is not None:
-        raise UserError(f"metric={config['metric']} is for omtl run; here use --metric NAME")
+    if config.metric is not None:
+        raise UserError(f"metric={config.metric} is for omtl run; here use --metric NAME")
     known = load_option("comparison", "default")
-    names = list(only) or baselines(config["protocol"], known["algorithms"])
+    names = list(only) or baselines(config.protocol, known["algorithms"])
     others = [*names, *more]
     return compared(config, others, Store.default(), metric, known["tuned"]), config

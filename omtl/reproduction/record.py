@@ -15,8 +15,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from omtl.compute.engine import run
 from omtl.compute.store import Store
-from omtl.experiment.composition import experiment_of
-from omtl.experiment.config import choose, resolve_jobs
+from omtl.experiment.composition import ComposedRun
+from omtl.experiment.config import resolve_jobs
+from omtl.experiment.schema import choose
 from omtl.measures.metrics import METRICS
 from omtl.tables.layout import plural, with_spread
 from omtl.tables.scoring import choose_points, diverged_in, numbers_at, why_unmeasured
@@ -34,13 +35,12 @@ DIGITS = {"auc": 4, "nsv": 1}
 GROUPS = ("algorithm", "dataset", "protocol", "network", "reading", "selection")
 
 
-def play(config: dict[str, Any]) -> dict[str, Any]:
+def play(composed: ComposedRun) -> dict[str, Any]:
     """Run an experiment and return its record.
 
     Parameters
     ----------
-    config : dict
-        A composed config.
+    composed : ComposedRun
 
     Returns
     -------
@@ -54,24 +54,23 @@ def play(config: dict[str, Any]) -> dict[str, Any]:
     UserError
         If the config does not make an experiment, or a repeat failed.
     """
-    experiment = experiment_of(config)
-    wanted = config.get("metric")
+    experiment, wanted = composed.experiment, composed.metric
     if wanted is not None:
         choose("metric", str(wanted), list(METRICS))
     store = Store.default()
-    units = experiment.repeats(config["seed"], config["repeats"])
-    outcome = run(units, store, resolve_jobs(config["parallel"]))
+    units = experiment.repeats(composed.seed, composed.repeats)
+    outcome = run(units, store, resolve_jobs(composed.parallel))
     if outcome.failed:
         raise UserError(next(iter(outcome.failed.values())).reason)
     results = [result for unit in units if (result := store.load(unit)) is not None]
-    rule = config["selection"]
+    rule = composed.selection
     chosen = choose_points(results, experiment.points, rule)
     values = {
         name: numbers_at(results, chosen, name, rule)
         for name, metric in METRICS.items()
         if not metric.timing and not why_unmeasured(metric, results[0], rule)
     }
-    protocol = experiment.protocol["name"]
+    protocol = experiment.protocol.name
     if not values:
         raise UserError(
             f"protocol {protocol} measures nothing that is a single number; "
@@ -83,7 +82,7 @@ def play(config: dict[str, Any]) -> dict[str, Any]:
             f"protocol {protocol} does not measure {wanted}; it measures {', '.join(values)}"
         )
     return {
-        "config": config,
+        "config": composed.as_mapping(),
         "metrics": {
             name: {"unit": METRICS[name].unit, "values": each.tolist()}
             for name, each in values.items()

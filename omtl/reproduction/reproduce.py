@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from rich.console import Console
@@ -15,9 +13,9 @@ from rich.console import Console
 from omtl.evidence.claims import outcomes
 from omtl.evidence.comparisons import UNDECIDED
 from omtl.evidence.statistics import make_statistics
-from omtl.experiment.config import named_reading
 from omtl.experiment.descriptions import Description
 from omtl.experiment.naming import by_reading, by_rule
+from omtl.experiment.readings import Reading
 from omtl.figures.drawing import draw
 from omtl.figures.numbers import FOLDED, frame, show_figure
 from omtl.figures.pictures import render
@@ -112,11 +110,11 @@ def _few_repeats(claims: pd.DataFrame, n_repeats: int, description: Description)
     )
 
 
-def _described(kind: str, name: str, request: Request) -> tuple[Description, dict[str, Any]]:
+def _described(kind: str, name: str, request: Request) -> tuple[Description, Reading]:
     """Return the description of a table or figure, and the reading that is asked for."""
     description = plan.describe(kind, name)
     request.check(description)
-    return description, named_reading(description.paper, request.reading)
+    return description, Reading.of(description.paper, request.reading)
 
 
 def compute_figure(name: str, request: Request) -> None:
@@ -144,9 +142,7 @@ def reproduce_figure(name: str, request: Request) -> Reproduced:
     return make_figure(name, reading, request, folder)
 
 
-def make_figure(
-    name: str, reading: Mapping[str, Any], request: Request, folder: Path
-) -> Reproduced:
+def make_figure(name: str, reading: Reading, request: Request, folder: Path) -> Reproduced:
     """Compute the units that a figure lacks, draw it, and write its svg, csv and claims.
 
     The same numbers give the same bytes. Unavailable data are no error: their panels say so.
@@ -155,19 +151,19 @@ def make_figure(
     shown = show_figure(figure, request, outcome.failed)
     description, selection = figure.description, request.rule(figure.description)
     subtitle = (
-        f"reading {reading['name']}, selection {selection}, "
+        f"reading {reading.name}, selection {selection}, "
         f"repeats {request.n_repeats(description)}, seed {request.seed}"
     )
     contents: dict[str, str | bytes] = {
         **render(lambda: draw(description, shown, subtitle), figure.id),
         "csv": as_csv(fold(frame(figure, shown, selection), FOLDED)),
     }
-    stem = by_reading(by_rule(figure.id, selection, description.selection), reading["name"])
+    stem = by_reading(by_rule(figure.id, selection, description.selection), reading.name)
     paths = write_all(folder, {f"{stem}.{form}": each for form, each in contents.items()})
-    claims = outcomes(description.paper, figure.id, reading["name"], shown)
+    claims = outcomes(description.paper, figure.id, reading.name, shown)
     of_claims = folder / f"{figure.id}.claims.csv"
     if len(claims) or of_claims.exists():  # rows of an earlier run go
-        write_rows(of_claims, claims, reading["name"])
+        write_rows(of_claims, claims, reading.name)
         paths.append(of_claims)
     return Reproduced(claims, paths, outcome.is_broken)
 

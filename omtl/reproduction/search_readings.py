@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,12 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from omtl.experiment.config import load_option, named_reading, options, questions, support_of
+from omtl.experiment.config import options
+from omtl.experiment.descriptions import Question
 from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_file, paper_files
+from omtl.experiment.readings import Reading, questions
+from omtl.experiment.specs import SearchSpec
 from omtl.tables.cells import description_of, places_in, planned, with_columns
 from omtl.tables.placebo_test import FARTHEST, write_placebo_test
 from omtl.tables.plan import describe
@@ -125,14 +128,14 @@ def search(
     # Stand-in data are not to be brought close to what other data gave.
     columns = [column.published for column in description.columns if column.kind != "substitute"]
     asked = {
-        name: {**question, "columns": moved}
+        name: replace(question, columns=tuple(moved))
         for name, question in questions(description.paper).items()
-        if (moved := [column for column in question["columns"] if column in columns])
+        if (moved := [column for column in question.columns if column in columns])
     }
     trials = _Trials(table, asked, request, report)
     for column in columns:
         trials.attempt(column, {})
-    begin = named_reading(description.paper, request.reading)["answers"]
+    begin = Reading.of(description.paper, request.reading).answers
     found = {
         reading: trials.descend(begin, taken)
         for reading, taken in SEARCHES.items()
@@ -140,7 +143,7 @@ def search(
     }
     rng = generator(request.seed, of="readings", table=table)
     for _ in range(draws):
-        drawn = {name: str(rng.choice(list(q["options"]))) for name, q in asked.items()}
+        drawn = {name: str(rng.choice(list(q.options))) for name, q in asked.items()}
         for column in columns:
             trials.attempt(column, drawn)
     tried = list(trials.tried.values())
@@ -164,7 +167,7 @@ class _Trials:
     """
 
     table: str
-    asked: dict[str, Any]
+    asked: dict[str, Question]
     request: Request
     report: Callable[[str], None]
     tried: dict[tuple[str, str], Trial] = field(default_factory=dict)
@@ -172,7 +175,7 @@ class _Trials:
     def attempt(self, column: str, answers: Mapping[str, str]) -> Trial:
         """Return the trial of a column, under the answers that are not literal and can move it."""
         relevant = {
-            q: a for q, a in self._departures(answers).items() if column in self.asked[q]["columns"]
+            q: a for q, a in self._departures(answers).items() if column in self.asked[q].columns
         }
         key = column, json.dumps(relevant, sort_keys=True)
         if key not in self.tried:
@@ -184,11 +187,11 @@ class _Trials:
         """Return the answers that a search ends with, of those that are literal or so supported."""
         given = {str(q): str(a) for q, a in begin.items()}
         offered = {
-            name: [str(o) for o in question["options"] if support_of(question, o) in (None, *taken)]
+            name: [o for o in question.options if question.support.get(o) in (None, *taken)]
             for name, question in self.asked.items()
         }
         answers = {
-            name: given[name] if given.get(name) in offered[name] else str(question["literal"])
+            name: given[name] if given.get(name) in offered[name] else question.literal
             for name, question in self.asked.items()
         }
         changed = True
@@ -208,12 +211,12 @@ class _Trials:
 
     def _distances(self, name: str, answers: Mapping[str, str]) -> np.ndarray:
         """Return the distances under some answers, over the columns that a question can move."""
-        tried = [self.attempt(column, answers) for column in self.asked[name]["columns"]]
+        tried = [self.attempt(column, answers) for column in self.asked[name].columns]
         return np.mean([trial.distances for trial in tried], axis=0)
 
     def _departures(self, answers: Mapping[str, str]) -> dict[str, str]:
         """Return the answers that are not the literal ones."""
-        return {q: a for q, a in answers.items() if a != str(self.asked[q]["literal"])}
+        return {q: a for q, a in answers.items() if a != self.asked[q].literal}
 
 
 def answers_of_other_tables(paper: str, table: str, reading: str) -> dict[str, str]:
@@ -224,8 +227,8 @@ def answers_of_other_tables(paper: str, table: str, reading: str) -> dict[str, s
     asked = questions(paper)
     return {
         name: answer
-        for name, answer in load_option("reading", f"{paper}/{reading}")["answers"].items()
-        if columns.isdisjoint(asked[name]["columns"])
+        for name, answer in Reading.named(f"{paper}/{reading}").answers.items()
+        if columns.isdisjoint(asked[name].columns)
     }
 
 
@@ -286,7 +289,7 @@ def write_page(table: str) -> list[Path]:
     csv = RESULTS / "readings" / f"{table}.csv"
     if not csv.exists():
         raise UserError(f"no search of {table} is recorded; run: omtl readings {table}")
-    chosen = {reading: named_reading(paper, reading)["answers"] for reading in SEARCHES}
+    chosen = {reading: Reading.of(paper, reading).answers for reading in SEARCHES}
     text = page(table, read_csv(csv), questions(paper), chosen)
     return write_all(csv.parent, {f"{table}.md": text, "looks.csv": as_csv(looks())})
 
@@ -295,13 +298,13 @@ def looks() -> pd.DataFrame:
     """Return what was found by looking at printed numbers outside a search, by question."""
     rows = [
         (
-            *(path.parent.name, name, question["asks"]),
-            ", ".join(f"{option}: {label}" for option, label in question["support"].items()),
-            " ".join(question["found"].split()),
+            *(path.parent.name, name, question.asks),
+            ", ".join(f"{option}: {label}" for option, label in question.support.items()),
+            " ".join(question.found.split()),
         )
         for path in paper_files("readings.yaml")
         for name, question in questions(path.parent.name).items()
-        if "found" in question
+        if question.found
     ]
     return pd.DataFrame(rows, columns=LOOKS)
 
@@ -326,14 +329,14 @@ def compared_cells(cells: pd.DataFrame, column: str) -> pd.DataFrame:
         & ~cells["algorithm"].isin(of.searched_without)
         & in_order
     ]
-    halving = load_option("search", "halving")  # large grids in full would make trials too dear
+    halving = SearchSpec.named("halving")  # large grids in full would make trials too dear
     searches = [{"search": search or halving} for search in compared["search"]]
     return with_columns(compared, searches)
 
 
 def _try(table: str, column: str, answers: dict[str, str], request: Request) -> Trial:
     paper = describe("table", table).paper
-    reading = {"name": "trial", "paper": paper, "answers": answers}
+    reading = Reading(name="trial", paper=paper, answers=answers)
     plan = compared_cells(planned(table, request, reading, plays=1), column)
     cells = scored(plan, request.store, play(plan, request).failed)
     run = cells[cells["n_repeats"] > 0]

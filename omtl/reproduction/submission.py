@@ -25,10 +25,12 @@ from omtl.evidence.board import (
     scored,
     stream_of,
 )
-from omtl.experiment.config import load_option, option_files, text_of
+from omtl.experiment.config import option_files
 from omtl.experiment.host import host
 from omtl.experiment.loading import load_prepared
-from omtl.experiment.unit import compute
+from omtl.experiment.playing import compute
+from omtl.experiment.schema import text_of
+from omtl.experiment.specs import AlgorithmSpec
 from omtl.tables.layout import plural
 from omtl.util import user_folder
 from omtl.util.code import code_of
@@ -86,7 +88,7 @@ def _files_of(name: str) -> dict[str, str]:
     path = option_files("algorithm")[name]
     if folder is None or not path.is_relative_to(folder):
         return {}
-    module = load_option("algorithm", name)["learner"].rpartition(".")[0]
+    module = AlgorithmSpec.named(name).learner.rpartition(".")[0]
     modules = map(user_folder.own_module, sorted(code_of(module).modules))
     paths = [path, *(one for one in modules if one is not None)]
     return {one.relative_to(folder).as_posix(): text_of(one) for one in paths}
@@ -143,7 +145,7 @@ def replayed(content: Mapping[str, Any], board: Board) -> tuple[list[str], bool]
         experiment = board.experiment(row["dataset"], name)
         first, unit = (experiment.unit(board.asked.seed, one) for one in (0, repeat))
         data = load_prepared(first.dataset, first.seed, first.draw).sha256
-        if row["stream"] != stream_of(first, data, board.composed(row["dataset"])["selection"]):
+        if row["stream"] != stream_of(first, data, board.composed(row["dataset"]).selection):
             sentences.append(f"outdated: {row['dataset']}: its data or options changed since")
             continue
         value = f"{scored(board, row['dataset'], experiment, [compute(unit)])[0][0]:.10g}"

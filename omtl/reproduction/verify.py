@@ -22,8 +22,10 @@ from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.host import host
+from omtl.experiment.playing import compute
 from omtl.experiment.selection import by_repeat
-from omtl.experiment.unit import Result, compute
+from omtl.experiment.specs import SelectionSpec
+from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import alternatives_of, each_cell, is_searched, place_of, planned
 from omtl.tables.layout import plural
@@ -53,7 +55,7 @@ PLACE = ("table", "dataset", "algorithm", "task", "metric", "reading", "selectio
 
 SERIAL = {"backend": "sequential", "jobs": 1}
 
-THE_POINT: dict[str, Any] = {"rule": "fixed", "point": {}}
+THE_POINT = SelectionSpec(name="the_point", rule="fixed")
 """The rule that chooses the only point of a grid."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.experiment import Experiment
+from omtl.experiment.specs import AlgorithmSpec, DataSetSpec, ProtocolSpec
 from omtl.measures.metrics import METRICS
 from omtl.site import charts
 from omtl.site.charts import Curve
@@ -25,7 +26,11 @@ from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun
 from omtl.tables.verdict import CONFIDENCE, FAR, JUDGED, MATCH, NEAR, OFF, OURS
 
-NO_EXPERIMENT = Experiment({}, {}, {}, None)
+NO_EXPERIMENT = Experiment(
+    AlgorithmSpec(name="", label="", learner="", networked=False, fixed={}, grid={}),
+    DataSetSpec(name="", label="", options={}, normalise="", bias=False),
+    ProtocolSpec(name="", module="", draw=""),
+)
 """Replaces a cell's experiment if none is stored with the table."""
 
 
@@ -154,9 +159,9 @@ class CellView:
     @property
     def parameters(self) -> list[Parameter]:
         """The chosen hyper-parameters, those of the grid first."""
-        if not self.cell.experiment.algorithm:
+        if self.cell.experiment is NO_EXPERIMENT:
             return []
-        grid, params = self.cell.experiment.algorithm["grid"], self.cell.params
+        grid, params = self.cell.experiment.algorithm.grid, self.cell.params
         names = [*(n for n in grid if n in params), *(n for n in params if n not in grid)]
         return [
             Parameter(n, yaml_value(params[n]), tuple(yaml_value(v) for v in grid.get(n, [])))
@@ -166,14 +171,14 @@ class CellView:
     @property
     def learner(self) -> str:
         """The learner's page."""
-        path = self.cell.experiment.algorithm.get("learner", "")
+        path = self.cell.experiment.algorithm.learner
         return path and f"learner-{path.rpartition('.')[2].lower()}.html"
 
     @property
     def data(self) -> str:
         """The data set's page."""
-        dataset = self.cell.experiment.dataset
-        return f"data-{dataset.get('module', dataset['name'])}.html" if dataset else ""
+        module = self.cell.experiment.dataset.loaded_by
+        return module and f"data-{module}.html"
 
     @property
     def lacking(self) -> str:
@@ -224,14 +229,13 @@ def cells_of(run: PublishedRun, description: TableDescription) -> pd.DataFrame:
 
     def cell(row: dict[str, str]) -> dict[str, Any]:
         found = run.experiments.get(f"{row['algorithm']} on {row['dataset']}", {})
-        configs = {part.name: found[part.name] for part in fields(Experiment) if part.name in found}
         return {
             **{name: row[name] for name in ("table", *PLACE, "reading", "verdict")},
             "selection": selection,
             "seed": meta.get("seed", 0),
             "asked_repeats": meta.get("repeats", description.repeats),
             "kind": "value" if row["published_mean"] else OURS,
-            "experiment": Experiment(**configs) if configs else NO_EXPERIMENT,
+            "experiment": Experiment.read(found) if found else NO_EXPERIMENT,
             "params": json.loads(row["params"]) if row["params"] else {},
             "row": row,
         }

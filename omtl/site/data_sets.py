@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 import data_fetchers
+from omtl.experiment.specs import DataSetSpec
 from omtl.site.gather import Sources, comment_of, in_yaml
 from omtl.site.text import code, docstring, entries, markdown, plain, prose, sections
 
@@ -28,9 +29,7 @@ def _data_set(name: str, sources: Sources) -> dict[str, Any]:
     licence = re.search(r"Licence: (.*)", plain(about))
     returns = of_load.get("Returns", "").partition("\n")[2]
     configs = [
-        _config(config, sources)
-        for config in sources.datasets.values()
-        if config.get("module", config["name"]) == name
+        _config(spec, sources) for spec in sources.datasets.values() if spec.loaded_by == name
     ]
     return {
         "id": f"data-{name}.html",
@@ -53,20 +52,18 @@ def _data_set(name: str, sources: Sources) -> dict[str, Any]:
     }
 
 
-def _config(config: dict[str, Any], sources: Sources) -> dict[str, Any]:
+def _config(spec: DataSetSpec, sources: Sources) -> dict[str, Any]:
     """Return a config of a data set, and the table columns that use it."""
     return {
-        "name": config["name"],
-        "label": config["label"],
-        "comment": comment_of("dataset", config["name"]),
-        "options": in_yaml(
-            {**config["options"], "normalise": config["normalise"], "bias": config["bias"]}
-        ),
+        "name": spec.name,
+        "label": spec.label,
+        "comment": comment_of("dataset", spec.name),
+        "options": in_yaml({**spec.options, "normalise": spec.normalise, "bias": spec.bias}),
         "columns": [
             (table, column.published, column.kind)
             for table, description in sources.tables.items()
             for column in description.columns
-            if column.dataset == config["name"]
+            if column.dataset == spec.name
         ],
     }
 

@@ -146,7 +146,7 @@ def kept_curves(sources: Sources, table: str, reading: str) -> dict[tuple[str, s
             ]
             of_label = {c.label: c for c in curves_of(rows) if c.kind == "run"}
             for line in panel.lines:
-                label = line.label or sources.algorithms[line.algorithm]["label"]
+                label = line.label or sources.algorithms[line.algorithm].label
                 if label in of_label and line.published:
                     c = of_label[label]
                     words = f"{line.published}, {ALL}"

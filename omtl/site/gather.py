@@ -11,9 +11,11 @@ from typing import Any
 
 import yaml
 
-from omtl.experiment.config import option_files, read_yaml
-from omtl.experiment.descriptions import FigureDescription, TableDescription
+from omtl.experiment.config import option_file, options
+from omtl.experiment.descriptions import FigureDescription, Question, TableDescription
 from omtl.experiment.papers import paper_file, paper_files
+from omtl.experiment.readings import questions
+from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
 from omtl.figures.numbers import drawn_rows
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.published_results import PublishedRun, runs_of
@@ -69,12 +71,12 @@ class Sources:
         return found
 
     @cached_property
-    def questions(self) -> dict[str, dict[str, Any]]:
+    def questions(self) -> dict[str, Mapping[str, Question]]:
         """The open questions, by paper."""
         found = {}
         for paper in self.papers:
             path = paper_file(paper, "readings.yaml")
-            found[paper] = read_yaml(path)["questions"] if path.exists() else {}
+            found[paper] = questions(paper) if path.exists() else {}
         return found
 
     @cached_property
@@ -83,19 +85,19 @@ class Sources:
         return {paper: text_of(paper_file(paper, "README.md")) for paper in self.papers}
 
     @cached_property
-    def algorithms(self) -> dict[str, dict[str, Any]]:
-        """The configs of the algorithms, by name."""
-        return {name: read_yaml(path) for name, path in option_files("algorithm").items()}
+    def algorithms(self) -> dict[str, AlgorithmSpec]:
+        """The algorithms, by name."""
+        return {name: AlgorithmSpec.named(name) for name in options("algorithm")}
 
     @cached_property
-    def datasets(self) -> dict[str, dict[str, Any]]:
-        """The configs of the data sets, by name."""
-        return {name: read_yaml(path) for name, path in option_files("dataset").items()}
+    def datasets(self) -> dict[str, DataSetSpec]:
+        """The data sets, by name."""
+        return {name: DataSetSpec.named(name) for name in options("dataset")}
 
 
 def comment_of(group: str, name: str) -> str:
     """Return the comment at the top of a config, which gives the source of its values."""
-    lines = text_of(option_files(group)[name]).splitlines()
+    lines = text_of(option_file(group, name)).splitlines()
     head = takewhile(lambda line: line.startswith("#"), lines)
     return " ".join(line.removeprefix("#").strip() for line in head)
 

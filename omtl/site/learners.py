@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
-from omtl.experiment.config import grid_points
+from omtl.experiment.specs import AlgorithmSpec
 from omtl.reference.transcriptions import transcriptions
 from omtl.site.gather import Sources, comment_of, in_yaml
 from omtl.site.tables import TablePage
@@ -27,15 +27,15 @@ METHODS = ("open_round", "score", "update", "close_round", "attend", "fit")
 
 def learners(sources: Sources, tables: list[TablePage]) -> list[dict[str, Any]]:
     """Return all learners that have a config, sorted by name."""
-    configs: dict[str, list[dict[str, Any]]] = {}
-    for config in sources.algorithms.values():
-        configs.setdefault(config["learner"], []).append(config)
-    found = [_learner(path, each, sources, tables) for path, each in configs.items()]
+    specs: dict[str, list[AlgorithmSpec]] = {}
+    for spec in sources.algorithms.values():
+        specs.setdefault(spec.learner, []).append(spec)
+    found = [_learner(path, each, sources, tables) for path, each in specs.items()]
     return sorted(found, key=lambda learner: learner["name"].lower())
 
 
 def _learner(
-    path: str, configs: list[dict[str, Any]], sources: Sources, tables: list[TablePage]
+    path: str, specs: list[AlgorithmSpec], sources: Sources, tables: list[TablePage]
 ) -> dict[str, Any]:
     """Return a learner: its equations, configs, code, and the notes on it of the papers' pages."""
     module_name, _, name = path.rpartition(".")
@@ -46,7 +46,7 @@ def _learner(
     cost = COST.search(parts[""])
     plain_rules = transcriptions().get(kind)
     uses = list(_uses(path, sources, tables))
-    labels = list(dict.fromkeys([*(c["label"] for c in configs), *(use["row"] for use in uses)]))
+    labels = list(dict.fromkeys([*(spec.label for spec in specs), *(use["row"] for use in uses)]))
     of_papers = {sources.tables[use["table"]].paper for use in uses}
     of_papers |= {p for p in sources.papers if re.search(rf"\b{p.upper()}\b", parts[""])}
     return {
@@ -59,7 +59,7 @@ def _learner(
         "family": prose(inspect.getdoc(module) or ""),
         "parameters": [(n, k, code(t)) for n, k, t in entries(parts.get("Parameters", ""))],
         "labels": labels,
-        "configs": [_config(config) for config in configs],
+        "configs": [_config(spec) for spec in specs],
         "notes": list(_notes(sorted(of_papers), labels, sources)),
         "papers": sorted(of_papers),
         "uses": uses,
@@ -87,15 +87,15 @@ def _with_helpers(function: Callable[..., Any]) -> str:
     return "\n\n".join(found)
 
 
-def _config(config: Mapping[str, Any]) -> dict[str, Any]:
+def _config(spec: AlgorithmSpec) -> dict[str, Any]:
     """Return a config of a learner: fixed hyper-parameters and the grid."""
     return {
-        "name": config["name"],
-        "label": config["label"],
-        "comment": comment_of("algorithm", config["name"]),
-        "fixed": in_yaml(config["fixed"]),
-        "grid": in_yaml(config["grid"]),
-        "n_points": len(grid_points(config)),
+        "name": spec.name,
+        "label": spec.label,
+        "comment": comment_of("algorithm", spec.name),
+        "fixed": in_yaml(spec.fixed),
+        "grid": in_yaml(spec.grid),
+        "n_points": len(spec.points),
     }
 
 
@@ -103,7 +103,7 @@ def _uses(path: str, sources: Sources, tables: list[TablePage]) -> Iterator[dict
     """Yield the table rows that the learner fills, with their verdicts by reading."""
     for table in tables:
         for row in sources.tables[table.id].rows:
-            if path in [sources.algorithms[name]["learner"] for name in row.algorithms]:
+            if path in [sources.algorithms[name].learner for name in row.algorithms]:
                 verdicts = {
                     view.name: Counter(
                         cell.verdict

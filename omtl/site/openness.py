@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from omtl.experiment.config import load_option, read_yaml
+from omtl.experiment.data_sets import is_synthetic
 from omtl.experiment.descriptions import TableDescription
-from omtl.experiment.loading import is_synthetic
 from omtl.experiment.papers import paper_file
+from omtl.experiment.schema import read_yaml
+from omtl.experiment.specs import DataSetSpec
 from omtl.tables.layout import plural
 
 OPEN, IN_PART, CLOSED = "open", "in part", "not open"
@@ -37,10 +38,10 @@ def badges(
         Its open questions.
     """
     columns = {column.dataset: column.kind for table in tables for column in table.columns}
-    drawn = sorted(name for name in columns if is_synthetic(load_option("dataset", name)))
+    drawn = sorted(name for name in columns if is_synthetic(DataSetSpec.named(name)))
     real = {name: kind for name, kind in columns.items() if name not in drawn}
     program = read_yaml(paper_file(paper, "paper.yaml")).get("program")
-    grids = [name for name, question in questions.items() if _sets_a_grid(question["options"])]
+    grids = [name for name, question in questions.items() if _sets_a_grid(question.options)]
     return [
         Badge("program", OPEN if program else CLOSED, program or "none was found"),
         *([_of_data(real)] if real else []),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
-from omtl.experiment.config import named_reading, support_of
+from omtl.experiment.descriptions import Question
 from omtl.experiment.naming import CLOSEST, READINGS, SUPPORT
+from omtl.experiment.readings import Reading
 from omtl.site.gather import Sources, in_yaml
 from omtl.site.text import markdown, plain
 from omtl.util.errors import UserError
@@ -40,33 +42,33 @@ def readings(sources: Sources) -> list[dict[str, Any]]:
     return found
 
 
-def _answers(paper: str, reading: str) -> dict[str, Any]:
+def _answers(paper: str, reading: str) -> Mapping[str, Any]:
     """Return the answers of a paper's reading; none if it does not exist."""
     try:
-        return named_reading(paper, reading)["answers"]
+        return Reading.of(paper, reading).answers
     except UserError:
         return {}
 
 
-def _question(name: str, asked: dict[str, Any], answers: dict[str, Any]) -> dict[str, Any]:
+def _question(name: str, asked: Question, answers: dict[str, Any]) -> dict[str, Any]:
     """Return a question with its options.
 
     An option's `sets` are the config values that it sets, `support` is what the paper's text makes
     of it, and `taken_by` are the standard readings that give it.
     """
-    given = {reading: str(one.get(name, asked["literal"])) for reading, one in answers.items()}
+    given = {reading: str(one.get(name, asked.literal)) for reading, one in answers.items()}
     return {
         "name": name,
-        **{part: plain(asked.get(part, "")) for part in ("asks", "says", "found")},
-        "columns": asked["columns"],
+        **{part: plain(getattr(asked, part)) for part in ("asks", "says", "found")},
+        "columns": list(asked.columns),
         "options": [
             {
                 "name": str(option),
                 "sets": in_yaml(patch),
-                "support": support_of(asked, option),
+                "support": asked.support.get(option),
                 "taken_by": [reading for reading, one in given.items() if one == str(option)],
             }
-            for option, patch in asked["options"].items()
+            for option, patch in asked.options.items()
         ],
     }
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from omtl.compute.store import Loaded, Store
-from omtl.experiment.config import named_reading
+from omtl.experiment.readings import Reading
 from omtl.site.charts import Curve
 from omtl.tables.cells import (
     ALL_TASKS,
@@ -49,7 +49,7 @@ def stored_repeats(run: PublishedRun, paper: str, store: Store) -> dict[Place, R
     if not meta or not store.folder.is_dir():
         return {}
     request = Request(run.reading, meta["repeats"], meta["seed"], meta["selection"], store=store)
-    cells = planned(run.table, request, named_reading(paper, run.reading))
+    cells = planned(run.table, request, Reading.of(paper, run.reading))
     begun = cells[[_may_be_complete(cell, store) for cell in each_cell(cells)]]
     complete = [cell for cell in each_cell(played(begun, store)) if cell.values.size]
     found = {}

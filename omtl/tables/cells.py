@@ -13,11 +13,12 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.experiment.config import for_column, load_option, named_reading
+from omtl.experiment.data_sets import is_synthetic
 from omtl.experiment.descriptions import Column, Row, TableDescription
 from omtl.experiment.experiment import Experiment, Names
-from omtl.experiment.loading import is_synthetic
+from omtl.experiment.readings import Reading
 from omtl.experiment.schema import check_names
+from omtl.experiment.specs import SearchSpec
 from omtl.measures.metrics import METRICS
 from omtl.tables.plan import describe, published, refuse_wrong_questions, rule_of
 from omtl.tables.request import Request
@@ -42,7 +43,7 @@ def place_of(row: Mapping[str, str]) -> Place:
 def planned(
     name: str,
     request: Request,
-    reading: Mapping[str, Any] | None = None,
+    reading: Reading | None = None,
     plays: int | None = None,
 ) -> pd.DataFrame:
     """Return the cells of a table, the paper's in its order and then our baselines'.
@@ -53,8 +54,8 @@ def planned(
         The table's id.
     request : Request
         The reading, the repeats, the seed and the selection rule.
-    reading : mapping, optional
-        A reading's config instead of the requested one.
+    reading : Reading, optional
+        A reading instead of the requested one.
     plays : int, optional
         Number of our repeats for each repeat of the paper, on synthetic data each with its own
         draw; 0 for the paper's number of repeats on one draw. By default as requested, or else as
@@ -81,11 +82,11 @@ def planned(
     of = describe("table", name)
     if reading is None:
         request.check(of)
-        reading = named_reading(of.paper, request.reading)
+        reading = Reading.of(of.paper, request.reading)
     if plays is None:
         plays = 0 if request.one_draw else of.plays
-    if reading["answers"]:
-        refuse_wrong_questions(reading["paper"])
+    if reading.answers:
+        refuse_wrong_questions(reading.paper)
     plan = _Plan(of, reading, plays, request.rule(of))
     numbers = published(name)
     where = f"{name}: the published numbers"
@@ -93,7 +94,7 @@ def planned(
     cells = [plan.cell(number) for number in [*numbers, *_places_of_ours(of, numbers)]]
     return pd.DataFrame(cells).assign(
         table=name,
-        reading=reading["name"],
+        reading=reading.name,
         selection=plan.selection,
         seed=request.seed,
         asked_repeats=request.n_repeats(of),
@@ -117,13 +118,11 @@ def _places_of_ours(of: TableDescription, numbers: list[dict[str, str]]) -> list
 class _Plan:
     """What the cells of a table share under a reading: each config is read once."""
 
-    def __init__(
-        self, of: TableDescription, reading: Mapping[str, Any], plays: int, selection: str
-    ) -> None:
+    def __init__(self, of: TableDescription, reading: Reading, plays: int, selection: str) -> None:
         self.of, self.reading, self.plays, self.selection = of, reading, plays, selection
         self.rows = {row.label: row for row in of.rows if not row.group}
         self.columns = {column.published: column for column in of.columns}
-        self.read = {column: for_column(reading, column) for column in self.columns}
+        self.read = {column: reading.for_column(column) for column in self.columns}
         self.experiment = cache(self._experiment)  # tasks and metrics share their experiment
         self.rule = cache(lambda rule, place: rule_of(rule, self.read[place]))
 
@@ -158,19 +157,19 @@ class _Plan:
             "alternatives": tuple(others),
             "tuned_by": self.experiment(tuned_by, row.network, dataset) if tuned_by else None,
             "rule": self.rule(row.selection.get(self.selection, self.selection), dataset),
-            "answers": self.read[dataset]["answers"],
+            "answers": self.read[dataset].answers,
             "search": self._search(column, experiment),
             "too_slow": self._too_slow(label, dataset),
         }
 
-    def _search(self, column: Column, experiment: Experiment) -> dict[str, Any] | None:
+    def _search(self, column: Column, experiment: Experiment) -> SearchSpec | None:
         """Return the search of a column's large grids; on one draw they are played in full."""
         if not column.search or (self.plays == 0 and is_synthetic(experiment.dataset)):
             return None
-        return load_option("search", column.search)
+        return SearchSpec.named(column.search)
 
     def _too_slow(self, label: str, dataset: str) -> str:
-        name = self.reading["name"]
+        name = self.reading.name
         return next((s.why for s in self.of.too_slow if s.has(name, dataset, label)), "")
 
 
@@ -222,4 +221,4 @@ def alternatives_of(cell: Any) -> tuple[Experiment, ...]:
 
 def is_searched(cell: Any) -> bool:
     """Whether the grid of a cell is large enough to be searched."""
-    return cell.search is not None and len(cell.experiment.points) >= cell.search["from_points"]
+    return cell.search is not None and len(cell.experiment.points) >= cell.search.from_points

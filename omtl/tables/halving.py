@@ -8,7 +8,6 @@ follow from stored units alone, so an interrupted search resumes, and always end
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,19 +33,17 @@ def stages(cell: Any, load: Load) -> list[tuple[Experiment, int]]:
     the store lacks, or the one that the cell's number comes from.
     """
     experiment, found = cell.experiment, []
-    for rung in cell.search["rungs"] if is_searched(cell) else ():
-        repeats = min(rung["repeats"], cell.asked_repeats)
-        share = min(rung["share"], cell.rule.get("fraction", 1.0))  # no more than the rule may use
-        part = replace(
-            experiment, protocol={**experiment.protocol, "share": share, "checkpoints": 1}
-        )
+    for rung in cell.search.rungs if is_searched(cell) else ():
+        repeats = min(rung.repeats, cell.asked_repeats)
+        share = min(rung.share, cell.rule.fraction or 1.0)  # no more than the rule may use
+        part = experiment.patched({"protocol.*.share": share, "protocol.*.checkpoints": 1})
         found.append((part, repeats))
         units = part.repeats(cell.seed, repeats)
         results = load(units)
         if len(results) < len(units):
             return found
         order = np.argsort(costs(results, cell.rule), kind="stable")
-        experiment = experiment.only(sorted(order[: rung["keep"]].tolist()))
+        experiment = experiment.only(sorted(order[: rung.keep].tolist()))
     return [*found, (experiment, cell.asked_repeats)]
 
 
@@ -56,7 +53,7 @@ def lacking_rung(cell: Any, load: Load) -> list[Unit] | None:
         return None
     found = stages(cell, load)
     experiment, repeats = found[-1]
-    done = len(found) > len(cell.search["rungs"])
+    done = len(found) > len(cell.search.rungs)
     return None if done else experiment.repeats(cell.seed, repeats)
 
 
@@ -74,8 +71,8 @@ def record(cells: pd.DataFrame, store: Store) -> pd.DataFrame:
     load, rows = Loaded(store), []
     for cell in filter(is_searched, each_cell(cells)):
         for experiment, repeats in stages(cell, load):
-            share = experiment.protocol.get("share", 1.0)
-            numbers = " ".join(map(str, experiment.algorithm.get("only", [])))
+            share = experiment.protocol.share
+            numbers = " ".join(map(str, experiment.algorithm.only or ()))
             place = (cell.table, cell.dataset, cell.algorithm, cell.reading)
             rows.append((*place, f"{share:g}", repeats, len(experiment.points), numbers))
     return pd.DataFrame(rows, columns=RECORD)

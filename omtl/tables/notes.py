@@ -9,10 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.experiment.config import for_column, named_reading, options
+from omtl.experiment.config import options
 from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET
 from omtl.experiment.naming import LITERAL, READINGS
+from omtl.experiment.readings import Reading
 from omtl.measures.metrics import METRICS
 from omtl.tables import placebo_test, trends
 from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, places_in
@@ -152,8 +153,8 @@ def _same_readings(cells: pd.DataFrame, of: TableDescription) -> list[str]:
     there = (LITERAL, *options("reading"))  # a new paper has no other yet
 
     def answers(reading: str) -> list[Any]:
-        given = named_reading(of.paper, reading)
-        return [for_column(given, column.published)["answers"] for column in of.columns]
+        given = Reading.of(of.paper, reading)
+        return [given.for_column(column.published).answers for column in of.columns]
 
     mine = answers(name)
     others = [one for one in READINGS if one != name and {one, f"{of.paper}/{one}"} & set(there)]

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from omtl.experiment.config import questions, support_of
+from omtl.experiment.descriptions import Question
 from omtl.experiment.naming import READINGS
+from omtl.experiment.readings import questions
 from omtl.tables.plan import describe, published
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
@@ -58,7 +59,7 @@ class Search(NamedTuple):
     printed: pd.DataFrame
 
 
-def placebo_test(search: Search, asked: Mapping[str, Any], seed: int) -> pd.DataFrame:
+def placebo_test(search: Search, asked: Mapping[str, Question], seed: int) -> pd.DataFrame:
     """Return how many printed numbers a search finds, and how many by luck.
 
     These are the rows of ``results/readings/<table>.luck.csv``: `trials` may be chosen from under
@@ -82,7 +83,7 @@ def placebo_test(search: Search, asked: Mapping[str, Any], seed: int) -> pd.Data
 
         def may_take(answers: str, taken: tuple[str, ...] = taken) -> bool:
             return all(
-                support_of(asked[question], answer) in (None, *taken)
+                asked[question].support.get(str(answer)) in (None, *taken)
                 for question, answer in json.loads(answers).items()
                 if question in asked
             )

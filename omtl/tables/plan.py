@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
-from omtl.experiment.config import (
-    apply_reading,
-    choose,
-    load_option,
-    options,
-    questions,
-    read_yaml,
-)
+from omtl.experiment.config import load_option, options
 from omtl.experiment.descriptions import (
     FILES,
     FigureDescription,
@@ -27,7 +19,9 @@ from omtl.experiment.descriptions import (
 )
 from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_file, paper_files, published_file
-from omtl.experiment.schema import check_names, typed
+from omtl.experiment.readings import Reading, questions
+from omtl.experiment.schema import check_names, choose, read_file, typed
+from omtl.experiment.specs import SelectionSpec
 from omtl.measures.metrics import METRICS
 
 
@@ -58,7 +52,7 @@ def describe(kind: str, name: str) -> TableDescription | FigureDescription:
     """
     known = descriptions(kind)
     path = known[choose(kind, name, list(known))]
-    description = typed(FILES[kind], read_yaml(path), str(path))
+    description = read_file(FILES[kind], path)
     if kind == "figure":
         return description
     if description.baselines == "ours" and not any(row.ours for row in description.rows):
@@ -117,6 +111,6 @@ def published(table: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def rule_of(name: str, reading: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a selection rule's config under a reading."""
-    return apply_reading({"selection": load_option("selection", name)}, reading)["selection"]
+def rule_of(name: str, reading: Reading) -> SelectionSpec:
+    """Return a selection rule under a reading."""
+    return reading(SelectionSpec.named(name))

@@ -49,7 +49,7 @@ def play(cells: pd.DataFrame, request: Request) -> Outcome:
         for cell in large:
             experiment, repeats = stages(cell, load)[-1]
             units += experiment.repeats(cell.seed, repeats)
-            if repeats == cell.asked_repeats and "share" not in experiment.protocol:
+            if repeats == cell.asked_repeats and "share" not in experiment.protocol.settings:
                 units += experiment.shuffles(cell.seed, repeats)
         # Requested units are stored now, or have failed and would fail again.
         units = [unit for unit in units if unit.key not in asked]

@@ -168,7 +168,7 @@ def _from_row(
         return {**found, **nothing, "why": "no result in results/ has it"}
     algorithm = run.experiments.get(f"{cell.algorithm} on {cell.dataset}", {}).get("algorithm", {})
     for one in alternatives_of(cell):
-        if one.algorithm["name"] == algorithm.get("name"):  # the best one was chosen
+        if one.algorithm.name == algorithm.get("name"):  # the best one was chosen
             found |= {"experiment": one, "alternatives": ()}
     diverged = 0 if row["ours_mean"] else int(np.sum(values == METRICS[cell.metric].worst))
     ratio, p = row.get("spread_ratio"), row.get("spread_p")

@@ -11,12 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from math import comb
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from omtl.experiment.config import support_of
+from omtl.experiment.descriptions import Question
 from omtl.tables.verdict import JUDGED
 from omtl.util.result_files import markdown_table
 
@@ -56,7 +55,7 @@ def _eliminated(gram: np.ndarray) -> np.ndarray:
     return gram[:, 1:, 1:] - row.transpose(0, 2, 1) * slope
 
 
-def shares(record: pd.DataFrame, column: str, asked: Mapping[str, Any]) -> dict[str, float]:
+def shares(record: pd.DataFrame, column: str, asked: Mapping[str, Question]) -> dict[str, float]:
     """Return each question's share of the variance of a column's distances, and what is left over.
 
     The Shapley values of the share that is explained, so they add up to it. Cost: a model for each
@@ -68,9 +67,9 @@ def shares(record: pd.DataFrame, column: str, asked: Mapping[str, Any]) -> dict[
         return {}
     given = [json.loads(text) for text in trials["answers"]]
     answers = {
-        name: [str(each.get(name, question["literal"])) for each in given]
+        name: [str(each.get(name, question.literal)) for each in given]
         for name, question in asked.items()
-        if column in question["columns"]
+        if column in question.columns
     }
     indicators = {
         name: pd.get_dummies(pd.Series(each), drop_first=True, dtype=float).to_numpy()
@@ -90,7 +89,7 @@ def shares(record: pd.DataFrame, column: str, asked: Mapping[str, Any]) -> dict[
     return {**found, REST: float(1.0 - explained[-1])}
 
 
-def shares_of_variance(record: pd.DataFrame, asked: Mapping[str, Any]) -> pd.DataFrame:
+def shares_of_variance(record: pd.DataFrame, asked: Mapping[str, Question]) -> pd.DataFrame:
     """Return the share of each question (rows) in each column of a table, NaN where it is none."""
     parts = {column: shares(record, column, asked) for column in dict.fromkeys(record["column"])}
     rows = [name for name in (*asked, REST) if any(name in part for part in parts.values())]
@@ -112,7 +111,7 @@ def ranked(record: pd.DataFrame, column: str) -> pd.DataFrame:
 def page(
     table: str,
     record: pd.DataFrame,
-    asked: Mapping[str, Any],
+    asked: Mapping[str, Question],
     chosen: Mapping[str, Mapping[str, str]],
 ) -> str:
     """Return the page on what a table's paper leaves open, in Markdown.
@@ -157,20 +156,20 @@ def page(
     return "\n".join(lines) + "\n"
 
 
-def _choice(name: str, question: Mapping[str, Any], chosen: Mapping[str, Mapping[str, str]]) -> str:
+def _choice(name: str, question: Question, chosen: Mapping[str, Mapping[str, str]]) -> str:
     """Return a question with what the paper says, and the answers that there are and are taken."""
-    literal = question["literal"]
+    literal = question.literal
     taken = [
         f"{reading.replace('_', ' ')}: `{answers.get(name, literal)}`"
         for reading, answers in chosen.items()
     ]
     offered = [
-        f"`{option}`" + (f" ({label})" if (label := support_of(question, option)) else "")
-        for option in question["options"]
+        f"`{option}`" + (f" ({label})" if (label := question.support.get(option)) else "")
+        for option in question.options
     ]
-    found = f" Found by looking: {question['found'].strip()}." if "found" in question else ""
+    found = f" Found by looking: {question.found.strip()}." if question.found else ""
     return (
-        f"**{name}.** {question['asks']} The paper: {question['says']}. Literal: `{literal}`; "
+        f"**{name}.** {question.asks} The paper: {question.says}. Literal: `{literal}`; "
         f"{'; '.join(taken)}; of {', '.join(offered)}.{found}"
     )
 

@@ -7,18 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from omtl.compute.store import Store
-from omtl.experiment.config import load_option, named_reading
 from omtl.experiment.descriptions import Description
 from omtl.experiment.naming import CLOSEST, by_reading, by_rule
+from omtl.experiment.readings import Reading
 from omtl.experiment.selection import HONEST, HONEST_OF, is_honest
+from omtl.experiment.specs import SelectionSpec
 from omtl.tables import plan
 from omtl.util.errors import UserError
 
 
-def honest_rule(own: str, reading: Mapping[str, Any] | None = None) -> str:
+def honest_rule(own: str, reading: Reading | None = None) -> str:
     """Return the name of the rule without hindsight: a table's own rule if that is honest."""
-    rule = plan.rule_of(own, reading) if reading else load_option("selection", own)
-    return own if is_honest(rule) else HONEST_OF.get(rule["rule"], HONEST)
+    rule = plan.rule_of(own, reading) if reading else SelectionSpec.named(own)
+    return own if is_honest(rule) else HONEST_OF.get(rule.rule, HONEST)
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Request:
             honest as it is.
         """
         own = description.selection
-        honest = honest_rule(own, named_reading(description.paper, self.reading))
+        honest = honest_rule(own, Reading.of(description.paper, self.reading))
         if self.selection == HONEST != honest:
             raise UserError(
                 f"{description.id} is tuned without hindsight by {honest}, not {HONEST}; "

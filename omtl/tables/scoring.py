@@ -12,6 +12,7 @@ import pandas as pd
 from omtl.compute.engine import Failure, why_lacking
 from omtl.compute.store import Loaded, Store
 from omtl.experiment.selection import as_played, is_honest, plays_a_path, select
+from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS, Metric
 from omtl.tables.cells import ALL_TASKS, alternatives_of, each_cell, with_columns
@@ -29,7 +30,7 @@ Points = Sequence[Mapping[str, Any]]
 
 
 def choose_points(
-    results: Sequence[Result], points: Points, rule: Mapping[str, Any], drawn: bool = False
+    results: Sequence[Result], points: Points, rule: SelectionSpec, drawn: bool = False
 ) -> np.ndarray:
     """Return the point that a rule chooses for each repeat.
 
@@ -40,7 +41,7 @@ def choose_points(
 
 
 def why_unmeasured(
-    metric: Metric, result: Result, rule: Mapping[str, Any], task: int | None = None
+    metric: Metric, result: Result, rule: SelectionSpec, task: int | None = None
 ) -> str:
     """Return why a metric has no number under a rule; empty if it has one."""
     played = as_played(result, 0, rule).arrays
@@ -48,13 +49,13 @@ def why_unmeasured(
         return f"the protocol does not measure {metric.name}"
     if not set(metric.needs) <= played.keys():
         return (
-            f"selection {rule['name']} has no {metric.name}, of which the protocol keeps no values "
+            f"selection {rule.name} has no {metric.name}, of which the protocol keeps no values "
             "at checkpoints; choose another rule or metric"
         )
     is_of_tasks = task is not None or metric.by_task
     if plays_a_path(rule) and is_of_tasks and "checkpoint_by_task" not in played:
         return (
-            f"selection {rule['name']} has no {metric.name} of each task, because the protocol "
+            f"selection {rule.name} has no {metric.name} of each task, because the protocol "
             "keeps none at checkpoints; choose one with by_task: true, such as rounds_by_task"
         )
     return ""
@@ -64,7 +65,7 @@ def numbers_at(
     results: Sequence[Result],
     chosen: np.ndarray,
     metric: str,
-    rule: Mapping[str, Any],
+    rule: SelectionSpec,
     task: str = ALL_TASKS,
 ) -> np.ndarray:
     """Return a metric in each repeat, as a rule that chose these points played it.
@@ -144,7 +145,7 @@ def chosen_for(
     points, drawn = points_of(cell), cell.experiment.drawn
     if cell.tuned_by is None or tuning is None:
         return choose_points(results, points, cell.rule, drawn)
-    others, names = cell.tuned_by.points, list(cell.tuned_by.algorithm["grid"])
+    others, names = cell.tuned_by.points, list(cell.tuned_by.algorithm.grid)
     wanted = [others[p] for p in choose_points(tuning, others, cell.rule, drawn)]
     return np.array(
         [[all(p[name] == w[name] for name in names) for p in points].index(True) for w in wanted]
@@ -229,11 +230,11 @@ def _chosen_number(cell: Any, load: Loaded, failed: Mapping[str, Failure]) -> di
         return _lacking(cell, why)
     if cell.tuned_by is not None:
         if plays_a_path(cell.rule):
-            label = cell.tuned_by.algorithm["label"]
+            label = cell.tuned_by.algorithm.label
             return _lacking(cell, f"{label} chooses one point, not a path")
         wanted = cell.tuned_by.repeats(cell.seed, cell.asked_repeats)
         if len(tuning := load(wanted)) < len(wanted):
-            label = cell.tuned_by.algorithm["label"]
+            label = cell.tuned_by.algorithm.label
             return _lacking(cell, f"{label}, by which its parameters are chosen, is lacking")
     chosen = chosen_for(cell, results, tuning)
     values = numbers_at(results, chosen, cell.metric, cell.rule, cell.task)

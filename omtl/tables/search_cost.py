@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pandas as pd
 
 from omtl.compute.store import Loaded
 from omtl.experiment.selection import costs
+from omtl.experiment.specs import SearchSpec
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import ALL_TASKS, each_cell, is_searched, with_columns
 from omtl.tables.halving import narrowed, stages
@@ -34,15 +34,15 @@ COST = (
 """Columns of the cost of a search."""
 
 
-def cost_of(cells: pd.DataFrame, search: Mapping[str, Any], request: Request) -> pd.DataFrame:
+def cost_of(cells: pd.DataFrame, search: SearchSpec, request: Request) -> pd.DataFrame:
     """Return the cost of a search for a table whose large grids are played in full.
 
     There is one row per data set and algorithm with a large grid: the number of plays of the whole
     stream for the full grid and for the search, and the resulting error rates: over all tasks, or
     of the worst one if the rule minimises that.
     """
-    same_for_all = {"task": ALL_TASKS, "alternatives": (), "search": dict(search)}
-    names = [{"name": experiment.algorithm["name"]} for experiment in cells["experiment"]]
+    same_for_all = {"task": ALL_TASKS, "alternatives": (), "search": search}
+    names = [{"name": experiment.algorithm.name} for experiment in cells["experiment"]]
     whole = with_columns(cells, [same_for_all | name for name in names])
     whole = whole[[is_searched(cell) for cell in each_cell(whole)]]
     rows = []
@@ -59,7 +59,7 @@ def cost_of(cells: pd.DataFrame, search: Mapping[str, Any], request: Request) ->
 def _cost(full: Any, halved: Any, load: Loaded) -> tuple[Any, ...]:
     """Return the row of a cell played in full and searched, whose units are stored."""
     n_tasks = load(full.experiment.repeats(full.seed, 1))[0].arrays["examples"].size
-    minimised = range(n_tasks) if full.rule.get("target") == "worst_task" else (None,)
+    minimised = range(n_tasks) if full.rule.target == "worst_task" else (None,)
 
     def end(cell: Any) -> tuple[float, dict[str, Any]]:
         """Return the error rate at the point that the rule chooses, and the point."""
@@ -73,11 +73,11 @@ def _cost(full: Any, halved: Any, load: Loaded) -> tuple[Any, ...]:
 
     (whole, best), (found, chosen) = end(full), end(narrowed(halved, load))
     plays = sum(
-        experiment.protocol.get("share", 1.0) * repeats * len(experiment.points)
+        experiment.protocol.share * repeats * len(experiment.points)
         for experiment, repeats in stages(halved, load)
     )
     return (
-        *(full.table, full.dataset, full.experiment.algorithm["label"], full.reading),
+        *(full.table, full.dataset, full.experiment.algorithm.label, full.reading),
         *(len(full.experiment.points) * full.asked_repeats, round(plays)),
         *(f"{whole:.4f}", f"{found:.4f}", f"{found - whole:.4f}"),
         *(json.dumps(best), json.dumps(chosen)),

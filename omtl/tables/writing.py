@@ -10,9 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.experiment.config import named_reading
 from omtl.experiment.host import host
 from omtl.experiment.naming import READINGS, by_reading, by_rule
+from omtl.experiment.readings import Reading
+from omtl.experiment.specs import Spec
 from omtl.tables import trends
 from omtl.tables.cells import PLACE, description_of, each_cell, first_cell, with_columns
 from omtl.tables.layout import Layout, counts
@@ -50,7 +51,7 @@ def as_rows(cells: pd.DataFrame) -> pd.DataFrame:
     }
     params = cells["params"].map(lambda chosen: json.dumps(chosen, sort_keys=True))
     rows = cells.assign(
-        selection=[rule["name"] for rule in cells["rule"]],
+        selection=[rule.name for rule in cells["rule"]],
         published_spread=cells["published_spread"].where(cells["published_std"] != "", ""),
         published_repeats=cells["published_repeats"]
         .astype(str)
@@ -130,7 +131,7 @@ GROUPS = ("algorithm", "dataset", "protocol", "network")
 """The configs of an experiment."""
 
 
-def described(cells: pd.DataFrame, reading: Mapping[str, Any]) -> dict[str, Any]:
+def described(cells: pd.DataFrame, reading: Reading) -> dict[str, Any]:
     """Return what determines a table: its reading, and each resolved config once.
 
     `experiments` has, for each cell, the indices of its configs in the lists of `configs`.
@@ -146,16 +147,20 @@ def described(cells: pd.DataFrame, reading: Mapping[str, Any]) -> dict[str, Any]
     experiments = {}
     for algorithm, dataset, one in cells[["algorithm", "dataset", "experiment"]].to_numpy():
         experiments[f"{algorithm} on {dataset}"] = {
-            **{group: number(group, getattr(one, group)) for group in GROUPS},
+            **{group: number(group, _written(getattr(one, group))) for group in GROUPS},
             **{"plays": one.plays, "drawn": one.drawn},
         }
     asked = first_cell(cells)
     return {
-        **{"table": asked.table, "reading": reading, "verdicts": counts(cells)},
+        **{"table": asked.table, "reading": reading.as_mapping(), "verdicts": counts(cells)},
         **{"repeats": int(asked.asked_repeats), "seed": int(asked.seed)},
         **{"selection": asked.selection, "cpu": host()["cpu"]},
         **{"configs": configs, "experiments": experiments},
     }
+
+
+def _written(spec: Spec | None) -> dict[str, Any] | None:
+    return None if spec is None else spec.as_mapping()
 
 
 def measured(
@@ -228,7 +233,7 @@ def write_table(
         "trends.csv": trends.as_rows(cells),
         "claims.csv": claims,
     }
-    config = named_reading(description_of(cells).paper, reading)
+    config = Reading.of(description_of(cells).paper, reading)
     of_this = {
         "md": markdown(layout) + claims_markdown(claims),
         "repeats.csv": as_csv(raw_repeats(cells)),

@@ -84,15 +84,23 @@ def _code_of(module: str, own_folder: Path | None) -> Code:  # noqa: ARG001 - mo
         if name in seen or path is None:
             continue
         seen.add(name)
-        tree = ast.parse(path.read_text(encoding="utf-8"), path.name)
         package = name if path.stem == "__init__" else name.rpartition(".")[0]
-        waiting += filter(None, (name.rpartition(".")[0], *_imports_of(tree, package)))
-        digest.update(ast.dump(_without_docstrings(tree)).encode())
+        imports, code = _parsed(path.read_text(encoding="utf-8"), path.name, package)
+        waiting += filter(None, (name.rpartition(".")[0], *imports))
+        digest.update(code)
     if "numba" in others:
         others.add("llvmlite")  # which it compiles by
     top = module.partition(".")[0]
     counted = PACKAGES.keys() | ({top} if not seen and module not in UNHASHED else set())
     return Code(digest.hexdigest(), frozenset(seen), frozenset(others & counted))
+
+
+@lru_cache(maxsize=512)
+def _parsed(text: str, file: str, package: str) -> tuple[list[str], bytes]:
+    """Return what a module imports, and its code; many modules share most of what they import."""
+    tree = ast.parse(text, file)
+    imports = _imports_of(tree, package)
+    return imports, ast.dump(_without_docstrings(tree)).encode()
 
 
 def code_version(module: str) -> str:

@@ -8,10 +8,11 @@ from miniature import SMALL_WALK, small
 
 from data_fetchers import options_of
 from omtl.datasets import load, names
-from omtl.experiment.config import load_option, options
-from omtl.experiment.dataset_options import check_options
-from omtl.experiment.loading import load_prepared, module_of
-from omtl.experiment.unit import compute
+from omtl.experiment.config import options
+from omtl.experiment.data_sets import check_options, module_of
+from omtl.experiment.loading import load_prepared
+from omtl.experiment.playing import compute
+from omtl.experiment.specs import DataSetSpec
 from omtl.sklearn import Perceptron
 from omtl.util.errors import UserError
 
@@ -20,7 +21,7 @@ def test_the_arrays_are_those_that_the_harness_plays() -> None:
     """Before the features are left out that a single example has."""
     experiment = small("pm")
     source = load_prepared(experiment.dataset, 0, 0)
-    data = load("random_walk", **experiment.dataset["options"])
+    data = load("random_walk", **experiment.dataset.options)
     np.testing.assert_array_equal(data.y, source.tasks.y)
     assert data.X.shape == (len(data), source.tasks.X.shape[1])
     assert data.task_names == source.tasks.names
@@ -33,7 +34,7 @@ def test_the_order_is_that_of_the_harness(repeat: int) -> None:
     experiment = small("pm")
     [point] = experiment.points
     expected = compute(experiment.unit(0, repeat)).arrays["mistakes"].ravel()
-    data = load("random_walk", **experiment.dataset["options"])
+    data = load("random_walk", **experiment.dataset.options)
     at = data.order(repeat=repeat)
     model = Perceptron(**point).begin(data.X.shape[1], [-1.0, 1.0], data.task_names)
     mistakes = dict.fromkeys(data.task_names, 0)
@@ -64,5 +65,5 @@ def test_names_and_mistakes() -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_configs_have_options_that_their_data_sets_take(name: str) -> None:
-    config = load_option("dataset", name)
-    check_options(options_of(module_of(config)), config["options"], name)
+    spec = DataSetSpec.named(name)
+    check_options(options_of(module_of(spec)), spec.options, name)

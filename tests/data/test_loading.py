@@ -9,12 +9,12 @@ import pytest
 
 from omtl.data.preparation import PreparedData
 from omtl.experiment import loading
-from omtl.experiment.config import load_option
+from omtl.experiment.specs import DataSetSpec
 
 
 def loads(monkeypatch: pytest.MonkeyPatch, room: float, draws: list[int]) -> int:
     """Return how often data are loaded when draws are asked for; `room` is in data sets."""
-    dataset = load_option("dataset", "random_walk")
+    dataset = DataSetSpec.named("random_walk")
     monkeypatch.setattr(loading, "_LOADED", {})
     size = loading.load_prepared(dataset, 0, draws[0]).nbytes
     monkeypatch.setattr(loading, "_LOADED", {})
@@ -40,7 +40,7 @@ def test_what_was_not_asked_for_longest_goes(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_who_asks_for_another_data_set_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who asks for the one that is being loaded waits, and it is loaded once."""
-    dataset = load_option("dataset", "random_walk")
+    dataset = DataSetSpec.named("random_walk")
     there = loading.load_prepared(dataset, 0, 0)
     monkeypatch.setattr(loading, "_LOADED", dict(loading._LOADED))
     begun, go_on = Event(), Event()
@@ -66,7 +66,7 @@ def test_what_was_interrupted_is_loaded_when_it_is_asked_for_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Ctrl-C leaves nothing half loaded behind."""
-    dataset = load_option("dataset", "random_walk")
+    dataset = DataSetSpec.named("random_walk")
     monkeypatch.setattr(loading, "_LOADED", {})
 
     def interrupted(*_: object) -> object:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from data_sets import real
 
-from omtl.experiment.config import load_option, options
-from omtl.experiment.loading import module_of
+from omtl.experiment.config import options
+from omtl.experiment.data_sets import module_of
+from omtl.experiment.specs import DataSetSpec
 from omtl.util.paths import ROOT
 
 with (ROOT / "tests/golden/data_sets.csv").open(encoding="utf-8", newline="") as table:
@@ -19,17 +20,17 @@ with (ROOT / "tests/golden/data_sets.csv").open(encoding="utf-8", newline="") as
 
 def test_every_data_set_with_files_is_known() -> None:
     assert set(KNOWN) == {
-        name for name in options("dataset") if module_of(load_option("dataset", name)).FILES
+        name for name in options("dataset") if module_of(DataSetSpec.named(name)).FILES
     }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KNOWN)
 def test_real_data(real_home: Path | None, name: str) -> None:
-    dataset = load_option("dataset", name)
-    if dataset.get("module", name) == "eachmovie":
+    dataset = DataSetSpec.named(name)
+    if dataset.loaded_by == "eachmovie":
         pytest.importorskip("rdata")
-    found = real(dataset.get("module", name), real_home, **dataset["options"])
+    found = real(dataset.loaded_by, real_home, **dataset.options)
     shape = {"tasks": len(found.names), "examples": found.X.shape[0], "features": found.X.shape[1]}
     known = KNOWN[name]
     assert shape == {what: int(known[what]) for what in shape}

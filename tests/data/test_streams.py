@@ -22,8 +22,8 @@ from omtl.data.streams import (
     rounds_of,
     shuffled,
 )
-from omtl.experiment.composition import composed, experiment_of
-from omtl.experiment.unit import compute
+from omtl.experiment.composition import composed
+from omtl.experiment.playing import compute
 from omtl.util.errors import UserError
 
 THOROUGH = settings(max_examples=150, deadline=None, derandomize=True, database=None)
@@ -233,7 +233,7 @@ def test_first_part(n_rounds: int, n_checkpoints: int, share: float) -> None:
 def test_checkpoints_lie_on_the_part_that_is_played(protocol: str) -> None:
     """A learner that is tuned on the first tenth of a cut stream is tuned on no more."""
     words = ["algorithm=pa", "dataset=random_walk", f"protocol={protocol}", "+protocol.share=0.02"]
-    seen = compute(experiment_of(composed(words)).unit(0, 0)).arrays["seen"]
+    seen = compute(composed(words).experiment.unit(0, 0)).arrays["seen"]
     assert np.diff(seen, prepend=0).max() <= 0.05 * seen[-1]
 
 

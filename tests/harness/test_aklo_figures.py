@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from described import a_line, a_panel
-from miniature import SERIAL
+from miniature import SERIAL, a_rule, with_grid, with_options
 
 from omtl.compute.store import Store
 from omtl.data.examples import examples_of
-from omtl.experiment.config import named_reading
 from omtl.experiment.experiment import Experiment, Names
+from omtl.experiment.playing import compute, new_learner, setting_of
+from omtl.experiment.readings import Reading
 from omtl.experiment.selection import costs
-from omtl.experiment.unit import compute, new_learner, setting_of
 from omtl.figures import panels
 from omtl.figures.panels import aklo_bounds
 from omtl.figures.panels.axes import Axes, Curve, Mark, PlannedLine, PlannedPanel, Played
@@ -28,18 +28,16 @@ from omtl.tables.request import Request
 from omtl.theory import aklo
 from omtl.util.errors import UserError
 
-READING = named_reading("aklo", "as_written")
-RULE = {"rule": "oracle"}
+READING = Reading.of("aklo", "as_written")
+RULE = a_rule()
 GRID: dict[str, list[float]] = {"lam": [0.001, 1.0, 30.0]}
 
 
 def experiment(name: str, protocol: str = "lifelong", **fixed: Any) -> Experiment:
     """Return an algorithm on a small syn1, with a small grid."""
     found = Experiment.compose(Names(name, "lifelong_syn1", protocol), READING)
-    found.dataset["options"].update(n_tasks=6, n_examples=20)
-    found.algorithm["grid"] = GRID
-    found.algorithm["fixed"].update(fixed)
-    return found
+    found = with_grid(with_options(found, n_tasks=6, n_examples=20), **GRID)
+    return found.patched({f"algorithm.*.fixed.{key}": value for key, value in fixed.items()})
 
 
 def axes_of(kind: str, experiments: Sequence[Experiment], n: int, **described: Any) -> Axes:
@@ -201,16 +199,14 @@ def test_other_learners_have_no_bound() -> None:
     ):
         with pytest.raises(UserError, match="the theorems hold for AKLO"):
             axes_of("task_bound", [experiment(name, "accumulation", **fixed)], 1, delta=0.05)
-    small = experiment("aklo_sum_rates", "accumulation")
-    small.algorithm["grid"] = {"lam": [0.001]}
+    small = with_grid(experiment("aklo_sum_rates", "accumulation"), lam=[0.001])
     with pytest.raises(UserError, match="no λ"):
         axes_of("task_bound", [small], 1, delta=0.05)
 
 
 def test_weights_in_hindsight_are_of_the_examples_that_were_played() -> None:
     """Where a stream is cut, a repeat has other examples of a task than another."""
-    one = experiment("aklo_sum", "accumulation")
-    one.protocol["share"] = 0.9
+    one = experiment("aklo_sum", "accumulation").patched({"protocol.*.share": 0.9})
     units = one.repeats(0, 2)
     last = setting_of(units[0])
     k = int(last.tasks.task[last.stream.example[-1]])

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from miniature import SERIAL, small
+from miniature import SERIAL, small, with_grid
 
 from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.config import resolve_jobs
-from omtl.experiment.unit import Unit, compute
+from omtl.experiment.playing import compute
+from omtl.experiment.unit import Unit
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
@@ -80,11 +81,10 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def unit_of(module: str, name: str, repeat: int = 0) -> Unit:
     """Return a unit of one of them."""
-    experiment = small("pm")
-    experiment.algorithm.update(
-        name=name, learner=f"{module}.{name}", fixed={}, grid={"eta": [1.0, 2.0]}
-    )
-    return experiment.unit(0, repeat)
+    experiment = with_grid(small("pm"), eta=[1.0, 2.0])
+    about = {"name": name, "learner": f"{module}.{name}", "fixed": {}}
+    patch = {f"algorithm.*.{key}": value for key, value in about.items()}
+    return experiment.patched(patch).unit(0, repeat)
 
 
 def limited(backend: str, **limits: Any) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def test_what_misbehaves_ends_in_a_sentence_and_leaves_the_others_alone(
     limits = limited(backend, unit_seconds=25, unit_mib=1200)
     outcome = engine.run(units, store, limits, quiet=True)
     for unit in bad:
-        name = unit.algorithm["name"]
+        name = unit.algorithm.name
         if name in SAYS:
             reason = outcome.failed[unit.key].reason
             assert reason.startswith(unit.name)
@@ -148,7 +148,7 @@ def test_a_learner_that_diverges_in_one_repeat_is_told(mine: Path, store: Store)
     mine.write_text(text + "FIRST = None\n" + late, encoding="utf-8")
     units = [unit_of(mine.stem, "turns", repeat) for repeat in range(5)]
     from omtl.data.preparation import in_order
-    from omtl.experiment.unit import setting_of
+    from omtl.experiment.playing import setting_of
 
     setting = setting_of(units[3])
     first = float(in_order(setting.source, setting.stream)[0].rows.X[0, 0])

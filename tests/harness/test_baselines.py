@@ -11,8 +11,8 @@ from small_tables import BASELINES
 from omtl.data.examples import examples_of
 from omtl.data.preparation import in_order, prepared_data
 from omtl.data.streams import Tasks, in_given_order, rounds, rounds_of
-from omtl.experiment.config import load_option
-from omtl.experiment.unit import new_learner
+from omtl.experiment.playing import new_learner
+from omtl.experiment.specs import AlgorithmSpec
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
 from omtl.learners.arow import AROW
@@ -42,10 +42,10 @@ def test_features_of_one_example_alone_do_not_matter(name: str) -> None:
     stream = rounds(whole, np.random.default_rng(1), np.random.default_rng(2))
     reduced, ordered = in_order(prepared_data(whole), stream)
     assert reduced.rows.indices.max() < 8
-    algorithm = load_option("algorithm", name)
+    algorithm = AlgorithmSpec.named(name)
     for point in ({"eta": 0.3}, {"r": 0.5}, {}):
-        if set(point) == set(algorithm["grid"]):
-            learner = new_learner(algorithm, algorithm["fixed"] | point)
+        if set(point) == set(algorithm.grid):
+            learner = new_learner(algorithm, {**algorithm.fixed, **point})
     shapes = [Shape(3, n, np.eye(1), sparse=True) for n in (68, 8)]
     one, _ = play(learner, examples_of(whole), stream, shapes[0])
     other, _ = play(learner, reduced, ordered, shapes[1])
@@ -81,7 +81,7 @@ def test_arow_trusts_more_and_more() -> None:
 def test_every_table_has_our_baselines_in_every_column(table: str) -> None:
     """After the paper's cells, with nothing printed; a table of real targets names its own."""
     cells, description = planned(table, Request("as_written")), describe("table", table)
-    algorithms = pd.Series([experiment.algorithm["name"] for experiment in cells["experiment"]])
+    algorithms = pd.Series([experiment.algorithm.name for experiment in cells["experiment"]])
     if description.baselines == "none":  # it says so, with why
         assert not set(algorithms) & set(BASELINES)
         return

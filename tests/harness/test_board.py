@@ -33,6 +33,7 @@ from omtl.evidence.board_sharing import counted, sharing
 from omtl.evidence.board_text import decided
 from omtl.evidence.comparisons import LEVEL, Comparison
 from omtl.experiment.config import load_option, options
+from omtl.experiment.specs import AlgorithmSpec, SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.measures.correction import holm
 from omtl.reproduction.board import from_results, make, write
@@ -123,7 +124,7 @@ def test_all_learners_and_data_sets_are_on_it_or_left_out() -> None:
     assert {one for each in config["families"].values() for one in each.values()} <= set(
         board.entrants
     )
-    labels = [load_option("algorithm", name)["label"] for name in board.entrants]
+    labels = [AlgorithmSpec.named(name).label for name in board.entrants]
     assert len(labels) == len(set(labels))
 
 
@@ -191,9 +192,9 @@ def test_the_audit_counts_choices_at_an_edge_and_ties() -> None:
         "diverged": np.zeros(9),
         "seen": np.arange(10, 50, 10),
     }
-    found = audit([Result(arrays, {})], experiment, load_option("selection", "progressive"))
+    found = audit([Result(arrays, {})], experiment, SelectionSpec.named("progressive"))
     assert found == {"edge": pytest.approx(1 / 3), "ties": pytest.approx(1 / 3)}
-    assert audit([], experiment, load_option("selection", "prefix")) == {}
+    assert audit([], experiment, SelectionSpec.named("prefix")) == {}
 
 
 def test_a_subset_has_a_ranking_of_its_own(played: tuple[Board, Store]) -> None:
@@ -206,12 +207,12 @@ def test_a_subset_has_a_ranking_of_its_own(played: tuple[Board, Store]) -> None:
 
 def test_the_command_of_a_cell_makes_its_number(played: tuple[Board, Store]) -> None:
     """`omtl run` with the words that the board names plays the very units."""
-    from omtl.experiment.composition import composed, experiment_of
+    from omtl.experiment.composition import composed
 
     board, _ = played
     words = board.command("joining_tasks", "pa").replace("'", "").split()
     config = composed(words[2:])
-    units = experiment_of(config).repeats(config["seed"], config["repeats"])
+    units = config.experiment.repeats(config.seed, config.repeats)
     assert [u.key for u in units] == [u.key for u in board.units["joining_tasks", "pa"]]
 
 

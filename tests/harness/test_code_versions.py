@@ -11,8 +11,9 @@ import pytest
 from miniature import small
 
 from omtl.compute import engine
-from omtl.experiment.config import FOREIGN, TARGET
-from omtl.experiment.unit import compute, new_learner, setting_of
+from omtl.experiment.playing import compute, new_learner, setting_of
+from omtl.experiment.specs import FOREIGN, TARGET
+from omtl.experiment.unit import modules_in
 from omtl.kernel.not_compiled import REFUSALS
 from omtl.learners.perceptron import Perceptron
 from omtl.util.code import (
@@ -37,7 +38,7 @@ def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.Mon
     assert "different code or data" in done.reason
     monkeypatch.undo()
     honest = code_version
-    data = base.modules["data"]
+    data = modules_in(base.identity)["data"]
     monkeypatch.setattr(
         "omtl.experiment.unit.code_version", lambda name: honest(name) + "!" * (name == data)
     )
@@ -48,15 +49,15 @@ def test_a_network_counts_by_what_it_is_and_not_by_its_name() -> None:
     """As all that only people read."""
     unit = small("dom2").unit(0, 0)
     assert unit.network is not None
-    assert replace(unit, network={**unit.network, "name": "other"}).key == unit.key
-    assert replace(unit, network={**unit.network, "include_self": False}).key != unit.key
+    assert replace(unit, network=replace(unit.network, name="other")).key == unit.key
+    assert replace(unit, network=replace(unit.network, include_self=False)).key != unit.key
 
 
 def test_foreign_learners_are_known_by_their_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whose modules are in the key, and whose rows are not reduced."""
     ours = small("pm").unit(0, 0)
     target = {TARGET: "sklearn.linear_model.SGDClassifier"}
-    theirs = replace(ours, algorithm={**ours.algorithm, "learner": FOREIGN, "fixed": target})
+    theirs = replace(ours, algorithm=replace(ours.algorithm, learner=FOREIGN, fixed=target))
     assert (ours.foreign, theirs.foreign) == ((), ("sklearn.linear_model",))
     reduced: list[bool] = []
 
@@ -64,7 +65,7 @@ def test_foreign_learners_are_known_by_their_classes(monkeypatch: pytest.MonkeyP
         reduced.append(is_reduced)
         raise UserError("enough")
 
-    monkeypatch.setattr("omtl.experiment.unit.load_prepared", load)
+    monkeypatch.setattr("omtl.experiment.playing.load_prepared", load)
     for unit in (ours, theirs):
         with pytest.raises(UserError, match="enough"):
             setting_of(unit)
@@ -85,7 +86,7 @@ def test_values_of_ones_own_learner_are_its_own_matter(monkeypatch: pytest.Monke
     ours = small("arow").unit(0, 0).algorithm
     with pytest.raises(UserError, match="must be"):
         new_learner(ours, {"r": -1.0})
-    monkeypatch.setattr("omtl.experiment.unit.learner_class", lambda _: AROW)
+    monkeypatch.setattr("omtl.experiment.playing.learner_class", lambda _: AROW)
     assert new_learner(ours, {"r": -1.0}).r == -1.0
 
 
@@ -101,9 +102,9 @@ def test_a_learner_that_is_not_compiled_is_told_why(
     def refuses(*_: Any) -> None:
         raise REFUSALS[0]("no")
 
-    monkeypatch.setattr(f"{unit.protocol['module']}.play_grid", refuses)
-    monkeypatch.setattr(f"{unit.protocol['module']}.NEEDS", ())
-    monkeypatch.setattr("omtl.experiment.unit.learner_class", lambda _: kind)
+    monkeypatch.setattr(f"{unit.protocol.module}.play_grid", refuses)
+    monkeypatch.setattr(f"{unit.protocol.module}.NEEDS", ())
+    monkeypatch.setattr("omtl.experiment.playing.learner_class", lambda _: kind)
     with pytest.raises(UserError, match=says):
         compute(unit)
 
@@ -111,7 +112,7 @@ def test_a_learner_that_is_not_compiled_is_told_why(
 def test_a_module_of_a_package_counts_by_its_version() -> None:
     """By that of its package; the project's own counts by its code."""
     assert code_of("yaml.nodes").packages == {"yaml"}
-    assert code_of("omtl.experiment.unit").packages <= PACKAGES.keys()
+    assert code_of("omtl.experiment.playing").packages <= PACKAGES.keys()
 
 
 def test_a_fix_of_python_changes_no_key(monkeypatch: pytest.MonkeyPatch) -> None:

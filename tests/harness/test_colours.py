@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from omtl.experiment.config import named_reading
+from omtl.experiment.readings import Reading
 from omtl.figures.colours import OWN, colours_of, own_colour
 from omtl.figures.drawing import STYLES, styles_of
 from omtl.figures.numbers import Shown
@@ -19,7 +19,7 @@ from omtl.tables.plan import descriptions
 @pytest.mark.parametrize("figure", descriptions("figure"))
 def test_the_lines_of_a_figure_differ(figure: str) -> None:
     """In colour while there are colours."""
-    planned = plan_figure(figure, named_reading(figure.partition("-")[0], "as_written"))
+    planned = plan_figure(figure, Reading.of(figure.partition("-")[0], "as_written"))
     labels = [line.label for panel in planned.panels for line in panel.lines]
     found = colours_of(labels)
     assert len(set(found.values())) == len(found)

@@ -6,24 +6,23 @@ import json
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from miniature import small
+from miniature import SMALL_WALK, small, with_options
 from rich.console import Console
 
 from omtl.commands import _main
 from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment import citations, doctor
-from omtl.experiment.config import (
-    load_option,
-    options,
-)
+from omtl.experiment.config import options
 from omtl.experiment.discover_learners import learners_in
+from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
 from omtl.reproduction import explain, export
 from omtl.tables import plan
 from omtl.tables.cells import planned
@@ -159,8 +158,9 @@ def small_table(monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
     """Make dom-table1 one of small experiments on synthetic data; return it."""
     cells = planned("dom-table1", Request(repeats=2))
     cells = cells[(cells["dataset"] == "Synthetic") & cells["algorithm"].isin(["PM", "PA"])]
-    for experiment in cells["experiment"]:
-        experiment.dataset["options"].update(small("pm").dataset["options"])
+    cells = cells.assign(
+        experiment=[with_options(experiment, **SMALL_WALK) for experiment in cells["experiment"]]
+    )
     for module in (explain, export):
         monkeypatch.setattr(module, "planned", lambda *_: cells)
     return cells
@@ -216,8 +216,8 @@ def test_a_cell_that_diverged_is_shown_as_such(
 ) -> None:
     """In every form of a table, and with no number in its rows."""
     table = small_table(monkeypatch)
-    [wild] = table["experiment"][table["algorithm"] == "PM"]
-    wild.algorithm.update(fixed={"margin": 1.0}, grid={"eta": [1e308]})
+    patch = {"algorithm.pm.fixed": {"margin": 1.0}, "algorithm.pm.grid": {"eta": [1e308]}}
+    table = table.assign(experiment=[one.patched(patch) for one in table["experiment"]])
     engine.run(units_of(table), store, SERIAL, quiet=True)
     cells = scored(table, store)
     layout = lay_out(cells, notes(cells))
@@ -294,15 +294,18 @@ def test_a_config_is_found_by_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_learner_and_data_set_can_be_cited() -> None:
     """Each algorithm of `conf/` says what to cite for it; all the bibliography is cited."""
     known = citations.entries(citations.BIBLIOGRAPHY.read_text(encoding="utf-8"))
-    algorithms = [load_option("algorithm", name) for name in options("algorithm")]
-    used = {key for algorithm in algorithms for key in algorithm["cites"]}
+    algorithms = [AlgorithmSpec.named(name) for name in options("algorithm")]
+    used = {key for algorithm in algorithms for key in algorithm.cites}
     assert used | set(citations.PAPERS.values()) == set(known)
-    text = citations.bibtex(algorithms, [load_option("dataset", n) for n in options("dataset")])
+    text = citations.bibtex(algorithms, [DataSetSpec.named(n) for n in options("dataset")])
     assert text.count("{") == text.count("}")
     assert "@article{xue2007multitask" in text
     with pytest.raises(UserError, match="'nobody1999nothing', which omtl/experiment/ref"):
-        citations.bibtex([{"name": "mine", "cites": ["nobody1999nothing"]}], [])
-    assert citations.bibtex([{"name": "mine"}], [], ["a paper of one's own"]).strip() == ""
+        citations.bibtex([replace(algorithms[0], cites=("nobody1999nothing",))], [])
+    assert (
+        citations.bibtex([replace(algorithms[0], cites=())], [], ["a paper of one's own"]).strip()
+        == ""
+    )
 
 
 def test_the_citation_file_is_one() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from miniature import small
+from miniature import AS_WRITTEN, SERIAL, small
 
 from omtl.commands import _main
 from omtl.compute.store import Store
@@ -22,16 +23,12 @@ from omtl.evidence.one_data_set import (
     default_selection,
     judge,
 )
-from omtl.experiment.composition import composed, experiment_of
-from omtl.experiment.config import (
-    grid_points,
-    load_option,
-    options,
-    patched,
-    questions,
-)
+from omtl.experiment.composition import ComposedRun, composed
+from omtl.experiment.config import load_option, options
 from omtl.experiment.experiment import CONDITIONAL, FRESH_DRAWS, ONE_DATA_SET
-from omtl.experiment.unit import new_learner
+from omtl.experiment.playing import new_learner
+from omtl.experiment.readings import questions
+from omtl.experiment.specs import AlgorithmSpec, NetworkSpec, SelectionSpec
 from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError
 from omtl.util.paths import EXPERIMENTS
@@ -39,26 +36,27 @@ from omtl.util.paths import EXPERIMENTS
 
 def test_compared_learners_are_sorted_and_tested(store: Store) -> None:
     """The best first, each beside its paired difference; one that diverges is told, not ranked."""
-    config = {
-        "algorithm": load_option("algorithm", "pa"),
-        "dataset": small("pa").dataset,
-        "protocol": small("pa").protocol,
-        "reading": {"name": "none", "paper": None, "answers": {}},
-        "selection": load_option("selection", "oracle"),
-        "parallel": {"name": "serial", "backend": "sequential", "jobs": 1},
-        "seed": 0,
-        "repeats": 3,
-    }
-    found = compared(config, ["majority", "pm", "pa"], store)
+    run = ComposedRun(
+        algorithm=AlgorithmSpec.named("pa"),
+        dataset=small("pa").dataset,
+        protocol=small("pa").protocol,
+        network=NetworkSpec.named("full"),
+        reading=AS_WRITTEN,
+        selection=SelectionSpec.named("oracle"),
+        parallel=SERIAL,
+        seed=0,
+        repeats=3,
+        metric=None,
+    )
+    found = compared(run, ["majority", "pm", "pa"], store)
     means = [row.mean for row in found.rows]
     assert means == sorted(means)
     assert [row.algorithm for row in found.rows].count("pa") == 1
     assert found.mine.against is None
     assert all(row.against is not None for row in found.rows if row is not found.mine)
-    pm = load_option("algorithm", "pm")
-    wild = {**pm, "grid": {"eta": [1e308]}, "fixed": {"margin": 1.0}}
+    wild = replace(AlgorithmSpec.named("pm"), grid={"eta": [1e308]}, fixed={"margin": 1.0})
     with pytest.raises(UserError, match="diverged in 3 of 3 repeats"):
-        compared({**config, "algorithm": wild}, ["pa"], store)
+        compared(replace(run, algorithm=wild), ["pa"], store)
 
 
 def test_differences_are_corrected_for_being_many() -> None:
@@ -106,7 +104,7 @@ def test_a_hyper_parameter_is_set_in_one_way(
     words: tuple[str, ...], point: dict[str, list[float]]
 ) -> None:
     """Whether the config fixes it, searches it or leaves it at its default."""
-    points = experiment_of(composed(words)).points
+    points = composed(words).experiment.points
     for name, values in point.items():
         assert {each[name] for each in points} == set(values)
 
@@ -137,7 +135,7 @@ def test_a_hyper_parameter_is_swept(told) -> None:
 def test_values_that_are_not_played(word: str, what: str) -> None:
     """A key in both places, a name that is none, a value out of the declared range."""
     with pytest.raises(UserError, match=re.escape(what)):
-        experiment = experiment_of(composed(["algorithm=dom1", "selection=prefix", *SMALL, word]))
+        experiment = composed(["algorithm=dom1", "selection=prefix", *SMALL, word]).experiment
         for point in experiment.points:
             new_learner(experiment.algorithm, point)
 
@@ -145,18 +143,18 @@ def test_values_that_are_not_played(word: str, what: str) -> None:
 @pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*/readings.yaml")))
 def test_no_answer_is_out_of_range_or_set_twice(path: Path) -> None:
     """Alone, in any algorithm's config; a config that an answer leaves as it is counts once."""
-    algorithms = [load_option("algorithm", name) for name in options("algorithm")]
+    algorithms = [AlgorithmSpec.named(name) for name in options("algorithm")]
     asked = questions(path.parent.name).values()
-    patches = [patch for question in asked for patch in question["options"].values()]
+    patches = [patch for question in asked for patch in question.options.values()]
     for algorithm in algorithms:
-        configs = [patched({"algorithm": algorithm}, patch)["algorithm"] for patch in patches]
+        configs = [algorithm.patched(patch) for patch in patches]
         for config in [algorithm, *(config for config in configs if config != algorithm)]:
-            for point in grid_points(config):
+            for point in config.points:
                 new_learner(config, point)
 
 
-def config_of(*words: str) -> dict:
-    """Return a composed config on a few examples."""
+def config_of(*words: str) -> ComposedRun:
+    """Return what is composed, on a few examples."""
     return composed([*SMALL, *words])
 
 

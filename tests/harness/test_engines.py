@@ -19,7 +19,8 @@ from omtl.compute.batches import BATCH_SECONDS, MOST, Batches
 from omtl.compute.engine import BACKENDS
 from omtl.compute.store import Store, packed
 from omtl.experiment.config import load_option, options, resolve_jobs
-from omtl.experiment.unit import Unit, compute
+from omtl.experiment.playing import compute
+from omtl.experiment.unit import Unit
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 from scripts.perceptrons import perceptrons
@@ -263,7 +264,7 @@ def batches(units: list[Unit], workers: int = 1) -> Batches:
 def test_a_new_kind_goes_to_one_worker_while_others_have_known_ones() -> None:
     """Of the known ones, the longest come first."""
     queue = batches(units_of("pm", "pa", "gd", repeats=4))
-    names = lambda: [unit.algorithm["name"] for unit in next(queue)]  # noqa: E731
+    names = lambda: [unit.algorithm.name for unit in next(queue)]  # noqa: E731
     [first] = next(queue)
     queue.note(first, 1.0)
     [second] = next(queue)

@@ -11,7 +11,7 @@ from miniature import SERIAL, small
 from omtl.commands._main import main
 from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.experiment.unit import compute
+from omtl.experiment.playing import compute
 from omtl.util.errors import WriteError
 from scripts.faults.__main__ import broken
 from scripts.faults.__main__ import main as faults

@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 from described import a_figure, a_line, a_panel
-from miniature import SERIAL
+from miniature import AS_WRITTEN, SERIAL, a_rule
 from small_tables import TINY, Small
 
 from data_fetchers.fetch import DataMissing
 from omtl.compute.engine import Failure
 from omtl.compute.store import Store
-from omtl.experiment import unit
-from omtl.experiment.config import named_reading
+from omtl.experiment import playing
 from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.experiment import Names
 from omtl.experiment.loading import load_prepared
-from omtl.experiment.unit import Result, compute
+from omtl.experiment.playing import compute
+from omtl.experiment.readings import Reading
+from omtl.experiment.unit import Result
 from omtl.figures import drawing, panels, plan
 from omtl.figures.numbers import drawn_rows, frame, show_figure
 from omtl.figures.panels import axes, bounds, dom_bounds
@@ -36,7 +37,7 @@ from omtl.tables.request import Request
 from omtl.theory import comparators, dom
 from omtl.util.errors import UserError
 
-READING: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
+READING = AS_WRITTEN
 
 
 @pytest.fixture
@@ -75,9 +76,9 @@ def test_every_figure_can_be_planned() -> None:
 
 def test_a_panel_has_the_answers_on_its_own_data() -> None:
     """What the reading says of MHC-I's protocol is not said of Sentiment, though they share it."""
-    panels = plan_figure("dom-fig2", named_reading("dom", "as_published")).panels
+    panels = plan_figure("dom-fig2", Reading.of("dom", "as_published")).panels
     run_out = {
-        panel.description.dataset: line.experiment.protocol["run_out"]
+        panel.description.dataset: line.experiment.protocol.settings["run_out"]
         for panel in panels
         for line in panel.lines
     }
@@ -181,7 +182,7 @@ def test_data_gone_since(store: Store, tmp_path: Path, monkeypatch: pytest.Monke
     def gone(*_: Any, **__: Any) -> None:
         raise DataMissing("gone")
 
-    for module in (bounds, unit):
+    for module in (bounds, playing):
         monkeypatch.setattr(module, "load_prepared", gone)
     shown = show_figure(plan_figure("tiny", READING), Request(repeats=1, store=store))
     assert [len(panel.parts) for panel in shown] == [1, 2, 0]
@@ -229,9 +230,7 @@ def test_some_points_of_a_grid_have_their_own_numbers() -> None:
     }
     line = axes.PlannedLine(a_line(algorithm="pm"), experiment)
     unit_of_it = experiment.unit(0, 0)
-    whole = axes.Played(
-        line, [unit_of_it], [Result(arrays, {})], {"rule": "cross_validation", "for": "each"}
-    )
+    whole = axes.Played(line, [unit_of_it], [Result(arrays, {})], a_rule("cross_validation"))
     part = whole.among([1])
     assert part.over_repeats(partial(axes.number, METRICS["auc"])).tolist() == [0.9]
     assert part.results[0].arrays["validation"].tolist() == [0.8]
@@ -256,7 +255,7 @@ def test_a_play_that_diverged_is_wrong_throughout(kind: str) -> None:
     arrays |= {"checkpoint_mistakes": np.array([[5, 7, 9]]), "diverged": np.array([3])}
     arrays |= {"mistakes": np.array([[5, 4]])}
     line = axes.PlannedLine(a_line(algorithm="pm"), experiment)
-    played = axes.Played(line, [experiment.unit(0, 0)], [Result(arrays, {})], {"rule": "oracle"})
+    played = axes.Played(line, [experiment.unit(0, 0)], [Result(arrays, {})], a_rule())
     [part] = panels.axes_of(axes.PlannedPanel(a_panel(kind=kind), (line,)), [played])
     assert isinstance(part, Axes)
     assert set(part.lines[0].mean) == {100.0}

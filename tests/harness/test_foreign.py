@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,10 +18,10 @@ from scipy import sparse
 
 from omtl.data.streams import Tasks
 from omtl.experiment import loading
-from omtl.experiment import unit as unit_module
-from omtl.experiment.composition import composed, experiment_of
-from omtl.experiment.config import grid_points, load_option
-from omtl.experiment.unit import Unit, compute, new_learner, setting_of
+from omtl.experiment.composition import composed
+from omtl.experiment.playing import compute, new_learner, setting_of
+from omtl.experiment.specs import FOREIGN, AlgorithmSpec
+from omtl.experiment.unit import Unit
 from omtl.learners.foreign import Foreign
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
@@ -44,11 +45,11 @@ def own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(EXAMPLES))
 
 
-def algorithm(name: str) -> dict[str, Any]:
+def algorithm(name: str) -> AlgorithmSpec:
     """Return a config of the example's folder; skip where its package is not there."""
     if name == "two_layers" and find_spec("torch") is None:
         pytest.skip("PyTorch is not installed")
-    return load_option("algorithm", name)
+    return AlgorithmSpec.named(name)
 
 
 def foreign(target: str, **values: Any) -> Foreign:
@@ -56,16 +57,16 @@ def foreign(target: str, **values: Any) -> Foreign:
     return Foreign.made_of({"_target_": target, **values})
 
 
-def unit(config: dict[str, Any]) -> Unit:
+def unit(spec: AlgorithmSpec) -> Unit:
     """Return a small unit of an algorithm."""
     whole = composed(["dataset=random_walk", "dataset.options.n_examples=20"])
-    return experiment_of(whole | {"algorithm": config}).repeats(0, 1)[0]
+    return replace(whole, algorithm=spec).experiment.repeats(0, 1)[0]
 
 
 @pytest.mark.usefixtures("own")
 @pytest.mark.parametrize("name", NAMES)
 def test_examples_pass_all_checks(name: str) -> None:
-    learner = new_learner(algorithm(name), grid_points(algorithm(name))[-1])
+    learner = new_learner(algorithm(name), algorithm(name).points[-1])
     found = list(look_at(learner))
     assert len(found) == len(CHECKS)
     assert [one for one in found if one.result != PASS] == []
@@ -75,7 +76,7 @@ def test_examples_pass_all_checks(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_unit_gives_the_same_bits_again(name: str) -> None:
     first, second = (compute(unit(algorithm(name))).arrays for _ in range(2))
-    assert first["mistakes"].shape == (len(grid_points(algorithm(name))), 9)
+    assert first["mistakes"].shape == (len(algorithm(name).points), 9)
     for array in first:
         np.testing.assert_array_equal(first[array], second[array])
 
@@ -107,16 +108,16 @@ def test_features_of_one_example_alone_are_there(monkeypatch: pytest.MonkeyPatch
     tasks = Tasks(X, np.array([1.0, -1.0] * 3), np.repeat([0, 1], 3), ("a", "b"))
     module = SimpleNamespace(__name__="alone", FILES=(), load=lambda: tasks)
     monkeypatch.setattr(loading, "module_of", lambda _: module)
-    monkeypatch.setattr(unit_module, "module_of", lambda _: module)
-    config = composed(["dataset=spam"])
-    dataset = {**config["dataset"], "name": "alone", "options": {}}
+    monkeypatch.setattr("omtl.experiment.data_sets.module_named", lambda _: module)
+    whole = composed(["dataset=spam"])
+    dataset = replace(whole.dataset, name="alone", options={})
     arguments = {"_target_": "river.linear_model.PAClassifier", "C": 1.0, "learn_intercept": False}
     theirs = {"name": "pa", "label": "PA", "networked": False, "grid": {}, "fixed": arguments}
     theirs["learner"] = "omtl.learners.foreign.Foreign"
-    ours = load_option("algorithm", "pa") | {"fixed": {"C": 1.0}}
+    ours = replace(AlgorithmSpec.named("pa"), fixed={"C": 1.0})
     features = []
-    for each in (ours, theirs):
-        experiment = experiment_of(config | {"algorithm": each, "dataset": dataset})
+    for each in (ours, AlgorithmSpec.read(theirs)):
+        experiment = replace(whole, algorithm=each, dataset=dataset).experiment
         features.append(setting_of(experiment.repeats(0, 1)[0]).tasks.X.shape[1])
     assert features == [1, 40]
 
@@ -133,40 +134,32 @@ def test_classes_without_scores_answer_by_labels() -> None:
 def test_keys_are_of_the_class_its_arguments_and_its_package(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    config = algorithm("sgd_hinge")
-    fixed = config["fixed"]
+    spec = algorithm("sgd_hinge")
     others = [
-        config | {"fixed": fixed | {"_target_": "sklearn.linear_model.Perceptron"}},
-        config | {"fixed": fixed | {"loss": "log_loss"}},
+        spec.patched({"algorithm.*.fixed._target_": "sklearn.linear_model.Perceptron"}),
+        spec.patched({"algorithm.*.fixed.loss": "log_loss"}),
         algorithm("river_pa"),
     ]
-    keys = [unit(one).key for one in (config, *others)]
+    keys = [unit(one).key for one in (spec, *others)]
     assert len(set(keys)) == len(keys)
     code._versions.cache_clear()
     monkeypatch.setattr(code, "version", lambda name: f"another {name}")
-    assert unit(config).key != keys[0]
+    assert unit(spec).key != keys[0]
     code._versions.cache_clear()
 
 
 def test_code_of_ones_own_class_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     config = {"name": "mine", "label": "Mine", "networked": False, "fixed": {}, "grid": {}}
-    config = load_like(config | {"_target_": "my_class_of_sgd.Mine"})
+    spec = AlgorithmSpec.read(config | {"_target_": "my_class_of_sgd.Mine"})
     keys = []
     for doubled in ("", "2 * "):
         text = f"from sklearn.linear_model import SGDClassifier as Mine\nx = {doubled}1\n"
         (tmp_path / "my_class_of_sgd.py").write_text(text, encoding="utf-8")
         code._code_of.cache_clear()
-        assert unit(config).is_own
-        keys.append(unit(config).key)
+        assert unit(spec).is_own
+        keys.append(unit(spec).key)
     assert keys[0] != keys[1]
-
-
-def load_like(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a config as it is once it is read."""
-    from omtl.experiment.config import whole
-
-    return whole("algorithm", config)
 
 
 @pytest.mark.parametrize(
@@ -178,16 +171,16 @@ def load_like(config: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_mistakes_are_one_sentence(values: dict[str, Any], words: str) -> None:
-    config = {"name": "mine", "learner": "omtl.learners.foreign.Foreign"}
+    spec = replace(AlgorithmSpec.named("pa"), name="mine", learner=FOREIGN)
     with pytest.raises(UserError, match=f"algorithm mine: .*{words}"):
-        new_learner(config, values)
+        new_learner(spec, values)
 
 
 def test_values_that_do_not_fit_are_one_sentence() -> None:
     with pytest.raises(UserError, match="The 'loss' parameter of SGDClassifier must be"):
         recorded(foreign(SGD, loss="hinges"), problem((3, 3)))
     with pytest.raises(UserError, match="both learner and _target_"):
-        load_like({"name": "mine", "_target_": SGD, "learner": "omtl.learners.dom.DOM1"})
+        AlgorithmSpec.read({"name": "mine", "_target_": SGD, "learner": "omtl.learners.dom.DOM1"})
 
 
 @pytest.mark.slow

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from miniature import SERIAL, small
+from miniature import SERIAL, a_rule, small, with_grid
 from small_tables import filled_store, small_table
 
 from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.descriptions import TooSlow
 from omtl.experiment.experiment import Experiment
+from omtl.experiment.playing import compute
 from omtl.experiment.selection import select
-from omtl.experiment.unit import Result, compute
+from omtl.experiment.unit import Result
 from omtl.tables.cells import planned, with_columns
 from omtl.tables.play import play
 from omtl.tables.request import Request
@@ -77,8 +79,7 @@ def test_all_learners_see_the_same_repeats() -> None:
     assert len({r.facts["data_sha256"] for r in results}) == 1
     # DOM-II with α = 1 and DST are one algorithm: equal mistakes prove equal streams and nodes.
     dst = compute(small("dst").unit(0, 1)).arrays["mistakes"]
-    alone = small("dom2")
-    alone.algorithm["grid"]["alpha"] = [1]
+    alone = small("dom2").patched({"algorithm.*.grid.alpha": [1]})
     np.testing.assert_array_equal(compute(alone.unit(0, 1)).arrays["mistakes"], dst)
 
 
@@ -106,10 +107,9 @@ def test_draws() -> None:
 def test_each_draw_has_hyper_parameters_of_its_own() -> None:
     """Within a draw the rule chooses in hindsight, and between draws it knows nothing."""
     results = [fake([[5, 5], [3, 3]]), fake([[1, 1], [4, 4]])]
-    experiment = small("pm")
-    experiment.algorithm["grid"] = {"eta": [1, 2]}
+    experiment = with_grid(small("pm"), eta=[1, 2])
     for drawn, chosen, rates in ((False, [0, 0], [50, 10]), (True, [1, 0], [30, 10])):
-        rule = {"rule": "oracle"}
+        rule = a_rule()
         points = choose_points(results, experiment.points, rule, drawn)
         assert points.tolist() == chosen
         assert numbers_at(results, points, "error", rule).tolist() == rates
@@ -136,19 +136,19 @@ def test_selection_rules() -> None:
     """Oracle takes the best over all repeats, prefix the best early on, fixed the named one."""
     points = [{"eta": 1}, {"eta": 2}, {"eta": 3}]
     results = [fake([[5, 5], [3, 3], [4, 4]], [1, 3, 2]), fake([[5, 5], [4, 4], [4, 4]], [3, 2, 1])]
-    assert select(results, points, {"rule": "oracle"}).tolist() == [1, 1]
-    assert select(results, points, {"rule": "prefix", "fraction": 0.1}).tolist() == [0, 2]
-    chosen = select(results, points, {"rule": "fixed", "point": {"eta": 3}})
+    assert select(results, points, a_rule()).tolist() == [1, 1]
+    assert select(results, points, a_rule("prefix", fraction=0.1)).tolist() == [0, 2]
+    chosen = select(results, points, a_rule("fixed", point={"eta": 3}))
     assert chosen.tolist() == [2, 2]
     with pytest.raises(UserError, match="fits 0 of"):
-        select(results, points, {"rule": "fixed", "point": {"eta": 9}})
+        select(results, points, a_rule("fixed", point={"eta": 9}))
     with pytest.raises(UserError, match="oracle, prefix, progressive, fixed"):
-        select(results, points, {"rule": "oracel"})
+        select(results, points, a_rule("oracel"))
 
 
 def test_a_stream_too_short_for_a_first_part_is_refused() -> None:
     """A first tenth that would be two thirds of the stream is hindsight."""
-    rule = {"rule": "prefix", "fraction": 0.1}
+    rule = a_rule("prefix", fraction=0.1)
     late = fake([[5, 5], [3, 3]], [1, 3])
     late.arrays["seen"] = np.array([14, 20])
     with pytest.raises(UserError, match="at 70% of its 20 examples; play more"):
@@ -164,8 +164,8 @@ def test_targets_of_the_oracle() -> None:
     results[0].arrays["auc"] = np.array([[0.9, np.nan], [0.5, 0.6], [0.8, 0.8]])
     points: list[dict] = [{}, {}, {}]
 
-    def chosen(**rule: object) -> int:
-        return int(select(results, points, {"rule": "oracle", **rule})[0])
+    def chosen(**rule: Any) -> int:
+        return int(select(results, points, a_rule(**rule))[0])
 
     assert chosen() == chosen(target="total") == 0
     assert chosen(target="worst_task") == 1
@@ -176,7 +176,7 @@ def test_targets_of_the_oracle() -> None:
 def test_a_rule_that_needs_what_is_not_measured() -> None:
     """It is said, with the name of what is lacking."""
     with pytest.raises(UserError, match="cross_validation needs 'validation'"):
-        select([fake([[1, 1]])], [{}], {"rule": "cross_validation", "for": "repeat"})
+        select([fake([[1, 1]])], [{}], a_rule("cross_validation"))
 
 
 def test_cross_validation_chooses_for_each_repeat() -> None:
@@ -185,22 +185,21 @@ def test_cross_validation_chooses_for_each_repeat() -> None:
     for result, scores in zip(results, ([0.2, 0.9], [0.6, 0.1], [0.3, 0.7]), strict=True):
         result.arrays["validation"] = np.array(scores)
     results[2].arrays["diverged"][1] = 1
-    rule = {"rule": "cross_validation", "for": "repeat"}
+    rule = a_rule("cross_validation")
     assert select(results, [{}, {}], rule).tolist() == [1, 0, 0]
-    assert select(results[:2], [{}, {}], {**rule, "for": "all"}).tolist() == [1, 1]
+    assert select(results[:2], [{}, {}], replace(rule, chosen_for="all")).tolist() == [1, 1]
 
 
 def test_a_point_that_diverged_is_not_chosen() -> None:
     """However few its mistakes."""
     result = fake([[0, 0], [9, 9]])
     result.arrays["diverged"][0] = 1
-    assert select([result], [{}, {}], {"rule": "oracle"}).tolist() == [1]
+    assert select([result], [{}, {}], a_rule()).tolist() == [1]
 
 
 def test_divergence_is_seen() -> None:
     """An overflow is counted as diverged and shown as the worst value."""
-    experiment = small("pm", perceptron="hinge")
-    experiment.algorithm["grid"] = {"eta": [1e308]}
+    experiment = with_grid(small("pm", perceptron="hinge"), eta=[1e308])
     result = compute(experiment.unit(0, 0))
     assert result.arrays["diverged"][0] > 0
 

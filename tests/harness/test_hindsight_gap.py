@@ -12,15 +12,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from described import a_table
-from miniature import SERIAL
+from miniature import SERIAL, a_rule
 from rich.console import Console
 from small_tables import SEARCH, filled_store, small_table, table_of
 
 from omtl.compute.store import Loaded, Store
 from omtl.evidence import hindsight_gap
-from omtl.experiment.config import load_option, named_reading, options
+from omtl.experiment.config import options
 from omtl.experiment.naming import READINGS
+from omtl.experiment.readings import Reading
 from omtl.experiment.selection import HONEST, RULES, early_costs, is_honest, select
+from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.reproduction import reproduce
 from omtl.tables import cells, halving
@@ -60,31 +62,31 @@ def result_of(**arrays: Any) -> Result:
 
 def test_targets_of_the_prefix() -> None:
     """The rule looks at the first part alone, at the tasks and with the target that it names."""
-    rule = {"rule": "prefix", "fraction": 0.1}
+    rule = a_rule("prefix", fraction=0.1)
     one = result_of()
     assert early_costs(one, rule).tolist() == [1.0, 2.0]
-    worst = early_costs(one, {**rule, "target": "worst_task"})
+    worst = early_costs(one, replace(rule, target="worst_task"))
     np.testing.assert_allclose(worst, [1.0, 2.0 / 3.0])
-    assert early_costs(one, {**rule, "tasks": [2]}).tolist() == [1.0, 0.0]
+    assert early_costs(one, replace(rule, tasks=(2,))).tolist() == [1.0, 0.0]
     assert select([one], [{}, {}], rule).tolist() == [0]
-    assert select([one], [{}, {}], {**rule, "target": "worst_task"}).tolist() == [1]
+    assert select([one], [{}, {}], replace(rule, target="worst_task")).tolist() == [1]
     # The rest of the stream changes nothing; its first checkpoint that is late enough counts.
     rest = result_of(checkpoint_mistakes=[[1, 99], [2, 2]])
     assert early_costs(rest, rule).tolist() == [1.0, 2.0]
-    assert early_costs(one, {**rule, "fraction": 0.5}).tolist() == [9.0, 2.0]
+    assert early_costs(one, replace(rule, fraction=0.5)).tolist() == [9.0, 2.0]
     wild = result_of(diverged=[1, 0])  # perhaps later: that is not known yet
     assert early_costs(wild, rule).tolist() == [1.0, 2.0]
 
 
 def test_which_rules_are_honest() -> None:
     """Those that look at the numbers that they choose for are not."""
-    kinds = {load_option("selection", name)["rule"] for name in options("selection")}
+    kinds = {SelectionSpec.named(name).rule for name in options("selection")}
     assert kinds == set(RULES)
-    honest = {kind for kind in RULES if is_honest({"rule": kind})}
+    honest = {kind for kind in RULES if is_honest(a_rule(kind, fraction=0.1))}
     assert honest == {"prefix", "progressive", "cross_validation", "fixed"}
     # What one shuffle trains on, others test on.
-    assert not is_honest({"rule": "cross_validation", "for": "all"})
-    assert is_honest(load_option("selection", "cv5_each"))
+    assert not is_honest(a_rule("cross_validation", chosen_for="all"))
+    assert is_honest(SelectionSpec.named("cv5_each"))
 
 
 @pytest.mark.parametrize(
@@ -92,8 +94,8 @@ def test_which_rules_are_honest() -> None:
     [
         ("COML-1", "oracle", {"name": "oracle_worst", "target": "worst_task"}),
         ("COML-1", "prefix", {"name": "prefix_worst", "target": "worst_task"}),
-        ("COML-2", "oracle", {"name": "oracle_related", "tasks": [1, 2, 3, 4]}),
-        ("COML-2", "prefix", {"name": "prefix_related", "tasks": [1, 2, 3, 4]}),
+        ("COML-2", "oracle", {"name": "oracle_related", "tasks": (1, 2, 3, 4)}),
+        ("COML-2", "prefix", {"name": "prefix_related", "tasks": (1, 2, 3, 4)}),
         ("COML-2", "fixed", {"name": "fixed"}),
         ("ROM-PGD", "prefix", {"name": "prefix_pgd", "target": "total"}),
         ("ROM-RDA", "prefix", {"name": "prefix", "target": "worst_task"}),
@@ -103,10 +105,10 @@ def test_rows_keep_their_target(row: str, asked: str, rule: dict[str, Any]) -> N
     """Rows with a rule of their own, and readings that say what is tuned for."""
     table = planned("rom-table1", Request("as_published", selection=asked))
     cell = first_cell(table[table["algorithm"] == row])
-    assert {key: cell.rule[key] for key in rule} == rule
+    assert {key: getattr(cell.rule, key) for key in rule} == rule
     if asked == HONEST:
-        assert cell.rule["rule"] == "prefix"
-        assert cell.experiment.protocol["by_task"]
+        assert cell.rule.rule == "prefix"
+        assert cell.experiment.protocol.settings["by_task"]
 
 
 def test_prefix_rows(filled: Store) -> None:
@@ -133,7 +135,7 @@ def with_alternatives(selection: str | None) -> pd.DataFrame:
 def test_alternatives_are_chosen_early_too(filled: Store) -> None:
     """Of several algorithms each repeat has the one that was better on its first part."""
     one, other, best = each_cell(scored(with_alternatives(HONEST), filled))
-    rule = load_option("selection", HONEST)
+    rule = SelectionSpec.named(HONEST)
     early = np.array(
         [
             [early_costs(filled.load(unit), rule).min() for unit in e.repeats(0, N)]  # type: ignore[arg-type]
@@ -159,7 +161,7 @@ def test_results_together_are_of_all_points() -> None:
 
 def test_a_search_without_hindsight_looks_at_the_first_part(store: Store) -> None:
     """No rung plays more of the stream than the rule may look at."""
-    table = table_of(SEARCH, repeats=2, rule=load_option("selection", HONEST))
+    table = table_of(SEARCH, repeats=2, rule=SelectionSpec.named(HONEST))
     play_table(table, Request(parallel=SERIAL, store=store))
     assert halving.record(table, store)["share"].tolist() == ["0.1", "0.1", "1"]
     left = halving.narrowed(first_cell(table), Loaded(store))
@@ -173,7 +175,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
     def small(_name: str, request: Request, reading: Any = None) -> pd.DataFrame:
         made = small_table(request.n_repeats(description), request.selection)
-        return made.assign(reading=reading["name"] if reading else request.reading)
+        return made.assign(reading=reading.name if reading else request.reading)
 
     for module in (reproduce, hindsight_gap):
         monkeypatch.setattr(module, "planned", small)
@@ -228,7 +230,7 @@ def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
     """The best own less the best rival, by each rule; the difference is what hindsight gave."""
     proposed = describe("table", "dom-table1").proposed
     (row,) = hindsight_gap.margins(
-        "dom-table1", {"name": "r", "answers": {}}, Request(repeats=N, store=filled)
+        "dom-table1", Reading(name="r", paper=None), Request(repeats=N, store=filled)
     ).to_dict("records")
     margins = []
     for rule, kind in (("oracle", ""), (HONEST, "honest_")):
@@ -261,7 +263,7 @@ def test_an_honest_table_has_one_rule() -> None:
     """Its margin is the same by both."""
     assert hindsight_gap.honest_rule("cv5") == "cv5"
     assert hindsight_gap.honest_rule("oracle") == HONEST
-    assert hindsight_gap.honest_rule("cv5", named_reading("osmtl", "as_published")) == "cv5_each"
+    assert hindsight_gap.honest_rule("cv5", Reading.of("osmtl", "as_published")) == "cv5_each"
     for name in hindsight_gap.tables():
         labels = {row.published for row in describe("table", name).rows}
         assert set(describe("table", name).proposed) <= labels

@@ -13,7 +13,8 @@ from threadpoolctl import threadpool_info
 
 from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.experiment.unit import Result, Unit, compute
+from omtl.experiment.playing import compute
+from omtl.experiment.unit import Result, Unit
 from omtl.util.code import code_of
 from omtl.util.paths import ROOT
 

@@ -16,15 +16,16 @@ from hydra.core.utils import JobReturn
 
 from omtl.commands._hydra import NoteSweep, main
 from omtl.commands._main import main as omtl
-from omtl.experiment.composition import composed, experiment_of
-from omtl.experiment.config import apply_reading, load_option, options
-from omtl.experiment.read_options import values_set_by
-from omtl.experiment.relevant_answers import columns_with, for_dataset
+from omtl.experiment.composition import ComposedRun, composed, values_set_by
+from omtl.experiment.config import load_option, options
+from omtl.experiment.readings import Reading, columns_with
+from omtl.experiment.schema import thawed
+from omtl.experiment.specs import SPECS, AlgorithmSpec, SelectionSpec
 from omtl.util.errors import UserError
 
 SMALL = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
 
-READINGS = [name for name in options("reading") if load_option("reading", name)["answers"]]
+READINGS = [name for name in options("reading") if Reading.named(name).answers]
 
 
 def combinations(reading: str) -> list[dict[str, str]]:
@@ -32,13 +33,13 @@ def combinations(reading: str) -> list[dict[str, str]]:
 
     Each is on a data set of the paper, as each of these has answers of its own.
     """
-    answers = load_option("reading", reading)
+    answers = Reading.named(reading)
     found, seen = [], set()
     for dataset in options("dataset"):
-        if not columns_with(answers["paper"], dataset):
+        if not columns_with(answers.paper, dataset):
             continue
         by_group: dict[str, list[str]] = {}
-        for (group, option), values in values_set_by(for_dataset(answers, dataset)).items():
+        for (group, option), values in values_set_by(answers.for_dataset(dataset)).items():
             change = (group, option, str(values))
             if change not in seen and (group != "dataset" or option == dataset):
                 seen.add(change)
@@ -60,17 +61,21 @@ def leaves(read: Any, written: Any, path: str) -> list[tuple[str, Any]]:
 @pytest.mark.parametrize("reading", READINGS)
 def test_a_reading_is_composed_and_what_is_typed_wins(reading: str) -> None:
     """For all options that a reading changes, and all of their values."""
-    answers = load_option("reading", reading)
+    answers = Reading.named(reading)
     n_typed = 0
     for chosen in combinations(reading):
-        written = {group: load_option(group, option) for group, option in chosen.items()}
+        specs = {group: SPECS[group].named(option) for group, option in chosen.items()}
+        written = {group: thawed(load_option(group, option)) for group, option in chosen.items()}
         words = [f"reading={reading}", *(f"{g}={o}" for g, o in chosen.items())]
         whole = composed(words)
-        read = {group: whole[group] for group in chosen}
-        assert read == apply_reading(written, for_dataset(answers, chosen["dataset"]))
+        here = answers.for_dataset(chosen["dataset"])
+        for group, spec in specs.items():
+            assert getattr(whole, group) == here(spec)
+        read = {group: whole.as_mapping()[group] for group in chosen}
         typed = [leaf for group in chosen for leaf in leaves(read[group], written[group], group)]
         n_typed += len(typed)
-        config: Any = composed([*(f"{k}={yaml_text(value)}" for k, value in typed), *words])
+        words += [f"{key}={yaml_text(value)}" for key, value in typed]
+        config: Any = composed(words).as_mapping()
         for path, value in typed:
             found = config
             for step in path.split("."):
@@ -82,12 +87,12 @@ def test_a_reading_is_composed_and_what_is_typed_wins(reading: str) -> None:
 def test_a_reading_gives_a_data_set_its_own_answers() -> None:
     """Those about other columns of the paper do not apply, unless they are typed."""
     words = ["algorithm=pm", "reading=dom/as_published"]
-    assert composed([*words, "dataset=mhc"])["protocol"]["run_out"] == "again"
-    assert composed([*words, "dataset=sentiment"])["protocol"]["run_out"] == "sit_out"
+    assert composed([*words, "dataset=mhc"]).protocol.settings["run_out"] == "again"
+    assert composed([*words, "dataset=sentiment"]).protocol.settings["run_out"] == "sit_out"
     typed = composed([*words, "dataset=sentiment", "reading.answers.run_out=again"])
-    assert typed["protocol"]["run_out"] == "again"
+    assert typed.protocol.settings["run_out"] == "again"
     elsewhere = composed([*words, "dataset=landmine"])  # which the paper does not have
-    assert elsewhere["protocol"]["run_out"] == "again"
+    assert elsewhere.protocol.settings["run_out"] == "again"
 
 
 def yaml_text(value: Any) -> str:
@@ -101,10 +106,10 @@ def test_cfg_job_is_what_runs(
     reading: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also with a hyper-parameter typed before the reading."""
-    ran: list[dict[str, Any]] = []
+    ran: list[ComposedRun] = []
 
-    def note(config: dict[str, Any]) -> dict[str, Any]:
-        ran.append(config)
+    def note(run: ComposedRun) -> dict[str, Any]:
+        ran.append(run)
         raise UserError("noted")
 
     monkeypatch.setattr("omtl.commands._hydra.play", note)
@@ -113,22 +118,21 @@ def test_cfg_job_is_what_runs(
     shown = yaml.safe_load(capsys.readouterr().out)
     with pytest.raises(SystemExit):
         main(words)
-    assert [experiment_of(config) for config in ran] == [experiment_of(shown)]
-    assert {point["margin"] for point in experiment_of(shown).points} == {0.5}
-    assert shown == composed(words)
+    assert ran == [composed(words)] == [ComposedRun.read(shown)]
+    assert {point["margin"] for point in ran[0].experiment.points} == {0.5}
 
 
 def test_an_answer_is_typed() -> None:
     """Above those of the reading's file, and to a reading that has none."""
     words = ["algorithm=pa", "reading=dom/as_published"]
-    assert composed(words)["algorithm"]["grid"]
+    assert composed(words).algorithm.grid
     pa = ["reading.answers.passive_aggressive=pa", "~reading.answers.run_out"]
     config = composed([*words, *pa])
-    assert config["algorithm"] == load_option("algorithm", "pa")
-    assert config["protocol"]["run_out"] == "sit_out"
+    assert config.algorithm == AlgorithmSpec.named("pa")
+    assert config.protocol.settings["run_out"] == "sit_out"
     config = composed(["reading.paper=dom", "+reading.answers.run_out=again"])
-    assert config["protocol"]["run_out"] == "again"
-    assert composed([])["protocol"]["run_out"] == "sit_out"
+    assert config.protocol.settings["run_out"] == "again"
+    assert composed([]).protocol.settings["run_out"] == "sit_out"
     with pytest.raises(UserError, match="sweeps an answer; write each reading in a file"):
         composed(["reading=dom/as_published", "reading.answers.run_out=again,sit_out"])
 
@@ -136,8 +140,8 @@ def test_an_answer_is_typed() -> None:
 def test_a_reading_changes_the_rule_too() -> None:
     """It says for whom hyper-parameters are chosen."""
     words = ["reading.paper=omtrsl", "+reading.answers.chosen_for=all", "selection=cv5"]
-    assert composed(words)["selection"]["for"] == "all"
-    assert load_option("selection", "cv5")["for"] == "each"
+    assert composed(words).selection.chosen_for == "all"
+    assert SelectionSpec.named("cv5").chosen_for == "each"
 
 
 @pytest.fixture
@@ -160,14 +164,14 @@ def test_a_run_leaves_its_record(home: Path, capsys: pytest.CaptureFixture[str])
     assert omtl(["run", *words]) == 0
     told = capsys.readouterr().out.splitlines()
     record = json.loads(one(home, "runs/*/*/result.json").read_text())
-    assert record["config"] == composed(words)
+    assert record["config"] == composed(words).as_mapping()
     values = record["metrics"]["error"]["values"]
     assert len(values) == 2 == len(record["params"])
     assert record["returns"] == pytest.approx(np.mean(values))
     assert f"error {np.mean(values):.2f}" in told[0]
     assert told[0] in one(home, "runs/*/*/omtl.log").read_text()
     shown = yaml.safe_load(one(home, "runs/*/*/.hydra/config.yaml").read_text())
-    assert experiment_of(shown) == experiment_of(record["config"])
+    assert ComposedRun.read(shown) == ComposedRun.read(record["config"])
     assert omtl(["collect", str(home / "runs"), "--by-repeat", "--to", str(home / "r.csv")]) == 0
     table = pd.read_csv(home / "r.csv")
     assert table["error"].tolist() == values

@@ -12,21 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from omtl.experiment.descriptions import Question
 from omtl.reproduction import search_readings
 from omtl.tables.reading_importance import REST, page, ranked, shares, shares_of_variance
 from omtl.util.errors import UserError
 from omtl.util.paths import EXPERIMENTS
 
-ASKED: dict[str, Any] = {
-    name: {
-        "asks": f"Which {name}?",
-        "says": "nothing",
-        "literal": "a",
-        "support": {"b": "silent", "c": "contradicts"},
-        "found": "the best was `b`",
-        "columns": ["X", "Y"] if name == "first" else ["X"],
-        "options": {"a": {}, "b": {}, "c": {}},
-    }
+ASKED = {
+    name: Question(
+        asks=f"Which {name}?",
+        says="nothing",
+        literal="a",
+        support={"b": "silent", "c": "contradicts"},
+        found="the best was `b`",
+        columns=("X", "Y") if name == "first" else ("X",),
+        options={"a": {}, "b": {}, "c": {}},
+    )
     for name in ("first", "second")
 }
 

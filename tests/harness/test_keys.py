@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from miniature import small
+from miniature import small, with_grid, with_options
 
-from omtl.experiment.config import named_reading
 from omtl.experiment.experiment import Experiment, Names
-from omtl.experiment.unit import Unit
+from omtl.experiment.readings import Reading
+from omtl.experiment.unit import Unit, modules_in
 from omtl.util import code
 from omtl.util.code import UNHASHED, _code_of, code_of
 from omtl.util.paths import ROOT
 
 PLAY = """
 import json, sys
-from omtl.experiment.unit import Unit, compute
-unit = Unit(**json.load(sys.stdin))
+from omtl.experiment.playing import compute
+from omtl.experiment.unit import Unit
+import json, pickle, sys
+from omtl.experiment.playing import compute
+unit = pickle.load(sys.stdin.buffer)
 before = set(sys.modules)
 compute(unit)
 ours = ("omtl", "data_fetchers")
@@ -35,10 +39,9 @@ print(json.dumps([loaded, sorted(set(imported))]))
 
 def _on_walk(algorithm: str, protocol: str, paper: str) -> Unit:
     experiment = Experiment.compose(
-        Names(algorithm, "random_walk", protocol), named_reading(paper, "as_written")
+        Names(algorithm, "random_walk", protocol), Reading.of(paper, "as_written")
     )
-    experiment.dataset["options"].update(n_tasks=3, n_examples=240, n_features=5)
-    return experiment.unit(0, 0)
+    return with_options(experiment, n_tasks=3, n_examples=240, n_features=5).unit(0, 0)
 
 
 def _own_table(folder: Path) -> Unit:
@@ -46,11 +49,9 @@ def _own_table(folder: Path) -> Unit:
         "label,task,a,b\n" + "".join(f"{(-1) ** i},{i // 2 % 2},{i},1\n" for i in range(12))
     )
     unit = _on_walk("pm", "rounds", "dom")
-    dataset = {"name": "mine", "label": "mine", "normalise": "none", "bias": False}
     options = {"path": str(folder / "table.csv")}
-    return Unit(
-        **asdict(unit) | {"dataset": {**dataset, "module": "table_file", "options": options}}
-    )
+    dataset = replace(unit.dataset, name="mine", module="table_file", options=options)
+    return replace(unit, dataset=dataset)
 
 
 UNITS: dict[str, Any] = {
@@ -72,20 +73,19 @@ def test_whatever_a_unit_loads_is_in_its_key(name: str, tmp_path: Path) -> None:
     unit: Unit = UNITS[name](tmp_path)
     played = subprocess.run(
         [sys.executable, "-c", PLAY, *code.PACKAGES],
-        input=json.dumps(asdict(unit)),
+        input=pickle.dumps(unit),
         cwd=ROOT,
         env={**os.environ, "OMTL_HOME": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path)},
         capture_output=True,
-        text=True,
         timeout=250,
     )
-    assert played.returncode == 0, played.stderr
+    assert played.returncode == 0, played.stderr.decode()
     loaded, imported = json.loads(played.stdout)
-    codes = [code_of(module) for module in unit.modules.values()]
+    codes = [code_of(module) for module in modules_in(unit.identity).values()]
     counted = set().union(*(each.modules for each in codes))
     assert {
         "omtl.util.seeds",
-        "omtl.experiment.config",
+        "omtl.experiment.specs",
         "omtl.experiment.loading",
         "data_fetchers.fetch",
     } <= counted
@@ -104,12 +104,14 @@ def test_what_is_not_hashed_is_there() -> None:
 def test_no_key_depends_on_what_only_shows(shown: str) -> None:
     """A change of a table's look or of a verdict computes nothing again."""
     unit = small("dom2").unit(0, 0)
-    assert all(f"omtl.{shown}" not in code_of(each).modules for each in unit.modules.values())
+    assert all(
+        f"omtl.{shown}" not in code_of(each).modules for each in modules_in(unit.identity).values()
+    )
 
 
 PARTS = [
     "omtl.util.seeds",
-    "omtl.experiment.config",
+    "omtl.experiment.specs",
     "omtl.experiment.loading",
     "data_fetchers.fetch",
     "omtl",
@@ -159,7 +161,7 @@ def test_another_version_of_a_package_changes_the_key(
 
 def test_the_order_of_a_grid_is_in_the_key() -> None:
     """Points are numbered by it."""
-    one, other = small("rom_rda"), small("rom_rda")
-    other.algorithm["grid"] = dict(reversed(one.algorithm["grid"].items()))
+    one = small("rom_rda")
+    other = with_grid(one, **dict(reversed(one.algorithm.grid.items())))
     assert one.points != other.points
     assert other.unit(0, 0).key != one.unit(0, 0).key

@@ -6,7 +6,7 @@ import numpy as np
 
 from omtl.evidence import hindsight_gap
 from omtl.evidence.hindsight_gap import Margin, Rows
-from omtl.experiment.config import named_reading
+from omtl.experiment.readings import Reading
 
 
 def of_places(*means: float) -> list[np.ndarray]:
@@ -61,7 +61,7 @@ def test_intervals_know_of_the_picking() -> None:
 
 def test_readings_that_fix_a_parameter() -> None:
     """AKLO's smallest λ, on each of its columns; an answer about the data is none of them."""
-    reading = named_reading("aklo", "as_published")
+    reading = Reading.of("aklo", "as_published")
     assert hindsight_gap.fixed_by(reading, "Landmine") == ["tuning: smallest"]
-    assert hindsight_gap.fixed_by(named_reading("aklo", "as_written"), "Landmine") == []
-    assert hindsight_gap.fixed_by(named_reading("rom", "as_published"), "TDT2") == []
+    assert hindsight_gap.fixed_by(Reading.of("aklo", "as_written"), "Landmine") == []
+    assert hindsight_gap.fixed_by(Reading.of("rom", "as_published"), "TDT2") == []

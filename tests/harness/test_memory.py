@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from miniature import SERIAL, small
+from miniature import SERIAL, small, with_options
 
 from omtl.compute.engine import run
 from omtl.compute.store import Store
-from omtl.experiment.unit import Unit, compute
+from omtl.experiment.playing import compute
+from omtl.experiment.unit import Unit
 from omtl.tables.writing import computed_by
 
 SIZES = {"n_tasks": 10, "n_examples": 200, "n_features": 300}
@@ -22,8 +23,7 @@ DATA_BYTES = 8 * 10 * 200 * 300
 
 def unit_of(algorithm: str, n_points: int) -> Unit:
     """Return a unit on data that are large beside a learner's state, loaded and compiled."""
-    experiment = small(algorithm)
-    experiment.dataset["options"].update(SIZES)
+    experiment = with_options(small(algorithm), **SIZES)
     unit = experiment.only(list(range(n_points))).unit(seed=0, repeat=0)
     compute(unit)
     return unit

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from described import a_claim, a_line, a_panel
+from miniature import a_rule
 
 from omtl.evidence.claims import judge_claim, outcome_of
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
-from omtl.experiment.config import named_reading
 from omtl.experiment.experiment import Experiment, Names
+from omtl.experiment.readings import Reading
 from omtl.experiment.unit import Result
 from omtl.figures.numbers import Shown
 from omtl.figures.panels import axes_of, check_measured
@@ -53,11 +54,11 @@ def test_claims_may_name_lines_of_figures(part: dict[str, Any], expected: str) -
 def test_only_lines_that_vary_in_their_queries_need_them(varies: str) -> None:
     """A batch learner reports none: it is a level line."""
     names = Names("mtlmnn", "isolet", "similarity")
-    experiment = Experiment.compose(names, named_reading("omtrsl", "as_written")).only([0])
+    experiment = Experiment.compose(names, Reading.of("omtrsl", "as_written")).only([0])
     arrays = {"precision": np.array([[50.0, 40.0]]), "average_precision": np.array([[60.0, 30.0]])}
     arrays |= {"validation": np.zeros(1), "diverged": np.zeros(1)}
     line = PlannedLine(a_line(algorithm="mtlmnn", varies=varies), experiment)
-    rule = {"rule": "cross_validation", "for": "each"}
+    rule = a_rule("cross_validation")
     played = [Played(line, [experiment.unit(0, 0)], [Result(arrays, {})], rule)]
     described = a_panel(kind="query_ratio", rank=2, ratios=[0.1, 0.5])
     check_measured(described, "similarity", arrays)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from described import a_table
 
+from omtl.experiment.descriptions import Question
 from omtl.site.openness import CLOSED, IN_PART, OPEN, badges
 
 REAL = {"published": "A", "dataset": "landmine"}
@@ -25,7 +26,9 @@ def test_data_are_open_as_far_as_no_others_stand_in(columns: list[dict], state: 
 
 def test_a_grid_that_a_reading_sets_was_not_printed() -> None:
     """And a public program is named."""
-    asked = {"tuning": {"options": {"as_is": {}, "one": {"algorithm.pa.grid": {"C": [1.0]}}}}}
+    options = {"as_is": {}, "one": {"algorithm.pa.grid": {"C": [1.0]}}}
+    about = {"asks": "?", "says": "", "literal": "as_is", "columns": (), "options": options}
+    asked = {"tuning": Question(**about, support={"one": "silent"})}
     found = {one.what: one for one in badges("amtl", [], asked)}
     assert (found["grids"].state, found["grids"].why) == (CLOSED, "1 open question: tuning")
     assert (found["program"].state, found["program"].why) == (OPEN, "keerthi166/peer-amtl")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 
 from omtl.data.preparation import prepared_data
 from omtl.data.streams import Tasks
-from omtl.experiment.config import load_option
 from omtl.experiment.selection import as_played, path, select
+from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.protocols.cumulative import play_grid
@@ -20,7 +21,7 @@ from omtl.protocols.setting import Setting
 from omtl.tables.scoring import numbers_at
 from omtl.util.errors import UserError
 
-RULE = load_option("selection", "progressive")
+RULE = SelectionSpec.named("progressive")
 
 
 def drawn(seed: int, n_points: int, n_checkpoints: int, by_task: bool) -> Result:
@@ -77,7 +78,7 @@ def test_it_is_the_sum_over_the_stretches(seed: int, n: int, c: int, by_task: bo
     assert curve[-1] == total
 
 
-@pytest.mark.parametrize("rule", [{}, {"target": "worst_task"}, {"tasks": [2]}])
+@pytest.mark.parametrize("rule", [{}, {"target": "worst_task"}, {"tasks": (2,)}])
 def test_it_does_not_look_ahead(rule: dict[str, Any]) -> None:
     """Labels after a checkpoint change nothing of what was chosen before."""
     rng = np.random.default_rng(0)
@@ -92,13 +93,13 @@ def test_it_does_not_look_ahead(rule: dict[str, Any]) -> None:
         return setting, Result(play_grid(learners, setting), {})
 
     setting, result = played(y)
-    before = path(result, RULE | rule)
+    before = path(result, replace(RULE, **rule))
     assert len(set(before.tolist())) > 1
     for k, seen in enumerate(result.arrays["seen"][:-1]):
         later = setting.stream.example[seen:]
         flipped = y.copy()
         flipped[later] *= -1.0
-        after = path(played(flipped)[1], RULE | rule)
+        after = path(played(flipped)[1], replace(RULE, **rule))
         np.testing.assert_array_equal(after[: k + 2], before[: k + 2])
 
 
@@ -106,7 +107,7 @@ def test_a_point_that_diverges_is_left() -> None:
     """An error of NaN is never the smallest, and is infinite where the path met it."""
     result = drawn(0, 2, 3, by_task=False)
     result.arrays["checkpoint_absolute"] = np.array([[1.0, np.nan, np.nan], [2.0, 3.0, 5.0]])
-    rule = load_option("selection", "progressive_absolute")
+    rule = SelectionSpec.named("progressive_absolute")
     assert path(result, rule).tolist() == [1, 0, 1]
 
 

@@ -12,9 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from miniature import AS_WRITTEN
 
 from omtl.commands import readings as command
 from omtl.experiment import new_files
+from omtl.experiment.descriptions import Question
+from omtl.experiment.readings import Reading
 from omtl.reproduction import search_readings
 from omtl.reproduction.search_readings import Trial
 from omtl.tables import placebo_test, writing
@@ -26,15 +29,15 @@ from omtl.util.paths import CONF
 
 TABLE = "dom-table1"
 
-ASKED: dict[str, Any] = {
-    name: {
-        "asks": "?",
-        "says": "nothing",
-        "literal": "plain",
-        "support": {"better": better, "worse": "silent"},
-        "columns": ["Synthetic", "MHC-I"],
-        "options": {"plain": {}, "better": {}, "worse": {}},
-    }
+ASKED = {
+    name: Question(
+        asks="?",
+        says="nothing",
+        literal="plain",
+        support={"better": better, "worse": "silent"},
+        columns=("Synthetic", "MHC-I"),
+        options={"plain": {}, "better": {}, "worse": {}},
+    )
     for name, better in (("first", "ambiguous"), ("second", "contradicts"))
 }
 """Each question has an answer that brings the numbers closer, one of them against the text."""
@@ -79,11 +82,9 @@ def test_each_standard_reading_takes_the_answers_that_it_may(tried: list) -> Non
 @pytest.mark.usefixtures("tried")
 def test_a_search_may_begin_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """It drops the answers that it may not take, and a worse beginning ends at the same answers."""
-    begun = {"answers": {"first": "worse", "second": "better"}}
+    begun = Reading(name="elsewhere", paper=None, answers={"first": "worse", "second": "better"})
     monkeypatch.setattr(
-        search_readings,
-        "named_reading",
-        lambda _paper, name: begun if name == "elsewhere" else {"answers": {}},
+        Reading, "of", lambda _paper, name: begun if name == "elsewhere" else AS_WRITTEN
     )
     assert searched(begin="elsewhere").answers == searched().answers
 
@@ -124,9 +125,7 @@ def test_only_a_full_search_writes_the_readings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conf = tmp_path / "conf" / "reading" / "dom"
-    monkeypatch.setattr(
-        search_readings, "named_reading", lambda _paper, _name: {"name": "x", "answers": {}}
-    )
+    monkeypatch.setattr(Reading, "of", lambda _paper, _name: AS_WRITTEN)
     for words in (["--repeats", "2"], ["--seed", "1"]):
         command.run(asked(*words))
         assert "the paper's readings stay unchanged" in capsys.readouterr().out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ from small_tables import SEARCH, table_of
 
 from omtl.compute import engine
 from omtl.compute.store import Loaded, Store
-from omtl.experiment.config import grid_points
+from omtl.experiment.specs import Rung
 from omtl.experiment.unit import Result, Unit
 from omtl.tables.cells import first_cell
 from omtl.tables.halving import lacking_rung, record, stages
@@ -59,14 +61,14 @@ def test_points_that_are_kept_are_the_best_of_their_rung(store: Store) -> None:
     (result,) = load(rung[0].repeats(0, 1))
     assert result.arrays["seen"][-1] < load(narrowed[0].repeats(0, 1))[0].arrays["seen"][-1]
     mistakes = result.arrays["mistakes"].sum(axis=1)
-    kept = narrowed[0].algorithm["only"]
+    kept = list(narrowed[0].algorithm.only)
     left = np.setdiff1d(np.arange(12), kept)
     assert mistakes[kept].max() <= mistakes[left].min()
 
 
 def test_a_search_that_keeps_all_is_the_full_grid(store: Store) -> None:
     """The same number, from the same point."""
-    all_kept = {**SEARCH, "rungs": [{"share": 0.1, "repeats": 1, "keep": 12}]}
+    all_kept = replace(SEARCH, rungs=(Rung(share=0.1, repeats=1, keep=12),))
     ends = []
     for search in (None, all_kept):
         table = table_of(search, repeats=2)
@@ -78,7 +80,7 @@ def test_a_search_that_keeps_all_is_the_full_grid(store: Store) -> None:
 
 def test_small_grids_are_played_in_full(store: Store) -> None:
     """Below `from_points` there are no rungs."""
-    table = table_of({**SEARCH, "from_points": 13}, repeats=2)
+    table = table_of(replace(SEARCH, from_points=13), repeats=2)
     assert play(table, asked(store)).computed == 2
     assert record(table, store).empty
 
@@ -98,16 +100,16 @@ def test_points_are_named_by_their_place_in_the_whole_grid() -> None:
     whole = first_cell(table_of(None)).experiment
     once = whole.only([1, 5, 7, 11])
     twice = once.only([0, 3])
-    assert twice.algorithm["only"] == [1, 11]
+    assert twice.algorithm.only == (1, 11)
     assert twice.points == [whole.points[1], whole.points[11]]
-    assert grid_points(twice.algorithm) == twice.points
+    assert twice.algorithm.points == twice.points
     assert twice.unit(0, 0).key != whole.unit(0, 0).key
 
 
 @pytest.mark.parametrize("missing", [0, 1])
 def test_a_cell_whose_search_is_not_done_is_missing(store: Store, missing: int) -> None:
     """With the reason."""
-    play(table_of({**SEARCH, "rungs": SEARCH["rungs"][:missing]}), asked(store))
+    play(table_of(replace(SEARCH, rungs=SEARCH.rungs[:missing])), asked(store))
     cell = first_cell(scored(table_of(SEARCH), store))
     assert (cell.verdict, cell.why) == ("missing", "the search is not done")
 

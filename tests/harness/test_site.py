@@ -13,7 +13,8 @@ import pytest
 
 from omtl.commands._main import main
 from omtl.compute.store import Store
-from omtl.experiment.config import named_reading, options
+from omtl.experiment.config import options
+from omtl.experiment.readings import Reading
 from omtl.reproduction.explain import names_of
 from omtl.site.build import build
 from omtl.site.gather import Sources
@@ -102,7 +103,7 @@ def test_has_a_page_for_everything(site: Path) -> None:
     assert reproduced == list(descriptions("table"))
     assert drawn == list(descriptions("figure"))
     pages = [*(f"table-{name}" for name in reproduced), *(f"figure-{name}" for name in drawn)]
-    learners = {Sources(RESULTS).algorithms[name]["learner"] for name in options("algorithm")}
+    learners = {Sources(RESULTS).algorithms[name].learner for name in options("algorithm")}
     pages += [f"learner-{path.rpartition('.')[2].lower()}" for path in learners]
     pages += ["index", "claims", "theory", "readings", "learners", "data", "evidence"]
     for page in pages:
@@ -226,7 +227,7 @@ def test_commands_of_cells_name_cells_that_there_are() -> None:
 @pytest.fixture
 def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Sources, Store]:
     """Return results of one table with two repeats, and the store that they were made from."""
-    name, reading = "aklo-table1", named_reading("aklo", "as_written")
+    name, reading = "aklo-table1", Reading.of("aklo", "as_written")
     cells = planned(name, Request("as_written", 2), reading, plays=1)
     alone = cells[(cells["dataset"] == "Syn1") & (cells["algorithm"] == "ITOL")]
     monkeypatch.setattr("omtl.site.repeats.planned", lambda *_: alone)
@@ -235,8 +236,9 @@ def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Sources, St
     folder = tmp_path / "results" / "reproduced"
     folder.mkdir(parents=True)
     as_rows(scored(alone, store)).to_csv(folder / f"{name}.csv", index=False)
+    written = {"reading": reading.as_mapping()}
     (folder / f"{name}.as_written.meta.json").write_text(
-        json.dumps({"seed": 0, "repeats": 2, "selection": "oracle", "reading": reading})
+        json.dumps({"seed": 0, "repeats": 2, "selection": "oracle"} | written)
     )
     return Sources(tmp_path / "results"), store
 
@@ -344,4 +346,4 @@ def test_the_report_knows_learners_of_an_own_folder(
     path = tmp_path / "algorithm" / "mine.yaml"
     path.write_text(text + "fixed: {}\ngrid: {}\n", encoding="utf-8")
     monkeypatch.setenv(user_folder.VARIABLE, str(tmp_path))
-    assert Sources(RESULTS).algorithms["mine"]["label"] == "Mine"
+    assert Sources(RESULTS).algorithms["mine"].label == "Mine"

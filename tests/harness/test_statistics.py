@@ -12,7 +12,7 @@ import pytest
 from described import a_claim
 from hypothesis import given
 from hypothesis import strategies as st
-from miniature import SERIAL
+from miniature import AS_WRITTEN, SERIAL
 from scipy import stats
 from small_tables import TINY, Small, a_cell
 
@@ -252,7 +252,7 @@ def test_statistics_of_a_table(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A row a comparison, and average ranks; nothing stored is the user's to know."""
-    reading = {"name": "as_written", "paper": None, "answers": {}}
+    reading = AS_WRITTEN
     asked = Request(store=store)
     with pytest.raises(UserError, match="run `omtl table dom-table1` with the same options"):
         make_statistics("dom-table1", reading, Request(repeats=2, store=store), tmp_path)
@@ -283,7 +283,7 @@ def test_statistics_of_a_table(
     found = claims.outcomes("dom", "dom-table1", "as_written", numbers)
     assert found["outcome"].tolist() == [HOLDS]
     # A claim that is withdrawn leaves no rows of its own, and takes none of another reading.
-    make_statistics("dom-table1", reading | {"name": "as_read"}, asked, tmp_path)
+    make_statistics("dom-table1", replace(reading, name="as_read"), asked, tmp_path)
     monkeypatch.setattr(claims, "claims_of", lambda _paper: [])
     make_statistics("dom-table1", reading, asked, tmp_path)
     with paths[0].open(encoding="utf-8", newline="") as file:
@@ -301,7 +301,7 @@ def test_statistics_of_a_figure(
     part = {"panel": "a", "lower": ["DOM-I"], "than": ["PM"], "at": [180]}
     claim = a_claim(part, figure="tiny")
     monkeypatch.setattr(claims, "claims_of", lambda _paper: [claim])
-    reading = {"name": "as_written", "paper": None, "answers": {}}
+    reading = AS_WRITTEN
     asked = Request(repeats=3, parallel=SERIAL, store=store)
     with pytest.raises(UserError, match="omtl figure tiny"):
         make_statistics("tiny", reading, asked, tmp_path)

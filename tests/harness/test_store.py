@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from miniature import SERIAL, small
+from miniature import SERIAL, small, with_grid
 
 from omtl.compute import engine
 from omtl.compute.store import FILE, Row, Store, packed, unpacked
-from omtl.experiment.unit import Result, Unit, compute
+from omtl.experiment.playing import compute
+from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import UserError, WriteError
 from omtl.util.paths import ROOT
 
@@ -212,8 +213,7 @@ def test_stored_units_are_not_computed_again(store: Store) -> None:
 
 def test_a_failed_unit_is_reported_and_not_stored(store: Store) -> None:
     """One wrong unit leaves the others alone, has a reason, and is no result."""
-    wrong = small("pm")
-    wrong.algorithm["grid"] = {"eta": ["often"]}
+    wrong = with_grid(small("pm"), eta=["often"])
     units = [*wrong.repeats(0, 1), *small("pm").repeats(0, 1)]
     outcome = engine.run(units, store, SERIAL, quiet=True)
     assert outcome.computed == 1
@@ -224,8 +224,7 @@ def test_a_failed_unit_is_reported_and_not_stored(store: Store) -> None:
 def test_what_determines_a_result_determines_its_key() -> None:
     """Any change of the experiment, the seed or the repeat changes the key; labels do not."""
     base = small("dom2").unit(0, 0)
-    same = small("dom2")
-    same.algorithm["label"] = "another label"
+    same = small("dom2").patched({"algorithm.*.label": "another label"})
     assert same.unit(0, 0).key == base.key
     others = [small("dom2").unit(1, 0), small("dom2").unit(0, 1), small("dom2").unit(0, 0, draw=1)]
     others.append(small("dom2", network="full").unit(0, 0))

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from described import a_figure, a_line, a_panel
-from miniature import SERIAL, SMALL_WALK, small
-from small_tables import READING, a_cell
+from miniature import AS_WRITTEN, SERIAL, SMALL_WALK, a_rule, small
+from small_tables import a_cell
 
 from omtl.compute.store import Store
-from omtl.experiment.config import load_option
 from omtl.experiment.experiment import Experiment
-from omtl.experiment.unit import compute
+from omtl.experiment.playing import compute
+from omtl.experiment.specs import ProtocolSpec
 from omtl.figures import play
 from omtl.figures.panels import axes_of
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel, Played
@@ -24,12 +24,12 @@ from omtl.figures.play import as_chosen
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
-RULE = {"rule": "oracle"}
+RULE = a_rule()
 
 
 def by_task(algorithm: str) -> Experiment:
     """Return an algorithm on a small walk whose trace has each task's curve."""
-    return replace(small(algorithm), protocol=load_option("protocol", "rounds_by_task"))
+    return replace(small(algorithm), protocol=ProtocolSpec.named("rounds_by_task"))
 
 
 def played(algorithm: str, n_repeats: int = 2) -> Played:
@@ -74,7 +74,7 @@ def test_hyper_parameters_from_a_table(store: Store, monkeypatch: pytest.MonkeyP
     unknown = PlannedLine(a_line(published="Nobody"), by_task("pm"))
     planned = Figure(
         a_figure(id="f", chosen_in="t"),
-        READING,
+        AS_WRITTEN,
         (PlannedPanel(a_panel(published="Synthetic"), (line, unknown)),),
     )
     chosen, other = (
@@ -85,14 +85,14 @@ def test_hyper_parameters_from_a_table(store: Store, monkeypatch: pytest.MonkeyP
     results = [compute(unit) for unit in experiment.repeats(0, 2)]
     best = int(sum(r.arrays["mistakes"].sum(axis=1) for r in results).argmin())
     assert chosen.experiment.points == [experiment.points[best]]
-    assert chosen.experiment.protocol["name"] == "rounds_by_task"
+    assert chosen.experiment.protocol.name == "rounds_by_task"
     assert other is unknown
 
 
 def test_a_timed_protocol_keeps_seconds() -> None:
     """The fastest of several plays, and the same mistakes as without."""
     experiment = small("pm")
-    timed = replace(experiment, protocol={**experiment.protocol, "timed": 2})
+    timed = experiment.patched({"protocol.*.timed": 2})
     arrays = compute(timed.unit(0, 0)).arrays
     plain = compute(experiment.unit(0, 0)).arrays
     assert arrays["seconds"].shape == (len(experiment.points),)

@@ -15,7 +15,6 @@ from omtl.compute.store import Store
 from omtl.experiment.host import host
 from omtl.reproduction import reproduce
 from omtl.tables import plan, published_results, writing
-from omtl.tables.cells import with_columns
 from omtl.tables.plan import describe
 from omtl.tables.request import Request
 from omtl.util.folding import fold, unfold
@@ -29,10 +28,8 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Let DOM's table be two learners, each with its errors and its seconds; write to a folder."""
     cells = small_table(repeats=2)
     cells = cells[cells["algorithm"].isin(["PM", "PA"])]
-    for experiment in cells["experiment"]:
-        experiment.protocol["timed"] = 1
-    one_draw = [{"experiment": experiment.of_one_draw()} for experiment in cells["experiment"]]
-    errors = with_columns(cells, one_draw)
+    timed = [one.of_one_draw().patched({"protocol.*.timed": 1}) for one in cells["experiment"]]
+    errors = cells.assign(experiment=timed)
     both = pd.concat([errors, errors.assign(metric="seconds", kind="timing")]).sort_index(
         kind="stable", ignore_index=True
     )

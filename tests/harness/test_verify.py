@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from omtl.commands import _main
 from omtl.compute import engine
 from omtl.experiment import host
 from omtl.experiment.config import load_option, resolve_jobs
+from omtl.experiment.specs import SearchSpec
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
 from omtl.reproduction import verify
@@ -171,7 +173,7 @@ def test_points_that_a_search_left_are_read_from_its_record(
     left, table = [1, 3], two_rows("prefix")
     part = only(table, left)
     publish(scored(part, filled_store(part, tmp_path / "store")), tmp_path)
-    halving = {**load_option("search", "halving"), "from_points": 2}
+    halving = replace(SearchSpec.named("halving"), from_points=2)
     every_table(with_columns(table, [{"search": halving}] * len(table)))
     run, row = drawn(tmp_path, DOM, 1, 0)[0]
     assert check(run, row, 0).result == NOT_COMPARABLE

@@ -20,9 +20,11 @@ N_REPEATS = 3
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from miniature import SMALL_WALK  # noqa: E402
+from miniature import SMALL_WALK, with_options  # noqa: E402
 
-from omtl.experiment.unit import Result, Unit, compute  # noqa: E402
+from omtl.experiment.playing import compute  # noqa: E402
+from omtl.experiment.readings import Reading  # noqa: E402
+from omtl.experiment.unit import Result, Unit  # noqa: E402
 from omtl.tables.cells import planned  # noqa: E402
 from omtl.tables.layout import lay_out  # noqa: E402
 from omtl.tables.notes import notes  # noqa: E402
@@ -35,8 +37,8 @@ from omtl.tables.writing import as_rows  # noqa: E402
 
 def name_of(unit: Unit) -> str:
     """Return the name of a unit's record, which does not change with the code."""
-    network = unit.network["name"] if unit.network else "none"
-    return f"{unit.algorithm['name']}-{network}-{unit.repeat}-{unit.draw}"
+    network = unit.network.name if unit.network else "none"
+    return f"{unit.algorithm.name}-{network}-{unit.repeat}-{unit.draw}"
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,11 @@ class Records:
 
 def golden_table(repeats: int = N_REPEATS) -> pd.DataFrame:
     """Return DOM's table with a small random walk; its other columns have no records."""
-    reading = {"name": "golden", "paper": None, "answers": {}}
+    reading = Reading(name="golden", paper=None)
     cells = planned("dom-table1", Request(repeats=repeats), reading)
-    for experiment in cells["experiment"][cells["dataset"] == "Synthetic"]:
-        experiment.dataset["options"].update(SMALL_WALK)
-    return cells
+    small = [with_options(experiment, **SMALL_WALK) for experiment in cells["experiment"]]
+    experiments = cells["experiment"].where(cells["dataset"] != "Synthetic", small)
+    return cells.assign(experiment=experiments)
 
 
 def forms(records: Records) -> dict[str, str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from omtl.experiment.config import load_option, named_reading
 from omtl.experiment.experiment import Experiment, Names
+from omtl.experiment.readings import Reading
+from omtl.experiment.specs import AlgorithmSpec, SelectionSpec
 
 SERIAL = {"backend": "sequential", "jobs": 1}
 """One play after another, in this process."""
@@ -14,28 +15,39 @@ SERIAL = {"backend": "sequential", "jobs": 1}
 SMALL_WALK = {"n_tasks": 4, "n_examples": 30, "n_features": 12}
 
 
+AS_WRITTEN = Reading(name="as_written", paper=None)
+"""The reading with literal answers, of any paper."""
+
+
+def a_rule(kind: str = "oracle", **more: Any) -> SelectionSpec:
+    """Return a selection rule."""
+    return SelectionSpec.read({"name": kind, "rule": kind, **more})
+
+
+def with_options(experiment: Experiment, **options: Any) -> Experiment:
+    """Return an experiment whose data set has other options."""
+    return experiment.patched({f"dataset.*.options.{name}": options[name] for name in options})
+
+
+def with_grid(experiment: Experiment, **grid: list[Any]) -> Experiment:
+    """Return an experiment with another grid."""
+    return experiment.patched({"algorithm.*.grid": grid})
+
+
 def small(algorithm: str, network: str | None = "ring", **answers: str) -> Experiment:
     """Return an algorithm on a small random walk."""
-    reading: dict[str, Any] = (
-        {"name": "test", "paper": "dom", "answers": answers}
-        if answers
-        else named_reading("dom", "as_written")
-    )
-    networked = load_option("algorithm", algorithm)["networked"]
+    reading = Reading(name="test", paper="dom", answers=answers)
+    networked = AlgorithmSpec.named(algorithm).networked
     names = Names(algorithm, "random_walk", "rounds", network if networked else None)
-    experiment = Experiment.compose(names, reading)
-    experiment.dataset["options"].update(SMALL_WALK)
-    return experiment
+    return with_options(Experiment.compose(names, reading), **SMALL_WALK)
 
 
-def changed(change: Callable[[Experiment], object]) -> type[Experiment]:
+def changed(change: Callable[[Experiment], Experiment]) -> type[Experiment]:
     """Return a class of experiments whose `compose` changes what it composes."""
 
     class Changed(Experiment):
         @staticmethod
         def compose(*given: Any, **named: Any) -> Experiment:
-            experiment = Experiment.compose(*given, **named)
-            change(experiment)
-            return experiment
+            return change(Experiment.compose(*given, **named))
 
     return Changed

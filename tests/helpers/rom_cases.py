@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 from learner_cases import Case
+from miniature import AS_WRITTEN
 from profiles import powers
 
 from omtl.data.preparation import PreparedData
@@ -21,7 +22,7 @@ SLACK = 1e-9
 """Of comparisons of sums of rounded numbers, relative."""
 
 
-READING: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
+READING = AS_WRITTEN
 
 
 class Plain(NamedTuple):

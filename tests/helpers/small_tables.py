@@ -9,11 +9,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from described import a_figure
-from miniature import SERIAL, SMALL_WALK, changed, small
+from miniature import (
+    AS_WRITTEN,
+    SERIAL,
+    SMALL_WALK,
+    a_rule,
+    changed,
+    small,
+    with_grid,
+    with_options,
+)
 
 from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.experiment import Experiment
+from omtl.experiment.specs import Rung, SearchSpec
 from omtl.tables.cells import planned
 from omtl.tables.play import units_of
 from omtl.tables.request import Request
@@ -23,17 +33,13 @@ BASELINES = ("gd", "gd_pooled", "adagrad", "adagrad_pooled", "arow", "arow_poole
 """Our baselines, which every table of classification has."""
 
 
-READING: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
-
-
 def small_table(repeats: int = 2, selection: str | None = None) -> pd.DataFrame:
     """Return the synthetic column of DOM's table on a small random walk."""
     request = Request("as_written", repeats, selection=selection)
-    cells = planned("dom-table1", request, READING)
+    cells = planned("dom-table1", request, AS_WRITTEN)
     cells = cells[cells["dataset"] == "Synthetic"].reset_index(drop=True)
-    for experiment in cells["experiment"]:
-        experiment.dataset["options"].update(SMALL_WALK)
-    return cells
+    small_ones = [with_options(experiment, **SMALL_WALK) for experiment in cells["experiment"]]
+    return cells.assign(experiment=small_ones)
 
 
 def filled_store(cells: pd.DataFrame, folder: Path, parallel: Mapping[str, Any] = SERIAL) -> Store:
@@ -56,30 +62,27 @@ def a_cell(algorithm: str = "PM", dataset: str = "Synthetic", **more: Any) -> di
         **{"asked_repeats": 2, "published_mean": "10", "published_std": "1"},
         **{"published_spread": "std", "published_repeats": 10, "kind": "value"},
         **{"experiment": EXPERIMENT, "alternatives": (), "tuned_by": None, "answers": {}},
-        **{"rule": {"name": "oracle", "rule": "oracle"}, "search": None, "too_slow": ""},
+        **{"rule": a_rule(), "search": None, "too_slow": ""},
         **NOTHING,
         **{"values": np.array(values, dtype=float), "shuffles": np.array(values, dtype=float)},
         **more,
     }
 
 
-SEARCH: dict[str, Any] = {
-    "name": "test",
-    "from_points": 8,
-    "rungs": [
-        {"share": 0.2, "repeats": 1, "keep": 6},
-        {"share": 0.5, "repeats": 2, "keep": 2},
-    ],
-}
+SEARCH = SearchSpec(
+    name="test",
+    from_points=8,
+    rungs=(Rung(share=0.2, repeats=1, keep=6), Rung(share=0.5, repeats=2, keep=2)),
+)
 
 
 def table_of(
-    search: dict[str, Any] | None, algorithm: str = "dom1", repeats: int = 3, **more: Any
+    search: SearchSpec | None, algorithm: str = "dom1", repeats: int = 3, **more: Any
 ) -> pd.DataFrame:
     """Return a table of one cell on a small random walk."""
     experiment = small(algorithm)
     if algorithm == "dom1":
-        experiment.algorithm["grid"] = {"eta": [1e-3, 1e-2, 0.1, 1.0], "b": [0.0, 1.0, 5.0]}
+        experiment = with_grid(experiment, eta=[1e-3, 1e-2, 0.1, 1.0], b=[0.0, 1.0, 5.0])
     asked = {"search": search, "asked_repeats": repeats, "experiment": experiment}
     return pd.DataFrame([a_cell("A", **(asked | more))])
 
@@ -141,10 +144,10 @@ TINY = a_figure(
 )
 
 
-def _small(experiment: Experiment) -> None:
+def _small(experiment: Experiment) -> Experiment:
     """Six tasks of a small random walk, and a small grid."""
-    experiment.dataset["options"].update(SMALL_WALK | {"n_tasks": 6})
-    experiment.algorithm["grid"] = GRIDS[experiment.algorithm["name"]]
+    experiment = with_options(experiment, **SMALL_WALK | {"n_tasks": 6})
+    return with_grid(experiment, **GRIDS[experiment.algorithm.name])
 
 
 Small = changed(_small)

@@ -5,20 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pytest
 from described import a_figure, a_panel
-from miniature import SERIAL, changed
+from miniature import AS_WRITTEN, SERIAL, changed, with_grid, with_options
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
 from omtl.compute.store import Store
-from omtl.experiment.config import load_option
 from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.experiment import Experiment, Names
+from omtl.experiment.playing import compute, setting_of
 from omtl.experiment.selection import select
-from omtl.experiment.unit import Result, compute, setting_of
+from omtl.experiment.specs import SelectionSpec
+from omtl.experiment.unit import Result
 from omtl.figures import plan
 from omtl.figures.drawing import draw_heat_map
 from omtl.figures.numbers import drawn_rows, show_figure
@@ -33,19 +34,20 @@ from omtl.reproduction.reproduce import make_figure
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
-READING: dict[str, Any] = {"name": "as_written", "paper": None, "answers": {}}
+READING = AS_WRITTEN
 BATCH = ("itl", "stl", "shamo", "smtl_t", "smtl_e")
 
 
-def _small(experiment: Experiment) -> None:
+def _small(experiment: Experiment) -> Experiment:
     """Four small tasks, few splits and small grids."""
-    experiment.dataset["options"].update(n_tasks=4, n_examples=60, n_features=4)
-    experiment.protocol["n_train"] //= 4
-    experiment.protocol["folds"] = 2
-    grid = experiment.algorithm["grid"]
+    experiment = with_options(experiment, n_tasks=4, n_examples=60, n_features=4)
+    n_train = experiment.protocol.settings["n_train"] // 4
+    experiment = experiment.patched({"protocol.*.n_train": n_train, "protocol.*.folds": 2})
+    grid = dict(experiment.algorithm.grid)
     for name, values in {"M": [2, 3], "alpha": [0.2, 0.8], "lam": [0.1]}.items():
         if name in grid:
             grid[name] = values
+    return with_grid(experiment, **grid)
 
 
 Small = changed(_small)
@@ -119,7 +121,7 @@ def test_areas_are_those_of_held_out_examples() -> None:
     train, test = split(tasks, 20, "plain", setting.rng("split"))
 
     def again(learnt: np.ndarray, held_out: np.ndarray) -> np.ndarray:
-        learner = ITL(**unit.algorithm["fixed"])
+        learner = ITL(**unit.algorithm.fixed)
         fit = learner.fit(tasks.taken(learnt), np.random.default_rng(0))
         found = np.full(4, np.nan)
         for k in range(4):
@@ -145,14 +147,13 @@ def test_smaller_training_sets_are_parts_of_larger_ones() -> None:
 
 def test_training_rows_of_unit_norm() -> None:
     """Only what is learnt from is divided by its norms."""
-    experiment = small("stl")
-    experiment.protocol["unit_rows_to_learn"] = True
+    experiment = small("stl").patched({"protocol.*.unit_rows_to_learn": True})
     setting = setting_of(experiment.unit(0, 0))
     tasks = setting.tasks
     train, test = split(tasks, 20, "plain", setting.rng("split"))
     learnt = tasks.taken(train)
     learnt.X[:] = learnt.X / np.linalg.norm(learnt.X, axis=1, keepdims=True)
-    fit = STL(**experiment.algorithm["fixed"]).fit(learnt, np.random.default_rng(0))
+    fit = STL(**experiment.algorithm.fixed).fit(learnt, np.random.default_rng(0))
     np.testing.assert_allclose(
         compute(experiment.unit(0, 0)).arrays["auc"][0],
         batch.areas_of(fit, tasks.taken(test)),
@@ -190,7 +191,7 @@ def test_figure_end_to_end(store: Store, tmp_path: Path) -> None:
     rows = rows_of(first[-1])
     experiment = small("smtl_e")
     results = [compute(experiment.unit(0, repeat)) for repeat in range(2)]
-    chosen = select(results, experiment.points, load_option("selection", "cv5"))
+    chosen = select(results, experiment.points, SelectionSpec.named("cv5"))
     areas = [np.nanmean(r.arrays["auc"][p]) for r, p in zip(results, chosen, strict=True)]
     sizes = [r for r in rows if r["panel"] == "a" and r["label"] == "SMTL-e"]
     assert [r["x"] for r in sizes] == ["10", "20"]

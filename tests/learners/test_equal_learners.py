@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from miniature import small
+from miniature import a_rule, small
 from scipy import sparse
 
 from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Tasks, rounds
+from omtl.experiment.playing import compute
 from omtl.experiment.selection import select
-from omtl.experiment.unit import Result, compute
+from omtl.experiment.unit import Result
 from omtl.kernel.grid_loop import share
 from omtl.kernel.play import TINY, ZERO_SCORES, play
 from omtl.kernel.rules import Example, Shape
@@ -156,11 +157,10 @@ def test_zero_scores_are_of_the_protocol() -> None:
     """Before a first step all scores are 0, whatever the data."""
     found = {}
     for name in ZERO_SCORES:
-        experiment = small("pm")
-        experiment.protocol["zero_score"] = name
+        experiment = small("pm").patched({"protocol.*.zero_score": name})
         found[name] = compute(experiment.unit(0, 0)).arrays["mistakes"].sum()
     assert len(set(found.values())) == 3
-    experiment.protocol["zero_score"] = "none"
+    experiment = experiment.patched({"protocol.*.zero_score": "none"})
     with pytest.raises(UserError, match=r"zero_score='none' is not known; choose from mistake"):
         compute(experiment.unit(0, 0))
 
@@ -224,7 +224,7 @@ def test_a_point_whose_cost_is_no_number_is_not_chosen() -> None:
     }
     results, points = [Result(arrays, {})] * 2, [{}] * 3
     with pytest.warns(RuntimeWarning, match="empty slice"):
-        assert select(results, points, {"rule": "oracle", "most": "auc"}).tolist() == [2, 2]
+        assert select(results, points, a_rule(most="auc")).tolist() == [2, 2]
     for over in ("all", "each"):
-        rule = {"rule": "cross_validation", "for": over}
+        rule = a_rule("cross_validation", chosen_for=over)
         assert select(results, points, rule).tolist() == [2, 2]

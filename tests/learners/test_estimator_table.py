@@ -22,7 +22,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import omtl.learners
 from omtl.data.networks import mixing_matrix
-from omtl.experiment.config import load_option, options, patched, questions
+from omtl.experiment.config import options
+from omtl.experiment.readings import questions
+from omtl.experiment.specs import AlgorithmSpec
 from omtl.sklearn import (
     DOM1,
     PassiveAggressive,
@@ -84,15 +86,15 @@ def test_defaults_are_values_of_the_grids() -> None:
         sets
         for paper in sorted(papers)
         for question in questions(paper).values()
-        for sets in question["options"].values()
+        for sets in question.options.values()
     ]
     grids: dict[str, dict[str, set[float]]] = {}
     for name in options("algorithm"):
-        config = {"algorithm": load_option("algorithm", name)}
+        spec = AlgorithmSpec.named(name)
         for changed in ({}, *answers):
-            found = patched(config, changed)["algorithm"]
-            values = {k: [v] for k, v in found["fixed"].items()} | found["grid"]
-            known = grids.setdefault(found["learner"].split(".")[2], {})
+            found = spec.patched(changed)
+            values = {k: [v] for k, v in found.fixed.items()} | found.grid
+            known = grids.setdefault(found.learner.split(".")[2], {})
             for parameter, numbers in values.items():
                 known.setdefault(parameter, set()).update(numbers)
     compared = 0

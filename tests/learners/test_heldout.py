@@ -18,6 +18,7 @@ from omtl.data.rows import SparseRows
 from omtl.data.streams import Tasks
 from omtl.experiment.config import load_option
 from omtl.experiment.selection import select
+from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.learners.dom import DA
 from omtl.learners.osmtl import OSMTLExponential
@@ -329,7 +330,7 @@ def test_cross_validation_chooses_for_each_repeat_or_for_all() -> None:
         Result({"validation": row, "diverged": np.array([0, 0, 0, 3])}, {}) for row in validation
     ]
     points = [{"C": C} for C in range(4)]
-    rule = load_option("selection", "cv5")
-    assert rule["for"] == "each"
+    rule = SelectionSpec.named("cv5")
+    assert rule.chosen_for == "each"
     assert select(results, points, rule).tolist() == [1, 2]
-    assert select(results, points, {**rule, "for": "all"}).tolist() == [2, 2]
+    assert select(results, points, replace(rule, chosen_for="all")).tolist() == [2, 2]

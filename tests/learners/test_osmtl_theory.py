@@ -12,7 +12,7 @@ import pytest
 from described import a_figure, a_line
 from hypothesis import given
 from hypothesis import strategies as st
-from miniature import SERIAL, SMALL_WALK, changed
+from miniature import AS_WRITTEN, SERIAL, SMALL_WALK, changed, with_options
 from profiles import thorough
 
 from omtl.compute.engine import run
@@ -235,9 +235,9 @@ DRAWN = a_figure(
 def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """In their order; and says where nothing is proved."""
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: DRAWN)
-    small = changed(lambda experiment: experiment.dataset["options"].update(SMALL_WALK))
+    small = changed(lambda experiment: with_options(experiment, **SMALL_WALK))
     monkeypatch.setattr(plan, "Experiment", small)
-    planned = plan.plan_figure("tiny", {"name": "as_written", "paper": None, "answers": {}})
+    planned = plan.plan_figure("tiny", AS_WRITTEN)
     run(planned.units(0, 2), store, SERIAL, quiet=True)
     proved, unproved = show_figure(planned, Request(repeats=2, store=store))[0].axes
     assert (proved.warning, unproved.warning) == ("", "nothing is proved")
@@ -250,7 +250,7 @@ def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.M
     assert float(proved.notes[1].rpartition(" ")[2]) >= by_label[osmtl_bounds.THEOREM][-1]
     alone = replace(DRAWN.panels[0], lines=(a_line(algorithm="pa"),))
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: replace(DRAWN, panels=(alone,)))
-    wrong = plan.plan_figure("tiny", {"name": "as_written", "paper": None, "answers": {}})
+    wrong = plan.plan_figure("tiny", AS_WRITTEN)
     run(wrong.units(0, 1), store, SERIAL, quiet=True)
     with pytest.raises(UserError, match="has no C, alpha and margin"):
         show_figure(wrong, Request(repeats=1, store=store))

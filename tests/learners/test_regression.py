@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from omtl.experiment.composition import composed, experiment_of
+from omtl.experiment.composition import composed
+from omtl.experiment.playing import compute
 from omtl.experiment.selection import select
-from omtl.experiment.unit import compute
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.frames import compare_as_asked
 from omtl.util.errors import UserError
@@ -20,7 +20,7 @@ SMALL = "{n_tasks: 6, n_examples: 10, n_features: 4, component: 4.0}"
 def result(*overrides: str) -> tuple[Any, Any]:
     """Return an experiment, and its first repeat."""
     words = ["dataset=biased_tasks", f"dataset.options={SMALL}", "protocol=regression"]
-    one = experiment_of(composed([*words, *overrides]))
+    one = composed([*words, *overrides]).experiment
     return one, compute(one.unit(0, 0))
 
 
@@ -44,7 +44,7 @@ def test_errors_are_measured() -> None:
 def test_rules_look_at_absolute_errors(rule: str) -> None:
     config = composed(["dataset=biased_tasks", "protocol=regression", f"selection={rule}"])
     one, found = result("algorithm=gd")
-    (chosen,) = select([found], one.points, config["selection"])
+    (chosen,) = select([found], one.points, config.selection)
     seen = found.arrays["seen"]
     part = seen.size - 1 if rule == "oracle_absolute" else np.searchsorted(seen, 0.1 * seen[-1])
     assert chosen == np.argmin(found.arrays["checkpoint_absolute"][:, part])
@@ -54,7 +54,7 @@ def test_regressors_are_compared() -> None:
     words = ["algorithm=parameter_free", "dataset=biased_tasks", "protocol=regression"]
     words += [f"dataset.options={SMALL}", "repeats=3"]
     found, config = compare_as_asked(words, "absolute_error", [], [])
-    assert config["selection"]["name"] == "prefix_absolute"
+    assert config.selection.name == "prefix_absolute"
     assert {row.algorithm for row in found.rows} == {"parameter_free", "gd", "gd_pooled"}
 
 
@@ -72,6 +72,6 @@ def test_what_does_not_fit_is_refused(overrides: list[str], why: str) -> None:
     with pytest.raises(UserError, match=why):
         if "~dataset.options" in overrides:
             words = [word for word in overrides if not word.startswith("~")]
-            compute(experiment_of(composed([*words, "protocol=regression"])).unit(0, 0))
+            compute(composed([*words, "protocol=regression"]).experiment.unit(0, 0))
         else:
             result(*overrides)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from described import a_line, a_panel
 from hypothesis import given
 from learner_cases import THOROUGH, Case, cases, problem
+from miniature import a_rule, with_grid, with_options
 from rom_cases import LEARNERS, READING, at_first, plain, setting
 from scipy import sparse
 
@@ -18,7 +18,7 @@ from omtl.data.examples import examples_of
 from omtl.data.preparation import prepared_data
 from omtl.data.streams import Tasks
 from omtl.experiment.experiment import Experiment, Names
-from omtl.experiment.unit import compute, setting_of
+from omtl.experiment.playing import compute, setting_of
 from omtl.figures import panels
 from omtl.figures.panels import rom_bounds
 from omtl.figures.panels.axes import Axes, PlannedLine, PlannedPanel, Played
@@ -82,7 +82,7 @@ def test_protocol_keeps_what_was_measured() -> None:
         objective.play_grid([Perceptron(0.1)], setting(prepared_data(rare)))
 
 
-RULE = {"rule": "oracle"}
+RULE = a_rule()
 
 
 def tiny_panel(algorithms: dict[str, dict[str, list[float]]], protocol: str) -> PlannedPanel:
@@ -90,10 +90,7 @@ def tiny_panel(algorithms: dict[str, dict[str, list[float]]], protocol: str) -> 
     lines = []
     for name, grid in algorithms.items():
         experiment = Experiment.compose(Names(name, "outlier_walk_large", protocol), READING)
-        experiment.dataset["options"].update(n_examples=40, n_features=8)
-        fixed = experiment.algorithm["fixed"]
-        experiment.algorithm["fixed"] = {k: v for k, v in fixed.items() if k not in grid}
-        experiment.algorithm["grid"] = grid
+        experiment = with_grid(with_options(experiment, n_examples=40, n_features=8), **grid)
         lines.append(PlannedLine(a_line(algorithm=name, title=name), experiment))
     return PlannedPanel(a_panel(kind="rom_regret", horizons=4), tuple(lines))
 
@@ -151,11 +148,10 @@ def test_panel_of_both_algorithms() -> None:
 def test_weights_in_hindsight_are_of_the_stream_that_was_played() -> None:
     """Of the same data and rounds, another protocol may play other examples."""
     experiment = Experiment.compose(Names("rom_pgd", "joining_tasks", "objective"), READING)
-    experiment.dataset["options"].update(n_tasks=3, n_examples=12, n_features=4, fewest=0.25)
+    experiment = with_options(experiment, n_tasks=3, n_examples=12, n_features=4, fewest=0.25)
     found = []
     for run_out in ("sit_out", "again"):
-        unit = experiment.unit(0, 0)
-        unit = replace(unit, protocol={**unit.protocol, "run_out": run_out})
+        unit = experiment.patched({"protocol.*.run_out": run_out}).unit(0, 0)
         found.append(rom_bounds.best_so_far(unit, 12, Regulariser(1.0, 1.0, 1.0)).objective)
     assert found[1] > 1.01 * found[0]
 

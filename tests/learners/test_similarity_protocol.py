@@ -10,8 +10,9 @@ import pytest
 
 from omtl.data.preparation import prepared_data
 from omtl.data.streams import Classes
-from omtl.experiment.config import grid_points, load_option
-from omtl.experiment.unit import new_learner
+from omtl.experiment.config import load_option
+from omtl.experiment.playing import new_learner
+from omtl.experiment.specs import AlgorithmSpec
 from omtl.kernel.similarities import Similarities
 from omtl.learners.similarity import OGRSL, OMTRSL, OSTRSL, OMTRSLActive, OMTRSLRandom
 from omtl.learners.untrained import Untrained
@@ -38,7 +39,7 @@ def setting_of(repeat: int = 0, **options: Any) -> Setting:
     """Return a repeat of the protocol on these tasks."""
     return Setting(
         prepared_data(letters()),
-        load_option("protocol", "similarity") | options,
+        {**load_option("protocol", "similarity"), **options},
         None,
         lambda of, **more: generator(0, of=of, **({"repeat": repeat} | more)),
         repeat,
@@ -192,8 +193,8 @@ def test_metrics_rank_by_product_or_distance() -> None:
 @pytest.mark.parametrize("name", ["omtrsl", "omtrsl_active", "omtrsl_random", "ostrsl", "ogrsl"])
 def test_every_config_plays(name: str) -> None:
     """With its whole grid, whose points differ in what they learn."""
-    algorithm = load_option("algorithm", name)
-    learners = [new_learner(algorithm, point) for point in grid_points(algorithm)]
+    algorithm = AlgorithmSpec.named(name)
+    learners = [new_learner(algorithm, point) for point in algorithm.points]
     arrays = play_grid(learners, setting_of(triplets=2))
     assert arrays["validation"].shape == (len(learners),)
     assert len({row.tobytes() for row in arrays["checkpoint_mistakes"]}) > 1

@@ -30,7 +30,8 @@ from data_fetchers import table_file
 from data_fetchers.fetch import RemoteFile, fetch
 from omtl.commands import _main
 from omtl.experiment.composition import GROUPS
-from omtl.experiment.config import options, questions
+from omtl.experiment.config import options
+from omtl.experiment.readings import questions
 from omtl.measures.metrics import METRICS
 from omtl.tables.plan import descriptions
 from omtl.util import user_folder

@@ -10,17 +10,11 @@ from hydra import compose, initialize_config_dir
 from miniature import SMALL_WALK, small
 
 from omtl.experiment.composition import composed
-from omtl.experiment.config import (
-    load_option,
-    named_reading,
-    options,
-    patch_of,
-    questions,
-    support_of,
-)
-from omtl.experiment.descriptions import READ_TOO
+from omtl.experiment.config import options
 from omtl.experiment.naming import READINGS
-from omtl.experiment.unit import compute, hyper_parameters, learner_class
+from omtl.experiment.playing import compute, hyper_parameters, learner_class
+from omtl.experiment.readings import Reading, questions
+from omtl.experiment.specs import SPECS, AlgorithmSpec, known_settings
 from omtl.reproduction.record import line, play
 from omtl.tables.cells import places_in, planned
 from omtl.tables.plan import descriptions
@@ -34,14 +28,14 @@ ANSWERS = [
     (paper, question, str(option))
     for paper in PAPERS
     for question, asked in questions(paper).items()
-    for option in asked["options"]
+    for option in asked.options
 ]
 
 
 ONLINE = [
     name
     for name in options("algorithm")
-    if hasattr(learner_class(load_option("algorithm", name)["learner"]), "update")
+    if hasattr(learner_class(AlgorithmSpec.named(name).learner), "update")
 ]
 
 
@@ -106,22 +100,29 @@ def test_what_a_protocol_measures_is_shown(
     assert ("error" in told) == ("error" in shown)
 
 
+def answered(answers: dict[str, str], paper: str = "dom") -> Reading:
+    """Return a reading with these answers."""
+    return Reading(name="test", paper=paper, answers=answers)
+
+
 @pytest.mark.parametrize(("paper", "question", "option"), ANSWERS)
 def test_every_answer_changes_what_it_names(paper: str, question: str, option: str) -> None:
     """Each patch names config values that exist; the literal answer changes nothing."""
     asked = questions(paper)[question]
-    assert str(asked["literal"]) in {str(choice) for choice in asked["options"]}
-    patch = patch_of({"paper": paper, "answers": {question: option}})
-    assert bool(patch) == (option != str(asked["literal"]))
-    for key in patch:
+    assert asked.literal in asked.options
+    patch = answered({question: option}, paper).patch
+    assert bool(patch) == (option != asked.literal)
+    for key, value in patch.items():
         group, name, *path = key.split(".")
         for chosen in options(group) if name == "*" else [name]:
-            target = dict.fromkeys(READ_TOO[group]) | load_option(group, chosen)
-            if group == "algorithm":  # a learner's defaults are not repeated in its config
-                target["fixed"] = dict.fromkeys(hyper_parameters(target)) | target["fixed"]
+            spec = SPECS[group].named(chosen)
+            target = spec.as_mapping()
+            if isinstance(spec, AlgorithmSpec):  # a learner's defaults are not in its config
+                target["fixed"] = dict.fromkeys(hyper_parameters(spec)) | target["fixed"]
             for step in path:
-                assert step in target, f"{key}: {chosen} has no {step}"
-                target = target[step]
+                assert step in {*target, *known_settings()}, f"{key}: {chosen} has no {step}"
+                target = target.get(step)
+            assert spec.patched({key: value}).name == chosen
 
 
 @pytest.mark.parametrize(
@@ -130,13 +131,14 @@ def test_every_answer_changes_what_it_names(paper: str, question: str, option: s
         ({}, ["question step", "option 'long' has support None", "silent, ambiguous"]),
         ({"support": {"long": "likely"}}, ["option 'long' has support 'likely'"]),
         ({"support": {"long": "silent", "short": "silent"}}, ["support names 'short'"]),
-        ({"support": {"long": "silent"}, "found": ["x"]}, ["found must be a text"]),
+        ({"support": {"long": "silent"}, "found": ["x"]}, ["found=['x'] must be a text"]),
     ],
 )
 def test_an_option_without_a_label_is_refused(
     question: dict, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = {"literal": "short", "options": {"short": {}, "long": {}}, **question}
+    asked = {"asks": "?", "says": "nothing", "columns": [], "literal": "short", **question}
+    asked["options"] = {"short": {}, "long": {}}
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "readings.yaml").write_text(yaml.safe_dump({"questions": {"step": asked}}))
     monkeypatch.setattr("omtl.experiment.papers.EXPERIMENTS", tmp_path)
@@ -149,8 +151,8 @@ def test_an_option_without_a_label_is_refused(
 @pytest.mark.parametrize("reading", READINGS)
 def test_a_standard_reading_takes_only_answers_of_its_support(paper: str, reading: str) -> None:
     asked = questions(paper)
-    answers = named_reading(paper, reading)["answers"]
-    taken = {support_of(asked[question], answer) for question, answer in answers.items()}
+    answers = Reading.of(paper, reading).answers
+    taken = {asked[question].support.get(answer) for question, answer in answers.items()}
     assert taken <= set(READINGS[reading])
 
 

@@ -198,8 +198,10 @@ def tables(rng: Rng, folder: Path) -> None:
 
 def configs(rng: Rng, folder: Path) -> None:
     """Configs whose text or whose values are others."""
-    from omtl.experiment.config import grid_points, option_files, read_yaml, resolve_jobs, whole
-    from omtl.experiment.unit import new_learner
+    from omtl.experiment.config import option_files, resolve_jobs
+    from omtl.experiment.playing import new_learner
+    from omtl.experiment.schema import read_yaml
+    from omtl.experiment.specs import SPECS, AlgorithmSpec
 
     group = str(rng.choice(["algorithm", "dataset", "protocol", "parallel"]))
     files = option_files(group)
@@ -212,12 +214,14 @@ def configs(rng: Rng, folder: Path) -> None:
         name = str(rng.choice(list(values)))
         values[name] = [None, [], {}, -1, 1e999, "x", {"a": None}, [[]]][int(rng.integers(8))]
         path.write_text(yaml.safe_dump(values), encoding="utf-8")
-    config = whole(group, read_yaml(path))
+    found = read_yaml(path)
     if group == "parallel":
-        resolve_jobs({"jobs": 1, **config})
-    if group == "algorithm":
-        for point in grid_points(config)[:3]:
-            new_learner(config, point)
+        resolve_jobs({"jobs": 1, **found})
+        return
+    spec = SPECS[group].read(found)
+    if isinstance(spec, AlgorithmSpec):
+        for point in spec.points[:3]:
+            new_learner(spec, point)
 
 
 KINDS: dict[str, Callable[[Rng, Path], None]] = {

@@ -11,18 +11,19 @@ import pytest
 import yaml
 
 from omtl.evidence.claims import check_claim, claims_of
-from omtl.experiment.config import questions, read_yaml
 from omtl.experiment.descriptions import (
     FILES,
     Claim,
     Diagnosis,
     FigureDescription,
+    Readings,
     TableDescription,
     check_questions,
     json_schema,
 )
 from omtl.experiment.papers import paper_file
-from omtl.experiment.schema import typed
+from omtl.experiment.readings import questions
+from omtl.experiment.schema import read_yaml, thawed, typed
 from omtl.tables import cells, diagnosis, plan
 from omtl.tables.diagnosis import diagnoses
 from omtl.tables.plan import columns_of
@@ -60,7 +61,7 @@ def test_the_papers_files_are_right(paper: str) -> None:
 )
 def test_a_wrong_table(change: Any, what: str) -> None:
     """By a value, a key that nothing reads, a key that is lacking."""
-    description = read_yaml(paper_file("dom", "table1.yaml"))
+    description = thawed(read_yaml(paper_file("dom", "table1.yaml")))
     change(description)
     with pytest.raises(UserError) as fault:
         typed(TableDescription, description, "here.yaml")
@@ -86,7 +87,7 @@ def test_a_table_that_names_what_there_is_not(
 ) -> None:
     """It would be ignored without a word."""
     path = tmp_path / "table1.yaml"
-    path.write_text(yaml.safe_dump(read_yaml(paper_file("dom", "table1.yaml")) | change))
+    path.write_text(yaml.safe_dump({**read_yaml(paper_file("dom", "table1.yaml")), **change}))
     monkeypatch.setattr(plan, "descriptions", lambda _kind: {"dom-table1": path})
     with pytest.raises(UserError) as fault:
         plan.describe("table", "dom-table1")
@@ -121,7 +122,7 @@ def test_a_diagnosis_of_what_there_is_not(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_wrong_figure_claim_or_diagnosis() -> None:
     """Each is told with its place."""
-    figure = read_yaml(paper_file("dom", "fig2.yaml"))
+    figure = thawed(read_yaml(paper_file("dom", "fig2.yaml")))
     figure["panels"][0]["lines"][0]["algoritm"] = "pa"
     with pytest.raises(UserError, match="panel a, line 1: nothing reads 'algoritm'"):
         typed(FigureDescription, figure, "here.yaml")
@@ -166,17 +167,29 @@ def test_a_wrong_figure_claim_or_diagnosis() -> None:
     ("change", "what"),
     [
         (lambda q: q["columns"].append("Synthetc"), "no column 'Synthetc' (did you mean"),
-        (lambda q: q["options"].update(x={"algorithm.pa.gird": {}}), "(did you mean 'grid'?)"),
-        (lambda q: q["options"].update(x={"algorithm.paa.grid": {}}), "no algorithm 'paa'"),
+        (
+            lambda q: (
+                q["options"].update(x={"algorithm.pa.gird": {}}),
+                q["support"].update(x="silent"),
+            ),
+            "(did you mean 'grid'?)",
+        ),
+        (
+            lambda q: (
+                q["options"].update(x={"algorithm.paa.grid": {}}),
+                q["support"].update(x="silent"),
+            ),
+            "no algorithm 'paa'",
+        ),
         (lambda q: q.update(litral="x"), "(did you mean 'literal'?)"),
     ],
 )
 def test_a_wrong_question(change: Any, what: str) -> None:
     """A column, a path or a key that is none would change nothing, without a word."""
-    asked = questions("dom")
-    change(asked["passive_aggressive"])
+    asked = thawed(read_yaml(paper_file("dom", "readings.yaml")))
+    change(asked["questions"]["passive_aggressive"])
     with pytest.raises(UserError) as fault:
-        check_questions(asked, columns_of("dom"), "dom")
+        check_questions(typed(Readings, asked, "dom").questions, columns_of("dom"), "dom")
     assert what in str(fault.value)
     assert "question passive_aggressive" in str(fault.value)
 

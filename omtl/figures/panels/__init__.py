@@ -12,8 +12,8 @@ from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import NamedTuple
 
-from omtl.experiment.config import choose
 from omtl.experiment.descriptions import Panel
+from omtl.experiment.schema import choose
 from omtl.figures.panels.axes import Axes, HeatMap, PlannedPanel, Played
 from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError

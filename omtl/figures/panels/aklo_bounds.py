@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from omtl.experiment.descriptions import Panel
-from omtl.experiment.unit import Unit, setting_of
+from omtl.experiment.playing import setting_of
+from omtl.experiment.unit import Unit
 from omtl.figures.panels.axes import Axes, Played, Reference
 from omtl.figures.panels.bounds import beside_bounds, largest_norm, lines_of, solved
 from omtl.theory import aklo

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ import numpy as np
 from omtl.experiment import descriptions
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.selection import select
+from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result, Unit
 from omtl.measures.metrics import Metric
 
@@ -44,7 +45,7 @@ class PlannedLine:
     @property
     def label(self) -> str:
         """What the line is called."""
-        return self.description.label or self.experiment.algorithm["label"]
+        return self.description.label or self.experiment.algorithm.label
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Played:
     line: PlannedLine
     units: list[Unit]
     results: list[Result]
-    rule: Mapping[str, Any]
+    rule: SelectionSpec
 
     @cached_property
     def chosen(self) -> list[int]:
@@ -144,7 +145,7 @@ class Played:
         """Return the hyper-parameters of a point of the grid that were searched, as JSON."""
         experiment = self.line.experiment
         values = experiment.points[point]
-        return json.dumps({name: values[name] for name in experiment.algorithm["grid"]})
+        return json.dumps({name: values[name] for name in experiment.algorithm.grid})
 
 
 @dataclass(frozen=True)

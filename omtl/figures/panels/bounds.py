@@ -12,8 +12,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from omtl.experiment.loading import is_synthetic, load_prepared, module_of
-from omtl.experiment.unit import Result, Unit, setting_of
+from omtl.experiment.data_sets import is_synthetic, module_of
+from omtl.experiment.loading import load_prepared
+from omtl.experiment.playing import setting_of
+from omtl.experiment.unit import Result, Unit
 from omtl.figures.panels.axes import Axes, Curve, Played, line_of
 from omtl.theory import comparators
 from omtl.util.errors import UserError
@@ -150,8 +152,8 @@ def drawn_weights(unit: Unit) -> np.ndarray | None:
     if not is_synthetic(unit.dataset) or not hasattr(module, "true_weights"):
         return None
     taken = inspect.signature(module.true_weights).parameters
-    options = {name: value for name, value in unit.dataset["options"].items() if name in taken}
-    rng = generator(unit.seed, of="draw", dataset=unit.dataset["name"], draw=unit.draw)
+    options = {name: value for name, value in unit.dataset.options.items() if name in taken}
+    rng = generator(unit.seed, of="draw", dataset=unit.dataset.name, draw=unit.draw)
     return module.true_weights(rng, **options)
 
 

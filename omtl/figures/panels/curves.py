@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from omtl.experiment.unit import Result, setting_of
+from omtl.experiment.playing import setting_of
+from omtl.experiment.unit import Result
 from omtl.figures.panels.axes import Axes, Curve, PlannedPanel, Played, line_of
 from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError

@@ -74,7 +74,9 @@ def training_size(
     In each repeat the area is that of the point of the grid that the rule chose; where a play
     diverged it is that of the worst.
     """
-    lines = joined_lines(played, lambda line: line.experiment.protocol["n_train"], METRICS["auc"])
+    lines = joined_lines(
+        played, lambda line: line.experiment.protocol.settings["n_train"], METRICS["auc"]
+    )
     ticks = tuple(sorted({float(x) for line in lines for x in line.x}))
     labels = ("training examples a task", "area under the ROC curve")
     return [Axes(*labels, lines, ticks=ticks, error_bars=True)]
@@ -106,7 +108,7 @@ def parameter_effect(one: Played, panel: Panel) -> Axes:
     metric = METRICS[panel.metric or "error"]
     asked = one.line.description
     name = asked.parameter
-    at = one.line.experiment.algorithm["grid"][name]
+    at = one.line.experiment.algorithm.grid[name]
     references = [Reference(float(x), text) for x, text in asked.marks.items()]
     notes: tuple[str, ...] = ()
     if asked.theory == "b_star":
@@ -160,7 +162,7 @@ def sensitivity(one: Played, panel: Panel) -> Axes:
     metric = METRICS[panel.metric] if panel.metric else None
     asked = one.line.description
     name, by = asked.parameter, asked.by
-    grid, points = one.line.experiment.algorithm["grid"], one.line.experiment.points
+    grid, points = one.line.experiment.algorithm.grid, one.line.experiment.points
     more = [other for other in grid if other not in (name, by) and len(grid[other]) > 1]
     if more:
         raise UserError(

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from omtl.experiment.descriptions import Panel
-from omtl.experiment.unit import Unit, setting_of
+from omtl.experiment.playing import setting_of
+from omtl.experiment.unit import Unit
 from omtl.figures.panels.axes import Axes, Played
 from omtl.figures.panels.bounds import (
     Bounds,

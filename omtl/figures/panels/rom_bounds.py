@@ -8,7 +8,8 @@ import numpy as np
 
 from omtl.data.streams import Tasks
 from omtl.experiment.descriptions import Panel
-from omtl.experiment.unit import Result, Unit, setting_of
+from omtl.experiment.playing import setting_of
+from omtl.experiment.unit import Result, Unit
 from omtl.figures.panels.axes import Axes, Played
 from omtl.figures.panels.bounds import Curves, beside_bounds, curves_by_label, lines_of, solved
 from omtl.theory import rom

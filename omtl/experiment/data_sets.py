@@ -1,4 +1,4 @@
-"""The options of a data set and their types, from its type hints."""
+"""The data sets of specifications: their modules, files and options."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from inspect import signature
 from types import NoneType, UnionType
 from typing import Any, get_args, get_type_hints
 
-from data_fetchers import GIVEN
-from omtl.experiment.config import Check, choose
+from data_fetchers import GIVEN, data_set
+from omtl.experiment.schema import choose
+from omtl.experiment.specs import Check, DataSetSpec
 from omtl.util.errors import UserError
 
 KINDS: Mapping[type, Check] = {
@@ -53,3 +54,29 @@ def check_options(takes: Callable[..., Any], options: Mapping[str, Any], name: s
             continue
         words = " or ".join([*(words for _, words in known), *["a list"] * listed])
         raise UserError(f"dataset {name}: options.{option}={value!r} must be {words}")
+
+
+def module_named(name: str) -> Any:
+    """Return the module that loads data sets, by name."""
+    return data_set(name)
+
+
+def module_of(dataset: DataSetSpec) -> Any:
+    """Return the module of a data set: the one that it names, or that of its own name."""
+    return module_named(dataset.loaded_by)
+
+
+def files_of(dataset: DataSetSpec) -> dict[str, str]:
+    """Return the hash of each file of a data set, by its path.
+
+    A module has ``FILES`` or, for a user's files, a function ``hashes`` of the options.
+    """
+    module = module_of(dataset)
+    if hasattr(module, "hashes"):
+        return module.hashes(dataset.options)
+    return {file.path: file.sha256 for file in module.FILES}
+
+
+def is_synthetic(dataset: DataSetSpec) -> bool:
+    """Whether the data set is our own draw, which differs from the authors'."""
+    return getattr(module_of(dataset), "SYNTHETIC", False)

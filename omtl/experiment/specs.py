@@ -1,0 +1,283 @@
+"""Specifications: what the configs of `conf/` say, each read once, checked and unchangeable.
+
+Another specification is made from one by `Spec.patched`, as readings and tables do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from itertools import product
+from typing import Any, ClassVar, Literal, Self
+
+from omtl.experiment.config import option_file, options
+from omtl.experiment.schema import (
+    REST,
+    Frozen,
+    described,
+    read_file,
+)
+from omtl.util.errors import UserError
+
+TARGET = "_target_"
+"""The key with which an algorithm names a class of another package, as in Hydra."""
+
+FOREIGN = "omtl.learners.foreign.Foreign"
+"""The learner that plays such a class."""
+
+Check = tuple[Callable[[Any], bool], str]
+"""A check of a value, with its description."""
+
+POSITIVE: Check = (lambda n: type(n) is int and n > 0, "a positive whole number")
+SHARE: Check = (lambda x: type(x) in (int, float) and 0 < x <= 1, "above 0 and at most 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """An option of a group of `conf/`."""
+
+    group: ClassVar[str]
+    name: str
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> Self:
+        """Return the specification of a config.
+
+        Raises
+        ------
+        UserError
+            If a value is missing, of the wrong type or out of range.
+        """
+        return described(cls, content, f"{cls.group} {content.get('name', '')}".strip())
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """Return an option by name; raise a UserError with the known names if there is none."""
+        return read_file(cls, option_file(cls.group, name))
+
+    def as_mapping(self) -> dict[str, Any]:
+        """Return the config that this is the specification of, without what it leaves out."""
+        found: dict[str, Any] = {}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.metadata == REST:
+                found |= value
+            elif value is not None or each.default is not None:
+                found[each.name] = value
+        return found
+
+    def patched(self, patch: Mapping[str, Any]) -> Self:
+        """Return the specification with what a patch sets of it.
+
+        Parameters
+        ----------
+        patch : mapping
+            Values by ``group.name.path.to.value``; a name may be ``*``.
+
+        Raises
+        ------
+        UserError
+            If there is no such place, or a value does not fit it.
+        """
+        content = here = self.as_mapping()
+        for key, value in patch.items():
+            group, name, *path = key.split(".")
+            if group == self.group and name in ("*", self.name):
+                content = _put(content, path, value)
+        return self if content is here else self.read(content)
+
+
+def refuse_unfit(name: str, value: Any, check: Check) -> None:
+    """Refuse a value that does not pass a check; raise UserError."""
+    fits, words = check
+    if not fits(value):
+        raise UserError(f"{name}={value!r} must be {words}")
+
+
+def _put(values: Mapping[str, Any], path: list[str], value: Any) -> Any:
+    """Return a mapping with another value at a path."""
+    if not path:
+        return value
+    key, *below = path
+    return {**values, key: _put(values.get(key, {}), below, value)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlgorithmSpec(Spec):
+    """A learner with its hyper-parameters: `fixed` ones, and a `grid` to choose the others from.
+
+    `cites` has the keys of its papers, and `only` the numbers of the points to play, if not all.
+    """
+
+    group: ClassVar[str] = "algorithm"
+    label: str
+    learner: str
+    cites: tuple[str, ...] = ()
+    networked: bool
+    fixed: Mapping[str, Any]
+    grid: Mapping[str, Any]
+    only: tuple[int, ...] | None = None
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> Self:
+        """Return the specification of a config; one with ``_target_`` is of a `FOREIGN` learner."""
+        if target := content.get(TARGET):
+            if "learner" in content:
+                raise UserError(
+                    f"algorithm {content.get('name', '')}: it has both learner and {TARGET}; "
+                    "write one of them"
+                )
+            others = {key: value for key, value in content.items() if key != TARGET}
+            fixed = {TARGET: target, **content.get("fixed", {})}
+            content = {**others, "learner": FOREIGN, "fixed": fixed}
+        return super().read(content)
+
+    def patched(self, patch: Mapping[str, Any]) -> Self:
+        """Return it with what a patch sets; what is searched then is not fixed."""
+        spec = super().patched(patch)
+        if spec.grid == self.grid:
+            return spec
+        fixed = {key: value for key, value in spec.fixed.items() if key not in spec.grid}
+        return replace(spec, fixed=Frozen(fixed))
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it plays a class of another package."""
+        return self.learner == FOREIGN
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """The hyper-parameters of each point of the grid that is played, last name fastest."""
+        for name, values in self.grid.items():
+            if not isinstance(values, list) or not values:
+                raise UserError(
+                    f"algorithm {self.name}: grid.{name}={values!r} must be a list of values"
+                )
+        if both := [name for name in self.grid if name in self.fixed]:
+            raise UserError(
+                f"algorithm {self.name}: {', '.join(both)} is both in fixed and in grid; "
+                f"set it by algorithm.{both[0]}=VALUE, or leave it in one of them"
+            )
+        points = [
+            {**self.fixed, **dict(zip(self.grid, values, strict=True))}
+            for values in product(*self.grid.values())
+        ]
+        return points if self.only is None else [points[number] for number in self.only]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSetSpec(Spec):
+    """A data set with its options, and how its rows are prepared.
+
+    `module` is the one in `data_fetchers` that loads it, if it has another name.
+    """
+
+    group: ClassVar[str] = "dataset"
+    module: str | None = None
+    label: str
+    options: Mapping[str, Any]
+    normalise: str
+    bias: bool
+
+    @property
+    def loaded_by(self) -> str:
+        """The name of the module that loads it."""
+        return self.module or self.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProtocolSpec(Spec):
+    """How a learner is played and measured; its `module` reads the `settings`."""
+
+    group: ClassVar[str] = "protocol"
+    module: str
+    stream: str | None = None
+    draw: str
+    settings: Mapping[str, Any] = field(default_factory=dict, metadata=REST)
+
+    RANGES: ClassVar[Mapping[str, Check]] = {
+        "checkpoints": POSITIVE,
+        "n_train": POSITIVE,
+        "folds": (
+            lambda n: type(n) is int and n >= 0 and n != 1,
+            "0, or a whole number from 2 on",
+        ),
+        "share": SHARE,
+    }
+
+    def __post_init__(self) -> None:
+        """Refuse settings out of range."""
+        for name, check in self.RANGES.items():
+            if name in self.settings:
+                refuse_unfit(name, self.settings[name], check)
+
+    @property
+    def share(self) -> float:
+        """The part of the stream that is played."""
+        return self.settings.get("share", 1.0)
+
+
+def known_settings() -> set[str]:
+    """Return the settings that protocols read: those of their configs, and the part to play."""
+    return {"share"}.union(*(ProtocolSpec.named(one).settings for one in options("protocol")))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkSpec(Spec):
+    """Which nodes hear which, and with what weights."""
+
+    group: ClassVar[str] = "network"
+    topology: str
+    edges: tuple[tuple[int, ...], ...] | None
+    n_nodes: int | None
+    weights: str
+    include_self: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionSpec(Spec):
+    """A rule that chooses a point of a grid, and what it chooses by (`omtl.experiment.selection`).
+
+    `tasks` are those whose mistakes count, from 1; none means all. `most` and `least` name the
+    array whose mean or sum decides instead of the mistakes.
+    """
+
+    group: ClassVar[str] = "selection"
+    rule: str
+    fraction: float | None = None
+    target: Literal["total", "worst_task"] = "total"
+    tasks: tuple[int, ...] = ()
+    least: str = "mistakes"
+    most: str | None = None
+    chosen_for: Literal["each", "all"] = "each"
+    point: Mapping[str, Any] = field(default_factory=Frozen)
+
+    def __post_init__(self) -> None:
+        """Refuse a part of the stream that there is not."""
+        if self.fraction is not None or self.rule == "prefix":
+            refuse_unfit("fraction", self.fraction, SHARE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rung:
+    """A step of a search: the part of the stream, of how many repeats, and how many points stay."""
+
+    share: float
+    repeats: int
+    keep: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchSpec(Spec):
+    """How grids of at least so many points are narrowed before they are played in full."""
+
+    group: ClassVar[str] = "search"
+    from_points: int
+    rungs: tuple[Rung, ...]
+
+
+SPECS: Mapping[str, type[Spec]] = {
+    kind.group: kind
+    for kind in (AlgorithmSpec, DataSetSpec, ProtocolSpec, NetworkSpec, SelectionSpec)
+}
+"""The specifications by their groups: those that a reading can change."""
